@@ -56,7 +56,7 @@ class ErasureReceipt(Reply):
 
     user_sha256: str | None = Field(
         default=None,
-        description="SHA-256 of `TENANT/USER`, in hex; null if a session was erased.",
+        description="SHA-256 of `SALT/TENANT/USER`, in hex; null if a session was erased.",
     )
     sessions: int | None = Field(
         default=None,
@@ -69,15 +69,20 @@ class ErasureReceipt(Reply):
     )
     session_sha256: str | None = Field(
         default=None,
-        description="SHA-256 of `TENANT/SESSION`, in hex; null if a user was erased.",
+        description="SHA-256 of `SALT/TENANT/SESSION`, in hex; null if a user was erased.",
     )
     users: int | None = Field(
         default=None,
         description="Users whose memory was made again without the session; null if a user was "
         "erased.",
     )
+    salt: str | None = Field(
+        default=None,
+        description="Random salt of the hash, in hex; null in receipts of earlier versions.",
+    )
     tables: dict[str, dict[str, int]] = Field(
-        description="Rows erased from each table (`erased`), and its version from then on.",
+        description="Rows erased from each table (`erased`), and its version from then on. "
+        "`may_remain` of `dead_letters`: letters that stay and may name what was erased.",
     )
     generations: JsonObject | None = Field(
         default=None,

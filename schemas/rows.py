@@ -313,14 +313,6 @@ TABLES: dict[str, type[Reply]] = {
     "plans": PlanRow,
     "dead_letters": DeadLetterRow,
 }
-RECORD_TABLES: dict[str, str] = {
-    "turn": "events",
-    "recursion": "recursions",
-    "tool_result": "tool_results",
-    "signal": "signals",
-    "write_plan": "plans",
-}
-"""Type of input record -> table with a row for each applied record; `doc` is the record."""
 SNAPSHOT_KEYS: dict[str, tuple[str, ...]] = {
     kind.table: kind.key for kind in MEMORY_KINDS if kind.table
 }

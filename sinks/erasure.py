@@ -1,6 +1,7 @@
 """Which rows of a history are one person's, or one session's: the SQL behind erasing them
 (docs/laws.md). It speaks of the tables that `sinks.scope` makes."""
 
+from schemas.record_kinds import RECORD_TABLES, owned_by
 from sinks.history import columns
 
 ERASED_LAST = {"plans": 1, "sessions": 2, "signals": 3, "events": 4}
@@ -33,6 +34,10 @@ SESSION_OF = {
 }
 """Table -> SQL of the session that a row's event ids belong to, where it is not the column of that
 name; NULL where the row does not say."""
+
+
+LETTER = "md5(concat_ws('|', hex(t.payload), t.key, CAST(t.headers AS VARCHAR), t.detail))"
+"""SQL of what tells a dead letter `t` from others: lines of stdin share their places."""
 
 
 def made_of(plan: str) -> str:
@@ -68,34 +73,35 @@ OWN_CONDITIONS = {
         OR (t.owner_id IN (FROM whole_session) AND {OF_SESSION})
         OR (t.owner_id, t.entity_type, t.entity_id)
             IN (SELECT (owner_id, entity_type, entity_id) FROM touched)""",
-    # a payload may be no JSON at all: then the id as a word of its text is enough
-    "dead_letters": f"""t.key = (SELECT tenant || '/' || user_id FROM person)
-    OR t.key IN (SELECT t.tenant || '/' || session_id FROM whole_session)
-    OR payload_json ->> '$.user_id' = {THEIRS}
-    OR payload_json ->> '$.session_id' IN (FROM whole_session)
+    # what names the person is found by `sinks.letters`
+    "dead_letters": f"""{LETTER} IN (SELECT id FROM letter WHERE tenant = t.tenant AND goes)
     OR (t.src_topic, t.src_partition, t.src_offset) IN (FROM erased_letter)
-    OR (payload_json ->> '$.session_id', payload_json ->> '$.task_id')
-        IN (SELECT (session_id, task_id) FROM erased_task)
-    OR (payload_json IS NULL AND (
-        regexp_matches(payload_text, (SELECT
-            '(^|[^A-Za-z0-9])' || regexp_escape(user_id) || '($|[^A-Za-z0-9])' FROM person))
-        OR t.key IN (SELECT t.tenant || '/' || session_id FROM shared_session)
-    ))""",
+    OR (payload_json IS NULL AND t.key IN (
+        SELECT t.tenant || '/' || session_id FROM shared_session))""",
 }
 """Of the tables whose rows need more than `_by_columns`."""
 
 
 def _by_columns(table: str) -> str:
-    """A row goes with its user, its session, the task or the event: as far as it has columns that
-    name them. Raises ValueError for a table that has none."""
+    """A row goes with its user or the event; with the session or task only if a session owns it.
+    Raises ValueError for a table without columns that name any of them."""
     names = columns(table)
-    found = [f"t.user_id = {THEIRS}"] if "user_id" in names else []
-    found += [WHOLE] if "session_id" in names else []
-    found += [TASK] if {"session_id", "task_id"} <= names.keys() else []
-    found += [_erased(table, "t.event_id")] if "event_id" in names else []
-    if not found:
+    tests = [f"t.user_id = {THEIRS}"] if "user_id" in names else []
+    if "session_id" in names and (of_session := _owned_by_sessions(table)) != "false":
+        in_task = f" OR {TASK}" if "task_id" in names else ""
+        tests.append(f"(({of_session}) AND ({WHOLE}{in_task}))")
+    tests += [_erased(table, "t.event_id")] if "event_id" in names else []
+    if not tests:
         raise ValueError(f"{table}: no column says whose its rows are (sinks/erasure.py)")
-    return " OR ".join(found)
+    return " OR ".join(tests)
+
+
+def _owned_by_sessions(table: str) -> str:
+    """SQL that is true for the rows `t` that belong to a session, as the kinds of records and of
+    memory declare it. A user's row may mention a session; it belongs to the user."""
+    if table in RECORD_TABLES.values():
+        return owned_by("session_id", table)
+    return "false" if table in MADE_OF_USERS else "true"
 
 
 def session_conditions(table: str) -> str:
@@ -133,11 +139,13 @@ def with_payload(sql: str) -> str:
 
 OF_SESSIONS = {
     "plans": of_plans(),
+    "signals": WHOLE,
     "links": f"({SESSION_OF['links']}) IN (FROM whole_session)",
     "threads": f"({SESSION_OF['threads']}) IN (FROM whole_session)",
 }
-"""Of the tables in which a session has other rows than its people: what a plan of another session
-said of this one's events stays, as in a history that never had it."""
+"""Of the tables in which a session has other rows than its people: a user's signal that mentions it
+goes, and what a plan of another session said of this one's events stays, as in a history that never
+had it."""
 OF_PERSONS = {
     "links": f"""CASE WHEN t.provisional THEN {OWN_CONDITIONS["links"]}
         ELSE t.owner_id = {THEIRS} END""",

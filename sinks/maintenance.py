@@ -6,6 +6,7 @@ faster with is done again (`sinks.fences`).
 """
 
 import hashlib
+import secrets
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -14,15 +15,23 @@ from urllib.parse import unquote
 import duckdb
 from deltalake import DeltaTable
 
-from schemas.generated.history import Session, Task
+from schemas.generated.history import DeadLetter, Session, Task
 from sinks.delta import WRITER, History, until_first
-from sinks.erasure import ERASED_LAST, conditions, person_conditions, session_conditions
+from sinks.erasure import ERASED_LAST, LETTER, conditions, person_conditions, session_conditions
 from sinks.generation import own
 from sinks.history import COMMIT_ORDER, connect, define_over, quoted, select
 from sinks.locations import Location, is_url
 from sinks.object_store import ObjectPath
 from sinks.rewriting import merge_files, rewrite
-from sinks.scope import REMADE, erased_ids, scope, scope_made, scope_session
+from sinks.scope import (
+    REMADE,
+    erased_ids,
+    judge_letters,
+    scope,
+    scope_made,
+    scope_session,
+    unclear_letters,
+)
 from sinks.tables import STORED
 from sinks.views import SNAPSHOT_KEYS
 
@@ -216,7 +225,7 @@ def forget(
         erased = _erased(root, db, tenant, theirs)
         alone, shared = _sessions(db, tenant)
     receipt = {
-        "user_sha256": hashed(tenant, user_id),
+        **salted("user", tenant, user_id),
         "sessions": len(alone),
         "shared_sessions": len(shared),
         "tables": erased,
@@ -225,8 +234,18 @@ def forget(
 
 
 def hashed(tenant: str, user_id: str) -> str:
-    """How a receipt names somebody."""
+    """How notes in a history name a person."""
     return hashlib.sha256(f"{tenant}/{user_id}".encode()).hexdigest()
+
+
+def salted(kind: str, tenant: str, id: str) -> dict[str, str]:
+    """How a receipt names what was erased: two receipts cannot be matched with each other, or with
+    a table of hashes. Who knows the id can check it: SHA-256 of `SALT/TENANT/ID`."""
+    salt = secrets.token_hex(16)
+    return {
+        f"{kind}_sha256": hashlib.sha256(f"{salt}/{tenant}/{id}".encode()).hexdigest(),
+        "salt": salt,
+    }
 
 
 def erase_remade(root: Location, tenant: str, sessions: list[str]) -> None:
@@ -280,17 +299,23 @@ def _erase(
 ) -> dict[str, int]:
     """Rewrites the days that hold rows of theirs without them; how many there were."""
     test = f"(t.tenant = {quoted(tenant)} AND coalesce({theirs}, false))"
+    is_letters = name == DeadLetter.table
+    if is_letters:
+        test = f"({test} OR {LETTER} IN (SELECT id FROM letter WHERE tenant = t.tenant AND goes))"
 
     def erased(table: DeltaTable) -> dict[str, int]:
         files = readable(db, history.at / name, table)
         rows = select(name, files, more=COMMIT_ORDER in STORED[name].names)
+        if is_letters:
+            judge_letters(db, rows, tenant)
         days = db.execute(
             f"SELECT t.date, count(*) FROM ({rows}) t WHERE {test} GROUP BY ALL"
         ).fetchall()
         if days:
             kept = f"SELECT t.* FROM ({rows}) t WHERE NOT {test}"
             rewrite(history, db, name, table, kept, [day for day, _ in days])
-        return {"erased": sum(count for _, count in days), "delta_version": table.version()}
+        counts = {"erased": sum(count for _, count in days), "delta_version": table.version()}
+        return counts | ({"may_remain": unclear_letters(db, rows, test)} if is_letters else {})
 
     return _changed(history, name, erased)
 

@@ -7,15 +7,18 @@ import duckdb
 
 from sinks.erased_ids import EVENT, PLAN, SESSION, TASK, WHOLE, hash_sql
 from sinks.erasure import (
+    LETTER,
     OF_SESSION,
     SESSION_OF,
-    conditions,
     made_of,
     of_plans,
     with_payload,
 )
 from sinks.history import quoted
+from sinks.letters import GOES, STAYS, Letters
 
+DEFAULT_TENANT = "default"
+LETTERS_AT_ONCE = 200
 REMADE = "forget"
 """The source of documents that were folded again for an erasure."""
 
@@ -129,12 +132,9 @@ CREATE TEMP TABLE erased_letter AS
 """)
 """Plans, and dead letters of such, that were made of events that go, whoever's memory they change.
 """
-HEARD_OF = f"""
+HEARD_OF = """
 CREATE TEMP TABLE heard AS
-    SELECT user_id FROM (
-        SELECT user_id FROM erased_plan
-        UNION SELECT user_id FROM signals t WHERE coalesce({conditions("signals")}, false)
-    ) WHERE user_id <> {{user}};
+    SELECT DISTINCT user_id FROM erased_plan WHERE user_id <> {user};
 """
 """Others of whose memory the person's turns are evidence."""
 
@@ -220,6 +220,43 @@ def scope_session(
     db.execute(begin + EVERY + NOTHING_LATE + OF_BOTH + MADE_OF_THEM)
     db.execute(HEARD.format(session=quoted(session_id), plans=of_plans()))
     _add_heard(db, users)
+
+
+def judge_letters(db: duckdb.DuckDBPyConnection, rows: str, tenant: str) -> None:
+    """The table `letter`, after a scope: the dead letters of the SQL `rows` that name the person or
+    an erased session (`goes`), or may do so. A letter that could not be read says its tenant in its
+    text alone: it is stored as the default tenant's."""
+    ((user_id,),) = db.execute("SELECT user_id FROM person").fetchall()
+    sessions = [one for (one,) in db.execute("FROM whole_session").fetchall()]
+    tasks = db.execute("FROM erased_task WHERE task_id IS NOT NULL").fetchall()
+    letters = Letters(tenant, user_id, sessions, tasks)
+    verdicts: list[tuple[str, str, bool]] = []
+    cursor = db.execute(
+        f"SELECT t.tenant, {LETTER}, t.payload, t.key, CAST(t.headers AS VARCHAR), t.detail "
+        f"FROM ({rows}) t WHERE t.tenant IN ({quoted(tenant)}, {quoted(DEFAULT_TENANT)})"
+    )
+    while some := cursor.fetchmany(LETTERS_AT_ONCE):
+        for of_tenant, id, payload, key, headers, detail in some:
+            verdict = letters.verdict(payload, key, headers, detail)
+            if of_tenant != tenant and verdict and not letters.is_of_tenant(payload):
+                verdict = STAYS
+            if verdict != STAYS:
+                verdicts.append((of_tenant, id, verdict == GOES))
+    db.execute("CREATE OR REPLACE TEMP TABLE letter (tenant VARCHAR, id VARCHAR, goes BOOLEAN)")
+    columns = [[one[place] for one in verdicts] for place in range(3)]
+    db.execute(
+        "INSERT INTO letter SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), "
+        "unnest(?::BOOLEAN[])", columns
+    )  # fmt: skip
+
+
+def unclear_letters(db: duckdb.DuckDBPyConnection, rows: str, erased: str) -> int:
+    """How many of the letters that stay may name the person."""
+    ((count,),) = db.execute(
+        f"SELECT count(*) FROM ({rows}) t WHERE NOT {erased} "
+        f"AND (t.tenant, {LETTER}) IN (SELECT (tenant, id) FROM letter WHERE NOT goes)"
+    ).fetchall()
+    return int(count)
 
 
 def _add_heard(db: duckdb.DuckDBPyConnection, users: Iterable[str]) -> None:

@@ -2,7 +2,8 @@
 
 Decoding, routing, the validation of what Kafka brings, CloudEvents, the folding itself, the
 topology and what is generated from it (AsyncAPI, docs) go by `KINDS`. The model is in
-`schemas/events.py`, with what was said in older versions of it in `schemas/upcast.py`.
+`schemas/events.py`, with what was said in older versions of it in `schemas/upcast.py`; owner and id
+are declared in `schemas/record_kinds.py`.
 
 Kinds of memory are declared in `schemas/memory_kinds.py` and `streams/folds/revised_kinds.py`.
 """
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from schemas.events import Record, Recursion, Signal, ToolResult, Turn, WritePlan
-from schemas.rows import RECORD_TABLES
+from schemas.record_kinds import OWNED_RECORDS, RECORD_TABLES, Owner
 from streams.folds import memory, session
 from streams.folds.outcome import Outcome
 from streams.folds.rows import Effects, Rows
@@ -45,20 +46,25 @@ class RecordKind:
         return RECORD_TABLES[self.type]
 
 
-def _of_session(model: type[Record], topic: str, id: str, scope: str | None = None) -> RecordKind:
-    return RecordKind(model, topic, "sessions", "session_id", id, session.fold, scope)
+def _kind(model: type[Record], topic: str, scope: str | None = None) -> RecordKind:
+    type_ = model.model_fields["type"].default
+    (owned,) = [one for one in OWNED_RECORDS if (one.type, one.scope) == (type_, scope)]
+    table, fold = FOLDED[owned.owner]
+    return RecordKind(model, topic, table, owned.owner, owned.id, fold, scope)
 
 
-def _of_user(model: type[Record], topic: str, id: str, scope: str | None = None) -> RecordKind:
-    return RecordKind(model, topic, "users", "user_id", id, memory.fold, scope)
+FOLDED: dict[Owner, tuple[str, Fold]] = {
+    "session_id": ("sessions", session.fold),
+    "user_id": ("users", memory.fold),
+}
+"""A record's owner -> the table of its rows, and the fold that changes them."""
 
-
-TURN = _of_session(Turn, "turns", "event_id")
-RECURSION = _of_session(Recursion, "recursions", "trace_id")
-TOOL_RESULT = _of_session(ToolResult, "recursions", "tool_call_id")
-SESSION_SIGNAL = _of_session(Signal, "turns", "signal_id", "session")
-USER_SIGNAL = _of_user(Signal, "user-signals", "signal_id", "user")
-WRITE_PLAN = _of_user(WritePlan, "write-plans", "plan_id")
+TURN = _kind(Turn, "turns")
+RECURSION = _kind(Recursion, "recursions")
+TOOL_RESULT = _kind(ToolResult, "recursions")
+SESSION_SIGNAL = _kind(Signal, "turns", "session")
+USER_SIGNAL = _kind(Signal, "user-signals", "user")
+WRITE_PLAN = _kind(WritePlan, "write-plans")
 
 KINDS: tuple[RecordKind, ...] = (
     TURN, RECURSION, TOOL_RESULT, SESSION_SIGNAL, USER_SIGNAL, WRITE_PLAN,

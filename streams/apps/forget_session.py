@@ -5,12 +5,12 @@ been. Killed half-way, the same call ends the work: a note in the fold's tables 
 all is done.
 """
 
-import hashlib
 import math
 from pathlib import Path
 from typing import Any
 
 from sinks import maintenance
+from sinks.letters import Letters
 from sinks.root import is_shared
 from streams.apps.maintenance import count_made, drop_work, in_every_generation
 from streams.errors import ConfigurationError
@@ -37,7 +37,8 @@ def forget_session(
             )
         return _forget(folder, tenant, session_id, whole, search)
 
-    return in_every_generation(history, tenant, one, index_within)
+    letters = Letters(tenant, None, [session_id])
+    return in_every_generation(history, tenant, one, letters, index_within)
 
 
 def _forget(
@@ -62,7 +63,7 @@ def _forget(
         store.commit({NOTE: left or None})
         store.compact()
     return {
-        "session_sha256": hashlib.sha256(f"{tenant}/{session_id}".encode()).hexdigest(),
+        **maintenance.salted("session", tenant, session_id),
         "users": len(users),
         "tables": erased,
     }

@@ -33,6 +33,7 @@ from sinks.generation import (
     resolve,
 )
 from sinks.history import connect
+from sinks.letters import Letters
 from sinks.locations import Location
 from sinks.object_store import ObjectPath
 from sinks.root import find_root, is_backfilled, is_run, is_shared
@@ -120,19 +121,21 @@ def forget(
 
     from streams import search  # not needed before, and slow to load
 
-    return in_every_generation(history, tenant, one, index_within)
+    return in_every_generation(history, tenant, one, Letters(tenant, user_id), index_within)
 
 
 def in_every_generation(
     history: Path,
     tenant: str,
     erase: Callable[[Path, Path | None], dict[str, Any]],
+    letters: Letters,
     index_within: float = math.inf,
 ) -> dict[str, Any]:
     """Erases in each generation's folder, the live one last: its receipt, with the tables of the
     others. No index of the tenant is built meanwhile. `erase` gets for a generation of some days
     the folder of one that has them all, too."""
     from streams import search
+    from streams.llm import spool
 
     root = find_root(history)
     asked_at = time.time_ns() // 1000
@@ -144,6 +147,8 @@ def in_every_generation(
         last = root if is_shared(root) else find(root, LIVE)
         others = _in_others(root, last, erase)
         receipt = erase(last, None)
+        if (root / spool.FOLDER).exists():  # what a killed `extract` has paid for
+            spool.erase(root, letters)
     kept.forget()
     return {**receipt, "generations": others} if others else receipt
 

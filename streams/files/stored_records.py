@@ -6,6 +6,7 @@ all other tables, and when it was recorded. Without these a record would have an
 than it had, and sent again it would be a conflicting duplicate (docs/rules.md, "One event").
 """
 
+from schemas.record_kinds import owned_by
 from schemas.rows import TABLES
 from streams.kinds import KINDS, WRITE_PLAN
 
@@ -26,10 +27,7 @@ IMAGES = """CASE WHEN len(image_summaries) = 0 THEN ''
 
 def of_session(table: str) -> str:
     """SQL that is true for the rows of a table whose records are folded into sessions."""
-    kinds = {kind.scope: kind.table == "sessions" for kind in KINDS if kind.history == table}
-    if len(set(kinds.values())) == 1:
-        return "true" if all(kinds.values()) else "false"
-    return " OR ".join(f"scope = '{scope}'" for scope, is_session in kinds.items() if is_session)
+    return owned_by("session_id", table)
 
 
 def owner(table: str) -> str:

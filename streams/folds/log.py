@@ -4,7 +4,7 @@ from typing import Any, cast
 
 from schemas.events import Record, Recursion, ToolResult, Turn, WritePlan, first_intent
 from schemas.generated import history
-from schemas.rows import RECORD_TABLES
+from schemas.record_kinds import RECORD_TABLES
 from streams.folds.ids import canonical
 from streams.folds.rows import Effects, Input
 

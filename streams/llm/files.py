@@ -8,15 +8,17 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from schemas.base import JsonObject
 from sinks.locations import Location
 from sinks.root import find_root, is_run, is_shared
 from streams import event_loop
 from streams.errors import ConfigurationError, Unreachable
+from streams.files.access import erasing
 from streams.llm.budget import HOUR, Budget, BudgetSpent
 from streams.llm.client import Erased
 from streams.llm.groups import Debounce, Group, Owner, Turn
@@ -25,9 +27,12 @@ from streams.llm.known import Remembered
 from streams.llm.maker import Extractor, extractor
 from streams.llm.settings import LlmSettings
 from streams.llm.spool import Spool, is_there, spooling
+from streams.llm.spool import known as are_there
 
 WAVE = 8
 """Groups of a wave for each request at a time: one slow answer then holds up few."""
+LOCKED_AGAIN = 0.05
+"""Seconds until it is looked again whether `forget` has ended."""
 AHEAD = 4096
 """Groups looked at to fill a wave with different users."""
 
@@ -137,6 +142,16 @@ def waves(groups: Iterable[Group], size: int) -> Iterator[list[Group]]:
         yield wave
 
 
+async def _spooled(record: JsonObject, spool: Spool, root: Path) -> None:
+    """Unless the turns were erased since: `forget` waits for this, or this for it."""
+    while True:
+        with suppress(ConfigurationError), erasing(root, alone=False):
+            if (await asyncio.to_thread(are_there, [record], root))[0]:
+                spool.append(record)
+            return
+        await asyncio.sleep(LOCKED_AGAIN)
+
+
 async def _ask(
     asked: Extractor,
     wave: list[tuple[Group, Remembered]],
@@ -154,7 +169,8 @@ async def _ask(
             if stopped is not None:
                 return
             try:
-                spool.append(await asked.make(group, known, lambda: is_there(group, root)))
+                record = await asked.make(group, known, lambda: is_there(group, root))
+                await _spooled(record, spool, root)
             except Erased:
                 pass
             except BudgetSpent as error:

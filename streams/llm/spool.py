@@ -2,7 +2,8 @@
 
 A call that was paid for is in the spool before anything else happens. What a killed run left there
 is folded by the next one, less a line that was being written then. Who was forgotten meanwhile is
-left out. Once folded a file is removed: the history has it all, `forget` need not look here.
+left out. Once folded a file is removed. `forget` erases from the files that wait (`erase`): they
+change under the lock that it has alone (`streams.files.access.erasing`).
 """
 
 import asyncio
@@ -17,13 +18,16 @@ import msgspec
 from schemas.base import JsonObject
 from sinks import locks
 from sinks.history import connect
+from sinks.letters import GOES, Letters
 from sinks.root import HistoryWriteError
 from streams.errors import ConfigurationError
 from streams.files import local
-from streams.files.access import writing
+from streams.files.access import FORGET_LOCK, writing
 from streams.llm.groups import Group
 
 FOLDER = "_extract"
+ERASED_WITHIN = 600.0
+"""Seconds that a fold waits for a `forget`."""
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder(order="sorted").encode
 
@@ -58,7 +62,9 @@ class Spool:
     def fold(self) -> None:
         """Takes all that waits into the history, a killed run's too."""
         for path in sorted(self._folder.glob("*.ndjson")):
-            _clean(path, self._history)
+            with locks.held(self._history / FORGET_LOCK, _refusal(self._history), shared=True,
+                            within=ERASED_WITHIN):  # fmt: skip
+                _clean(path, self._history)
             local.run([str(path)], self._history, borrow=True)
             path.unlink()
         self._begin()
@@ -95,16 +101,39 @@ def spooling(history: Path) -> Iterator[Spool]:
             spool.fold()
 
 
-def _clean(path: Path, history: Path) -> None:
+def erase(history: Path, letters: Letters) -> None:
+    """Leaves of what waits the whole lines of users whose turns are still in the history, and that
+    do not name who was erased. The caller has the lock of `forget`."""
+    folder = history / FOLDER
+    for rest in folder.glob("*.fresh"):  # of a killed `_clean`
+        rest.unlink()
+    for path in sorted(folder.glob("*.ndjson")):
+        _clean(path, history, letters)
+
+
+def _refusal(history: Path) -> ConfigurationError:
+    return ConfigurationError(f"{history}: `forget` runs; wait for its end")
+
+
+def _clean(path: Path, history: Path, erased: Letters | None = None) -> None:
     """Leaves the whole lines of users whose turns are still there. A run that is killed meanwhile
     does it again: records folded before are duplicates."""
     found = [(line, _record(line)) for line in path.read_bytes().split(b"\n")]
-    whole = [(line, record) for line, record in found if record is not None]
+    whole = [
+        (line, record)
+        for line, record in found
+        if record is not None and not (erased is not None and _names(erased, line, record))
+    ]
     stays = known([record for _, record in whole], history)
     lines = [line + b"\n" for (line, _), one in zip(whole, stays, strict=True) if one]
     fresh = path.with_suffix(".fresh")
     fresh.write_bytes(b"".join(lines))
     fresh.replace(path)
+
+
+def _names(erased: Letters, line: bytes, record: JsonObject) -> bool:
+    of_tenant = record.get("tenant") == erased.tenant
+    return of_tenant and erased.verdict(line, None, None, None) == GOES
 
 
 def _record(line: bytes) -> JsonObject | None:

@@ -332,11 +332,34 @@ def test_who_was_forgotten_is_not_brought_back_by_what_a_killed_run_left(
     (spool,) = left.glob("*.ndjson")
     assert b'"user_id":"u0"' in spool.read_bytes()
     assert turnfold("forget", "u0", "--history", history, "--yes").code == 0
+    assert b'"user_id":"u0"' not in b"".join(one.read_bytes() for one in left.glob("*.*"))
     asked.behave = model
     extract(history, asked.settings())
     owners = rows(history, "SELECT DISTINCT user_id FROM plans")
     assert owners == [("u1",)]
     assert files_holding(history, "user 0 said") == []
+
+
+def test_forget_erases_from_what_a_killed_run_left(folded: Folded) -> None:
+    """The person's records, those of others that name the person, cut lines, and the copy that a
+    killed clean-up has made; the rest waits on."""
+    history = folded(talk(users=2, turns=1))
+    stored = rows(history, "SELECT user_id, session_id, event_id FROM events ORDER BY 1")
+    author = Author("llm/test", "1", timed=True)
+    records = [
+        failure("no", text, Group((Turn("default", session, user, event, START, START),)), author,
+                Usage(1, 1, 1, 0, 0))
+        for text in ("", "of u0")
+        for user, session, event in stored
+    ]  # fmt: skip
+    lines = [json.dumps(record) for record in records]
+    spooled = history / "_extract"
+    spooled.mkdir(exist_ok=True)
+    (spooled / "1.ndjson").write_text("\n".join([*lines, lines[0][:-9]]))
+    (spooled / "2.fresh").write_text(lines[0])
+    assert turnfold("forget", "u0", "--history", history, "--yes").code == 0
+    assert (spooled / "1.ndjson").read_text() == lines[1] + "\n"
+    assert not (spooled / "2.fresh").exists()
 
 
 def test_who_is_forgotten_while_it_runs_is_forgotten(endpoint: Start, folded: Folded) -> None:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from schemas.record_kinds import OWNED_RECORDS
 from sinks.digest import SOURCE
 from streams.apps.maintenance import forget
 from streams.files.access import opened
@@ -19,15 +20,18 @@ from streams.files.refold import refold_user
 from streams.folds.rules import Rules
 from streams.generations.rebuild import backfill
 from tests.command import rows
-from tests.property.strategies import events, write_plans
+from tests.property.strategies import SESSIONS, events, write_plans
 from tests.property.test_folded_again import FEW, content, history_of
 from tests.property.test_session_erased import both, made_of
 from tests.property.world import Json
 
 pytestmark = pytest.mark.nightly  # an example takes 3 s: histories folded thrice
 USERS = ("u1", "u2")
+OWNERS = {(one.type, one.scope): one.owner for one in OWNED_RECORDS}
 OF_USERS = {
     "plans": "user_id",
+    "signals": "user_id",
+    "affects": "user_id",
     "state_current": "owner_id",
     "preference_current": "owner_id",
     "mood_current": "owner_id",
@@ -42,33 +46,46 @@ OF_USERS = {
 
 @st.composite
 def told(draw: st.DrawFn) -> list[Json]:
-    """Plans of either user, from whosever turn."""
+    """Plans of either user, from whosever turn. They mention a session of anybody, as signals do
+    that update a user."""
     plans = draw(write_plans(most=5))
-    return draw(events()) + [one | {"user_id": draw(st.sampled_from(USERS))} for one in plans]
+    records = draw(events()) + [one | {"user_id": draw(st.sampled_from(USERS))} for one in plans]
+    for record in records:
+        if OWNERS[record["type"], record.get("scope")] == "user_id" and draw(st.booleans()):
+            record["session_id"] = draw(st.sampled_from(SESSIONS))
+            record["user_id"] = draw(st.sampled_from(USERS))
+    return records
 
 
 def of_person(gone: str, records: list[Json]) -> set[int]:
     """Which records are the person's: what they said or was said in a session of theirs alone, and
     plans of theirs, or made of an event that only they have."""
     spoke: defaultdict[str, set[str]] = defaultdict(set)
-    for one in records:
-        if one.get("user_id") and one["type"] != "write_plan" and "session_id" in one:
+    of_sessions = [
+        one for one in records if OWNERS[one["type"], one.get("scope")] == "session_id"
+    ]  # fmt: skip
+    for one in of_sessions:
+        if one.get("user_id"):
             spoke[one["session_id"]].add(one["user_id"])
     alone = {session for session, users in spoke.items() if users == {gone}}
-    theirs = {
-        id(one)
-        for one in records
-        if one.get("user_id") == gone or one.get("session_id") in alone
-    }  # fmt: skip
+    theirs = {id(one) for one in records if one.get("user_id") == gone}
+    theirs |= {id(one) for one in of_sessions if one["session_id"] in alone}
     turns = [one for one in records if one["type"] == "turn"]
-    events_of = {one["event_id"] for one in turns if id(one) in theirs}
-    others = {one["event_id"] for one in turns if id(one) not in theirs}
-    from_them = (
-        id(one)
-        for one in records
-        if one["type"] == "write_plan" and made_of(one) & (events_of - others)
+    events_of, others = (
+        {(one["session_id"], one["event_id"]) for one in turns if (id(one) in theirs) is is_theirs}
+        for is_theirs in (True, False)
     )
-    return theirs.union(from_them)
+    clear = {event for _, event in events_of} - {event for _, event in others}
+
+    def is_of_them(plan: Json) -> bool:
+        session = plan.get("session_id")
+        made = made_of(plan)
+        if session is None:
+            return bool(made & clear)
+        return any((session, event) in events_of for event in made)
+
+    plans = (one for one in records if one["type"] == "write_plan")
+    return theirs.union(id(one) for one in plans if is_of_them(one))
 
 
 def memory_of(history: Path, user: str) -> dict[str, list[tuple[Any, ...]]]:

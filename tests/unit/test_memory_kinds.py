@@ -10,7 +10,8 @@ from _duckdb import DuckDBPyConnection
 from schemas.events import EndUpdate, WritePlan
 from schemas.memory import DOCUMENTS, State, UserDocument
 from schemas.memory_kinds import MEMORY_KINDS, REVISED, SESSION_MEMORY, MemoryKind
-from schemas.rows import RECORD_TABLES, TABLES
+from schemas.record_kinds import RECORD_TABLES
+from schemas.rows import TABLES
 from schemas.session import SessionMemoryItem
 from sinks.diff import RELATIONS
 from sinks.erasure import conditions

@@ -215,7 +215,8 @@ def test_law_8_a_person_is_gone_to_the_last_byte_and_others_stay(tmp_path: Path)
     assert done.sessions == [("default", "own")]
     assert done.shared == [("default", "group")]
     receipt = done.receipt
-    assert receipt["user_sha256"] == hashlib.sha256(b"default/ann").hexdigest()
+    named = f"{receipt['salt']}/default/ann".encode()
+    assert receipt["user_sha256"] == hashlib.sha256(named).hexdigest()
     counts = {name: one["erased"] for name, one in receipt["tables"].items()}
     assert counts == {
         "events": 3, "recursions": 2, "tasks": 1, "sessions": 2, "profiles": 1, "revisions": 4,
@@ -368,3 +369,5 @@ def test_forgetting_nobody_changes_nothing(tmp_path: Path) -> None:
     done = forget(root, "default", "it's nobody")
     assert digest(root) == before
     assert {one["erased"] for one in done.receipt["tables"].values()} == {0}
+    again = forget(root, "default", "it's nobody").receipt
+    assert again["user_sha256"] != done.receipt["user_sha256"]

@@ -218,6 +218,7 @@ class ErasureReceipt(Closed):
     shared_sessions: int | None = None
     session_sha256: str | None = None
     users: int | None = None
+    salt: str | None = None
     tables: dict[str, dict[str, int]]
     generations: dict[str, Any] | None = None
 

@@ -244,7 +244,7 @@ export interface Erasure {
 
 /** What was erased. It names neither user nor session. */
 export interface ErasureReceipt {
-  /** SHA-256 of `TENANT/USER`, in hex; null if a session was erased. */
+  /** SHA-256 of `SALT/TENANT/USER`, in hex; null if a session was erased. */
   user_sha256?: string | null;
   /** Sessions that were erased with the user; null if a session was erased. */
   sessions?: number | null;
@@ -253,11 +253,16 @@ export interface ErasureReceipt {
    * erased.
    */
   shared_sessions?: number | null;
-  /** SHA-256 of `TENANT/SESSION`, in hex; null if a user was erased. */
+  /** SHA-256 of `SALT/TENANT/SESSION`, in hex; null if a user was erased. */
   session_sha256?: string | null;
   /** Users whose memory was made again without the session; null if a user was erased. */
   users?: number | null;
-  /** Rows erased from each table (`erased`), and its version from then on. */
+  /** Random salt of the hash, in hex; null in receipts of earlier versions. */
+  salt?: string | null;
+  /**
+   * Rows erased from each table (`erased`), and its version from then on. `may_remain` of
+   * `dead_letters`: letters that stay and may name what was erased.
+   */
   tables: Record<string, Record<string, number>>;
   /** The tables of other generations of the memory, by name; null if none. */
   generations?: Record<string, unknown> | null;

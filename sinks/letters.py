@@ -1,0 +1,251 @@
+"""Whose a dead letter is: `forget` searches its whole text, since a record that could not be
+applied may name a person anywhere and in any form (docs/laws.md).
+
+A letter goes if any string at any depth is the id, or if its unescaped text has the id as a word.
+It may be JSON in an envelope, escaped JSON in a string, base64, gzip, UTF-16, cut, or not text.
+"""
+
+import json
+import re
+import unicodedata
+import zlib
+from binascii import Error, a2b_base64
+from collections.abc import Iterable, Iterator
+from typing import Any
+from urllib.parse import unquote
+
+STAYS, MAY_NAME, GOES = 0, 1, 2
+"""`MAY_NAME`: it stays; it has the id as a part of a word, or cannot be searched to the end."""
+DEEP = 5
+"""Packings in one another that are searched."""
+MOST_BYTES = 16_000_000
+"""Of one packed piece that are searched."""
+ESCAPES = 16
+"""Times that a text is unescaped."""
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+_PLAIN = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{8,}={0,2}")
+_IDENTIFIER = re.compile(r"[\w.@+-]+")
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1f]")
+_STANDARD = str.maketrans("-_", "+/")
+_HASHED = re.compile(rb'\A\{"bytes":\d+,"sha256":"[0-9a-f]{64}"\}\Z')
+_OWN_ID = {"userid", "sessionid", "taskid"}
+"""Names of fields, in lower case without hyphens, in which a number is an id."""
+
+
+class Letters:
+    """The letters of one person, of their sessions, and of their tasks in sessions of several."""
+
+    def __init__(
+        self,
+        tenant: str,
+        user_id: str | None,
+        sessions: Iterable[str] = (),
+        tasks: Iterable[tuple[str, str]] = (),
+    ) -> None:
+        self.tenant = tenant
+        self._user = None if user_id is None else _normal(user_id)
+        self._sessions = frozenset(map(_normal, sessions))
+        self._tasks: dict[str, set[str]] = {}
+        for session, task in tasks:
+            self._tasks.setdefault(_normal(task), set()).add(_normal(session))
+
+    def verdict(
+        self, payload: bytes, key: str | None, headers: str | None, detail: str | None
+    ) -> int:
+        """`STAYS`, `MAY_NAME` or `GOES`."""
+        searched = _Searched()
+        if not _HASHED.match(payload):
+            searched.bytes(payload, DEEP)
+        if key is not None:
+            searched.string(key.removeprefix(f"{self.tenant}/"), DEEP)
+        for text in filter(None, (headers, detail)):
+            searched.value(_json(text), DEEP)
+        is_unclear, texts = searched.is_unclear, searched.texts
+        may_name = False
+        strings: set[str] = set()
+        for text, is_whole in texts:
+            strings.add(text)
+            if self._user is not None and (match := _named(self._user, text, is_whole)):
+                if match == GOES:
+                    return GOES
+                may_name = True
+            if not is_whole and any(_named(one, text, False) == GOES for one in self._sessions):
+                return GOES
+        if self._user in strings or not strings.isdisjoint(self._sessions):
+            return GOES
+        of_tasks = (self._tasks[one] for one in strings & self._tasks.keys())
+        if any(not strings.isdisjoint(sessions) for sessions in of_tasks):
+            return GOES
+        return MAY_NAME if may_name or is_unclear else STAYS
+
+    def is_of_tenant(self, payload: bytes) -> bool:
+        """Whether a letter names the tenant: one that could not be read is stored as the default
+        tenant's."""
+        searched = _Searched()
+        searched.bytes(payload, DEEP)
+        name = _normal(self.tenant)
+        return any(_named(name, *text) == GOES for text in searched.texts)
+
+
+class _Searched:
+    """All texts in a letter, each with whether it is a whole string; and whether something could
+    not be searched."""
+
+    def __init__(self) -> None:
+        self.texts: list[tuple[str, bool]] = []
+        self.is_unclear = False
+
+    def bytes(self, content: bytes, deep: int) -> None:
+        if content[:2] == b"\x1f\x8b" or content[:1] == b"\x78":
+            unpacked = _unpacked(content)
+            if unpacked is not None:
+                self.is_unclear |= len(unpacked) >= MOST_BYTES or not deep
+                if deep:
+                    self.bytes(unpacked, deep - 1)
+                return
+        text = _decoded(content)
+        self.text(text, deep)
+        self.is_unclear |= bool(_CONTROL.search(text)) or "\ufffd" in text
+
+    def text(self, text: str, deep: int, *, is_string: bool = False) -> None:
+        """JSON is searched string by string, all else as text."""
+        stripped = text.lstrip("\ufeff \t\r\n")
+        if stripped[:1] in ("{", "[", '"'):
+            try:
+                self.value(json.loads(stripped, object_pairs_hook=_Pairs), deep)
+            except (ValueError, RecursionError):
+                self.is_unclear = True
+            else:
+                return
+        for one in _unescaped(text):
+            self.texts.append((_normal(one), is_string))
+        self._packed(text, deep)
+
+    def value(self, value: Any, deep: int) -> None:
+        waiting = [value]
+        while waiting:
+            one = waiting.pop()
+            if isinstance(one, _Pairs):
+                for name, inside in one:
+                    self.string(name, deep)
+                    waiting.append(_as_id(name, inside))
+            elif isinstance(one, list):
+                waiting.extend(one)
+            elif isinstance(one, str):
+                self.string(one, deep)
+
+    def string(self, text: str, deep: int) -> None:
+        if _IDENTIFIER.fullmatch(text):
+            self.texts.append((_normal(text), True))
+            self._packed(text, deep)
+        elif deep:
+            self.texts.append((_normal(text), True))
+            self.text(text, deep - 1, is_string=True)
+        else:
+            self.texts.append((_normal(text), False))
+            self.is_unclear = True
+
+    def _packed(self, text: str, deep: int) -> None:
+        if not deep:
+            return
+        for piece in _BASE64.findall(text):
+            letters = piece.rstrip("=").translate(_STANDARD)
+            try:
+                content = a2b_base64(letters + "=" * (-len(letters) % 4))
+            except Error:
+                continue
+            unpacked = _unpacked(content) if content[:1] in (b"\x1f", b"\x78") else None
+            content = content if unpacked is None else unpacked
+            inside = _decoded(content)
+            if not _CONTROL.search(inside) and "\ufffd" not in inside:  # ids of others are not text
+                self.bytes(content, deep - 1)
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """An object's names and values, all of them: a name may be there twice."""
+
+
+def _json(text: str) -> Any:
+    """The value of a text, which is the text itself if it is not JSON."""
+    try:
+        return json.loads(text, object_pairs_hook=_Pairs)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _as_id(name: str, value: Any) -> Any:
+    is_id = name.lower().replace("_", "").replace("-", "") in _OWN_ID
+    return str(value) if is_id and type(value) is int and abs(value) < 10**100 else value
+
+
+def _decoded(content: bytes) -> str:
+    """UTF-8; else UTF-16, where every other byte of its start is zero."""
+    start = content[:64]
+    if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return content.decode("utf-16", "replace")
+    for odd, encoding in ((0, "utf-16-be"), (1, "utf-16-le")):
+        if len(start) > 3 and not any(start[odd::2]) and all(start[1 - odd :: 2]):
+            return content.decode(encoding, "replace")
+    return content.decode("utf-8", "replace")
+
+
+def _unpacked(content: bytes) -> bytes | None:
+    """Of gzip or zlib as much as can be read; None for other bytes."""
+    try:
+        return zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(content, MOST_BYTES) or None
+    except zlib.error:
+        return None
+
+
+def _unescaped(text: str) -> Iterator[str]:
+    """The text, and what is left of it each time that its escapes are taken away."""
+    yield text
+    if "%" in text:
+        yield unquote(text)
+    for _ in range(ESCAPES):
+        if "\\" not in text:
+            return
+        plain = _ESCAPE.sub(_plain, text).encode("utf-16", "surrogatepass")
+        plain_text = plain.decode("utf-16", "replace")
+        if plain_text == text:
+            return
+        text = plain_text
+        yield text
+
+
+def _plain(escape: re.Match[str]) -> str:
+    code, letter = escape.groups()
+    return chr(int(code, 16)) if code else _PLAIN.get(letter, letter)
+
+
+def _normal(text: str) -> str:
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def _named(id: str, text: str, is_whole: bool) -> int:
+    """`GOES` if a text is the id or has it as a word, `MAY_NAME` if within a word. A whole
+    string that reads as an identifier is one: `ann-2` is not `ann`."""
+    if is_whole and text == id:
+        return GOES
+    start = text.find(id)
+    if start >= 0 and not (is_whole and _IDENTIFIER.fullmatch(text)):
+        is_text = not _CONTROL.search(text)
+        while start >= 0:
+            end = start + len(id)
+            before, after = text[max(start - 1, 0) : start + 1], text[end - 1 : end + 1]
+            if not is_text or not (_joined(before) or _joined(after)):
+                return GOES
+            start = text.find(id, start + 1)
+        return MAY_NAME
+    return MAY_NAME if id.casefold() in text.casefold() else STAYS
+
+
+def _joined(pair: str) -> bool:
+    """Whether two characters are of one word. Scripts of wide characters do not space words."""
+    return len(pair) == 2 and all(
+        one.isalnum() and unicodedata.east_asian_width(one) not in "WF" for one in pair
+    )
+
+
+__all__ = ["GOES", "MAY_NAME", "STAYS", "Letters"]
