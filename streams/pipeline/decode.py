@@ -156,7 +156,8 @@ def _validated(line: bytes, record: dict[str, Any], source: tuple[str, int, int]
     if HUGE.search(line) and (path := numbers.huge_integer(record)):
         detail = f"{_named(path, line, kind)}: an integer beyond 64 bits; send it as text"
         return dead("invalid", detail, line, record)
-    return _modelled(line, record, _validator(kind), source)
+    ordered = _decode(_encode(record))  # keys as in the doc: free form is kept as it comes
+    return _modelled(line, ordered, _validator(kind), source)
 
 
 def _named(path: str, line: bytes, kind: Any) -> str:
