@@ -288,6 +288,10 @@ def unreadable(line: bytes, error: Exception) -> Dead:
         return dead("bad_utf8", found, line)
     if lone := LONE_SURROGATE.search(line):
         return dead("bad_json", half_of_a_pair(lone), line)
+    if numbers.LONG.search(line) and (path := numbers.long_integer(line)):
+        path = path if not withheld.is_mentioned(line) else "a field"
+        detail = f"{path}: an integer of more than {numbers.MOST_DIGITS} digits; send it as text"
+        return dead("invalid", detail, line)
     detail = str(error)
     if "out of range" in detail and not withheld.is_mentioned(line):
         path = numbers.beyond_floats(line)
