@@ -41,6 +41,8 @@ def parse_time(value: Any) -> int:
             return _minutes[value[:17]] + _SECONDS[value[17:19]]
         except KeyError:
             at = _parse(value)
+            if value[17:19] == "60":
+                return at
         if len(_minutes) >= _MOST:
             _minutes.clear()
         _minutes[value[:17]] = at - _SECONDS[value[17:19]]
@@ -54,14 +56,27 @@ def _parse(value: Any) -> int:
         raise ValueError("expected RFC 3339 text such as 2026-01-31T09:30:00Z")
     if match[1] is None:
         raise ValueError("a time needs an offset: end it with Z or +09:00")
+    is_leap = value[17:19] == "60"
     try:
-        moment = datetime.fromisoformat(value.upper())
-    except ValueError as error:  # the 30th of February, 25 o'clock
+        text = f"{value[:17]}59{value[19:]}" if is_leap else value
+        moment = datetime.fromisoformat(text.upper())
+        if is_leap:
+            moment = _after_leap_second(moment)
+    except (ValueError, OverflowError) as error:  # the 30th of February, 25 o'clock
         raise ValueError(f"no such time: {error}") from None
     if not EARLIEST <= moment < LATEST:
         raise ValueError("a time lies from 0001-01-02 to 9999-12-30 UTC")
     since = moment - EPOCH
     return (since.days * 86_400 + since.seconds) * SECOND + since.microseconds
+
+
+def _after_leap_second(moment: datetime) -> datetime:
+    """The second after the 59th, as POSIX counts; a minute of 61 seconds ends a month (UTC)."""
+    after = moment + timedelta(seconds=1)
+    utc = after.astimezone(UTC)
+    if (utc.day, utc.hour, utc.minute) != (1, 0, 0):
+        raise ValueError("a leap second, :60, ends the last minute of a month (UTC)")
+    return after
 
 
 def format_time(micros: int) -> str:

@@ -21,6 +21,7 @@ from streams.folds.session_state import (
     status_of,
     visible,
 )
+from streams.folds.session_status import status_document
 
 CONVERSATION_STATUS = {"completed": "done", "failed": "error"}
 
@@ -35,7 +36,6 @@ def session(rows: Rows, rules: Rules) -> dict[str, Any]:
     """The session as folded, without expiry (schemas.session.SessionDocument)."""
     base = rows[HEADER]
     header = visible(rows, base, rules)
-    status = status_of(header)
     latest = header.latest[0] if header.latest else None
     older, conversations = _conversations(rows, rules, base, latest)
     return {
@@ -43,8 +43,7 @@ def session(rows: Rows, rules: Rules) -> dict[str, Any]:
         "user_id": header.user[2] if header.user else None,
         "subject": claim_document(header.subject),
         "object": claim_document(header.object),
-        "status": status,
-        "closed_reason": "closed by the turn" if status == "closed" else None,
+        **status_document(status_of(header)),
         "artifacts_metadata": header.artifacts[2] if header.artifacts else {},
         "conversations": conversations,
         "conversation_count": older + len(conversations),

@@ -103,6 +103,7 @@ def _plan(rows: Rows, header: User, plan: WritePlan, out: Effects) -> User:
         raise Refused("extraction_failed", plan.extraction.error)
     for ordinal, update in enumerate(plan.state_updates):
         if update.kind == "long_mood_state" and update.op == "upsert":
+            states.check_kind(rows, ordinal, update)
             _mood_words(rows, plan, update, out)
         elif update.state_id == mood_id(rows):
             reason: Reason = "kind_differs" if update.op == "upsert" else "mood_cannot_close"

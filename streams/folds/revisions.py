@@ -31,7 +31,9 @@ def revise(
     entity_type, entity_id, kind = entity
     out.history.append(
         Revision(
-            revision_id=make_id("revision", *out.scope, *record_id(out.record), out.ordinal),
+            revision_id=make_id(
+                "revision", *out.scope, *record_id(out.record, out.doc), out.ordinal
+            ),
             owner_id=owner,
             entity_type=entity_type,
             entity_id=entity_id,
@@ -51,12 +53,8 @@ def revise(
     out.seq += 1
 
 
-NOT_ITS_CONTENT = {"recorded_at", "schema_version", "image_summaries"}
-"""What `doc` leaves out: a record that is folded again from it has the same id."""
-
-
-def record_id(record: Any) -> tuple[str, ...]:
-    """The record's own id, told apart where one id has several versions."""
+def record_id(record: Any, doc: str) -> tuple[str, ...]:
+    """The record's own id, told apart where one id has several versions by its canonical JSON."""
     kind = record.type
     if kind == "turn":
         return (record.session_id, record.event_id, record.status)
@@ -64,9 +62,7 @@ def record_id(record: Any) -> tuple[str, ...]:
         return ("plan", record.plan_id)
     if kind == "signal":
         return ("signal", record.signal_id)
-    own = (record.task_id, record.trace_id) if kind in ("recursion", "tool_result") else ()
-    said = record.model_dump_json(exclude=NOT_ITS_CONTENT)
-    return (kind, *own, short_hash(said).hex())
+    return (kind, record.task_id, record.trace_id, short_hash(doc).hex())
 
 
 def add_evidence(known: tuple[str, ...], new: Iterable[str], rules: Rules) -> tuple[str, ...]:

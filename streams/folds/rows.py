@@ -128,7 +128,7 @@ class Effects(Mutable):
 
     `scope` (tenant, table and owner) is, with the record's id, what ids are made of. `rules` are
     the constants to fold under. `seq` is the owner's count of revisions; the fold sets and keeps
-    it.
+    it. `doc` is the record's canonical JSON; the signal of a turn has none.
     """
 
     owner: str  # the session or user
@@ -145,3 +145,4 @@ class Effects(Mutable):
     revived: int = 0  # dead letters that are applied after all
     ordinal: int = 0
     seq: int = 0
+    doc: str = ""

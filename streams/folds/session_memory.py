@@ -209,8 +209,8 @@ def _write(
 
 
 def _said(fields: MemoryItemWrite | MemoryItemPatch) -> dict[str, Any]:
-    """The fields that were given and that an item has."""
-    return fields.model_dump(exclude_unset=True, include=set(type(fields).model_fields) - {"id"})
+    """The fields that an item has, without defaults: to write out a default says nothing more."""
+    return fields.model_dump(exclude_defaults=True, include=set(type(fields).model_fields) - {"id"})
 
 
 def _written(entry: MemoryEntry, op: Op) -> MemoryEntry:

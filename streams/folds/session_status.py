@@ -73,7 +73,7 @@ def _revise_gap(
 ) -> None:
     """Nobody wrote the expiry when it came; the turn that shows the gap tells of it. A late one
     tells of the past: what stands now is what it leads back to."""
-    expired = status_document("closed", "expired")
+    expired = {"status": "closed", "closed_reason": "expired"}
     reason = f"no turn for {out.rules.session_expiry_hours:g} h"
     end = left + out.rules.session_expiry
     revise_status(out, status_document(was), expired, "expire", reason, evidence, end)
@@ -81,7 +81,9 @@ def _revise_gap(
     revise_status(out, expired, status_document(back_to), "reopen", reason, evidence, back)
 
 
-def status_document(status: str, reason: str | None = None) -> dict[str, Any]:
+def status_document(status: str) -> dict[str, Any]:
+    """A status as the session's document and its revisions show it."""
+    reason = "closed by the turn" if status == "closed" else None
     return {"status": status, "closed_reason": reason}
 
 

@@ -90,10 +90,17 @@ def apply(rows: Rows, plan: WritePlan, ordinal: int, update: StateUpdate, out: E
         _put(rows, plan, state, _new(plan, update), update, out)
     elif update.state_id is None:
         return  # the id this very plan made: it was applied before
-    elif update.kind != state.kind:
-        raise Refused("kind_differs", f"{where}.kind: {state_id} is a {state.kind}")
     else:
+        check_kind(rows, ordinal, update)
         _put(rows, plan, state, _upserted(state, plan, update, out.rules), update, out)
+
+
+def check_kind(rows: Rows, ordinal: int, update: StateUpdate) -> None:
+    """Raises Refused for an upsert that names a known state of another kind."""
+    state = rows.get(STATES.key(update.state_id)) if update.state_id else None
+    if state is not None and state.kind != update.kind:
+        detail = f"state_updates.{ordinal}.kind: {state.state_id} is a {state.kind}"
+        raise Refused("kind_differs", detail)
 
 
 def _is_changed(state: State | None, update: StateUpdate) -> bool:

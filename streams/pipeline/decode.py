@@ -156,7 +156,8 @@ def _validated(line: bytes, record: dict[str, Any], source: tuple[str, int, int]
     if HUGE.search(line) and (path := numbers.huge_integer(record)):
         detail = f"{_named(path, line, kind)}: an integer beyond 64 bits; send it as text"
         return dead("invalid", detail, line, record)
-    return _modelled(line, record, _validator(kind), source)
+    ordered = _decode(_encode(record))  # keys as in the doc: free form is kept as it comes
+    return _modelled(line, ordered, _validator(kind), source)
 
 
 def _named(path: str, line: bytes, kind: Any) -> str:
@@ -288,6 +289,10 @@ def unreadable(line: bytes, error: Exception) -> Dead:
         return dead("bad_utf8", found, line)
     if lone := LONE_SURROGATE.search(line):
         return dead("bad_json", half_of_a_pair(lone), line)
+    if numbers.LONG.search(line) and (path := numbers.long_integer(line)):
+        path = path if not withheld.is_mentioned(line) else "a field"
+        detail = f"{path}: an integer of more than {numbers.MOST_DIGITS} digits; send it as text"
+        return dead("invalid", detail, line)
     detail = str(error)
     if "out of range" in detail and not withheld.is_mentioned(line):
         path = numbers.beyond_floats(line)

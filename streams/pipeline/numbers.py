@@ -8,6 +8,9 @@ from typing import Any
 import msgspec
 
 _decode = msgspec.json.Decoder(float_hook=float).decode
+MOST_DIGITS = 4_300
+"""Python converts no more digits to an integer."""
+LONG = re.compile(rb"[0-9]{%d,}" % (MOST_DIGITS + 1))
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 
 
@@ -24,6 +27,11 @@ def beyond_floats(line: bytes) -> str | None:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return _path(record, lambda one: isinstance(one, float) and math.isinf(one))
+
+
+def long_integer(line: bytes) -> str | None:
+    """The path of the first integer of more than `MOST_DIGITS` digits, which no parser takes."""
+    return beyond_floats(LONG.sub(b"1e999", line))
 
 
 def _path(value: Any, is_wrong: Callable[[Any], bool]) -> str | None:

@@ -98,12 +98,13 @@ class RecordProcessor(Generic[E, S, O]):
             record = said.record
             kind = kind_of(record)
             table, fold = kind.table, kind.fold
-            tenant, key = record.tenant, getattr(record, kind.owner)
+            tenant, key, doc = record.tenant, getattr(record, kind.owner), said.doc
         else:
             record, table, tenant, key, fold = _of_signal(said)  # type: ignore[arg-type]
+            doc = ""
         rows = self.rows
         entity = rows.entity(table, tenant, key)
-        out = Effects(key, (tenant, table, key), record, self.rules)
+        out = Effects(key, (tenant, table, key), record, self.rules, doc=doc)
         here: Sequence[tuple[E, UserSignal]] = ()
         try:
             outcome = fold(entity, said, out)

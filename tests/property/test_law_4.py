@@ -117,7 +117,7 @@ def shown_of_session(memory: World, session_id: str) -> dict[tuple[str, ...], An
     shown: dict[tuple[str, ...], Any] = {
         ("session", session_id, "subject"): document["subject"],
         ("session", session_id, "object"): document["object"],
-        ("session", session_id, "status"): {**ACTIVE, "status": document["status"]},
+        ("session", session_id, "status"): {name: document[name] for name in ACTIVE},
     }
     shown = {key: one for key, one in shown.items() if one not in (None, ACTIVE)}
     items = document["session_memory"]

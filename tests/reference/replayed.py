@@ -106,7 +106,7 @@ def told(replayed: Replayed, wanted: Flat) -> list[str]:
 
 def _of_session(key: tuple[Any, ...], document: Json) -> Flat:
     owner = key[1:]
-    status = {"status": document["status"], "closed_reason": None}
+    status = {name: document[name] for name in ("status", "closed_reason")}
     shown: Flat = {
         ("session", *owner, "subject"): _text(document["subject"]),
         ("session", *owner, "object"): _text(document["object"]),

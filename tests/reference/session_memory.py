@@ -96,7 +96,7 @@ def mentions_by(owner: Owner, turn: Turn) -> Iterator[tuple[str, str, Any]]:
         blank = {"content": "", "confidence": 0.5}
         if item.type == "decision":
             blank["reversible"] = True
-        yield item.id, "add", blank | item.model_dump(include=FIELDS, exclude_unset=True)
+        yield item.id, "add", blank | item.model_dump(include=FIELDS, exclude_defaults=True)
     for patch in delta.update:
         yield patch.id, "update", patch.model_dump(include=FIELDS, exclude_none=True)
     yield from ((id, "delete", None) for id in delta.delete)

@@ -101,6 +101,9 @@ def apply(planned: Planned, plan: WritePlan) -> None:
         raise Refused("its extractor says that no plan came of it")
     for ordinal, update in enumerate(plan.state_updates):
         # an update is about the mood if its kind or its id says so
+        is_mood = update.op == "upsert" and update.kind == "long_mood_state"
+        if is_mood and update.state_id in planned.states:
+            raise Refused("that is a state of another kind")
         if update.kind == "long_mood_state" or update.state_id == mood_id(*owner(plan)):
             affect.say_of_mood(planned.words, plan, update)
         else:
