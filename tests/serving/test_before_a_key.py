@@ -2,6 +2,7 @@
 
 import gzip
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -11,7 +12,7 @@ from streams.serving.http.keys import Keys, changed, make
 from streams.serving.http.limits import Bounds, guarded
 from streams.serving.inspector.inspector import FORM_BYTES, Inspector
 from tests.serving.guarded_app import Served, served, small_app
-from tests.waiting import WITHIN
+from tests.waiting import WITHIN, until
 
 TRAILERS = {
     "a trailer without end": b"0\r\nx: " + b"x" * 200_000,
@@ -87,6 +88,25 @@ def test_who_shows_no_key_has_a_rate(tmp_path: Path) -> None:
     refused = [one for one in replies if one.status_code == 429]
     assert replies[0].status_code == 200 and refused
     assert int(refused[0].headers["retry-after"]) >= 1
+
+
+def test_bodies_of_one_key_leave_room_for_those_of_others(tmp_path: Path) -> None:
+    path, tokens = tmp_path / "keys.json", []
+    with changed(path) as held:
+        for _ in range(2):
+            token, key = make("default", "admin", None, "")
+            held.append(key)
+            tokens.append(token)
+    bounds = Bounds(body_bytes=100_000, held_bytes=400_000)
+    with served(guarded(small_app(), Keys(path), bounds)) as server:
+        head = "POST /v1/records HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n"
+        head += "Content-Length: 90000\r\n\r\n"
+        ask = partial(httpx.post, server.url + "/v1/records", content=b"x" * 90_000)
+        with server.connect(head.format(tokens[0]).encode() + b"x" * 80_000, WITHIN):
+            first, second = ({"authorization": f"Bearer {token}"} for token in tokens)
+            until(lambda: ask(headers=first, timeout=WITHIN).status_code == 429)
+            assert ask(headers=second, timeout=WITHIN).status_code == 200
+        until(lambda: ask(headers=first, timeout=WITHIN).status_code == 200)
 
 
 def test_a_body_that_unpacks_to_very_much_is_refused() -> None:

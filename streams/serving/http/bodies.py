@@ -7,6 +7,7 @@ memory, holds up no handler, and is answered the same at every endpoint.
 import asyncio
 import zlib
 from codecs import BOM_UTF8 as BYTE_ORDER_MARK
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -21,6 +22,9 @@ UNPACKED, RATIO = 1_000_000, 32
 packed to a tenth; what is packed to a thousandth costs its sender nothing."""
 CHARGED = frozenset({400, 413, 422})
 """What is read and then refused costs its tenant's quota as what is stored does."""
+SHARES = 4
+"""A key may have so many parts of a whole of the bytes that all bodies under way may have."""
+AGAIN = (b"retry-after", b"1")
 CLOSE = (b"connection", b"close")
 MEMBERS = 100
 """Of one gzip body: each costs, even if nothing is in it."""
@@ -43,6 +47,8 @@ class Bodies:
         self._most = most
         self._seconds = seconds
         self._room = held
+        self._share = held // SHARES
+        self._held: Counter[str] = Counter()
         self._charge = charge
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -56,7 +62,7 @@ class Bodies:
         most = self._most_of(scope, head)
         if int(head.get(b"content-length", 0)) > most:
             raise _too_large(most)
-        body = _Body(_is_packed(head), most)
+        body = _Body(_is_packed(head), most, scope["state"]["caller"].key_id)
         try:
             if await self._gather(body, receive):
                 scope["headers"] = [one for one in scope["headers"] if one[0] not in _UNPACKED]
@@ -68,6 +74,10 @@ class Bodies:
             raise
         finally:
             self._room += len(body.plain)
+            if body.key is not None:
+                self._held[body.key] -= len(body.plain)
+                if not self._held[body.key]:
+                    del self._held[body.key]
 
     async def _gather(self, body: "_Body", receive: Receive) -> bool:
         """Whether all of it came; False: the client has gone. Raises Refusal."""
@@ -89,6 +99,11 @@ class Bodies:
     async def _take(self, body: "_Body", sent: bytes) -> None:
         for grown in body.feed(sent):
             self._room -= grown
+            if body.key is not None:
+                self._held[body.key] += grown
+                if self._held[body.key] > self._share:
+                    detail = "too many bodies of this key are under way; try again"
+                    raise Refusal(429, "Busy", detail, AGAIN)
             if max(body.sent, len(body.plain)) > body.most:
                 raise _too_large(body.most)
             if body.is_packed and len(body.plain) > UNPACKED + RATIO * body.sent:
@@ -98,9 +113,8 @@ class Bodies:
                 )
                 raise Refusal(413, "Body too large", detail)
             if self._room < 0:
-                again = (b"retry-after", b"1")
                 detail = "too many bodies are under way; try again"
-                raise Refusal(503, "Busy", detail, again)
+                raise Refusal(503, "Busy", detail, AGAIN)
             if grown == PIECE:
                 await asyncio.sleep(0)
 
@@ -130,7 +144,8 @@ _UNPACKED = {b"content-encoding", b"content-length", b"transfer-encoding"}
 class _Body:
     """What has come of a body, unpacked."""
 
-    def __init__(self, packed: bool, most: int) -> None:
+    def __init__(self, packed: bool, most: int, key: str | None) -> None:
+        self.key = key
         self.is_packed = packed
         self.most = most
         self.plain = bytearray()

@@ -54,6 +54,7 @@ async def json_body(request: Request) -> Any:
     if len(body) <= bounds.SHORT:
         return decoded(body)
     if (reason := bounds.too_many_values(body)) is not None:
+        decoded(body, msgspec.Raw)  # says what is wrong with it, and makes nothing of it
         raise Problem(413, "Body too large", f"body: {reason}", errors=[Fault("body", reason)])
     return await asyncio.to_thread(decoded, body)
 
