@@ -23,7 +23,7 @@ from streams.importers.session_past import (
     Waiting,
     told_by,
 )
-from streams.importers.turns import Call, Made, Turn, TurnMaker
+from streams.importers.turns import Call, Calls, Made, Turn, TurnMaker
 
 PACE = 1
 """Microseconds from a message without a time to the next."""
@@ -33,13 +33,15 @@ LIMIT = 1_000
 
 class Request(NamedTuple):
     """Messages of one session and user. `ids`: one of each message, unique in the session.
-    `fields`: what is said of the turns that begin or are answered in it, such as `topic`."""
+    `fields`: what is said of the turns that begin or are answered in it, such as `topic`.
+    `may_lack_calls`: of which messages it is no fault that they are results of no call."""
 
     session_id: str
     user_id: str
     ids: Sequence[str]
     messages: Sequence[JsonObject]
     fields: JsonObject
+    may_lack_calls: Sequence[bool] = ()
 
 
 class Records(NamedTuple):
@@ -51,6 +53,9 @@ class Records(NamedTuple):
     """The turn that waits for its answer."""
     is_old: bool
     """Whether the request came so long ago that its times are not at hand: all are duplicates."""
+    unanswering: list[int]
+    """Indexes of messages that are results of no call: without them the request may say another
+    thing, so that it is read again."""
 
 
 def records(rows: Rows, request: Request, clock: Callable[[], int]) -> Records:
@@ -60,7 +65,8 @@ def records(rows: Rows, request: Request, clock: Callable[[], int]) -> Records:
     maker = _RequestMaker(SessionPast(rows, request.ids), request, left_out)
     maker.start(clock)
     made = [one for at, message in enumerate(request.messages) for one in maker.take(at, message)]
-    return Records([*made, *maker.finish()], left_out, maker.open_turn, maker.is_old)
+    made += maker.finish()
+    return Records(made, left_out, maker.open_turn, maker.is_old, maker.unanswering)
 
 
 def goes_on(rows: Rows, request: Request) -> bool:
@@ -103,6 +109,7 @@ class _RequestMaker(TurnMaker):
         self._sought = False
         self._standing: dict[tuple[str, int], JsonObject] = {}  # results made here, by their call
         self.is_old = False
+        self.unanswering: list[int] = []
         self.open_turn: str | None = None
         self.constraints = past.constraints(self._waiting)
         if self._waiting is not None:
@@ -165,7 +172,7 @@ class _RequestMaker(TurnMaker):
         super().result(made)
 
     def _resume(self, waiting: Waiting) -> None:
-        self.calls = [*waiting.calls]
+        self.calls = Calls(waiting.calls)
         said = {"task_id": waiting.event_id, "user_input": waiting.user_input}
         self.turn = Turn((waiting.record or {}) | said, 0, waiting.iteration)
 
@@ -185,10 +192,13 @@ class _RequestMaker(TurnMaker):
             again = self._answered(call, at, index, message) if is_it else standing
             self.result(Made(index, again))
             return
-        if not self._sought and all(call.match(message) is None for call in self.calls):
+        if not self._sought and self.calls.match(message) is None:
             self._sought = True  # a result may come after the answer
-            self.calls = [*self._past.recent_calls(), *self.calls]
-        if all(call.match(message) is None for call in self.calls):
+            self.calls.put_before(self._past.recent_calls())
+        if self.calls.match(message) is None:
+            if self._request.may_lack_calls[index : index + 1] == [True]:
+                self.unanswering.append(index)
+                return
             reason = "answers no call of this session"
             raise self._fault(reason, f"messages[{index}].tool_call_id")
         super()._result(index, message)

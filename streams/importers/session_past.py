@@ -34,8 +34,9 @@ class AnsweredCall(Call):
     def __init__(self, step: JsonObject, results: Sequence[Result]) -> None:
         super().__init__(step)
         ids = [one.get("id") for one in self.calls]
+        places = {id: at for at, id in reversed([*enumerate(ids)]) if isinstance(id, str)}
         self.results = {
-            ids.index(one.tool_call_id) if one.tool_call_id in ids else one.call_index: one
+            one.call_index if (at := places.get(one.tool_call_id or "")) is None else at: one
             for one in results
         }
         self.answered = {at for at in self.results if at is not None}

@@ -4,7 +4,8 @@ A user message opens a turn and its task; what assistant and tools say before th
 to it. `openai_chat` reads whole conversations with it, `session_messages` those of one request.
 """
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from schemas.base import SECOND, JsonObject, format_time
@@ -18,6 +19,8 @@ MAX_CONSTRAINTS = 100
 MAX_IMAGES = 5
 MIN_ITERATIONS = 10
 NO_CONTENT = Content()
+ANY = ("any",)
+"""What every call goes by."""
 
 Name = Callable[[str, int], str]
 """The id of an `event`, `task` or `trace` that the message of that index makes."""
@@ -37,12 +40,55 @@ class Call:
         self.step = step
         self.calls: list[JsonObject] = step["action"]["output"]["tool_calls"]
         self.answered: set[int] = set()
+        self._places: dict[Any, list[int]] = {ANY: list(range(len(self.calls)))}
+        self._passed: Counter[Any] = Counter()
+        for at, call in enumerate(self.calls):
+            for key in _keys(call):
+                self._places.setdefault(key, []).append(at)
+
+    def names(self) -> Iterable[Any]:
+        """What its calls go by."""
+        return self._places if self.calls else ()
+
+    def is_unique(self, at: int) -> bool:
+        """Whether no other call of it has the id of this one."""
+        return len(self._places[_key("id", self.calls[at].get("id"))]) == 1
 
     def match(self, message: JsonObject) -> int | None:
-        """The index of the call that this tool message answers, if it is one of these."""
-        call_id = message.get("tool_call_id")
-        found = [at for at, call in enumerate(self.calls) if _answers(message, call, call_id)]
-        return next((at for at in found if at not in self.answered), found[0] if found else None)
+        """The index of the call that this tool message answers, if it is one of these: of several
+        the first that is not answered yet, else the first."""
+        key = asked(message)
+        places = self._places.get(key)
+        if not places:
+            return None
+        while (passed := self._passed[key]) < len(places):
+            if places[passed] not in self.answered:
+                return places[passed]
+            self._passed[key] += 1  # an answer is not taken back
+        return places[0]
+
+
+class Calls:
+    """The calls of a session so far, the newest of each name at hand."""
+
+    def __init__(self, calls: Iterable[Call] = ()) -> None:
+        self._newest: dict[Any, Call] = {}
+        for call in calls:
+            self.append(call)
+
+    def append(self, call: Call) -> None:
+        """Calls behind those that are there."""
+        self._newest.update(dict.fromkeys(call.names(), call))
+
+    def put_before(self, calls: Iterable[Call]) -> None:
+        """Calls that came before those that are there."""
+        self._newest = Calls(calls)._newest | self._newest
+
+    def match(self, message: JsonObject) -> tuple[Call, int] | None:
+        """The newest call that a tool message answers, and its index."""
+        call = self._newest.get(asked(message))
+        at = None if call is None else call.match(message)
+        return None if call is None or at is None else (call, at)
 
 
 class Turn:
@@ -86,7 +132,7 @@ class TurnMaker:
         self.title: Any = None
         self.now = 0
         self.constraints: list[str] = []
-        self.calls: list[Call] = []
+        self.calls = Calls()
         self.turn: Turn | None = None
         self.opened = False
         self.skipped = skipped
@@ -198,13 +244,13 @@ class TurnMaker:
         return step
 
     def _result(self, index: int, message: JsonObject) -> None:
-        for call in reversed(self.calls):
-            at = call.match(message)
-            if at is not None:
-                call.answered.add(at)
-                self.result(Made(index, self._answered(call, at, index, message)))
-                return
-        self._skip("tool message without its call")
+        match = self.calls.match(message)
+        if match is None:
+            self._skip("tool message without its call")
+            return
+        call, at = match
+        call.answered.add(at)
+        self.result(Made(index, self._answered(call, at, index, message)))
 
     def result(self, made: Made) -> None:
         """A tool's result, behind what its turn has so far."""
@@ -218,8 +264,7 @@ class TurnMaker:
             "tool_result", task_id=call.step["task_id"], trace_id=call.step["trace_id"]
         )
         call_id = call.calls[at].get("id")
-        unique = [one.get("id") for one in call.calls].count(call_id) == 1
-        if unique and isinstance(call_id, str) and is_identifier(call_id):
+        if isinstance(call_id, str) and is_identifier(call_id) and call.is_unique(at):
             result["tool_call_id"] = call_id
         else:
             result["call_index"] = at
@@ -295,13 +340,24 @@ def _thoughts(item: JsonObject, name: str, place: Place) -> Iterator[str]:
             yield str(part["text"])
 
 
-def _answers(message: JsonObject, call: JsonObject, call_id: Any) -> bool:
-    """By id; a message without one (the older `function` role) by the function's name."""
-    if call_id:
-        return bool(call.get("id") == call_id)
+def asked(message: JsonObject) -> Any:
+    """What the call that a tool message answers goes by: its id, or without one (the older
+    `function` role) the function's name."""
+    if call_id := message.get("tool_call_id"):
+        return _key("id", call_id)
+    name = message.get("name")
+    return ANY if name is None else _key("name", name)
+
+
+def _keys(call: JsonObject) -> tuple[Any, Any]:
     function = call.get("function")
     name = function.get("name") if isinstance(function, dict) else call.get("name")
-    return message.get("name") in (None, name)
+    return _key("id", call.get("id")), _key("name", name)
+
+
+def _key(kind: str, value: Any) -> Any:
+    """Equal for equal values; they may be anything that JSON has."""
+    return kind, canonical(value) if isinstance(value, dict | list) else value
 
 
 def _spoken(message: JsonObject) -> str:

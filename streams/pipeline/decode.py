@@ -20,7 +20,7 @@ from schemas.faults import faults
 from schemas.upcast import number, settled, upcast
 from streams.folds.rows import Input
 from streams.kinds import KINDS, MODELS, kind_told
-from streams.pipeline import images, numbers, plain, withheld
+from streams.pipeline import bounds, images, numbers, plain, withheld
 from streams.pipeline.withheld import means_withheld as means_withheld
 
 Given = tuple[bytes, tuple[str, int, int]]
@@ -85,9 +85,11 @@ def too_long(length: int) -> bytes:
 
 def decode(line: bytes, source: tuple[str, int, int]) -> Input | Dead | Withheld:
     """One record as bytes; `source` is its topic (or path), partition and offset (or line)."""
+    if len(line) > bounds.SHORT and (reason := _too_much(line)):
+        return _unread(line, *reason)
     if withheld.may_be_said(line) and withheld.is_said(line):
         return "withheld"
-    quick = plain.read(line) if len(line) <= MAX_RECORD_BYTES else None
+    quick = plain.read(line)
     if quick is not None:
         turn, doc, metadata = quick
         return _given(turn, doc, metadata, None, source, is_plain=True)
@@ -102,12 +104,10 @@ def decode(line: bytes, source: tuple[str, int, int]) -> Input | Dead | Withheld
         return "withheld"
     if line.find(b"ase64") >= 0 and withheld.is_said(line):
         return "withheld"
-    if len(line) > MAX_RECORD_BYTES:
-        return dead("too_large", f"{len(line)} bytes, at most {MAX_RECORD_BYTES}", line, record)
     if _may_be_deep(line) and _depth(record) > plain.MAX_DEPTH:
         return dead("too_deep", f"nested more than {plain.MAX_DEPTH} deep", line, record)
-    if _may_hold_image(line) and (found := _image_field(record)):
-        detail = f"{found}: image bytes are not kept; send a description in image_summaries"
+    if _may_hold_image(line) and (found := _image_field(record, search := images.Search())):
+        detail = f"{found}: {_why_image(search)}"
         return dead("image", detail, line, record)
     return _validated(line, record, source)
 
@@ -127,6 +127,31 @@ def decode_again(line: bytes, source: tuple[str, int, int]) -> Input | Dead:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return unreadable(line, error)
     return _modelled(line, record, _validator(record["type"]), source)
+
+
+def _too_much(line: bytes) -> tuple[Reason, str] | None:
+    """Why a line is not decoded at all, if it is not."""
+    if len(line) > MAX_RECORD_BYTES:
+        return "too_large", f"{_length(line)} bytes, at most {MAX_RECORD_BYTES}"
+    detail = bounds.too_many_values(line)
+    return None if detail is None else ("too_large", detail)
+
+
+def _length(line: bytes) -> int:
+    cut = TOO_LONG.search(line, len(line) - 100)
+    return int(cut[1]) if cut else len(line)
+
+
+def _unread(line: bytes, reason: Reason, detail: str) -> Dead | Withheld:
+    """What becomes of a line that is too much to be decoded: its head is read, and no more."""
+    try:
+        head = bounds.head(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return unreadable(line, error)
+    source = head.get("source")
+    if isinstance(source, str) and means_withheld(source):
+        return "withheld"
+    return _less_images(Dead(reason, detail, line, *_whose(head)), None)
 
 
 def _may_be_deep(line: bytes) -> bool:
@@ -233,9 +258,7 @@ def explain(error: ValidationError) -> str:
 def dead(reason: Reason, detail: str, line: bytes, record: Any = None) -> Dead:
     """The dead letter of a line; `record`: its JSON, as far as it is any."""
     letter = Dead(reason, detail, line, *(_whose(record) if isinstance(record, dict) else ()))
-    if withheld.is_mentioned(line):
-        return hidden(letter)
-    return letter._replace(payload=_kept(line, record))
+    return _less_images(letter, record)
 
 
 def foreign(
@@ -244,9 +267,15 @@ def foreign(
     """The dead letter of an event of another shape (`streams.mapping`), which keeps the event:
     its JSON, as far as it is any. `record`: what it was mapped to, as far as that came."""
     letter = Dead(reason, detail, line, *(_whose(record) if record else ()))
-    if withheld.is_mentioned(line):
+    return _less_images(letter, event)
+
+
+def _less_images(letter: Dead, document: Any) -> Dead:
+    """The letter without images; of what may be withheld its hash. `document`: the payload's JSON,
+    as far as it is any."""
+    if withheld.is_mentioned(letter.payload):
         return hidden(letter)
-    return letter._replace(payload=_kept(line, event))
+    return letter._replace(payload=_kept(letter.payload, document))
 
 
 def guarded(letter: Dead, *sent: bytes | None) -> Dead:
@@ -275,11 +304,9 @@ def half_of_a_pair(found: re.Match[bytes]) -> str:
 
 
 def unreadable(line: bytes, error: Exception) -> Dead:
-    """The dead letter of bytes that are no JSON."""
+    """The dead letter of bytes that are no JSON, or too many."""
     if len(line) > MAX_RECORD_BYTES:
-        cut = TOO_LONG.search(line)
-        length = int(cut[1]) if cut else len(line)
-        return dead("too_large", f"{length} bytes, at most {MAX_RECORD_BYTES}", line)
+        return dead("too_large", f"{_length(line)} bytes, at most {MAX_RECORD_BYTES}", line)
     if isinstance(error, RecursionError):
         return dead("too_deep", f"nested more than {plain.MAX_DEPTH} deep", line)
     try:
@@ -313,9 +340,9 @@ def _kept(line: bytes, record: Any) -> bytes:
     """The bytes less images."""
     is_deep = _may_be_deep(line) and _depth(record) > plain.MAX_DEPTH
     if isinstance(record, dict | list) and not is_deep:
-        if not _may_hold_image(line) or not _image_field(record):
+        if not _may_hold_image(line) or not _image_field(record, images.Search()):
             return line
-        return _encode(_without_images(record))
+        return _encode(_without_images(record, images.Search()))
     if len(line) >= images.LEAST and images.is_image(line):
         return images.stand_in(line).encode()
     text = line.decode("utf-8", "surrogateescape")
@@ -327,32 +354,40 @@ def _may_hold_image(line: bytes) -> bool:
     return line.find(b"\\u00") >= 0 or images.may_hold(line.decode("utf-8", "replace"))
 
 
-def _is_image(name: str, value: str) -> bool:
-    return not (name in IDS and len(value) <= MAX_ID) and images.is_in(value)
+def _why_image(search: images.Search) -> str:
+    if search.is_over:
+        return f"more than {images.MOST} places in the record begin as an image does"
+    return "image bytes are not kept; send a description in image_summaries"
 
 
-def _image_field(value: Any, name: str = "", path: str = "") -> str | None:
+def _may_be_image(name: str, value: str) -> bool:
+    return not (name in IDS and len(value) <= MAX_ID)
+
+
+def _image_field(value: Any, search: images.Search, name: str = "", path: str = "") -> str | None:
     """The path of the first field that holds image bytes; `name` is the last field's."""
     if isinstance(value, str):
-        return path if _is_image(name, value) else None
+        return path if _may_be_image(name, value) and search.is_in(value) else None
     if isinstance(value, dict):
-        if any(map(images.is_in, value)):
+        if any(map(search.is_in, value)):
             return f"{path or 'record'}, the name of a field in it"
         inside = ((key, f"{path}.{key}" if path else key, one) for key, one in value.items())
     elif isinstance(value, list):
         inside = ((name, path, one) for one in value)
     else:
         return None
-    return next((found for key, at, one in inside if (found := _image_field(one, key, at))), None)
+    return next(
+        (found for key, at, one in inside if (found := _image_field(one, search, key, at))), None
+    )
 
 
-def _without_images(value: Any, name: str = "") -> Any:
+def _without_images(value: Any, search: images.Search, name: str = "") -> Any:
     if isinstance(value, dict):
-        return {images.cut(key): _without_images(one, key) for key, one in value.items()}
+        return {search.cut(key): _without_images(one, search, key) for key, one in value.items()}
     if isinstance(value, list):
-        return [_without_images(one, name) for one in value]
-    if isinstance(value, str) and _is_image(name, value):
-        return images.cut(value)
+        return [_without_images(one, search, name) for one in value]
+    if isinstance(value, str) and _may_be_image(name, value) and images.may_hold(value):
+        return search.cut(value)
     return value
 
 

@@ -1,7 +1,8 @@
 """Image bytes in a text: found by decoding them, for words may be written in the same letters.
 
 An image is a data URL of one, or base64 (either alphabet, padded or not, in lines, behind JSON's
-escapes) whose first bytes are those of an image file. All is done in linear time.
+escapes) whose first bytes are those of an image file. All is done in linear time: a run is decided
+by its first letters, and a `Search` looks at so many beginnings and no more.
 """
 
 import re
@@ -14,8 +15,13 @@ LEAST = 32
 """Characters of base64: what is shorter may speak of an image, but holds none."""
 LEAST_OF_URL = 24
 """The same where a data URL's name says what it is."""
-HEAD = 1_500
-"""Characters that are decoded to tell what it is: an SVG may begin with a long comment."""
+MOST = 1_000
+"""Beginnings of images that one search looks at. No words have so many: what follows the last one
+is taken for images."""
+HEAD = 256
+"""Characters that are decoded to tell what it is."""
+HEAD_OF_XML = 1_500
+"""The same of XML: an SVG may begin with a long comment."""
 
 HEAD_OF_WORD = 256
 """The same of a data URL that says of no base64."""
@@ -52,6 +58,7 @@ _URL_RUN = re.compile(
 )
 _DRAWING = re.compile(r"\s*+(?:<|%3C)(?:svg|\?xml|%3Fxml|!--|!doctype)", re.IGNORECASE)
 _DRAWN = re.compile(r"</svg\s*>|%3C/svg(?:%20|\s)*(?:>|%3E)", re.IGNORECASE)
+_XML = ("PHN2Z", "PD94bW", "77u/P")
 _WORD = re.compile(r"[^\s\"']+")
 _PERCENT = re.compile("%[0-9a-fA-F]{2}")
 _ESCAPE = re.compile(r"(?<!\\)\\++(?:u([0-9a-fA-F]{4})|([nrt/]))")
@@ -75,16 +82,12 @@ def may_hold(text: str) -> bool:
 
 def is_in(text: str) -> bool:
     """Whether the text holds image bytes."""
-    return may_hold(text) and next(find(text), None) is not None
+    return Search().is_in(text)
 
 
 def cut(text: str) -> str:
     """The text with a stand-in for each image: how long it was, and its hash."""
-    kept, at = [], 0
-    for start, end in find(text):
-        kept += [text[at:start], stand_in(text[start:end].encode("utf-8", "surrogateescape"))]
-        at = end
-    return "".join((*kept, text[at:]))
+    return Search().cut(text)
 
 
 def stand_in(image: bytes) -> str:
@@ -94,16 +97,46 @@ def stand_in(image: bytes) -> str:
 
 def find(text: str) -> Iterator[tuple[int, int]]:
     """Where each image begins and ends."""
-    plain, place = _unescaped(text)
-    look = _Look(plain)
-    at = 0
-    while (begun := _START.search(plain, at)) is not None:
-        end = look.end(begun.start())
-        if end is None:
-            at = begun.start() + 1
-        else:
+    return Search().find(text)
+
+
+class Search:
+    """A search of one record, however many texts it has: it looks at `MOST` beginnings in all."""
+
+    def __init__(self) -> None:
+        self._room = MOST
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there were more beginnings than it looks at."""
+        return self._room < 0
+
+    def is_in(self, text: str) -> bool:
+        """Whether the text holds image bytes."""
+        return may_hold(text) and next(self.find(text), None) is not None
+
+    def cut(self, text: str) -> str:
+        """The text with a stand-in for each image: how long it was, and its hash."""
+        kept, at = [], 0
+        for start, end in self.find(text):
+            kept += [text[at:start], stand_in(text[start:end].encode("utf-8", "surrogateescape"))]
             at = end
-            yield place(begun.start()), place(end)
+        return "".join((*kept, text[at:]))
+
+    def find(self, text: str) -> Iterator[tuple[int, int]]:
+        """Where each image begins and ends; behind the last beginning that is looked at all is
+        one."""
+        plain, place = _unescaped(text)
+        look = _Look(plain)
+        at = 0
+        while (begun := _START.search(plain, at)) is not None:
+            self._room -= 1
+            end = len(plain) if self._room < 0 else look.end(begun.start())
+            if end is None:
+                at = begun.start() + 1
+            else:
+                at = end
+                yield place(begun.start()), place(end)
 
 
 class _Look:
@@ -118,7 +151,8 @@ class _Look:
         url = _URL.match(self._text, at)
         if url is not None:
             return self._end_of_url(url)
-        head = _RUN.match(self._text[at : at + HEAD])
+        length = HEAD_OF_XML if self._text.startswith(_XML, at) else HEAD
+        head = _RUN.match(self._text[at : at + length])
         letters = _WHITE.sub("", head[0]) if head else ""
         if len(letters) < LEAST or not self._is_image(_decoded(letters), at):
             return None
@@ -143,7 +177,7 @@ class _Look:
         at = url.end()
         if url[0][:-1].rstrip().lower().endswith("base64"):
             run = _URL_RUN.match(self._text, at)
-            letters = _WHITE.sub("", run[1][:HEAD]) if run else ""
+            letters = _WHITE.sub("", run[1][:HEAD_OF_XML]) if run else ""
             if run and (len(letters) >= LEAST_OF_URL or is_image(_decoded(letters))):
                 return self._with_last_line(run)
             return None

@@ -11,7 +11,7 @@ import unicodedata
 import zlib
 from base64 import b64decode
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from html import unescape
 from typing import Any
@@ -31,6 +31,7 @@ DECODED = 16
 LOWER_Q, UPPER_Q, BACKSLASH = b"qQ\\"  # as numbers, which Python finds in an eighth of the time
 _BARE = SOURCE.replace("_", "")
 _MENTION = re.compile(r"meta[\W_]{0,32}request")
+_ASCII = re.compile("[A-Za-z_]")
 _PARTS = re.compile(r"[,;|:/#?&=]")
 _ESCAPE = re.compile(r"(?<!\\)\\++u([0-9a-fA-F]{4})")
 _BASE64 = re.compile(rf"[A-Za-z0-9+/_-]{{{DECODED},}}")
@@ -194,8 +195,16 @@ def _is_mentioned_in(text: str) -> bool:
     if "%" in meant:
         meant = unquote(meant)
     if not meant.isascii():
-        meant = unicodedata.normalize("NFKC", meant)
+        meant = meant.translate(_letters())
     return meant is not text and _MENTION.search(meant.lower()) is not None
+
+
+@cache
+def _letters() -> dict[int, str]:
+    """Characters that NFKC writes with letters of ASCII, each as it writes them. Others grow to
+    eighteen times their length, so that a text is not normalised whole."""
+    written = ((code, unicodedata.normalize("NFKC", chr(code))) for code in range(128, 0x20000))
+    return {code: text for code, text in written if _ASCII.search(text)}
 
 
 def _unescaped(text: str) -> str:

@@ -34,6 +34,8 @@ WHOLE = ("/v1/users/", "/v1/sessions/")
 """Where the paths begin under which only an admin may erase, or export a whole person."""
 MCP = "/mcp"
 """Any key may call tools; what a tool asks needs the role that its request does."""
+BODY_BYTES = "body_bytes"
+"""In a request's state: bytes that its body may have, where nobody had to show a key for it."""
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 OWN_SITE = (b"same-origin", b"none")
 """What browsers say of requests of this server's own pages, and of what a person does."""
@@ -59,6 +61,9 @@ class Pages(Protocol):
 
     def is_open(self, path: str) -> bool:
         """Whether a path needs no key: what signing in itself needs."""
+
+    def body_bytes(self, path: str) -> int:
+        """Bytes that the body of a path without a key may have, as it is sent."""
 
     def caller(self, scope: Scope) -> Caller | None:
         """Whose session a browser's request is of."""
@@ -125,6 +130,10 @@ class Access:
         hosts = _values(scope, b"host")
         if len(hosts) > 1 or not (hosts or scope["http_version"] == "1.0"):
             raise Refusal(400, "No host", "an HTTP/1.1 request has one Host header")
+        if self._is_open(scope):
+            scope.setdefault("state", {})[BODY_BYTES] = (
+                0 if self._pages is None else (self._pages.body_bytes(path))
+            )
         if self._keys is None:
             _check_same_machine(scope, hosts)
             return LOCAL

@@ -73,11 +73,13 @@ def create_app(
         flow.close()
         past.close()
 
+    quotas = quotas or TenantQuotas()
     pages = Inspector(keys) if inspected else None
     app = _Api(
         keys,
         bounds,
         pages,
+        quotas,
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
@@ -87,7 +89,7 @@ def create_app(
     )
     kafka: Any = getattr(backend, "kafka", None)
     app.state.serving = Serving(
-        backend, past, streams, Sent(), quotas or TenantQuotas(), Sessions(), within, page, records,
+        backend, past, streams, Sent(), quotas, Sessions(), within, page, records,
         flow, None if kafka is None else Replays(kafka),
     )  # fmt: skip
     app.router.routes += [endpoint.route() for endpoint in ENDPOINTS]
@@ -104,10 +106,15 @@ class _Api(FastAPI):
     """Routes, lifespan and spans are FastAPI's; the layers around each request are ours alone."""
 
     def __init__(
-        self, keys: Keys | None, bounds: Bounds | None, pages: Inspector | None, **given: Any
+        self,
+        keys: Keys | None,
+        bounds: Bounds | None,
+        pages: Inspector | None,
+        quotas: TenantQuotas,
+        **given: Any,
     ) -> None:
         super().__init__(**given)
-        self._guard = keys, bounds, pages
+        self._guard = keys, bounds, pages, quotas.charge
 
     def build_middleware_stack(self) -> ASGIApp:
         return Requests(guarded(Router(self.router), *self._guard))

@@ -89,6 +89,7 @@ class Connection(HttpToolsProtocol):
         self.access_log = False  # it writes paths, which hold ids; `Access` has one without
         self._head = 0  # bytes of a head that is not all here, or of a body's rest
         self._in_head = False
+        self._framing = 0  # bytes of a body under way since the last that was the body's own
         self._late: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -100,8 +101,14 @@ class Connection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        self._framing += len(data)
         super().data_received(data)
-        if self.transport.is_closing() or not self._awaits_head():
+        if self.transport.is_closing():
+            return
+        if not self._awaits_head():
+            if self._framing > HEAD_BYTES:
+                detail = f"trailers and chunk extensions have at most {HEAD_BYTES} bytes together"
+                self._refuse(431, "Headers too large", detail)
             return
         self._head += len(data)
         if self._head > (HEAD_BYTES if self._in_head else REST_BYTES):
@@ -114,7 +121,20 @@ class Connection(HttpToolsProtocol):
         self._head = 0
         super().on_message_begin()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._in_head:  # a trailer is nothing that anybody looks at, and came behind all checks
+            super().on_header(name, value)
+
+    def on_body(self, body: bytes) -> None:
+        self._framing = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._framing = 0
+        super().on_message_complete()
+
     def on_headers_complete(self) -> None:
+        self._framing = 0
         self._head_is_here()
         size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
         if size > HEAD_BYTES or len(self.headers) > HEADERS:

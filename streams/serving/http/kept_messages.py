@@ -40,24 +40,43 @@ def read(
     unanswered = Skipped()
     while True:
         part = request._replace(
-            ids=[request.ids[at] for at in said], messages=[request.messages[at] for at in said]
+            ids=[request.ids[at] for at in said],
+            messages=[request.messages[at] for at in said],
+            may_lack_calls=[originals[at] is not None for at in said],
         )
         try:
             found = session_messages.records(rows, part, clock)
         except ImportFault as fault:
-            named = FIELD.match(fault.field or "")
-            if named is None:
-                raise
-            at = said[int(named[1])]
-            if named[2] != ".tool_call_id" or originals[at] is None:
-                raise ImportFault(
-                    fault.reason, item=fault.item, field=f"messages[{at}]{named[2]}"
-                ) from None
-            said.remove(at)
-            unanswered[UNANSWERED] += 1
-        else:
+            raise _placed(fault, said) from None
+        if not found.unanswering:
             found.left_out.update(unanswered)
             return Read(found, [Made(said[place], record) for place, record in found.made])
+        dropped = frozenset(_first_of(found.unanswering, part.messages))
+        said = [at for place, at in enumerate(said) if place not in dropped]
+        unanswered[UNANSWERED] += len(dropped)
+
+
+def _placed(fault: ImportFault, said: Sequence[int]) -> ImportFault:
+    """The fault, with the message's index in the whole request."""
+    named = FIELD.match(fault.field or "")
+    if named is None:
+        return fault
+    field = f"messages[{said[int(named[1])]}]{named[2]}"
+    return ImportFault(fault.reason, item=fault.item, field=field)
+
+
+def _first_of(unanswering: Sequence[int], messages: Sequence[JsonObject]) -> Sequence[int]:
+    """Those before anybody speaks: who is the first to speak decides which turn goes on, and so
+    which calls the others may answer. Else all."""
+    results = frozenset(unanswering)
+    silent = ("system", "developer")
+    speaks = (
+        at
+        for at, message in enumerate(messages)
+        if at not in results and message.get("role") not in silent
+    )
+    first = next(speaks, len(messages))
+    return [at for at in unanswering if at < first] or unanswering
 
 
 def _said(messages: Sequence[JsonObject], originals: Originals) -> list[int]:

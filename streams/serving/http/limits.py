@@ -2,6 +2,7 @@
 
 import time
 from collections import Counter
+from collections.abc import Callable
 from typing import NamedTuple
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -18,6 +19,10 @@ AGAIN: Header = (b"retry-after", b"10")
 """Who was refused a stream."""
 
 
+MOST_NAMES = 10_000
+"""Whose rates are remembered before those that have used nothing lately are forgotten."""
+
+
 class Bounds(NamedTuple):
     """The limits; rates are requests a second, 0 for none."""
 
@@ -29,6 +34,8 @@ class Bounds(NamedTuple):
     """Of all bodies under way."""
     key_rate: int = 2_000
     tenant_rate: int = 10_000
+    open_rate: int = 200
+    """Of an address, at paths that need no key."""
     streams: int = 100
     """Open event streams of a tenant."""
     all_streams: int = 2_000
@@ -50,6 +57,8 @@ class Rate:
         wait = full_at - now - self._room
         if wait > 1e-9:
             return 0, wait
+        if len(self._full_at) >= MOST_NAMES:
+            self._full_at = {one: at for one, at in self._full_at.items() if at > now}
         self._full_at[name] = full_at
         return int((self._room - (full_at - now)) / self._interval + 1e-6), 0.0
 
@@ -79,6 +88,7 @@ class Limits:
         self._bounds = bounds
         self._keys = Rate(bounds.key_rate) if bounds.key_rate else None
         self._tenants = Rate(bounds.tenant_rate) if bounds.tenant_rate else None
+        self._open = Rate(bounds.open_rate) if bounds.open_rate else None
         self._streams: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -86,13 +96,26 @@ class Limits:
             await self._app(scope, receive, send)
             return
         caller: Caller = scope["state"].get("caller", LOCAL)
-        headers = self._take(caller) if caller.key_id is not None else []
+        headers = self._take(caller) if caller.key_id is not None else self._take_open(scope)
         answer = self._stream if scope["path"].endswith(STREAMS) else self._app
         try:
             await answer(scope, receive, _with(headers, send) if headers else send)
         except Refusal as refusal:
             refusal.headers += headers
             raise
+
+    def _take_open(self, scope: Scope) -> list[Header]:
+        """A token of the address that shows no key. Raises Refusal."""
+        is_stranger = scope["state"].get("caller", LOCAL) is not LOCAL
+        if self._open is None or not is_stranger:
+            return []
+        address = (scope.get("client") or ("",))[0]
+        _, wait = self._open.take(address, time.monotonic())
+        if wait:
+            again = (b"retry-after", b"%d" % max(1, -int(-wait // 1)))
+            detail = "too many requests without a key; try again later"
+            raise Refusal(429, "Too many requests", detail, again)
+        return []
 
     def _take(self, caller: Caller) -> list[Header]:
         """A token of the key's and of the tenant's; headers that say what is left of the key's.
@@ -133,11 +156,15 @@ class Limits:
 
 
 def guarded(
-    app: ASGIApp, keys: Keys | None, bounds: Bounds | None = None, pages: Pages | None = None
+    app: ASGIApp,
+    keys: Keys | None,
+    bounds: Bounds | None = None,
+    pages: Pages | None = None,
+    charge: Callable[[str, int], None] | None = None,
 ) -> ASGIApp:
-    """The application behind all layers that guard it."""
+    """The application behind all layers that guard it. `charge`: as `Bodies` calls it."""
     held_to = bounds or Bounds()
-    whole = Bodies(app, held_to.body_bytes, held_to.body_seconds, held_to.held_bytes)
+    whole = Bodies(app, held_to.body_bytes, held_to.body_seconds, held_to.held_bytes, charge)
     return Access(Limits(whole, held_to), keys, pages)
 
 

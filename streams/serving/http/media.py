@@ -10,6 +10,7 @@ from starlette.requests import Request
 
 from schemas.base import Wire
 from schemas.events import MAX_RECORD_BYTES
+from streams.pipeline import bounds
 from streams.pipeline.decode import LONE_SURROGATE, half_of_a_pair
 from streams.serving.http.problems import Fault, Problem, faults, invalid
 
@@ -49,7 +50,13 @@ async def json_body(request: Request) -> Any:
     """The body's JSON, decoded. Raises Problem."""
     if media_type(request) != JSON:
         raise unsupported(f"expected {JSON}")
-    return decoded(await request.body())
+    body = await request.body()
+    if len(body) <= bounds.SHORT:
+        return decoded(body)
+    if (reason := bounds.too_many_values(body)) is not None:
+        decoded(body, msgspec.Raw)  # says what is wrong with it, and makes nothing of it
+        raise Problem(413, "Body too large", f"body: {reason}", errors=[Fault("body", reason)])
+    return await asyncio.to_thread(decoded, body)
 
 
 Body = TypeVar("Body", bound=Wire)

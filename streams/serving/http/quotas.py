@@ -67,6 +67,14 @@ class TenantQuotas:
             bucket.take(amount, now)
             QUOTA_CHARGED.labels(limit).inc(amount)
 
+    def charge(self, tenant: str, size: int) -> None:
+        """Counts bytes that were read and refused."""
+        now = self._clock()
+        bucket = self._quotas.buckets(tenant, now).get("bytes")
+        if bucket is not None:
+            bucket.take(size, now)
+            QUOTA_CHARGED.labels("bytes").inc(size)
+
     def give_back(self, tenant: str, records: int, size: int) -> None:
         """It was not stored."""
         for limit, bucket in self._quotas.buckets(tenant, self._clock()).items():

@@ -32,6 +32,8 @@ CHUNK = 64
 """Records that are decoded before other requests have a turn; long ones count as several."""
 LONG = 4096
 """Bytes."""
+IN_THREAD = 32_768
+"""Bytes of a record from which it is decoded beside the event loop, which others wait for."""
 SHORT = 512
 """Bytes of a record with something nested in it of which what it says is kept while it waits."""
 ALIKE = ("", 0, 0)
@@ -84,7 +86,10 @@ async def submit(
         if decoded >= CHUNK:
             decoded = 0
             await asyncio.sleep(0)
-        checked, result = _check(record, tenant, number + 1)
+        if isinstance(record, bytes) and len(record) <= IN_THREAD:
+            checked, result = _check(record, tenant, number + 1)
+        else:
+            checked, result = await asyncio.to_thread(_check, record, tenant, number + 1)
         results.append(result)
         if checked is not None:
             good.append(checked[0])
@@ -95,6 +100,8 @@ async def submit(
     if good:
         size = sum(map(len, good))
         quotas.take(tenant, len(good), size)
+        if len(good) < len(records):  # where all are refused, the whole body is charged
+            quotas.charge(tenant, max(_size(records) - size, 0))
         try:
             with WRITE_WAIT_SECONDS.time():
                 outcomes = await backend.submit(good, within, read)
@@ -104,6 +111,10 @@ async def submit(
         for result, outcome in zip(waiting, outcomes, strict=True):
             _end(result, outcome)
     return results
+
+
+def _size(records: Sequence[bytes | Event]) -> int:
+    return sum(len(one) for one in records if isinstance(one, bytes))
 
 
 def _kept(line: bytes, given: Input) -> Input | None:

@@ -18,6 +18,8 @@ from streams.serving.inspector.page import address_of, refused, render
 from streams.serving.inspector.views import VIEWS
 
 SIGN_IN, SIGN_OUT = "/sign-in", "/sign-out"
+FORM_BYTES = 4_096
+"""Of the form with the key: whoever sends it has shown none yet."""
 
 
 class Inspector:
@@ -41,6 +43,9 @@ class Inspector:
 
     def is_open(self, path: str) -> bool:
         return path.startswith(assets.PATH) or path in (SIGN_IN, SIGN_OUT)
+
+    def body_bytes(self, path: str) -> int:
+        return FORM_BYTES if path == SIGN_IN else 0
 
     def caller(self, scope: Scope) -> Caller | None:
         return self._browsers.caller(scope)
