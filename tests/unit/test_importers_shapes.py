@@ -161,7 +161,16 @@ REASONING = [
     {"type": "reasoning", "summary": [{"type": "summary_text", "text": "t"}], "content": None},
     {"type": "reasoning", "summary": "t", "content": [{"type": "reasoning_text", "text": "t"}]},
 ]
-MISSING = object()
+
+
+class Missing:
+    """Instead of a value: its field is left out."""
+
+    def __repr__(self) -> str:
+        return "missing"
+
+
+MISSING = Missing()
 
 
 def variants(sample: Any, odd: Any) -> Iterator[Any]:
