@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.command import environment
 
 PAGE = Path(__file__).parents[2] / "docs" / "agent.md"
@@ -19,6 +21,7 @@ def alike(text: str) -> list[str]:
     return [line for line in lines if line]
 
 
+@pytest.mark.component
 def test_the_page_prints_what_it_says(tmp_path: Path) -> None:
     blocks = re.findall(r"^```(python|text)\n(.*?)^```$", PAGE.read_text("utf-8"), re.M | re.S)
     program = AGENT + "".join(text for kind, text in blocks if kind == "python")

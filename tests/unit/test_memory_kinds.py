@@ -17,7 +17,7 @@ from sinks.diff import RELATIONS
 from sinks.erasure import conditions
 from sinks.history import connect
 from sinks.root import open_root
-from sinks.scope import scope, scope_made
+from sinks.scope import judge_letters, scope, scope_made
 from sinks.views import ABOUT, VIEWS
 from streams.folds import affect, ends, graph, learner, memory, states
 from streams.folds.revised_kinds import REVISED_KINDS
@@ -113,6 +113,7 @@ def test_each_table_says_whose_its_rows_are(db: DuckDBPyConnection) -> None:
     """A table that does not is left whole by `forget`."""
     scope(db, "default", "somebody")
     scope_made(db, "default", "somebody")
+    judge_letters(db, "FROM dead_letters", "default")
     for table in TABLES:
         db.execute(f"SELECT count(*) FROM {table} t WHERE {conditions(table)}")
 
