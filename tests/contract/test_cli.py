@@ -270,6 +270,7 @@ def test_compact_keeps_memory_and_log(sample: Path, tmp_path: Path) -> None:
     assert again["applied"] == again["duplicate"] == 1
 
 
+@pytest.mark.component
 def test_forget_asks_first(sample: Path, tmp_path: Path) -> None:
     copy = tmp_path / "history"
     shutil.copytree(sample, copy)

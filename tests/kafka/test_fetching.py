@@ -47,6 +47,7 @@ def test_stops_while_a_fetch_waits_to_be_tried_again(
     asyncio.run(stop_after_a_failed_fetch(KafkaConsumer, settings, caplog))
 
 
+@pytest.mark.component
 def test_aiokafkas_own_does_not(settings: KafkaSettings, caplog: pytest.LogCaptureFixture) -> None:
     """If this fails, aiokafka is mended: `KafkaConsumer` can go."""
     caplog.set_level(logging.ERROR)
@@ -82,6 +83,7 @@ def test_stops_when_the_assignment_has_just_gone(settings: KafkaSettings, turns:
     assert asyncio.run(stops_after_the_assignment_went(KafkaConsumer, settings, turns, WITHIN))
 
 
+@pytest.mark.component
 def test_aiokafkas_own_does_not_stop_then(settings: KafkaSettings) -> None:
     """If this fails, aiokafka is mended: `KafkaConsumer` need not cancel again."""
     assert not asyncio.run(stops_after_the_assignment_went(AIOKafkaConsumer, settings, 0, 5.0))

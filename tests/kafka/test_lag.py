@@ -89,6 +89,7 @@ def test_a_coordinator_that_is_not_ready_is_asked_again(
     assert [one.lag for one in found] == [0, 6, 0, 0]
 
 
+@pytest.mark.component
 def test_a_coordinator_that_never_is_ready_is_said(
     behind: KafkaSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -61,7 +61,7 @@ def anything(draw: st.DrawFn) -> list[Json | bytes]:
 
 
 @examples(
-    40,
+    25,
     200,
     anything(),
     under=settings(

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -68,6 +69,7 @@ OPTIONAL: dict[str, st.SearchStrategy[Any]] = {
 TURNS = st.fixed_dictionaries(FIELDS, optional=OPTIONAL)
 
 
+@pytest.mark.component
 @settings(max_examples=600)
 @given(TURNS, st.booleans())
 def test_the_quick_way_agrees_with_the_model(record: dict[str, Any], ascii_only: bool) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -51,6 +52,7 @@ def indexed(batches: Sequence[Sequence[Change]]) -> list[Any]:
         ]
 
 
+@pytest.mark.component
 @given(changes(), st.integers(1, 20))
 def test_together_or_one_after_the_other(every: list[Change], size: int) -> None:
     alone = indexed([[one] for one in every])

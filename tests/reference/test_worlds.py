@@ -38,7 +38,7 @@ def faults(records: list[Json], world: World) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("count", [100, pytest.param(1600, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("count", [60, pytest.param(1600, marks=pytest.mark.soak)])
 def test_law_2_and_4_folds_and_revisions_say_what_the_reference_says(count: int) -> None:
     @settings(
         max_examples=count,
@@ -102,6 +102,7 @@ def in_runs(folder: Path, records: list[Json], runs: int = 3) -> Path:
     return folder / "history"
 
 
+@pytest.mark.component
 @pytest.mark.parametrize(
     "first", [0, *(pytest.param(one, marks=pytest.mark.soak) for one in range(100, 400, AT_A_TIME))]
 )
