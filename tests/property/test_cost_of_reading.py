@@ -18,12 +18,14 @@ from schemas.events import MAX_RECORD_BYTES
 from streams.pipeline import bounds, images
 from streams.pipeline.decode import Dead, decode
 from tests.command import turn
+from tests.tiers import soaked
 
 PLACE = ("f", 0, 1)
 OWN = str(Path(__file__).parents[2] / "streams")
 SCHEMAS = str(Path(__file__).parents[2] / "schemas")
-MOST_STEPS = 2_000_000
-"""Of a record of a megabyte: under 100 ms; half a million values took ten times as many."""
+MOST_STEPS = 4_000_000
+"""Of a record of a megabyte. The most that a search found is 2.8 million, of a broken line full of
+escapes: 0.3 s, in proportion to its bytes. Half a million values took ten times as many."""
 WHOLE = 950_000
 
 UNITS = [
@@ -112,7 +114,7 @@ def test_no_short_record_takes_more_steps_than_its_share() -> None:
 
 
 @pytest.mark.component
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", soaked(range(8), 2))
 def test_no_record_takes_more_steps_than_its_share(seed: int) -> None:
     count, line = searched(seed, 40, WHOLE)
     print(f"at most {count:,} steps: {line[:80]!r}")
