@@ -22,14 +22,9 @@ MADE_OF_USERS = {
 }
 """Table -> which rows folding a user's records makes (`streams.files.remaking`)."""
 
-NAMED = """coalesce(t.session_id,
-    CASE WHEN t.owner_id IN (FROM every_session) AND t.owner_id NOT IN (FROM every_user)
-    THEN t.owner_id END)"""
-"""Of rows that earlier versions wrote the owner is the session, where a plan named one."""
 SESSION_OF = {
     "plans": "t.doc ->> '$.session_id'",
-    "links": f"CASE WHEN t.provisional THEN t.owner_id ELSE {NAMED} END",
-    "threads": NAMED,
+    "links": "CASE WHEN t.provisional THEN t.owner_id ELSE t.session_id END",
     "dead_letters": "payload_json ->> '$.session_id'",
 }
 """Table -> SQL of the session that a row's event ids belong to, where it is not the column of that
@@ -141,7 +136,7 @@ OF_SESSIONS = {
     "plans": of_plans(),
     "signals": WHOLE,
     "links": f"({SESSION_OF['links']}) IN (FROM whole_session)",
-    "threads": f"({SESSION_OF['threads']}) IN (FROM whole_session)",
+    "threads": "t.session_id IN (FROM whole_session)",
 }
 """Of the tables in which a session has other rows than its people: a user's signal that mentions it
 goes, and what a plan of another session said of this one's events stays, as in a history that never

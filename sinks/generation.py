@@ -24,7 +24,7 @@ from sinks.pointer import (
     stamp,
     switch,
 )
-from sinks.root import DROPPED, MARKERS, OWNER, HistoryError, find_root, is_marked
+from sinks.root import DROPPED, MARKER, OWNER, HistoryError, find_root, is_marked
 
 FOLDER = "generations"
 
@@ -64,7 +64,7 @@ def remove_leftovers(root: Location) -> None:
 def _delete(folder: ObjectPath) -> None:
     """All objects; what says whose they are goes last."""
     (folder / DROPPED).write_text("dropped\n")
-    last = [str(folder / name) for name in (OWNER, *MARKERS, DROPPED)]
+    last = [str(folder / name) for name in (OWNER, MARKER, DROPPED)]
     folder.unlink_all(folder.sizes().keys() - set(last))
     for one in last:
         folder.unlink_all([one])

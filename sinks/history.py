@@ -40,7 +40,7 @@ JSON_TYPES = {
     "object": "JSON",
 }
 FORMATS = {"date-time": "TIMESTAMPTZ", "base64url": "BLOB"}
-LATER: dict[str, tuple[str, ...]] = {"links": ("session_id",), "threads": ("session_id",)}
+LATER: dict[str, tuple[str, ...]] = {}
 """Columns that files written by earlier versions lack: NULL there."""
 JSON_OF: dict[str, Any] = {"TIMESTAMPTZ": "VARCHAR", "VARCHAR[]": ["VARCHAR"]}
 SHOWN_AS = {"TIMESTAMPTZ": "TIMESTAMPTZ", "JSON": "VARCHAR"}

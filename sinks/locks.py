@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from sinks.root import marker_of
+from sinks.root import MARKER
 
 SERVED = "_inbox/lock"
 """A history's: `serve` has it as long as it runs, also while it lends the other."""
@@ -17,14 +17,13 @@ LOOK_EVERY = 0.01
 
 
 def of_history(root: Path) -> Path:
-    """A history's lock: `run`, `compact` and `forget` have it alone, sinks share it. It is named
-    as the history's marker, so that older versions look at the same one."""
-    return marker_of(root).with_suffix(".lock")
+    """A history's lock: `run`, `compact` and `forget` have it alone, sinks share it."""
+    return (root / MARKER).with_suffix(".lock")
 
 
 def of_asking(root: Path) -> Path:
     """Who has this lock asks `serve` to lend the history's."""
-    return marker_of(root).with_suffix(".asked")
+    return (root / MARKER).with_suffix(".asked")
 
 
 def taken(lock: IO[str], *, shared: bool = False, within: float = 0.0) -> bool:

@@ -11,8 +11,7 @@ from sinks.locations import Location, P, is_url, location_of, make_folder, repla
 from sinks.object_store import ObjectPath
 
 MARKER = "turnfold.json"
-MARKERS = (MARKER, "turnstone.json")
-"""A folder with one of them is a history; the project had the second name until November 2026."""
+"""A folder with this file is a history."""
 OWNER = "_sink.json"
 """Says whose sinks write a history, where sinks do."""
 RUN = "_run"
@@ -32,12 +31,7 @@ _known: dict[ObjectPath, float] = {}
 
 def is_marked(folder: Location) -> bool:
     """Whether a folder is a history, or a generation of one."""
-    return any((folder / name).exists() for name in MARKERS)
-
-
-def marker_of(folder: P) -> P:
-    """The marker that a folder has, or is to have."""
-    return next((folder / name for name in MARKERS if (folder / name).exists()), folder / MARKER)
+    return (folder / MARKER).exists()
 
 
 def is_shared(root: Location) -> bool:
@@ -96,9 +90,8 @@ def _looked_at(path: P) -> tuple[P, bool]:
     """The place, and whether it is a history; every question asks, so the marker comes first."""
     root = location_of(path)
     try:
-        for name in MARKERS:
-            if _has_marker(root / name):
-                return root, True
+        if _has_marker(root / MARKER):
+            return root, True
         if isinstance(root, ObjectPath) and not root.key:
             raise HistoryError(
                 f"{root}: is a whole bucket; give the history a prefix of its own: {root}/PREFIX"

@@ -32,12 +32,6 @@ CREATE TEMP TABLE own_session AS
     UNION SELECT session_id FROM sessions WHERE user_id = {user}
     UNION SELECT session_id FROM signals WHERE user_id = {user} AND scope = 'session';
 """
-EVERY = """
-CREATE TEMP TABLE every_session AS
-    SELECT session_id FROM events UNION SELECT session_id FROM sessions;
-CREATE TEMP TABLE every_user AS
-    SELECT DISTINCT user_id FROM events WHERE user_id IS NOT NULL;
-"""
 NOTHING_LATE = """
 CREATE TEMP TABLE late (session_id VARCHAR, kind VARCHAR, id VARCHAR);
 """
@@ -49,7 +43,7 @@ NAMED = f"""
     UNION ALL SELECT session_id, '{TASK}', task_id FROM tool_results
     UNION ALL SELECT session_id, '{EVENT}', event_id FROM affects
     UNION ALL SELECT {SESSION_OF["plans"]}, '{EVENT}', event_id FROM plans t
-    UNION ALL SELECT {SESSION_OF["threads"]}, '{EVENT}', event_id FROM threads t
+    UNION ALL SELECT t.session_id, '{EVENT}', event_id FROM threads t
     UNION ALL SELECT {SESSION_OF["links"]}, '{EVENT}', unnest([from_event_id, to_event_id])
     FROM links t
     UNION ALL SELECT owner_id, '{EVENT}', unnest(evidence_event_ids) FROM revisions
@@ -187,7 +181,7 @@ def scope(
         }
         late = LATE.format(user=user, named=with_payload(NAMED), **hashes)
     begin, end = (part.format(user=user, tenant=quoted(tenant)) for part in (PERSON, SCOPE))
-    db.execute(begin + EVERY + late + end + OF_BOTH)
+    db.execute(begin + late + end + OF_BOTH)
 
 
 def scope_made(
@@ -217,7 +211,7 @@ def scope_session(
     """The same for one session, whoever spoke in it; and the table `heard`: of whom it gave memory
     something, with the `users` that are known to be."""
     begin = SESSION_SCOPE.format(session=quoted(session_id), tenant=quoted(tenant))
-    db.execute(begin + EVERY + NOTHING_LATE + OF_BOTH + MADE_OF_THEM)
+    db.execute(begin + NOTHING_LATE + OF_BOTH + MADE_OF_THEM)
     db.execute(HEARD.format(session=quoted(session_id), plans=of_plans()))
     _add_heard(db, users)
 

@@ -23,8 +23,7 @@ from streams.extractors.naming import MODEL
 from streams.kafka.agents import agents
 from streams.kafka.agents.encoding import Origin
 from streams.kafka.agents.traced_origin import TracedOrigin
-from streams.kafka.client.admin import connected
-from streams.kafka.client.names import changelog_name, own_inputs, own_topics
+from streams.kafka.client.names import own_inputs, own_topics
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import ensure_topics
 from streams.kafka.transport.app import App
@@ -36,12 +35,9 @@ from streams.kafka.transport.rows import MemoryRows, RowStore
 from streams.kafka.transport.run import run
 from streams.llm.beside_worker import BesideWorker
 from streams.observing import traces
-from streams.topology import AGENTS, SESSION_AGENT
+from streams.topology import SESSION_AGENT
 
 log = logging.getLogger(__name__)
-
-OLD_APP_ID = "turnstone"
-"""The default app id until November 2026, when the project had that name."""
 
 
 def _rows(worker: WorkerSettings, lane: str) -> RowStore:
@@ -106,8 +102,6 @@ def prepare(kafka: KafkaSettings, worker: WorkerSettings) -> list[str]:
 
 async def _prepare(kafka: KafkaSettings, worker: WorkerSettings) -> list[str]:
     await check(kafka, worker.group, worker.generation, kafka.partitions)
-    if "app_id" not in worker.model_fields_set:
-        await _check_name(kafka, worker)
     changelogs = agents.changelogs(worker.group, kafka.partitions)
     if worker.mapping is not None:
         from streams.kafka.agents import mapped_topics
@@ -118,18 +112,6 @@ async def _prepare(kafka: KafkaSettings, worker: WorkerSettings) -> list[str]:
         changelogs += await mapped_topics.changelogs(whole, worker.group, mapper)
     own = agents.own_specs(worker.generation, kafka.partitions, worker.mapping is not None)
     return await ensure_topics(kafka, [*changelogs, *own])
-
-
-async def _check_name(kafka: KafkaSettings, worker: WorkerSettings) -> None:
-    """Refuses to begin a second memory beside that of the project's old name, unless told to."""
-    async with connected(kafka) as admin:
-        topics = await admin.list_topics()
-    mine, old = (changelog_name(name, AGENTS[0]) for name in (worker.app_id, OLD_APP_ID))
-    if old in topics and mine not in topics:
-        raise ConfigurationError(
-            f"the memory of app id {OLD_APP_ID} is here (topic {old}): continue it with --app-id "
-            f"{OLD_APP_ID}, or begin another one with --app-id {worker.app_id}"
-        )
 
 
 def asks_model(lanes: Lanes) -> bool | None:

@@ -14,7 +14,6 @@ from streams.errors import ConfigurationError
 from streams.pipeline.plain import TENANT
 from streams.serving.http import keys
 
-OLD_PREFIX = "TURNSTONE_"
 IGNORED = "It is ignored: the command works as if it were not set."
 GUARDED = configuration.variable("", "metrics_guarded")
 NEEDS_KEYS = ("127.", "localhost", "[::1]", "::1")
@@ -41,14 +40,6 @@ def unknown(known: Mapping[str, list[str]]) -> Iterator[Finding]:
             IGNORED,
             f"Did you mean {close}?" if close else "Remove it (docs/configuration.md).",
         )
-    for name in given:
-        if name.startswith(OLD_PREFIX):
-            yield warning(
-                "settings",
-                f"{name}: the project's old name",
-                IGNORED,
-                f"Rename it to {PREFIX}{name.removeprefix(OLD_PREFIX)}.",
-            )
 
 
 def _nearest(name: str, every: Collection[str]) -> str | None:

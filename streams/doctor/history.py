@@ -29,9 +29,9 @@ from streams.files.belonging import not_got, standing
 from streams.files.extractor_choice import own_choice
 from streams.files.run_log import WAY_OUT, RunLog
 from streams.files.store import VALUES
-from streams.files.upgrade import AFTER, UNSAID
+from streams.files.upgrade import AFTER
 from streams.files.upgrade import FORMAT as STORE_FORMAT
-from streams.pipeline.row_formats import ROW_FORMAT, Reached
+from streams.pipeline.row_formats import CURRENT, ROW_FORMAT, Reached
 from streams.search.build import FOLDER, SUFFIX
 from streams.search.opening import notes
 from streams.search.store import FORMAT
@@ -221,7 +221,8 @@ def _store(folder: Path) -> Iterator[Finding]:
     if not path.exists():
         return
     try:
-        found = Reached(_value(path, STORE_FORMAT) or UNSAID, _value(path, AFTER))
+        number = _value(path, STORE_FORMAT)
+        found = CURRENT if number is None else Reached(number, _value(path, AFTER))
     except Exception as error:  # rocksdict raises bare Exceptions
         yield wrong(
             "row format",

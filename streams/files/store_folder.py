@@ -13,7 +13,7 @@ from sinks.delta import History
 from sinks.local_folder import local_folder
 from sinks.object_store import ObjectPath
 from sinks.root import (
-    MARKERS,
+    MARKER,
     RUN,
     HistoryError,
     HistoryWriteError,
@@ -35,7 +35,7 @@ SETTING = "TURNFOLD_STORE_FOLDER"
 """Names the folder of all such stores. Default: $XDG_CACHE_HOME/turnfold/store."""
 STORE, LOCK = "rows", "lock"
 TRIES = 3
-BEGINS_WITH = frozenset({*MARKERS, RUN, EXTRACTOR})
+BEGINS_WITH = frozenset({MARKER, RUN, EXTRACTOR})
 """What may lie where a history is begun."""
 
 

@@ -9,19 +9,18 @@ from time import monotonic
 
 from streams.files.store import Store
 from streams.pipeline import row_formats
-from streams.pipeline.row_formats import Reached
+from streams.pipeline.row_formats import CURRENT, Reached
 
 log = logging.getLogger(__name__)
 
 FORMAT, AFTER = "format", "format_after"
 """Values of the store: see `Reached`."""
-UNSAID = 1
-"""The format of a store that does not say it."""
 
 
 def reached(store: Store) -> Reached:
-    """The format of a store's rows."""
-    return Reached(store.value(FORMAT) or UNSAID, store.value(AFTER))
+    """The format of a store's rows; one that is new has none, and gets today's."""
+    number = store.value(FORMAT)
+    return CURRENT if number is None else Reached(number, store.value(AFTER))
 
 
 def upgrade(store: Store, name: str) -> None:

@@ -211,8 +211,6 @@ def _catch_up(
     if generation.stage == "folding":  # a catching up that was killed
         read_on(source, folder, generation, store, tables, progress)
         caught_up += generation.records
-    if generation.name == ROOT:  # an older version may have noted an extractor
-        generation.settings = Settings()
     read_on(source, folder, generation, store, tables, progress)
     return caught_up + generation.records
 

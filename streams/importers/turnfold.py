@@ -29,7 +29,10 @@ def read(path: Path, skipped: Skipped, told: Told = NOTHING) -> Iterator[JsonObj
                 if number == 1:
                     _check_header(last)
                 elif last["kind"] == "record":
-                    yield shaped(last.get("record") or None, dict, item=number, field="record")
+                    record = shaped(last.get("record"), dict, item=number, field="record")
+                    if not record:
+                        raise ImportFault("expected an object", item=number, field="record")
+                    yield record
             except ImportFault as fault:
                 if number == 1:
                     raise

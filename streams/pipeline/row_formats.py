@@ -3,7 +3,7 @@
 A migration is a pure function of all rows of one session or user. The tiers apply it to one after
 the other, in the order of their keys, and write with the rows how far they are:
 
-    format 4 ── "5, up to s1" ── "5, up to s9" ──> format 5
+    format 1 ── "2, up to s1" ── "2, up to s9" ──> format 2
 
 Killed anywhere, the next one goes on behind the last; who only reads applies it to what it reads.
 """
@@ -13,11 +13,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from schemas.row import Row, replace
 from streams.errors import ConfigurationError
 from streams.pipeline.entity import COLD, PACKED, ROW_KINDS, pack_cold, unpack_cold
 
-ROW_FORMAT = 5
+ROW_FORMAT = 1
 """Raised whenever a row's type changes, also if it only gains a field: a version that does not know
 the field would drop it, so it must refuse the rows."""
 
@@ -29,40 +28,11 @@ Migration = Callable[[str, Rows], Changed]
 """From (table, rows of one format)."""
 
 
-class PreferenceOf4(Row, frozen=True):
-    """A preference; until some commits of format 4 without the last field."""
-
-    preference_id: str
-    domain: str
-    polarity: str
-    subject: str
-    status: str
-    confidence: float
-    note: str | None
-    evidence: tuple[str, ...]
-    updated_at: int
-    said_at: int | None = None
-
-
 _encode = msgspec.msgpack.Encoder().encode
-_preference = msgspec.msgpack.Decoder(PreferenceOf4).decode
 
-
-def _to_5(table: str, rows: Rows) -> Changed:
-    """A preference says when it was said last. Without that, whatever ended before it was said
-    would revoke it. Its newest change is the last time that is known."""
-    changed: Changed = {}
-    for name, row in rows.items():
-        if table == "users" and name.startswith("p/"):
-            known = _preference(row)
-            if known.said_at is None:
-                changed[name] = _encode(replace(known, said_at=known.updated_at))
-    return changed
-
-
-MIGRATIONS: dict[int, Migration] = {4: _to_5}
+MIGRATIONS: dict[int, Migration] = {}
 """By the format that they begin with; each ends with the next one."""
-OLDEST = min(MIGRATIONS)
+OLDEST = min(MIGRATIONS, default=ROW_FORMAT)
 
 TABLE_OF = {table[0].encode(): table for table in ROW_KINDS}
 """By the first byte of an entity's keys."""
@@ -93,7 +63,8 @@ class Reached(NamedTuple):
 
     def refusal(self) -> str | None:
         """Why this version cannot continue them, and the way out; None where it can."""
-        reads = f"this version reads {OLDEST} to {ROW_FORMAT}"
+        reads = "this version reads "
+        reads += f"{OLDEST} to {ROW_FORMAT}" if OLDEST < ROW_FORMAT else f"{ROW_FORMAT}"
         if self.format > ROW_FORMAT:
             return (
                 f"have format {self.format}, {reads}: a newer version has written them; use that "

@@ -9,7 +9,7 @@ from pathlib import Path
 from sinks.local_folder import local_folder
 from sinks.locations import Location, replace
 from sinks.object_store import ObjectPath
-from sinks.root import HistoryWriteError, find_root, marker_of
+from sinks.root import MARKER, HistoryWriteError, find_root
 
 FOLDER = "_search"
 SETTING = "TURNFOLD_SEARCH_FOLDER"
@@ -27,7 +27,7 @@ def folder_of(tables: Location) -> Path:
 def _on_this_machine(tables: ObjectPath) -> Path:
     """Indexes of a history that lay at this address before are removed."""
     folder = _named(tables)
-    said = json.dumps({"history": str(tables), "marker": marker_of(find_root(tables)).stat()})
+    said = json.dumps({"history": str(tables), "marker": (find_root(tables) / MARKER).stat()})
     try:
         folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)

@@ -189,7 +189,10 @@ def test_the_commands_lead_from_one_history_to_another(tmp_path: Path) -> None:
         (['{"kind":"record","record":{}}'], "turnfold export"),
         (['{"kind":"header","format":"turnfold","version":1}', "{"], "item 2: not JSON"),
         (['{"kind":"header","format":"turnfold","version":1}', "[" * 100_000], "item 2: not JSON"),
-        (['{"kind":"header","format":"turnfold","version":1}', '{"kind":"record"}'], "record"),
+        (
+            ['{"kind":"header","format":"turnfold","version":1}', '{"kind":"record"}'],
+            "item 2, field record",
+        ),
         (
             ['{"kind":"header","format":"turnfold","version":1}', '{"kind":"end","lines":3}'],
             "breaks",

@@ -16,6 +16,7 @@ from streams.search import store as search_store
 from tests.command import environment, snapshot, turnfold
 from tests.contract.doctor import SECRET, doctor, found, obeying, whole
 from tests.fault.disk import can_mount
+from tests.next_format import NEXT, TODAY, register
 
 pytestmark = pytest.mark.nightly
 
@@ -187,10 +188,15 @@ def test_rows_of_another_version_are_wrong(version: int, history: Path, tmp_path
     assert ("newer" in one["do"]) == (version > ROW_FORMAT)
 
 
-@pytest.mark.parametrize(("version", "after"), [(OLDEST, None), (ROW_FORMAT, "u\0default\0a")])
+@pytest.mark.parametrize(("version", "after"), [(TODAY, None), (NEXT, "u\0default\0a")])
 def test_rows_that_are_upgraded_next_are_a_warning(
-    version: int, after: str | None, history: Path, tmp_path: Path
+    version: int,
+    after: str | None,
+    history: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    register(monkeypatch)
     store = Rdict(str(history / "_store"), Options(raw_mode=True))
     store.put(VALUES + b"format", msgspec.msgpack.encode(version))
     if after is not None:
@@ -268,7 +274,7 @@ def test_a_worker_s_folder_of_another_format_is_a_warning(tmp_path: Path) -> Non
         rows.close()
     assert [one.status for one in tables(tmp_path / "app")] == ["ok"]
     store = Rdict(str(tmp_path / "app" / "session-1"), Options(raw_mode=True))
-    store.put(b"\0standing", msgspec.msgpack.encode((1, {})))
+    store.put(b"\0standing", msgspec.msgpack.encode((ROW_FORMAT + 1, {})))
     store.close()
     (one,) = tables(tmp_path / "app")
     assert one.status == "warning"

@@ -10,8 +10,8 @@ from tests.contract.doctor import SECRET, doctor, found
 
 def test_settings_that_are_none_are_named_with_the_nearest(tmp_path: Path) -> None:
     report = found(
-        tmp_path, TURNFOLD_HISTROY="h", TURNFOLD_SERVE_PROT="1", TURNSTONE_HISTORY="h",
-        TURNFOLD_CONFIG="", TURNFOLD_LLM_URL="u",
+        tmp_path, TURNFOLD_HISTROY="h", TURNFOLD_SERVE_PROT="1", TURNFOLD_CONFIG="",
+        TURNFOLD_LLM_URL="u",
     )  # fmt: skip
     said = {one["found"]: one["do"] for one in report["settings"]}
     assert said["TURNFOLD_HISTROY: there is no such setting"] == "Did you mean TURNFOLD_HISTORY?"
@@ -21,8 +21,7 @@ def test_settings_that_are_none_are_named_with_the_nearest(tmp_path: Path) -> No
     assert said["TURNFOLD_LLM_URL: there is no such setting"] == (
         "Did you mean TURNFOLD_LLM_BASE_URL?"
     )
-    assert said["TURNSTONE_HISTORY: the project's old name"] == "Rename it to TURNFOLD_HISTORY."
-    assert len(report["settings"]) == 4
+    assert len(report["settings"]) == 3
 
 
 @pytest.mark.parametrize(

@@ -188,7 +188,7 @@ def test_the_way_out_of_rows_of_another_version_is_one(history: Path, tmp_path: 
 def _old(history: Path, folder: Path) -> Path:
     shutil.copytree(history, folder / "old")
     store = Store(folder / "old" / "_store")
-    store.write_values({"format": 1})
+    store.write_values({"format": 0})
     store.close()
     return folder / "old"
 

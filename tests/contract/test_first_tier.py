@@ -39,7 +39,8 @@ def _slow_alone(tests: list[str], table: Path) -> list[str]:
     slowness = max(1.0, _yardstick() / YARDSTICK)
     command = [sys.executable, "-m", "pytest", "-n", "0", f"{durations.OPTION}={table}", *tests]
     ours = {name: value for name, value in environment().items() if not name.startswith("PYTEST")}
-    subprocess.run(command, cwd=ROOT, env=ours, check=True, capture_output=True)
+    done = subprocess.run(command, cwd=ROOT, env=ours, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
     rows = durations.read(table)
     return [row.name for row in rows if row.kind == "test" and row.seconds > LIMIT * slowness]
 

@@ -24,7 +24,7 @@ from tests.kafka.conftest import PASSWORD, USER, Certificates
 from tests.kafka.counting import create_known
 from tests.kafka.working import Working, alone
 
-OLD = json.dumps({"offsets": {}, "note": {}, "partitions": 4, "format": 1}).encode()
+OLD = json.dumps({"offsets": {}, "note": {}, "partitions": 4, "format": 0}).encode()
 
 
 def found(*options: str | Path, code: int, **env: str) -> dict[str, dict[str, Any]]:
@@ -99,7 +99,7 @@ def test_rows_of_an_older_version_are_wrong(fresh: Working) -> None:
     settings = fresh.settings
     asyncio.run(sent(settings, changelog_name("turnfold", AGENTS[0]), MARKER_KEY, OLD))
     report = found(*fresh.at, code=2)
-    assert "format 1" in report["row format"]["found"]
+    assert "format 0" in report["row format"]["found"]
 
 
 def test_a_login_is_named_and_its_password_is_not(

@@ -32,7 +32,6 @@ from streams.kafka.tools.copying import Found
 from streams.kafka.tools.repartition import repartition
 from streams.kafka.tools.repartition_places import Places, merged, owner_of
 from streams.kafka.tools.repartition_plan import State
-from streams.kafka.transport.layout import folded_with, read_tails
 from streams.kafka.transport.marker import MARKER_KEY, Marker, decode
 from streams.topology import AGENTS, TOPICS
 from tests.command import environment, rows, start, turn, turnfold
@@ -475,37 +474,6 @@ def test_hops_out_of_several_partitions_are_each_told_once_whatever_their_order(
     assert told(0, 7) is None  # said again after a torn transaction
 
 
-def test_markers_of_an_older_version_are_told_by_where_their_rows_lie(remembered: Working) -> None:
-    """A grown changelog whose markers do not say the number."""
-    settings = remembered.settings
-    from aiokafka import AIOKafkaProducer
-    from aiokafka.structs import TopicPartition
-
-    name = changelogs(APP, 4)[0].name
-
-    async def older() -> int | None:
-        every = [TopicPartition(name, number) for number in range(4)]
-        tails = await read_tails(settings, every)
-        async with AIOKafkaProducer(**settings.client()) as producer:
-            for at, tail in tails.items():
-                assert tail.marker is not None and tail.marker.partitions == 4
-                kept = json.loads(tail.marker.encode())
-                del kept["partitions"]
-                value = json.dumps(kept).encode()
-                await producer.send_and_wait(name, value, MARKER_KEY, partition=at.partition)
-        grow_to = [*every, TopicPartition(name, 4), TopicPartition(name, 5)]
-        async with connected(settings) as admin:
-            await admin.create_partitions({name: NewPartitions(6)})
-            while len((await admin.describe_topics([name]))[0]["partitions"]) < 6:
-                await asyncio.sleep(0.1)
-        return folded_with(await read_tails(settings, grow_to))
-
-    assert asyncio.run(older()) == 4
-
-
 def test_a_marker_says_how_many_partitions_there_were() -> None:
     marker = Marker({"turns": 3}, {}, "log", 6)
     assert decode(marker.encode()) == marker
-    kept = json.loads(marker.encode())
-    del kept["partitions"]
-    assert decode(json.dumps(kept).encode()).partitions == 0

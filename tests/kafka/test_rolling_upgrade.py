@@ -1,11 +1,10 @@
-"""Workers of the version before and of this one in one group: a rolling upgrade, with its kills.
+"""Workers of this version and of the next one in one group: a rolling upgrade, with its kills.
 
 Times are short for the broker notices a dead worker after 15 s, and Faust after no less.
 """
 
 import asyncio
 import subprocess
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,13 +19,13 @@ from streams.kafka.client.aiokafka_internals import KafkaProducer
 from streams.kafka.client.names import changelog_name
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.transport.marker import MARKER_KEY, decode
-from streams.pipeline.row_formats import CURRENT, ROW_FORMAT, Reached
+from streams.pipeline.row_formats import Reached
 from streams.serving.backends.replica import ReplicaBackend
 from streams.topology import AGENTS, HISTORY
-from tests.command import environment, folded, ndjson, turn, turnfold
+from tests.command import folded, ndjson, start, turn
 from tests.kafka.counting import PARTITIONS
 from tests.kafka.working import APP, TOO_LONG, Working, message, settings_of
-from tests.older_version import FORMAT_4, Older
+from tests.next_format import COMMAND, NEXT, TODAY, NextVersion, register
 from tests.waiting import eventually, until
 
 USERS = 24
@@ -56,23 +55,23 @@ def said(part: int) -> list[Json]:
 class Rolling(Working):
     """Workers of two versions."""
 
-    def start_older(self, older: Older, command: str, *options: str) -> "subprocess.Popen[bytes]":
-        with (self.folder / f"log-{len(self.workers)}").open("wb") as log:
-            told = (command, *self.at, *options)
-            self.workers.append(older.start(*told, stdout=log, stderr=log))
-        return self.workers[-1]
+    def start_next(self, version: NextVersion, *options: str) -> "subprocess.Popen[bytes]":
+        """A worker of the next version."""
+        return self._start(version, "-c", COMMAND, "worker", *self.at, *options)
 
-    def start_doomed(self, *options: str) -> "subprocess.Popen[bytes]":
-        """One of this version that kills itself in the middle of an upgrade."""
-        command = [sys.executable, "-m", "tests.fault.doomed_worker", *self.at,
-                   "--die", "upgraded some", "--after", "4", "--entities", "1"]  # fmt: skip
+    def start_doomed(self, version: NextVersion, *options: str) -> "subprocess.Popen[bytes]":
+        """One of the next version that kills itself in the middle of an upgrade."""
+        return self._start(
+            version, "-m", "tests.fault.doomed_worker", *self.at, "--die", "upgraded some",
+            "--after", "4", "--entities", "1", *options,
+        )  # fmt: skip
+
+    def _start(self, version: NextVersion, *command: str) -> "subprocess.Popen[bytes]":
+        settings = {**self.kafka, "TURNFOLD_WORKER_SESSION_SECONDS": str(SESSION)}
         with (self.folder / f"log-{len(self.workers)}").open("wb") as log:
-            made = subprocess.Popen(
-                [*command, *options], stdout=log, stderr=log,
-                env=environment(TURNFOLD_WORKER_SESSION_SECONDS=str(SESSION)),
-            )  # fmt: skip
-        self.workers.append(made)
-        return made
+            worker = version.start(*command, stdout=log, stderr=log, env=settings)
+        self.workers.append(worker)
+        return worker
 
     def tell(self, records: Iterable[Json]) -> None:
         self.send(message(encode(one)) for one in records)
@@ -86,24 +85,23 @@ class Rolling(Working):
             if one.key == MARKER_KEY
         }
 
-    def doctor(self) -> Json:
-        """What the doctor finds, by check."""
-        done = turnfold("doctor", *self.at, "--json")
+    def doctor(self, version: NextVersion) -> Json:
+        """What the doctor of the next version finds, by check."""
+        done = version.run("doctor", *self.at, "--json")
         return {one["check"]: one for one in done.json()["findings"]}
 
-    def preferences(self) -> dict[str, list[tuple[str, str, bool]]]:
-        """Of each user, as a server's replica has them: subject, status, and whether it says that
-        it was said when it was updated last."""
+    def preferences(self) -> dict[str, list[tuple[str, str, str]]]:
+        """Of each user, as a server's replica has them: subject, status and note."""
         return asyncio.run(_preferences(self.settings))
 
 
-async def _preferences(settings: KafkaSettings) -> dict[str, list[tuple[str, str, bool]]]:
+async def _preferences(settings: KafkaSettings) -> dict[str, list[tuple[str, str, str]]]:
     async with ReplicaBackend(settings, APP) as replica:
         await eventually(lambda: replica.readiness().ready)
         names = [f"u{number}" for number in range(USERS)]
         users = {name: (await replica.rows("users", "default", name)).rows for name in names}
     return {
-        user: sorted((row.subject, row.status, row.said_at == row.updated_at)
+        user: sorted((row.subject, row.status, row.note or "")
                      for _, row in PREFERENCES.scan(rows))
         for user, rows in users.items()
     }  # fmt: skip
@@ -111,7 +109,6 @@ async def _preferences(settings: KafkaSettings) -> dict[str, list[tuple[str, str
 
 @pytest.fixture
 def rolling(tmp_path: Path) -> Iterator[Rolling]:
-    """On a broker of its own: the older version has no topic prefix."""
     with Broker.start(short_lived=True) as broker:
         rolling = Rolling(settings_of(broker), tmp_path)
         try:
@@ -121,91 +118,73 @@ def rolling(tmp_path: Path) -> Iterator[Rolling]:
 
 
 @pytest.mark.nightly
-def test_old_and_new_workers_side_by_side_and_no_way_back(rolling: Rolling, tmp_path: Path) -> None:
-    older = Older(FORMAT_4, tmp_path / "older")
+def test_old_and_new_workers_side_by_side_and_no_way_back(
+    rolling: Rolling, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    version = NextVersion(tmp_path / "next")
+    register(monkeypatch)  # the replica below is of the next version
     on_disk = "--store", "rocksdb", "--data", str(tmp_path / "tables")
-    before = rolling.start_older(older, "worker", *on_disk)
+    before = rolling.start(*on_disk)
     rolling.await_ready()
     rolling.tell(said(1))
     rolling.await_done()
-    liked = rolling.preferences()
-    assert set(rolling.reached().values()) == {Reached(4)}
-    assert "have rows of an older version" in rolling.doctor()["memory"]["found"]
-    server = rolling.start_older(older, "serve", "--port", "0")
-    rolling.await_log("Ctrl-C ends it")
-    assert set(map(tuple, liked.values())) == {(("dish 1", "confirmed", True),)}
+    marked = rolling.preferences()
+    assert set(rolling.reached().values()) == {Reached(TODAY)}
+    assert "have rows of an older version" in rolling.doctor(version)["memory"]["found"]
+    with (tmp_path / "server").open("wb") as log:
+        server = start("serve", "--port", "0", *rolling.at, stdout=log, stderr=log)
+    until(lambda: "Ctrl-C ends it" in (tmp_path / "server").read_text())
+    assert set(map(tuple, marked.values())) == {(("dish 1", "confirmed", "!"),)}
 
     # the first new worker is killed while it upgrades, and comes back under its name
-    doomed = rolling.start_doomed("--instance", "new")
+    doomed = rolling.start_doomed(version, "--instance", "new")
     assert doomed.wait(TOO_LONG) == -9, rolling.log()[-3000:]
     torn = [one for one in rolling.reached().values() if one.after is not None]
-    assert torn and {one.format for one in torn} == {ROW_FORMAT}
-    assert rolling.preferences() == liked
+    assert torn and {one.format for one in torn} == {NEXT}
+    assert rolling.preferences() == marked
     assert server.wait(TOO_LONG) == 3, "servers come before workers"
-    new = rolling.start("--instance", "new", env=environment(
-        **rolling.kafka, TURNFOLD_WORKER_SESSION_SECONDS=str(SESSION)
-    ))  # fmt: skip
-    rolling.await_log(": upgraded ", times=len(torn))
-    assert not any(one.after for one in rolling.reached().values())
-    assert f"not all of its rows have format {ROW_FORMAT} yet" in rolling.log()
+    new = rolling.start_next(version, "--instance", "new")
+    until(
+        lambda: not any(one.after for one in rolling.reached().values()), every=0.3,
+        told=rolling.log,
+    )  # fmt: skip
+    assert f"not all of its rows have format {NEXT} yet" in rolling.log()
 
     # both fold
     rolling.tell(said(2))
     rolling.await_done()
-    assert set(rolling.reached().values()) == {Reached(4), CURRENT}
+    assert set(rolling.reached().values()) == {Reached(TODAY), Reached(NEXT)}
     assert before.poll() is None and new.poll() is None
-    two = ("dish 1", "confirmed", True), ("dish 2", "confirmed", True)
-    assert set(map(tuple, rolling.preferences().values())) == {two}
+    assert {dish for dishes in rolling.preferences().values() for dish, _, _ in dishes} == {
+        "dish 1", "dish 2",
+    }  # fmt: skip
 
     # what was upgraded is no older worker's any more
     rolling.kill()
     assert before.wait(TOO_LONG) == 3
-    assert f"its rows have format {ROW_FORMAT}, this version writes 4" in rolling.log(0)
-    again = rolling.start_older(older, "worker", *on_disk)
+    refusal = f"its rows have format {NEXT}, this version reads {TODAY}"
+    assert refusal in rolling.log(0)
+    again = rolling.start(*on_disk)
     assert again.wait(TOO_LONG) == 3, "it begins with a look at the markers"
-    assert f"its rows have format {ROW_FORMAT}, this version writes 4" in rolling.log()
-    done = turnfold("repartition", "--to", "8", *rolling.at)
+    assert refusal in rolling.log()
+    done = version.run("repartition", "--to", "8", *rolling.at)
     assert done.code == 3 and "have rows of an older version" in done.err
 
-    # this version goes on, with the older one's tables
-    rolling.start(*on_disk)
+    # the next version goes on, with the older one's tables
+    rolling.start_next(version, *on_disk)
     rolling.await_ready()
     rolling.tell(said(3))
     counts = rolling.await_done()
     assert counts["applied"] == counts["read"] == 6 * USERS
-    assert set(rolling.reached().values()) == {CURRENT}
+    assert set(rolling.reached().values()) == {Reached(NEXT)}
     assert "thrown away" not in rolling.log()
-    assert rolling.doctor()["memory"]["status"] == "ok"
-    assert set(map(tuple, rolling.preferences().values())) == {two}
-    whole = tmp_path / "whole"
-    folded(ndjson(tmp_path / "all.ndjson", [*said(1), *said(2), *said(3)]), history=whole)
-    ours, theirs = digest(rolling.history(tmp_path / "ours")), digest(whole)
-    assert ours["memory"] == theirs["memory"]
-
-
-@pytest.mark.nightly
-def test_older_workers_with_standbys_end_and_lose_nothing(rolling: Rolling, tmp_path: Path) -> None:
-    """They do not know that a standby can be given up, so they are told to have none first. Who
-    forgets it has workers that end, as docs/upgrades.md says."""
-    older = Older(FORMAT_4, tmp_path / "older")
-    forgetful = rolling.start_older(older, "worker", "--standbys", "1")
-    rolling.await_ready()
-    rolling.tell(said(1))
-    rolling.await_done()
-    replaced = rolling.start_older(older, "worker", "--standbys", "1")
-    await_half_each(rolling)
-
-    replaced.terminate()
-    assert replaced.wait(TOO_LONG) == 0
-    rolling.start("--standbys", "1")
-    assert forgetful.wait(TOO_LONG) == 3, rolling.log(0)[-3000:]
-    assert f"have format {ROW_FORMAT}, this version writes 4" in rolling.log(0)
-
-    rolling.tell(said(2))
-    rolling.tell(said(3))
-    counts = rolling.await_done()
-    assert counts["applied"] == counts["read"] == 6 * USERS
-    assert set(rolling.reached().values()) == {CURRENT}
+    assert rolling.doctor(version)["memory"]["status"] == "ok"
+    notes = {
+        dish: {note for dishes in rolling.preferences().values() for name, _, note in dishes
+               if name == dish}
+        for dish in ("dish 1", "dish 2")
+    }  # fmt: skip
+    assert notes == {"dish 1": {"!"}, "dish 2": {"", "!"}}, "once, where a row was upgraded"
     whole = tmp_path / "whole"
     folded(ndjson(tmp_path / "all.ndjson", [*said(1), *said(2), *said(3)]), history=whole)
     ours, theirs = digest(rolling.history(tmp_path / "ours")), digest(whole)
@@ -217,7 +196,7 @@ def newer_marker(working: Working, agent: str) -> None:
     name = next(changelog_name(APP, one) for one in AGENTS if one.name == agent)
     newest = {one.partition: one.value for one in working.read(name) if one.key == MARKER_KEY}
     asyncio.run(_write(working.settings, name, {
-        number: decode(value)._replace(reached=Reached(ROW_FORMAT + 1)).encode()
+        number: decode(value)._replace(reached=Reached(NEXT)).encode()
         for number, value in newest.items()
     }))  # fmt: skip
 
@@ -254,7 +233,7 @@ def test_a_standby_of_newer_rows_gives_up_and_an_owner_ends(working: Working) ->
     await_half_each(working)
     newer_marker(working, "memory")
     until(lambda: all("is no standby any more" in working.log(n) for n in (0, 1)), told=working.log)
-    assert "have format 6, this version reads 4 to 5: a newer version has" in working.log()
+    assert f"have format {NEXT}, this version reads {TODAY}: a newer version" in working.log()
     working.send(message(encode(one)) for one in said(2) if one["type"] == "turn")
     until(lambda: said_in_history(working) == 2 * USERS, every=0.3, told=working.log)
     assert [one.poll() for one in working.workers] == [None, None]

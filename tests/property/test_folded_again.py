@@ -145,7 +145,8 @@ def test_a_record_whose_canonical_form_is_too_long_for_a_line_is_folded_again(
 ) -> None:
     """1e15 takes 4 bytes in a line and 18 in what is kept of it."""
     long = b'{"type": "turn", "event_id": "e", "session_id": "s", "user_id": "u", '
-    long += b'"occurred_at": "2026-01-01T00:00:00Z", "many": [' + b"1e15," * 150_000 + b"1]}"
+    long += b'"occurred_at": "2026-01-01T00:00:00Z", "user_input": "' + b"x" * 850_000
+    long += b'", "many": [' + b"1e15," * 19_000 + b"1]}"
     file = tmp_path / "long.ndjson"
     file.write_bytes(long + b"\n" + encode({"type": "turn", "event_id": "o", "session_id": "s",
                      "user_id": "other", "occurred_at": "2026-01-01T00:00:00Z"}))  # fmt: skip

@@ -20,6 +20,7 @@ from streams.kafka.transport.set_aside import Ahead
 from streams.pipeline.row_formats import Reached
 from streams.serving.backends.changes import Changes
 from streams.serving.backends.replica_lane import ENDINGS, ReplicaLane
+from tests.next_format import NEXT, NOTE, TODAY, register
 
 WHERE = b"s\0default\0s-1\0"
 
@@ -72,8 +73,12 @@ def test_rows_are_shown_with_their_marker_and_not_before(lane: ReplicaLane) -> N
     assert (seen(lane), seen(lane, "1")) == (b"A", b"B")
 
 
-def test_rows_that_a_worker_has_not_upgraded_yet_are_shown_as_it_will_upgrade_them() -> None:
-    old = ["id", "food", "like", "ramen", "confirmed", 0.9, None, [], 1_700_000_000_000_000]
+def test_rows_that_a_worker_has_not_upgraded_yet_are_shown_as_it_will_upgrade_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    register(monkeypatch)
+    old = ["id", "food", "like", "ramen", "confirmed", 0.9, None, [], 1, 1]
+    new = [*old[:NOTE], "!", *old[NOTE + 1 :]]
     lane = ReplicaLane(TopicPartition("changelog", 0), "users", MemoryRows(), Changes())
     lane.progress.open(0, 0)
     read(lane, [], 0)
@@ -84,16 +89,16 @@ def test_rows_that_a_worker_has_not_upgraded_yet_are_shown_as_it_will_upgrade_th
         told = Marker({"turns": 1}, {"ends": {}}, "log", 4, reached).encode()
         return [*found, Record(offset + len(keys), MARKER_KEY, told)]
 
-    def said(user: str) -> tuple[str, int]:
-        row = lane.entity("default", user)[PREFERENCES.key("id")]
-        return row.subject, row.said_at
+    def notes() -> list[str | None]:
+        users = (lane.entity("default", user) for user in ("anna", "ben"))
+        return [user[PREFERENCES.key("id")].note for user in users]
 
-    read(lane, written(0, Reached(4), "anna", "ben", row=old), 4)
-    assert said("anna") == said("ben") == ("ramen", old[-1])
-    read(lane, written(4, Reached(5, "u\0default\0anna"), "anna", row=[*old, 7]), 7)
-    assert (said("anna"), said("ben")) == (("ramen", 7), ("ramen", old[-1]))
-    read(lane, written(7, Reached(5), "ben", row=[*old, 8]), 10)
-    assert (said("anna"), said("ben")) == (("ramen", 7), ("ramen", 8))
+    read(lane, written(0, Reached(TODAY), "anna", "ben", row=old), 4)
+    assert notes() == ["!", "!"]
+    read(lane, written(4, Reached(NEXT, "u\0default\0anna"), "anna", row=new), 7)
+    assert notes() == ["!", "!"]
+    read(lane, written(7, Reached(NEXT), "ben", row=new), 10)
+    assert notes() == ["!", "!"]
 
 
 def test_several_transactions_at_once(lane: ReplicaLane) -> None:

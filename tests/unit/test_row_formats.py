@@ -6,28 +6,31 @@ import msgspec
 import pytest
 
 from streams.errors import ConfigurationError
-from streams.folds import ends
-from streams.folds.preferences import Preference
 from streams.kafka.transport import marker
 from streams.kafka.transport.disk_rows import DiskRows
 from streams.kafka.transport.marker import Marker, Standing
 from streams.kafka.transport.rows import MemoryRows
 from streams.pipeline import row_formats
 from streams.pipeline.entity import COLD, Entity, pack_cold
-from streams.pipeline.row_formats import OLDEST, ROW_FORMAT, Reached, upgrade, upgraded
+from streams.pipeline.row_formats import Reached, upgrade, upgraded
+from tests.next_format import NEXT, TODAY, register
 
-encode, decode = msgspec.msgpack.encode, msgspec.msgpack.decode
+encode = msgspec.msgpack.encode
 
-OLD = ["id", "food", "like", "ramen", "confirmed", 0.9, None, ["e1"], 1_700_000_000_000_000]
-"""A preference as commits of format 4 wrote it, before it said when it was said last."""
+PREFERENCE = ["id", "food", "like", "ramen", "confirmed", 0.9, None, ["e1"], 1, 1]
+
+
+@pytest.fixture(autouse=True)
+def next_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    register(monkeypatch)
 
 
 def stored(count: int) -> MemoryRows:
-    """So many users with an old preference, each with rows that stay as they are."""
+    """So many users with a preference, each with rows that stay as they are."""
     rows = MemoryRows()
     for number in range(count):
         where = f"u\0default\0user-{number}\0".encode()
-        rows.put([(where + b"p/id", encode(OLD)), (where + b"u", encode([number, 0, 0]))])
+        rows.put([(where + b"p/id", encode(PREFERENCE)), (where + b"u", encode([number, 0, 0]))])
         rows.put([(f"s\0default\0p/{number}\0h".encode(), encode([1]))])
     return rows
 
@@ -46,27 +49,6 @@ def finish(rows: MemoryRows, reached: Reached, steps: int | None = None) -> Reac
     return reached
 
 
-def test_a_preference_says_when_it_was_said_last() -> None:
-    made = upgraded("users", {"p/id": encode(OLD), "u": b"\x90"}, 4)
-    row = msgspec.msgpack.decode(made["p/id"], type=Preference)
-    assert row.said_at == row.updated_at == OLD[-1]
-    assert made["u"] == b"\x90"
-    told = encode([*OLD, 5])
-    assert upgraded("users", {"p/id": told}, 4) == {"p/id": told}
-    assert upgraded("sessions", {"p/id": b"\x90"}, 4) == {"p/id": b"\x90"}
-
-
-def test_without_its_upgrade_whatever_ended_before_would_revoke_it() -> None:
-    """The reason for format 5: the field's default was 1970."""
-    before = msgspec.msgpack.decode(encode(OLD), type=Preference)
-    after = msgspec.msgpack.decode(
-        upgraded("users", {"p/id": encode(OLD)}, 4)["p/id"], type=Preference
-    )
-    earlier = ends.End(before.updated_at - 1, "p", 0, "", "", "", ())
-    assert earlier.at > before.said_at
-    assert earlier.at <= after.said_at
-
-
 @pytest.mark.parametrize("compressed", [False, True])
 def test_the_rows_of_one_that_is_cold_are_upgraded_too(
     compressed: bool, monkeypatch: pytest.MonkeyPatch
@@ -74,10 +56,10 @@ def test_the_rows_of_one_that_is_cold_are_upgraded_too(
     def longer(table: str, rows: row_formats.Rows) -> row_formats.Changed:
         return {"h": rows["h"] + b"!", "gone": None}
 
-    monkeypatch.setitem(row_formats.MIGRATIONS, 4, longer)
+    monkeypatch.setitem(row_formats.MIGRATIONS, TODAY, longer)
     packed = encode({"h": b"head", "gone": b"x", "kept": b"y"})
     cold = pack_cold(packed) if compressed else packed
-    made = row_formats.upgraded("sessions", {COLD: cold}, 4)
+    made = row_formats.upgraded("sessions", {COLD: cold}, TODAY)
     assert list(made) == [COLD]
     assert (made[COLD][0] == 0x78) == compressed
     entity = Entity("sessions", "default", "s", made)
@@ -91,16 +73,16 @@ def test_ended_after_any_step_the_next_one_goes_on(
     monkeypatch.setattr(row_formats, "ENTITIES", size)
     whole = stored(7)
     before = everything(whole)
-    assert finish(whole, Reached(4)) == Reached(ROW_FORMAT)
+    assert finish(whole, Reached(TODAY)) == Reached(NEXT)
     assert everything(whole) != before
     for steps in range(15):
         torn = stored(7)
-        reached = finish(torn, Reached(4), steps)
+        reached = finish(torn, Reached(TODAY), steps)
         assert reached.is_current == (steps > 14 // size)
         for where, rows in everything(torn).items():  # who only reads sees the same at any time
             table = row_formats.TABLE_OF[where[:1]]
             assert upgraded(table, rows, reached.of(where)) == everything(whole)[where]
-        assert finish(torn, reached) == Reached(ROW_FORMAT)
+        assert finish(torn, reached) == Reached(NEXT)
         assert everything(torn) == everything(whole)
 
 
@@ -112,19 +94,19 @@ def test_formats_are_passed_one_after_the_other(monkeypatch: pytest.MonkeyPatch)
 
         return migrate
 
-    monkeypatch.setattr(row_formats, "MIGRATIONS", {n: noted(n) for n in (3, 4)})
+    monkeypatch.setattr(row_formats, "MIGRATIONS", {n: noted(n) for n in (0, 1)})
     monkeypatch.setattr(row_formats, "ENTITIES", 1)
     rows = MemoryRows()
     rows.put((f"u\0default\0{name}\0u".encode(), b"") for name in "abc")
-    reached = finish(rows, Reached(3), 2)
-    assert reached == Reached(4, "u\0default\0b")
-    assert [reached.of(where) for where in rows.keys(b"")] == [4, 4, 3]
+    reached = finish(rows, Reached(0), 2)
+    assert reached == Reached(1, "u\0default\0b")
+    assert [reached.of(where) for where in rows.keys(b"")] == [1, 1, 0]
     assert finish(rows, reached).is_current
-    assert {row for one in everything(rows).values() for row in one.values()} == {b"34"}
+    assert {row for one in everything(rows).values() for row in one.values()} == {b"01"}
 
 
 def test_a_marker_says_how_far_its_rows_are() -> None:
-    for reached in (Reached(), Reached(4), Reached(5, "u\0default\0anna")):
+    for reached in (Reached(TODAY), Reached(NEXT), Reached(NEXT, "u\0default\0anna")):
         made = Marker({"turns": 3}, {}, "log", 4, reached)
         assert marker.decode(made.encode()) == made
 
@@ -132,17 +114,16 @@ def test_a_marker_says_how_far_its_rows_are() -> None:
 @pytest.mark.parametrize(
     ("kept", "said"),
     [
-        ('{"format": 6', "have format 6, this version reads 4 to 5: a newer version has written "),
-        ('{"format": 6, "after": "u"', "a newer version has written them; use that version"),
-        ('{"format": 3', "have format 3, this version reads 4 to 5; fold the topics anew"),
-        ('{"format": 4, "after": "u"', "have format 4, this version reads 4 to 5; fold"),
-        ('{"note": {}', "have format 2, this version reads 4 to 5; fold"),
+        ('{"format": 3', "have format 3, this version reads 1 to 2: a newer version has written "),
+        ('{"format": 3, "after": "u"', "a newer version has written them; use that version"),
+        ('{"format": 0', "have format 0, this version reads 1 to 2; fold the topics anew"),
+        ('{"format": 1, "after": "u"', "have format 1, this version reads 1 to 2; fold"),
     ],
 )
 def test_rows_of_other_formats_are_refused_with_what_to_do(kept: str, said: str) -> None:
-    assert (OLDEST, ROW_FORMAT) == (4, 5)
+    value = f'{kept}, "offsets": {{}}, "note": {{}}, "partitions": 4}}'
     with pytest.raises(ConfigurationError) as refused:
-        marker.decode(f'{kept}, "offsets": {{}}, "note": {{}}}}'.encode())
+        marker.decode(value.encode())
     assert said in str(refused.value)
 
 

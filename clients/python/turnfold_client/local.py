@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 from turnfold_client.errors import LocalServerError
 
-MARKERS = ("turnfold.json", "turnstone.json")
+MARKER = "turnfold.json"
 """A folder with one of them is a memory."""
 START_WITHIN = 300.0
 """Seconds until a server answers; `uvx` may have to download it first."""
@@ -109,7 +109,7 @@ class LocalServer:
         """Raises LocalServerError for a folder that holds other things, or another account's."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         names = {one.name for one in self.folder.iterdir()} - {self._shared.name}
-        if names and names.isdisjoint(MARKERS):
+        if names and MARKER not in names:
             raise LocalServerError(
                 f"{self.folder}: holds other things and is no memory; name a new or empty folder"
             )
@@ -226,7 +226,7 @@ class LocalServer:
         return child
 
     def _is_memory(self) -> bool:
-        return any((self.folder / name).exists() for name in MARKERS)
+        return (self.folder / MARKER).exists()
 
     def _why(self) -> str:
         """What the server said before it ended."""

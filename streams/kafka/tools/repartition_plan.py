@@ -159,18 +159,17 @@ async def planned(
     topics.sort(key=lambda one: one.kind == "table")
     changelogs = [name for name in layout.changelogs_of(group) if name in described]
     every = [TopicPartition(name, n) for name in changelogs for n in range(len(described[name]))]
-    tails = await layout.read_tails(settings, every) if every else {}
+    markers = await layout.read_markers(settings, every) if every else {}
     read: dict[str, dict[int, dict[str, Any]]] = {name: {} for name in changelogs}
-    for at, tail in tails.items():
-        if tail.marker is not None:
-            if tail.marker.ahead is not None:
-                raise ConfigurationError(
-                    f"{at.topic}, partition {at.partition}: records of tenants beyond their quota "
-                    "are not folded yet: start the workers again, and let `turnfold lag` reach 0"
-                )
-            note = {k: v for k, v in tail.marker.note.items() if k != NOTED}
-            kept = {"offsets": tail.marker.offsets, "note": note, "log": tail.marker.log}
-            read[at.topic][at.partition] = kept
+    for at, marker in markers.items():
+        if marker.ahead is not None:
+            raise ConfigurationError(
+                f"{at.topic}, partition {at.partition}: records of tenants beyond their quota "
+                "are not folded yet: start the workers again, and let `turnfold lag` reach 0"
+            )
+        note = {k: v for k, v in marker.note.items() if k != NOTED}
+        kept = {"offsets": marker.offsets, "note": note, "log": marker.log}
+        read[at.topic][at.partition] = kept
     return State(group, generation, to, found.folded, topics, read)
 
 

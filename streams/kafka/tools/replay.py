@@ -32,8 +32,6 @@ from streams.topology import TOPICS
 REPLAY = "turnfold_replay"
 SHOWN = 5
 """Letters that are refused again whose reasons are shown."""
-MARKS = (REPLAY, "turnstone_replay")
-"""Also that of letters which were replayed under the project's name until November 2026."""
 TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 READ = tuple(topic for topic in TOPICS if topic.direction != "output")
 _INPUTS = {topic.name for topic in READ}
@@ -185,7 +183,7 @@ def _marked(letter: Letter) -> Headers:
 
 
 def _mark(letter: Letter) -> str | None:
-    return next((value.decode() for name, value in _headers(letter) if name in MARKS), None)
+    return next((value.decode() for name, value in _headers(letter) if name == REPLAY), None)
 
 
 def _headers(letter: Letter) -> list[tuple[str, bytes]]:

@@ -20,14 +20,11 @@ from streams.files.database import keys_after, open_database, rows_named, rows_u
 from streams.kafka.transport.marker import Standing
 from streams.kafka.transport.rows import Row
 from streams.pipeline.ports import StoreError
-from streams.pipeline.row_formats import OLDEST, ROW_FORMAT, Reached
+from streams.pipeline.row_formats import OLDEST, ROW_FORMAT
 
 log = logging.getLogger(__name__)
 
 STANDING_KEY = b"\0standing"  # before all rows, whose keys begin with a letter
-UNSAID = 4
-"""The last format in which the number beside a standing speaks for its rows; its marker does now.
-"""
 WRITE_BUFFER = BLOCK_CACHE = 4 * 1024 * 1024
 OF_THE_SYSTEM = "IO error", "(os error "
 """How RocksDB begins what the operating system refused, and how rocksdict ends what was refused to
@@ -92,8 +89,6 @@ class DiskRows:
         if not OLDEST <= format_ <= ROW_FORMAT:
             known = f"this version reads {OLDEST} to {ROW_FORMAT}"
             raise self._fault(Damaged(f"its format is {format_}, {known}"))
-        if format_ <= UNSAID and standing.marker is not None:
-            standing.marker = standing.marker._replace(reached=Reached(format_))
         if standing.position and standing.marker is None:  # of which changelog, nobody can say
             raise self._fault(Damaged("it was left in the middle of a restore"))
         return standing

@@ -5,7 +5,6 @@ do not know them: their ids would be taken for new ones, and their rows kept twi
 stands in the changelog's markers, and every reader and writer of a table compares it first.
 """
 
-from collections import Counter
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -18,7 +17,6 @@ from streams.errors import ConfigurationError
 from streams.kafka.client.admin import connected, lost, partitions_of
 from streams.kafka.client.aiokafka_internals import KafkaConsumer
 from streams.kafka.client.names import changelog_name, sources_of
-from streams.kafka.client.partitions import partition_of
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import refuse_under_way
 from streams.kafka.transport.marker import MARKER_KEY, Marker, decode
@@ -27,13 +25,6 @@ SHOWN = 3  # topics that an error names
 LAST = 200
 """Records at a changelog's end that are looked at first; its newest marker is the last of them."""
 FETCH_MS = 200
-
-
-class Tail(NamedTuple):
-    """The end of a changelog partition: its newest marker, and whose rows stand before it."""
-
-    marker: Marker | None
-    owners: frozenset[bytes]
 
 
 class Layout(NamedTuple):
@@ -144,32 +135,12 @@ async def look(settings: KafkaSettings, group: str, counts: Mapping[str, int]) -
     changelogs = [name for name in changelogs_of(group) if name in counts]
     every = [TopicPartition(name, n) for name in changelogs for n in range(counts[name])]
     try:
-        tails = await read_tails(settings, every) if every else {}
+        markers = await read_markers(settings, every) if every else {}
     except KafkaError as error:
         raise lost(settings, error) from None
-    older = sum(not tail.marker.reached.is_current for tail in tails.values() if tail.marker)
-    return Layout(group, folded_with(tails), counts, settings.topic_prefix, older)
-
-
-def folded_with(tails: Mapping[TopicPartition, Tail]) -> int | None:
-    """By the markers; where an older version wrote them all, by where the rows lie."""
-    said = {tail.marker.partitions for tail in tails.values() if tail.marker} - {0}
-    if said:
-        return min(said)
-    if not any(tail.marker for tail in tails.values()):
-        return None
-    counts = Counter(at.topic for at in tails)
-    numbers = range(max(counts.values()), 0, -1)
-    return next((n for n in numbers if _fits(tails, n)), max(counts.values()))
-
-
-def _fits(tails: Mapping[TopicPartition, Tail], number: int) -> bool:
-    """Whether all these rows lie where they would with so many partitions."""
-    return all(
-        partition_of(owner, number) == at.partition
-        for at, tail in tails.items()
-        for owner in tail.owners
-    )
+    older = sum(not marker.reached.is_current for marker in markers.values())
+    folded = min((marker.partitions for marker in markers.values()), default=None)
+    return Layout(group, folded, counts, settings.topic_prefix, older)
 
 
 def owner_of(row: bytes) -> bytes:
@@ -182,10 +153,10 @@ def owner_of(row: bytes) -> bytes:
     return tenant + b"/" + owner
 
 
-async def read_tails(
+async def read_markers(
     settings: KafkaSettings, changelogs: Collection[TopicPartition]
-) -> dict[TopicPartition, Tail]:
-    """The end of each changelog partition, as far back as its newest marker. Raises KafkaError."""
+) -> dict[TopicPartition, Marker]:
+    """The newest marker of each changelog partition that has one. Raises KafkaError."""
     async with KafkaConsumer(
         raw=True,
         isolation_level="read_committed",
@@ -196,23 +167,20 @@ async def read_tails(
         consumer.assign(list(changelogs))
         begins = await consumer.beginning_offsets(changelogs)
         ends = await consumer.end_offsets(changelogs)
-        tails: dict[TopicPartition, Tail] = {}
-        back = LAST
-        while left := [at for at in changelogs if at not in tails]:
-            starts = {at: max(begins[at], ends[at] - back) for at in left}
-            found = await _read(consumer, starts, ends)
-            tails |= {
-                at: tail for at, tail in found.items() if tail.marker or starts[at] == begins[at]
-            }
-            back *= 8
-        return tails
+        markers: dict[TopicPartition, Marker] = {}
+        partitions, count = list(changelogs), LAST
+        while partitions:
+            starts = {at: max(begins[at], ends[at] - count) for at in partitions}
+            markers |= await _read(consumer, starts, ends)
+            partitions = [at for at in partitions if at not in markers and starts[at] > begins[at]]
+            count *= 8
+        return markers
 
 
 async def _read(
     consumer: Any, starts: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
-) -> dict[TopicPartition, Tail]:
+) -> dict[TopicPartition, Marker]:
     markers: dict[TopicPartition, Marker] = {}
-    owners: dict[TopicPartition, set[bytes]] = {at: set() for at in starts}
     for at, start in starts.items():
         consumer.seek(at, start)
     left = {at for at in starts if starts[at] < ends[at]}
@@ -222,7 +190,5 @@ async def _read(
                 if record.key == MARKER_KEY:
                     with suppress(ValueError):  # somebody else's: who restores it says so
                         markers[at] = decode(record.value)
-                elif record.key and record.key.count(b"\0") >= 3:
-                    owners[at].add(owner_of(record.key))
         left = {at for at in left if await consumer.position(at) < ends[at]}
-    return {at: Tail(markers.get(at), frozenset(owners[at])) for at in starts}
+    return markers

@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 from streams.kafka.transport import set_aside
 from streams.pipeline.row_formats import CURRENT, Reached, check
 
-UNSAID = 2
-"""The format of rows whose markers do not say it."""
 ANEW = (
     "fold the topics anew under another app id, or use the version that wrote them; see "
     'docs/upgrades.md, "Rows that are too old"'
@@ -27,8 +25,8 @@ MARKER_KEY = b"\x00marker"
 class Marker(NamedTuple):
     """`offsets`: the next offset to read, by source topic. `note`: the processor's (`Batch`).
     `log`: an id that all markers of one changelog partition share; another topic of the same name
-    has another. `partitions`: how many partitions the rows were folded with; 0 where an older
-    version wrote the marker. `reached`: how the rows are kept."""
+    has another. `partitions`: how many partitions the rows were folded with. `reached`: how the
+    rows are kept."""
 
     offsets: Mapping[str, int]
     note: Mapping[str, Any]
@@ -68,10 +66,10 @@ def decode(value: bytes | None) -> Marker:
     """
     try:
         kept = json.loads(value or b"")
-        reached = Reached(int(kept.get("format", UNSAID)), kept.get("after"))
+        reached = Reached(int(kept["format"]), kept.get("after"))
         check("changelog: its rows", reached, ANEW)
         offsets = {str(k): int(v) for k, v in kept["offsets"].items()}
-        partitions = int(kept.get("partitions", 0))
+        partitions = int(kept["partitions"])
         note, log = dict(kept["note"]), str(kept.get("log", ""))
         return Marker(offsets, note, log, partitions, reached)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
