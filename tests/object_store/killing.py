@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sinks.object_store import ObjectPath
+from streams.errors import Unreachable
 from streams.files import store_folder
 from streams.generations import desk
 from tests.command import PROGRAM, environment
@@ -37,7 +38,8 @@ class Killer:
 
 
 class Ending(NamedTuple):
-    """How a command has ended; how many changes it had asked for, with which faults of all."""
+    """How a command has ended; how many changes it had asked for, with which faults of all.
+    `killed`: it is to be called again, as it also is where it gave up on a store that fails."""
 
     killed: bool
     changes: int
@@ -64,7 +66,8 @@ def kill(
         )
         _, error = plan.process.communicate(timeout=300)
     code = plan.process.returncode
-    assert code in (0, -signal.SIGKILL), error.decode()
+    may_give_up = otherwise is not healthy and code == Unreachable.exit_code
+    assert code in (0, -signal.SIGKILL) or may_give_up, error.decode()
     return Ending(code != 0, plan.changes, store.counts)
 
 
