@@ -1,7 +1,4 @@
-"""The same turns replayed three times: storage and state do not grow.
-
-`benchmarks/replay_thrice.py` is the long form.
-"""
+"""The same turns replayed three times: storage and state do not grow."""
 
 from itertools import islice
 from pathlib import Path
