@@ -141,9 +141,8 @@ def small_files(root: Location) -> list[Location]:
 class Unfinished:
     """The sessions of a `forget` that has begun, as (tenant, session_id): a kill forgets them not.
 
-    `whole` are erased, `shared` are folded again from what the others said; `heard` are others
-    whose memory is made again. In an object store each person has a note, as several may be erased
-    at once.
+    `whole` are erased, `shared` are folded again from what the others said. In an object store each
+    person has a note, as several may be erased at once.
     """
 
     def __init__(self, root: Location, tenant: str, user_id: str) -> None:
@@ -155,16 +154,12 @@ class Unfinished:
         found: Mapping[str, Any] = json.loads(text) if text is not None else {}
         self.whole = {(tenant, one) for tenant, one in found.get("whole", ())}
         self.shared = {(tenant, one) for tenant, one in found.get("shared", ())}
-        self.heard: set[str] = set(found.get("heard", ()))
 
-    def begin(
-        self, whole: Iterable[Where], shared: Iterable[Where], heard: Iterable[str] = ()
-    ) -> None:
+    def begin(self, whole: Iterable[Where], shared: Iterable[Where]) -> None:
         """Adds to what a killed call left."""
         self.whole |= set(whole)
         self.shared |= set(shared)
-        self.heard |= set(heard)
-        every = {name: sorted(getattr(self, name)) for name in ("whole", "shared", "heard")}
+        every = {name: sorted(getattr(self, name)) for name in ("whole", "shared")}
         _write(self._file, every)
 
     def end(self) -> None:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMappin
 from contextlib import suppress
 from datetime import timedelta
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeVar
 from urllib.parse import urlsplit
 
@@ -244,21 +243,6 @@ class ObjectPath:
             return True
 
         return self._asked(create)
-
-    def upload(self, file: Path) -> None:
-        """The whole object is this file, or what it was."""
-        import obstore
-
-        self._asked(lambda: obstore.put(self.store, self.key, file))
-
-    def download(self, file: Path, size: int) -> None:
-        """The object of so many bytes as a file; a part at a time, so that an answer which breaks
-        off costs no more. Raises FileNotFoundError."""
-        fresh = file.with_name(f".{file.name}")
-        with fresh.open("wb") as opened:
-            for start in range(0, size, AT_ONCE):
-                opened.write(self.read_range(start, min(AT_ONCE, size - start)))
-        fresh.replace(file)
 
     def copy_to(self, other: Self) -> None:
         """The store makes another object of the same bytes. Raises FileNotFoundError."""

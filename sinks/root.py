@@ -5,7 +5,6 @@ import time
 from functools import lru_cache
 from typing import Any
 
-from sinks import numbered
 from sinks.errors import HistoryError, HistoryWriteError
 from sinks.locations import Location, P, is_url, location_of, make_folder, replace
 from sinks.object_store import ObjectPath
@@ -14,10 +13,6 @@ MARKER = "turnfold.json"
 """A folder with this file is a history."""
 OWNER = "_sink.json"
 """Says whose sinks write a history, where sinks do."""
-RUN = "_run"
-"""Of a history in an object store that `run` writes: its log (`streams.files.run_log`)."""
-BACKFILLED = "_backfill.json"
-"""Of a generation in an object store: `backfill` has made it, and no sink may go on with it."""
 DROPPED = "_dropped"
 """In the folder of a generation that is being dropped."""
 LOCAL = "_local"
@@ -37,16 +32,6 @@ def is_marked(folder: Location) -> bool:
 def is_shared(root: Location) -> bool:
     """Whether sinks write this history."""
     return (root / OWNER).exists()
-
-
-def is_run(root: Location) -> bool:
-    """Whether `run` writes this history in an object store."""
-    return (root / RUN / numbered.name_of(1)).exists()
-
-
-def is_backfilled(folder: Location) -> bool:
-    """Whether `backfill` has made this generation in an object store."""
-    return (folder / BACKFILLED).exists()
 
 
 def open_root(path: P) -> P:
@@ -141,9 +126,7 @@ __all__ = [
     "HistoryWriteError",
     "check_root",
     "find_root",
-    "is_backfilled",
     "is_marked",
-    "is_run",
     "is_shared",
     "is_url",
     "open_root",

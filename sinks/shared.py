@@ -35,7 +35,7 @@ from sinks.delta import (
 from sinks.errors import StoreError
 from sinks.forgotten import Forgotten
 from sinks.locations import Location, create, is_url
-from sinks.root import DROPPED, OWNER, HistoryError, HistoryWriteError, is_backfilled, is_run
+from sinks.root import DROPPED, OWNER, HistoryError, HistoryWriteError
 from sinks.store_errors import PATIENCE, PAUSE, patiently
 from sinks.tables import SCHEMAS
 
@@ -290,24 +290,15 @@ def _claim(root: Location, owner: Mapping[str, str]) -> None:
             f"{root}: written by `turnfold run`; a sink would write the same rows again under "
             "other positions. Name a new folder"
         )
-    _check_no_run(root)
     if (root / DROPPED).exists():
         raise HistoryError(f"{root}: is being dropped; repeat that, or name another generation")
-    if is_backfilled(root):
-        raise HistoryError(f"{root}: `turnfold backfill` has made it; name another generation")
     found = _owner(root) or _note_owner(root, dict(owner))
-    _check_no_run(root)  # which looks for our note behind its own
     check_cluster(root, found, owner["cluster"], "Name a folder of its own")
     if found["sink"] != owner["sink"]:
         raise HistoryError(
             f"{root}: the sink {found['sink']!r} writes this history, not {owner['sink']!r}; name "
             "a folder of its own, or give --name"
         )
-
-
-def _check_no_run(root: Location) -> None:
-    if is_run(root):
-        raise HistoryError(f"{root}: `turnfold run` writes this history; name another prefix")
 
 
 def check_cluster(root: Location, owner: Mapping[str, str], cluster: str, instead: str) -> None:

@@ -46,12 +46,8 @@ COMMON = {
     "history": "Folder of the history: default of `--history`.",
     "search_folder": "Where search indexes lie of histories in object stores: default of "
     "`--search-folder`.",
-    "backfill_folder": "Where `backfill` of a history in an object store works: default of "
-    "`--work-folder`.",
     "tokenizer": "What counts the tokens of a context pack: MODULE:NAME of a function. Default: an "
     "estimate.",
-    "store_folder": "Where the fold's tables lie of histories in object stores that `run` writes: "
-    "default of `--store-folder`.",
     "metrics_port": "Port of /metrics, /healthz and /readyz, as [HOST:]PORT. Default: none.",
     "metrics_guarded": "true: only trusted machines reach metrics_port; `doctor` does not warn.",
     "log_format": "Format of logs: text or json.",

@@ -33,7 +33,7 @@ def show(history: Path) -> None:
     """
     check_ours(history)
     with as_file(CONVERSATIONS) as sample:
-        counts = local.run([str(sample)], history, choose=lambda _: _rules(history))
+        counts = local.run([str(sample)], history, choose=lambda: _rules(history))
     _counts(counts, history)
     _remembered(history)
     _found(history)

@@ -36,15 +36,13 @@ from sinks.history import connect
 from sinks.letters import Letters
 from sinks.locations import Location
 from sinks.object_store import ObjectPath
-from sinks.root import find_root, is_backfilled, is_run, is_shared
+from sinks.root import find_root, is_shared
 from sinks.scope import REMADE
 from sinks.shared import alone
 from sinks.tables import to_arrow
 from streams.errors import ConfigurationError
-from streams.files import store_folder
 from streams.files.access import erasing, locked, opened, writing
 from streams.files.applier import Stored
-from streams.files.batches import InStore
 from streams.files.inbox_recovery import fold_left
 from streams.files.manifest import WORK, Generation, load, rules_of
 from streams.files.refold import refold
@@ -53,7 +51,6 @@ from streams.files.stored_records import SAID
 from streams.folds.rules import Rules
 from streams.folds.session_state import HEADER
 from streams.folds.task import TASKS
-from streams.generations import desk
 from streams.pipeline.document_rows import session_row, task_row
 from streams.pipeline.entity import Entity
 
@@ -70,15 +67,10 @@ SESSIONS, HEARD = "forgetting", "forgetting_heard"
 """Notes in the fold's tables of a `forget` that has begun: of which sessions and of which others it
 makes memory again, each as (tenant, id)."""
 OF_BUCKET = (
-    "a bucket with versions or copies still holds deleted objects, and other machines' {}search "
+    "a bucket with versions or copies still holds deleted objects, and other machines' search "
     "indexes what they found: docs/object-stores.md"
 )
-IN_STORE = f"{ELSEWHERE}; {OF_BUCKET.format('')}"
-OF_FILES = (
-    "a file that `run` has yet to read, or to read to its end, may hold records of theirs, which "
-    "it will fold: take them out first"
-)
-IN_RUN = f"{OF_FILES}; {OF_BUCKET.format('stores and ')}"
+IN_STORE = f"{ELSEWHERE}; {OF_BUCKET}"
 
 
 class Erased(NamedTuple):
@@ -251,9 +243,7 @@ def drop_work(folder: Path) -> None:
 
 
 def _forget_in_store(history: ObjectPath, tenant: str, user_id: str) -> dict[str, Any]:
-    """In each generation: first in those of some days, while the records of all are there, then in
-    those that sinks write. What `backfill` has gathered from them before is published in one of the
-    others, which are looked for until there are no more."""
+    """In each generation, until there are no more: one may have been begun meanwhile."""
     from streams import search  # slow to load
 
     root = find_root(history)
@@ -263,27 +253,19 @@ def _forget_in_store(history: ObjectPath, tenant: str, user_id: str) -> dict[str
     while left := [one for name in names(root) if (one := folder_of(root, name)) not in receipts]:
         if other := next((one for one in left if not _is_of_store(one)), None):
             raise ConfigurationError(
-                f"{other}: neither sinks nor `run` write this; erase in the folder that it was "
-                "copied from, and copy that again"
+                f"{other}: no sink writes this; erase in the folder that it was copied from, and "
+                "copy that again"
             )
-        partial = [one for one in left if _is_of_some_days(load(one))]
-        written = [one for one in left if is_shared(one) or is_run(one)]
-        folder = (partial + written + left)[0]
+        folder = left[0]
         if (folder / DROPPED).exists():
             remove(root, folder)
             receipts[folder] = {"tables": "dropped: that had been begun"}
             continue
-        if partial and live in receipts:
-            remove(root, folder)
-            receipts[folder] = {"tables": "dropped: it was made meanwhile"}
-            continue
         noted = _noted(root, tenant, user_id)
-        erase = _forget_in_run if is_run(folder) else _forget_in_sinks
-        receipts[folder], heard = erase(folder, tenant, user_id, noted, live if partial else None)
+        receipts[folder], heard = _forget_in_sinks(folder, tenant, user_id, noted, None)
         if search.is_made(folder):  # on this machine; others find that rows have gone
             with search.unbuilt([folder], tenant):
                 search.forget(folder, tenant, [user_id, *heard])
-    desk.remove_all(root)
     kept.forget()
     receipt = receipts.pop(live)
     named = {ROOT if one == root else one.name: done for one, done in receipts.items()}
@@ -292,38 +274,8 @@ def _forget_in_store(history: ObjectPath, tenant: str, user_id: str) -> dict[str
 
 
 def _is_of_store(folder: ObjectPath) -> bool:
-    """Whether it was made there, by sinks, `run` or `backfill`; or has just been begun."""
-    written = is_shared(folder) or is_run(folder) or is_backfilled(folder)
-    return written or len(folder.sizes()) <= 1
-
-
-def _forget_in_run(
-    root: ObjectPath, tenant: str, user_id: str, noted: set[str], whole: ObjectPath | None
-) -> Erased:
-    """The same in a history that `run` writes in an object store. No `run` goes on with it from the
-    first note to the last; it is refused meanwhile, and if this call is killed, until another ends.
-    """
-    person = maintenance.hashed(tenant, user_id)
-    with store_folder.opened(root, forgetting=True) as (store, tables):
-        batches = InStore(store, tables, root)
-        batches.note_forgetting(person, begun=True)
-
-        def rewrite(sessions: Iterable[tuple[str, str]], heard: Iterable[str]) -> dict[str, int]:
-            rules = rules_of(root)
-            with batches.rewriting():
-                store.erase("users", tenant, user_id)
-                for where in sessions:
-                    store.erase("sessions", *where)
-                for entity in _refolded(root, sessions, rules):
-                    store.adopt(entity)
-                made = remake(root, tenant, heard, rules, store, tables)
-                store.commit({})
-                store.compact()
-            return made
-
-        done = _forget_in_sinks(root, tenant, user_id, noted, whole, rewrite)
-        batches.note_forgetting(person, begun=False)
-    return Erased({**done.receipt, "elsewhere": IN_RUN}, done.heard)
+    """Whether sinks have made it there, or it has just been begun."""
+    return is_shared(folder) or len(folder.sizes()) <= 1
 
 
 def _forget_in_sinks(
@@ -332,36 +284,30 @@ def _forget_in_sinks(
     user_id: str,
     noted: set[str],
     whole: Location | None,
-    rewrite: Callable[[Iterable[tuple[str, str]], Iterable[str]], dict[str, int]] | None = None,
 ) -> Erased:
     """The same in a history of sinks: what they have yet to read of this person, of records from
     before now, they will leave out. Rows that do not say whose they are they write: the next call
-    finds them by what this one notes. Those of a folder must not run. `rewrite` makes sessions and
-    others' memory again elsewhere, from the records that are left; table -> rows of that memory."""
+    finds them by what this one notes. Those of a folder must not run."""
     rules = rules_of(root)
     now = time.time_ns() // 1000
     left, forgotten, tables = Unfinished(root, tenant, user_id), Forgotten(root), History(root)
     forgotten.add([(tenant, user_id)], (), now)
     fence(tables)  # no row of theirs is written any more, so what is found now is all
     found = maintenance.sessions_of(root, tenant, user_id, noted, whole)
-    left.begin(found.whole, found.shared, found.heard if rewrite is not None else ())
+    left.begin(found.whole, found.shared)
     erased_ids.note(root, tenant, user_id, found.erased)
     forgotten.add([(tenant, user_id)], left.whole, now)
     fence(tables)
-    heard = sorted(left.heard) if rewrite is not None else None
-    done = maintenance.forget(root, tenant, user_id, noted, heard, whole)
+    done = maintenance.forget(root, tenant, user_id, noted, None, whole)
     if isinstance(root, ObjectPath):
         fence(tables)  # nobody commits any more what was made of their records
         sessions = [session for _, session in left.whole | left.shared]
         maintenance.erase_remade(root, tenant, sessions)
     until_first(lambda: _make_again(root, left.shared, rules, now))
-    if rewrite is not None and heard is not None:
-        made = rewrite(left.whole | left.shared, heard)
-        count_made(made, done.receipt["tables"])
     sweep(tables)
     left.end()
     elsewhere = ELSEWHERE if isinstance(root, Path) else IN_STORE
-    return Erased({**done.receipt, "elsewhere": elsewhere}, heard or ())
+    return Erased({**done.receipt, "elsewhere": elsewhere})
 
 
 def _make_again(root: Location, shared: set[tuple[str, str]], rules: Rules, now: int) -> None:

@@ -121,7 +121,7 @@ def _fold(file: Path, records: Path, history: Path, extractor: str) -> None:
 
     settings = load_settings() if extractor == MODEL else None
     in_process = Choice(extractor).in_process
-    counts = local.run([str(records)], history, choose=lambda _: named(in_process))
+    counts = local.run([str(records)], history, choose=lambda: named(in_process))
     if counts["dead"]:
         raise DataRefused(f"{file}: {_first_refused(history)}")
     if counts.get("unfinished"):

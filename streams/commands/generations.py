@@ -8,10 +8,9 @@ from typing import Any
 import click
 
 from sinks.locations import Location, is_url, location_of
-from sinks.object_store import ObjectPath
 from streams import event_loop, output
 from streams.commands import options
-from streams.errors import ConfigurationError, UsageError
+from streams.errors import UsageError
 from streams.extractors.naming import NAMES, version_of
 
 SHOWN = 100  # characters of a value in a sample
@@ -52,9 +51,8 @@ class _Part(click.ParamType):
 
 
 @click.command()
-@options.located_history
+@options.history
 @click.option("--generation", "name", required=True, help="Name of the new generation.")
-@options.work_folder
 @click.option(
     "--part",
     type=_Part(),
@@ -78,7 +76,7 @@ class _Part(click.ParamType):
 @options.as_json
 @options.fails_in_a_line
 def backfill(
-    history: Location,
+    history: Path,
     name: str,
     part: Any,
     extractor: str | None,
@@ -97,7 +95,6 @@ def backfill(
     """
     from streams.files.manifest import Settings
     from streams.files.manifest import as_json as said
-    from streams.generations import in_store
     from streams.generations.rebuild import backfill as rebuild
     from streams.progress import progress_bar
 
@@ -112,18 +109,10 @@ def backfill(
         constants=constants,
     )
     if part is not None:
-        if not isinstance(history, Path):
-            raise ConfigurationError(
-                f"{history}: --part does not work on an object store yet: leave it out, and one "
-                "command folds all, on as many cores as it finds"
-            )
         _backfill_part(history, name, settings, part, as_json)
         return
     with progress_bar() as progress:
-        if isinstance(history, Path):
-            made = rebuild(history, name, settings, progress)
-        else:
-            made = in_store.backfill_in_store(history, name, settings, progress)
+        made = rebuild(history, name, settings, progress)
     if as_json:
         output.say_json(said(made))
         return
@@ -363,7 +352,6 @@ def generations_drop(
     Example: turnfold generations drop new --history memory --bootstrap localhost:9092
     """
     from sinks.root import find_root, is_shared
-    from streams.generations import desk
     from streams.generations.switching import dropping, mark_dropped
 
     removed: dict[str, list[str]] = {"groups": [], "topics": []}
@@ -378,8 +366,6 @@ def generations_drop(
             if found:
                 event_loop.run(remove(settings, found))
             removed = {key: [one.name for one in some] for key, some in found._asdict().items()}
-    if isinstance(history, ObjectPath):
-        desk.remove(find_root(history), name)
     if as_json:
         was_there = {} if folder is not None else {"was_there": False}
         of_kafka_too = {key: some for key, some in removed.items() if some}

@@ -3,7 +3,7 @@
 import logging
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from shlex import quote
@@ -11,7 +11,6 @@ from typing import Any
 
 import click
 
-from sinks.locations import Location
 from streams import output
 from streams.commands import options
 from streams.commands.extract import ask, load_settings, said_of_failures
@@ -24,7 +23,7 @@ DEMO_PORT = 8400
 
 @click.command()
 @options.argument("files", nargs=-1, required=True, help="NDJSON, .gz, .parquet, or - for stdin.")
-@options.located_history
+@options.history
 @click.option(
     "--extractor",
     type=click.Choice([*NAMES, MODEL]),
@@ -34,7 +33,6 @@ DEMO_PORT = 8400
 )
 @options.retention
 @options.mapping
-@options.store_folder
 @click.option(
     "--strict",
     is_flag=True,
@@ -44,7 +42,7 @@ DEMO_PORT = 8400
 @options.fails_in_a_line
 def run(
     files: tuple[str, ...],
-    history: Location,
+    history: Path,
     extractor: str | None,
     retention_days: float | None,
     mapping: Path | None,
@@ -79,21 +77,16 @@ def run(
         mapper = Mapper(mapping)
         mapped["decoder"] = lambda file: _noting(mapper.for_file(file).decode, first)
     if extractor == MODEL:
-        if not isinstance(history, Path):
-            raise ConfigurationError(
-                f"{history}: a model is not asked about files that are folded into an object "
-                "store; use --extractor rules, or `turnfold extract --bootstrap`"
-            )
         load_settings()  # before anything is made
     chosen: Choice | None = None
     model: Any = None
     rules = Rules()
 
-    def choose(claim: Callable[[], None]) -> Any:
+    def choose() -> Any:
         """Under the history's lock: no other generation goes live meanwhile."""
         nonlocal chosen, model, rules
         rules = rules_of(find_tables(history))
-        chosen = settle(history, extractor, output.note, claim)
+        chosen = settle(history, extractor, output.note)
         if chosen.name == MODEL:
             model = load_settings()
         return named(chosen.in_process)
@@ -172,17 +165,12 @@ def _with_skipped(counts: dict[str, Any], mapping: Path | None) -> dict[str, Any
     return {**ended, "skipped": 0, **counts}
 
 
-def _say_nothing_new(counts: dict[str, Any], history: Location, mapping: Path | None) -> None:
+def _say_nothing_new(counts: dict[str, Any], history: Path, mapping: Path | None) -> None:
     if counts.get("read_before") and mapping is not None:
         output.note(
             "nothing new: a file is read from where the last run ended, also with another mapping. "
             "To map it anew, fold it into a new history: turnfold run FILES --mapping "
             f"{quote(str(mapping))} --history NEW"
-        )
-    elif counts.get("read_before") and not isinstance(history, Path):
-        output.note(
-            "nothing new: a file is read from where the last run ended; to fold it anew, with "
-            "other rules, name another prefix: turnfold run FILES --history s3://BUCKET/NEW"
         )
     elif counts.get("read_before"):
         output.note(
@@ -193,7 +181,7 @@ def _say_nothing_new(counts: dict[str, Any], history: Location, mapping: Path | 
         output.note("the input holds no record")
 
 
-def _say_refused(counts: dict[str, Any], history: Location) -> None:
+def _say_refused(counts: dict[str, Any], history: Path) -> None:
     if dead := counts["dead"]:
         said = "1 record was" if dead == 1 else f"{dead} records were"
         output.note(f"{said} refused: turnfold dlq list --history {quote(str(history))}")

@@ -71,7 +71,6 @@ def compact(history: Location, as_json: bool) -> None:
 @options.argument("user_id", help="Id of the user to erase.")
 @options.located_history
 @options.tenant
-@options.store_folder
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @options.as_json
 @options.fails_in_a_line

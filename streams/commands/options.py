@@ -150,18 +150,6 @@ search_folder = _folder_setting(
     "Where the search index lies of a history in an object store. It holds texts. Default: "
     "~/.cache/turnfold/search.",
 )
-work_folder = _folder_setting(
-    "--work-folder",
-    "TURNFOLD_BACKFILL_FOLDER",
-    "Where the records of a history in an object store are folded; until the end it holds "
-    "texts. Default: ~/.cache/turnfold/backfill.",
-)
-store_folder = _folder_setting(
-    "--store-folder",
-    "TURNFOLD_STORE_FOLDER",
-    "Where the fold's tables lie of a history in an object store that `run` writes; they hold "
-    "texts, and are made again if they are lost. Default: ~/.cache/turnfold/store.",
-)
 topic_prefix = click.option(
     "--topic-prefix",
     metavar="TEXT",

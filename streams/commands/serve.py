@@ -22,7 +22,7 @@ REQUESTS = "streams.serving.http.access"
     envvar="TURNFOLD_HISTORY",
     type=options.LOCATION,
     help="Folder of the history. Without --bootstrap it is served and written; with it, only read. "
-    "Or the URL of a history that sinks or `run` write (s3://BUCKET/PREFIX): it is only read.",
+    "Or the URL of a history in an object store (s3://BUCKET/PREFIX): it is only read.",
 )
 @options.search_folder
 @options.topic_prefix

@@ -19,15 +19,12 @@ from sinks.errors import HistoryError, in_a_line
 from sinks.generation import find_tables, pointer
 from sinks.history import table_names
 from sinks.locations import Location
-from sinks.object_store import ObjectPath
-from sinks.root import OWNER, RUN, check_root, is_marked, is_run, is_shared
+from sinks.root import OWNER, check_root, is_marked, is_shared
 from streams.doctor import rocksdb
 from streams.doctor.finding import Finding, ok, warning, wrong
 from streams.errors import ConfigurationError
 from streams.files import manifest
-from streams.files.belonging import not_got, standing
 from streams.files.extractor_choice import own_choice
-from streams.files.run_log import WAY_OUT, RunLog
 from streams.files.store import VALUES
 from streams.files.upgrade import AFTER
 from streams.files.upgrade import FORMAT as STORE_FORMAT
@@ -49,8 +46,6 @@ CORRECT = "Correct --history (TURNFOLD_HISTORY)"
 ANEW_BY_SEARCH = (
     "The first search of each of these tenants builds its index anew, and waits for it."
 )
-NOT_CONTINUED = "`run` and `forget` are refused: rows are missing, or would be written twice."
-ANEW_IN_STORE = f"{WAY_OUT[0].upper()}{WAY_OUT[1:]}."
 INDEX = re.compile(rf"(.+)\.(\d+){re.escape(SUFFIX)}")
 
 
@@ -61,7 +56,7 @@ def history(place: Location) -> Iterator[Finding]:
         if not is_marked(root):
             yield _nothing(root)
             return
-        writer = "sinks" if is_shared(root) else "run" if is_run(root) else "run or serve"
+        writer = "sinks" if is_shared(root) else "run or serve"
         live = pointer(root).current
         yield ok("history", f"{root}: written by {writer}; live generation: {live}")
         folder = find_tables(root)
@@ -76,8 +71,6 @@ def history(place: Location) -> Iterator[Finding]:
     yield from _tables(folder)
     yield from _files(root, folder)
     yield from _constants(folder)
-    if isinstance(root, ObjectPath) and (root / RUN).is_dir():
-        yield from _batches(root)
     if isinstance(folder, Path):
         yield from _store(folder)
         yield from _indexes(folder)
@@ -173,46 +166,6 @@ def _constants(folder: Location) -> Iterator[Finding]:
             "Its memory was made under rules that this version does not have.",
             "Use the version that made it.",
         )
-
-
-def _batches(root: ObjectPath) -> Iterator[Finding]:
-    """How far `run` is in an object store, and whether it can go on."""
-    log = RunLog(root)
-    try:
-        newest = log.newest()
-        missing = log.missing(newest)
-        found = standing(log, root, newest)
-    except (ConfigurationError, HistoryError) as error:
-        yield wrong("batches", str(error), NOT_CONTINUED, ANEW_IN_STORE)
-        return
-    if found.fault is not None:
-        yield wrong("batches", f"{root}: {found.fault}", NOT_CONTINUED, ANEW_IN_STORE)
-        return
-    if missing:
-        yield wrong(
-            "batches",
-            f"{missing[0]}: is missing"
-            + (f", and {len(missing) - 1} more" if len(missing) > 1 else ""),
-            "A machine whose store folder is new or behind cannot write this history.",
-            f"Write it on the machine that wrote last, with its store folder, or {WAY_OUT}.",
-        )
-    if newest.forgetting:
-        yield warning(
-            "batches",
-            f"{newest.number}; a `forget` has begun, and not ended",
-            "`run` is refused meanwhile.",
-            "Wait for it; call it again if it was killed.",
-        )
-    if found.behind:
-        yield warning(
-            "batches",
-            f"{newest.number}; {not_got(found.behind)}",
-            "Queries do not see these rows, and `backfill` is refused.",
-            "Nothing, while a `turnfold run` is at work here; else call it again, which writes "
-            "them first.",
-        )
-    if not (missing or newest.forgetting or found.behind):
-        yield ok("batches", f"{newest.number}")
 
 
 def _store(folder: Path) -> Iterator[Finding]:

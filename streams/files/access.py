@@ -11,8 +11,7 @@ from sinks.locations import Location
 from sinks.root import HistoryWriteError, open_root
 from streams import gc_policy
 from streams.errors import ConfigurationError
-from streams.files import store_folder
-from streams.files.batches import InFolder
+from streams.files.batches import Batches
 from streams.files.manifest import rules_of
 from streams.files.store import Store
 from streams.files.upgrade import FORMAT, reached, upgrade
@@ -27,16 +26,16 @@ MOMENT = 1.0
 def writing(
     root: Location, *, borrow: bool = False, any_format: bool = False
 ) -> Iterator[tuple[Store, History]]:
-    """The tables and store of a history's live generation, for one writer at a time; in an object
-    store of several one goes on (`streams.files.store_folder`).
+    """The tables and store of a history's live generation, for one writer at a time. Raises
+    ConfigurationError for a history in an object store: sinks alone write there.
 
     Which one is live is looked up under the lock: `promote` holds it, too. `any_format`: rows of
     another version are no obstacle, for none is read or written.
     """
     if not isinstance(root, Path):
-        with store_folder.opened(root) as both:
-            yield both
-        return
+        raise ConfigurationError(
+            f"{root}: only sinks write into an object store; name a folder, and copy it there"
+        )
     open_root(root)
     with locked(root, borrow=borrow), opened(find(root, LIVE), any_format=any_format) as both:
         yield both
@@ -89,7 +88,7 @@ def opened(folder: Path, *, any_format: bool = False) -> Iterator[tuple[Store, H
     try:
         if not any_format:
             _check_format(store, path)
-        InFolder(store, tables).take_back()
+        Batches(store, tables).take_back()
         if not any_format:
             upgrade(store, str(path))
         with gc_policy.paused(), tables:

@@ -87,25 +87,22 @@ def settle(
     history: Location,
     told: str | None,
     say: Callable[[str], None],
-    claim: Callable[[], None] = lambda: None,
 ) -> Choice:
     """What extracts from now on: `told`, which is remembered, else what was chosen before. The
-    caller holds the history's lock; where there is none, `claim` keeps others out from what is
-    remembered on. `say` hears in a line what somebody may not know.
+    caller holds the history's lock. `say` hears in a line what somebody may not know.
 
     Raises ConfigurationError where what was chosen is not in this version.
     """
     folder = _live(history)
     known = choice_of(folder)
     if told is None:
-        return _gone_on(history, folder, known, say, claim)
+        return _gone_on(history, folder, known, say)
     now = Choice(told, version_of(told), time.time_ns() // 1000)
     if known is None and told == NONE:
         return now
     if known is None or (known.name, known.version) != (now.name, now.version):
         if (folder / "events").exists():
             say(_changed(history, known or Choice(NONE), now))
-        claim()
         _save(folder, now)
         return now
     return known
@@ -130,7 +127,6 @@ def _gone_on(
     folder: Location,
     known: Choice | None,
     say: Callable[[str], None],
-    claim: Callable[[], None],
 ) -> Choice:
     if known is None or known.name == NONE:
         return known or Choice(NONE)
@@ -146,7 +142,6 @@ def _gone_on(
         return known
     now = Choice(known.name, version, time.time_ns() // 1000)
     say(_changed(history, known, now))
-    claim()
     _save(folder, now)
     return now
 

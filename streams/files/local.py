@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from sinks.delta import History
-from sinks.locations import Location, location_of
+from sinks.locations import location_of
 from streams.errors import TurnfoldError, UsageError
 from streams.extractors.naming import Extract
 from streams.files import sources
 from streams.files.access import writing
 from streams.files.applier import Applier
-from streams.files.batches import batches_of
 from streams.files.manifest import rules_of
 from streams.files.runner import Progress, Runner
 from streams.files.sources import Position, Source, TruncatedError
@@ -37,9 +36,9 @@ class Truncated(TurnfoldError):  # noqa: N818 - what the file is
 
 def run(
     files: list[str],
-    history: str | Location,
+    history: str | Path,
     *,
-    choose: Callable[[Callable[[], None]], Extract | None] = lambda claim: None,
+    choose: Callable[[], Extract | None] = lambda: None,
     retention_days: float | None = None,
     progress: Progress | None = None,
     borrow: bool = False,
@@ -48,7 +47,7 @@ def run(
     """Folds files of input records into the history; returns the counts, and how many
     plans an extractor made; `unfinished` names files whose last line breaks off, and after
     how many bytes; `read_before` counts the lines that earlier runs have read. `choose` says which,
-    once no other generation can go live; it claims the history before it notes another.
+    once no other generation can go live.
     `retention_days`: so long after its last update a session is stored cold; None and 0: never.
     `decoder`: how the lines of a file are read; asked of every file before anything is touched.
     `borrow`: a server is asked for the history, if one has it.
@@ -60,7 +59,7 @@ def run(
     retention = _retention(retention_days)
     decoders = {path: decoder(path) for path in files}
     with writing(location_of(history), borrow=borrow) as (store, tables):
-        chosen = choose(batches_of(store, tables).claim)
+        chosen = choose()
         applier = Applier(store, rules_of(tables.at), chosen)
         return FileRunner(store, tables, applier, progress, retention).run(files, decoders)
 

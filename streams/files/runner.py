@@ -15,7 +15,7 @@ from sinks.delta import History
 from sinks.root import HistoryWriteError
 from sinks.tables import to_arrow
 from streams.files.applier import Applier, Stored
-from streams.files.batches import Packed, batches_of
+from streams.files.batches import Batches, Packed
 from streams.files.sources import Position
 from streams.files.store import Changes, Store
 from streams.folds.outcome import Outcome
@@ -70,7 +70,7 @@ class Runner:
         self.retention = retention
         self.positions: dict[str, Position] = {}
         self.total: Counter[str] = Counter(store.value("counts") or {})
-        self.batches = batches_of(store, tables)
+        self.batches = Batches(store, tables)
         self.writer = ThreadPoolExecutor(1, "writer")
         self.pending: Future[None] | None = None
         self.cooled = 0

@@ -33,7 +33,7 @@ from sinks.generation import (
 from sinks.links import missing
 from sinks.locations import Location, replace
 from sinks.object_store import ObjectPath
-from sinks.root import HistoryError, find_root, is_run, is_shared
+from sinks.root import HistoryError, find_root, is_shared
 from streams.errors import ConfigurationError
 from streams.files.access import locked, opened, writing
 from streams.files.extractor_choice import choice_of
@@ -79,11 +79,6 @@ def promote(
     began = time.monotonic()
     if is_shared(root):
         return _promote_shared(root, folder, name, behind)
-    if is_run(root):
-        raise ConfigurationError(
-            f"{root}: `run` goes on writing this history from its own tables, which `backfill` "
-            "does not change. Fold the files into a new prefix instead"
-        )
     if not isinstance(root, Path) or not isinstance(folder, Path):
         raise ConfigurationError(
             f"{root}: no sink writes this, so a generation goes live in the folder that it was "

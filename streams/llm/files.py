@@ -15,7 +15,7 @@ from typing import Any
 
 from schemas.base import JsonObject
 from sinks.locations import Location
-from sinks.root import find_root, is_run, is_shared
+from sinks.root import find_root, is_shared
 from streams import event_loop
 from streams.errors import ConfigurationError, Unreachable
 from streams.files.access import erasing
@@ -52,11 +52,6 @@ def extract(
     failed. `stopped` says why it ended before all was done. Raises ConfigurationError, Unreachable.
     """
     root = find_root(history)
-    if is_run(root) and not is_shared(root):
-        raise ConfigurationError(
-            f"{root}: a model is not asked about files folded into a bucket; fold the same files "
-            "into a folder and extract there, or into a bucket with `run --extractor rules`"
-        )
     if is_shared(root) or not isinstance(root, Path):
         raise ConfigurationError(
             f"{root}: a sink writes this history; `turnfold extract --bootstrap ADDRESS --history "

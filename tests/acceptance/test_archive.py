@@ -47,7 +47,7 @@ def told(history: Path, user: str, views: list[str]) -> dict[str, list[str]]:
 
 def fold(file: Path, records: list[Json], history: Path) -> None:
     """Into a history, with what the rules find."""
-    local.run([str(ndjson(file, records))], history, choose=lambda _: named("rules"))
+    local.run([str(ndjson(file, records))], history, choose=lambda: named("rules"))
 
 
 def taken_along(history: Path, user: str, into: Path) -> Path:

@@ -5,7 +5,6 @@ And that no record is lost or doubled by a switch, whatever is written meanwhile
 
 import importlib
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -200,7 +199,7 @@ def test_a_switch_is_made_under_both_locks(
 def test_run_chooses_its_extractor_when_no_switch_can_come_between(tmp_path: Path) -> None:
     history = tmp_path / "history"
 
-    def choose(claim: Callable[[], None]) -> Extract | None:
+    def choose() -> Extract | None:
         with pytest.raises(ConfigurationError, match="another turnfold"):
             promote(history, "root")
         return named_extractor("rules")

@@ -154,7 +154,7 @@ def test_a_small_budget_keeps_what_bears_on_health(tmp_path: Path) -> None:
         turn(f"e{place}", user_input=text, agent_answer="OK.") for place, text in enumerate(said)
     ]
     root = tmp_path / "history"
-    local.run([str(ndjson(tmp_path / "t.ndjson", turns))], root, choose=lambda _: named("rules"))
+    local.run([str(ndjson(tmp_path / "t.ndjson", turns))], root, choose=lambda: named("rules"))
 
     question = Question(user_id="u", at=LATER, max_tokens=130)
     made = context(root, "default", question).pack

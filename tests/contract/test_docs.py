@@ -19,7 +19,6 @@ from schemas.events import RECORD_TYPES
 from schemas.rows import TABLES, Source
 from schemas.upcast import upcast
 from streams.cli import app
-from streams.files.runner import BATCH_BYTES, BATCH_ENTITIES, BATCH_RECORDS, BATCH_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
@@ -120,12 +119,6 @@ def test_the_records_in_examples_are_records() -> None:
     assert records
     for record in records:
         RECORD_TYPES[record["type"]].model_validate(upcast(record))
-
-
-def test_the_size_of_a_batch_is_the_code_s() -> None:
-    page = (ROOT / "docs" / "object-stores.md").read_text("utf-8")
-    size = f"{BATCH_RECORDS:,} records, {BATCH_BYTES // 1_000_000} MB, {BATCH_ENTITIES:,} changed"
-    assert size in page and f"or {BATCH_SECONDS:g} s" in page
 
 
 def test_the_table_of_dead_letters_has_every_reason() -> None:

@@ -48,7 +48,7 @@ class Folding:
 
     def _fold(self, records: list[JsonObject]) -> None:
         file = ndjson(next(self._files), records)
-        checked(local.run([str(file)], self.history, choose=lambda _: named("rules")))
+        checked(local.run([str(file)], self.history, choose=lambda: named("rules")))
         self.end = self.committed = self.committed + 1
 
     @property

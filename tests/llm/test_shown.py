@@ -87,7 +87,7 @@ def test_relative_dates_are_resolved_for_the_model_and_in_what_it_says(
 
 def by_rules(tmp_path: Path, records: list[dict[str, Any]]) -> Path:
     file = ndjson(tmp_path / "turns.ndjson", records)
-    checked(local.run([str(file)], tmp_path / "history", choose=lambda _: named("rules")))
+    checked(local.run([str(file)], tmp_path / "history", choose=lambda: named("rules")))
     return tmp_path / "history"
 
 

@@ -2,27 +2,19 @@
 start from are written once, and copied where the server keeps its objects."""
 
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
-import msgspec
 import pytest
 
 from sinks.generation import FOLDER
 from sinks.object_store import ObjectPath
 from streams.apps.maintenance import forget
-from streams.files import store_folder
 from streams.files.manifest import Settings
-from streams.generations import desk, rebuild
-from tests.acceptance import ledger, reflexion, sgd
+from streams.generations import rebuild
 from tests.acceptance.test_laws import ALICE
-from tests.conftest import LEDGER, REFLEXION, SGD
-from tests.object_store.run_history import Lines
 from tests.object_store.s3_server import NAMES, S3Server
 from tests.object_store.sunk import Erased, Pieces, company_and_others, sink
-from tests.shared_data import shared
 
 
 @pytest.fixture(scope="session")
@@ -91,29 +83,3 @@ def two(s3: S3Server, sunk: ObjectPath, written: str) -> ObjectPath:
     """The same with a second generation, `new`, that has the same records."""
     s3.copy(written, f"{sunk.key}/{FOLDER}/new")
     return sunk
-
-
-@pytest.fixture
-def desks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where this machine rebuilds."""
-    monkeypatch.setenv(desk.SETTING, str(tmp_path / "desks"))
-    return tmp_path / "desks"
-
-
-@pytest.fixture(scope="session")
-def lines() -> Lines:
-    """Real turns, plans and recursions, copies of some, and what is no record."""
-    records: list[Any] = list(islice(sgd.records(shared(*SGD)), 150))
-    records += [
-        *ledger.records(shared(*LEDGER)),
-        *islice(reflexion.records(shared(*REFLEXION)), 60),
-    ]
-    records += records[100:140]
-    return [*map(msgspec.json.encode, records), b"not JSON", b'{"type": "riddle"}']
-
-
-@pytest.fixture
-def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where this machine keeps the stores of `run`."""
-    monkeypatch.setenv(store_folder.SETTING, str(tmp_path / "stores"))
-    return tmp_path / "stores"

@@ -1,6 +1,5 @@
 """Kills a command at a request with which it changes something in a bucket."""
 
-import os
 import signal
 import subprocess
 from collections import Counter
@@ -9,8 +8,6 @@ from typing import NamedTuple
 
 from sinks.object_store import ObjectPath
 from streams.errors import Unreachable
-from streams.files import store_folder
-from streams.generations import desk
 from tests.command import PROGRAM, environment
 from tests.object_store.faulty_store import FaultyStore, Plan, healthy
 from tests.object_store.s3_server import S3Server
@@ -60,7 +57,7 @@ def kill(
     with FaultyStore(s3.port, plan) as store:
         plan.process = subprocess.Popen(
             [PROGRAM, *map(str, command), "--history", str(root)],
-            env=environment(**s3.environ(store.port), **folders()),
+            env=environment(**s3.environ(store.port)),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
         )
@@ -69,9 +66,3 @@ def kill(
     may_give_up = otherwise is not healthy and code == Unreachable.exit_code
     assert code in (0, -signal.SIGKILL) or may_give_up, error.decode()
     return Ending(code != 0, plan.changes, store.counts)
-
-
-def folders() -> dict[str, str]:
-    """Where a test has commands keep what they have on this machine."""
-    names = (store_folder.SETTING, desk.SETTING)
-    return {name: os.environ[name] for name in names if name in os.environ}

@@ -12,27 +12,13 @@ from typing import ClassVar
 import pytest
 
 from sinks.digest import digest
-from sinks.generation import DROPPED, FOLDER, find, names
+from sinks.generation import DROPPED, FOLDER, names
 from sinks.object_store import ObjectPath
 from sinks.root import is_marked
-from streams.apps.maintenance import forget
-from streams.files import local
-from streams.files.run_log import RunLog
-from tests.acceptance.test_laws import ALICE, alice_alone, company, hearsay
-from tests.command import checked, ndjson, turn
-from tests.object_store.cli import printed, refusal, turnfold
-from tests.object_store.faulty_store import FAULTS, often
+from tests.acceptance.test_laws import ALICE
+from tests.object_store.cli import printed, refusal
+from tests.object_store.faulty_store import often
 from tests.object_store.killing import NEVER, Ending, kill
-from tests.object_store.run_history import (
-    Lines,
-    doubled,
-    grown,
-    has_only_its_base,
-    parts,
-    traces_on,
-    traces_on_a_new_machine,
-    values,
-)
 from tests.object_store.s3_server import S3Server
 from tests.object_store.sunk import Erased, sink, traces
 from tests.tiers import soaked
@@ -52,9 +38,6 @@ class Bucket:
     written: str
     folder: Path
     erased: Erased
-    lines: Lines
-    machine: Path
-    desks: Path
     local: Path
 
 
@@ -75,11 +58,6 @@ class Case:
 
     def between(self) -> None:
         """What others see of it that was killed."""
-
-    def move(self) -> None:
-        """Another machine goes on."""
-        shutil.rmtree(self.bucket.machine, ignore_errors=True)
-        shutil.rmtree(self.bucket.desks, ignore_errors=True)
 
     def end(self) -> None:
         printed(*self.command, "--history", str(self.root))
@@ -102,47 +80,6 @@ class Forget(Case):
     def check(self) -> None:
         assert traces(self.bucket.s3, self.root) == []
         assert digest(self.root) == digest(self.bucket.erased.folder)
-
-
-class ForgetOfRun(Case):
-    """`run` is kept out until another `forget` has ended what was killed."""
-
-    command = ("forget", ALICE, "--yes")
-    kills = (40, True), (25, False)
-
-    def prepare(self) -> None:
-        bob = turn("b9", session_id="bobs", user_id="bob", user_input="bob again")
-        records = [*alice_alone(), hearsay(), *company(), bob]
-        self.file = ndjson(self.bucket.local / "records.ndjson", records)
-        local.run([str(self.file)], self.root)
-
-    def between(self) -> None:
-        refused = refusal("run", self.file, "--history", str(self.root))
-        assert "`turnfold forget` has begun here" in refused
-        looked = turnfold("doctor", "--history", str(self.root)).out
-        assert "a `forget` has begun, and not ended" in looked
-        self.move()
-
-    def check(self) -> None:
-        folder = self.bucket.local / "folder"
-        local.run([str(self.file)], folder)
-        forget(folder, "default", ALICE)
-        machine = self.bucket.machine
-        assert traces(self.bucket.s3, self.root) == traces_on(machine) == []
-        assert traces_on_a_new_machine(self.root, machine) == []
-        assert has_only_its_base(self.root)
-        assert digest(self.root) == digest(folder)
-
-
-class Backfill(Case):
-    command = ("backfill", "--generation", "new", "--extractor", "none")
-    kills = (12, True), (25, False)
-    step = 8
-
-    def check(self) -> None:
-        assert digest(find(self.root, "new")) == digest(self.bucket.folder / FOLDER / "new")
-        desks = self.bucket.desks.rglob("*")
-        assert not [path for path in desks if path.is_file() and path.stat().st_size]
 
 
 class Drop(Case):
@@ -168,59 +105,17 @@ class Drop(Case):
         assert names(self.root) == ["root", "new"]
 
 
-class Run(Case):
-    """Killed in its second batch."""
-
-    kills = (9, False), (5, True)
-    step = 6
-
-    def prepare(self) -> None:
-        first, second = parts(self.bucket.lines, 2)
-        self.file = grown(self.bucket.local / "records.ndjson", first)
-        self.command = ("run", self.file)
-        local.run([str(self.file)], self.root)
-        grown(self.file, second)
-
-    def between(self) -> None:
-        self.move()
-
-    def check(self) -> None:
-        folder = self.bucket.local / "folder"
-        checked(local.run([str(self.file)], folder))
-        assert digest(self.root) == digest(folder)
-        assert doubled(self.root) == []
-        assert values(self.root)["counts"] == values(folder)["counts"]
-        log = RunLog(self.root)
-        notes = [log.of(number) for number in range(1, log.newest().number + 1)]
-        assert not any(log.tables(note) for note in notes)  # else no note names those rows
-
-
-class FirstRun(Run):
-    """Where nothing is there yet: the marker, the first note, the tables that are made."""
-
-    kills = (2, True), (3, False)
-
-    def prepare(self) -> None:
-        self.file = grown(self.bucket.local / "records.ndjson", self.bucket.lines[:40])
-        self.command = ("run", self.file)
-
-
 CASES: dict[str, Callable[[Bucket], Case]] = {
-    "run": Run,
-    "first run": FirstRun,
     "forget": Forget,
-    "forget of run": ForgetOfRun,
-    "backfill": Backfill,
     "drop": Drop,
 }
 
 
 @pytest.fixture
 def bucket(
-    root: ObjectPath, s3: S3Server, written: str, folder: Path, erased: Erased, lines: Lines,
-    machine: Path, desks: Path, tmp_path: Path,
-) -> Bucket:  # fmt: skip
-    return Bucket(root, s3, written, folder, erased, lines, machine, desks, tmp_path)
+    root: ObjectPath, s3: S3Server, written: str, folder: Path, erased: Erased, tmp_path: Path
+) -> Bucket:
+    return Bucket(root, s3, written, folder, erased, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -246,7 +141,7 @@ def test_laws_3_and_8_what_is_killed_twice_is_ended_by_the_third(name: str, buck
 def test_laws_3_and_8_what_is_killed_anywhere_is_ended_by_the_next(
     name: str, done: bool, bucket: Bucket
 ) -> None:
-    """At points of its whole way, each time on what was there before, as another machine has it."""
+    """At points of its whole way, each time on what was there before."""
     case, at = CASES[name](bucket), bucket.s3.lies_at(bucket.root.key)
     case.prepare()
     at.mkdir(parents=True, exist_ok=True)
@@ -255,7 +150,6 @@ def test_laws_3_and_8_what_is_killed_anywhere_is_ended_by_the_next(
     for share in range(count):
         shutil.rmtree(at)
         shutil.copytree(before, at)
-        case.move()
         assert case.killed(1 + share * changes // count, done=done).killed
         case.end()
         case.check()
@@ -266,15 +160,12 @@ def test_laws_3_and_8_what_is_killed_anywhere_is_ended_by_the_next(
 def test_laws_3_and_8_what_is_killed_again_and_again_over_a_store_that_fails_ends(
     name: str, bucket: Bucket
 ) -> None:
-    """One request in thirty is throttled, fails before or after it was done, is slow or breaks off.
-    Each third time another machine goes on."""
+    """One request in thirty fails before or after it was done, is slow or breaks off."""
     case = CASES[name](bucket)
     case.prepare()
     kills, nth = 0, case.step
     while case.killed(nth, faults=1 / 30).killed:
         kills, nth = kills + 1, nth + case.step
-        if kills % 3 == 0:
-            case.move()
     assert kills > 1
     case.check()
 
@@ -288,6 +179,5 @@ def test_laws_3_and_8_a_store_that_fails_loses_and_doubles_nothing(
     case.prepare()
     ending = case.killed(NEVER, faults=1 / 12)
     assert not ending.killed
-    assert name != "run" or set(ending.faults) == {"none", *FAULTS}, ending.faults
     assert sum(ending.faults.values()) > ending.faults["none"]
     case.check()

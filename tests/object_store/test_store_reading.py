@@ -40,10 +40,10 @@ ASKED = (
     ("dlq", "replay", "--dry-run"),
 )
 NOT_YET: dict[tuple[str, ...], str] = {
-    ("run", "-"): "go on in the folder that it was copied from",
+    ("run", "-"): "does not work on an object store; docs/object-stores.md",
     ("dev",): "does not work on an object store; docs/object-stores.md",
     ("promote", "new"): "no generation 'new'",
-    ("backfill", "--generation", "new"): "backfill in the folder that it was copied from",
+    ("backfill", "--generation", "new"): "does not work on an object store; docs/object-stores.md",
     ("extract", "--model", "any", "--base-url", "http://127.0.0.1:1"): "--bootstrap",
 }
 """What does not work there, or not in what was copied from a folder, and a word of what to do."""

@@ -126,8 +126,8 @@ def test_a_run_extracts_once(tmp_path: Path) -> None:
     file, history = tmp_path / "turns.ndjson", tmp_path / "history"
     records = [said("a", 0, "I live in Oslo."), said("b", 1, "What is the time?")]
     file.write_text("".join(json.dumps(one) + "\n" for one in records))
-    first = local.run([str(file)], history, choose=lambda _: RULES)
-    again = local.run([str(file)], history, choose=lambda _: RULES)
+    first = local.run([str(file)], history, choose=lambda: RULES)
+    again = local.run([str(file)], history, choose=lambda: RULES)
     assert (first["applied"], first["extracted_applied"]) == (2, 1)
     assert again["read"] == 0
     assert "extracted_applied" not in again

@@ -75,9 +75,6 @@ class Backend(Protocol):
     erasures: Erasures | None
     """Erases users of the history; None: this server cannot."""
 
-    written_by_run: bool
-    """Whether `turnfold run` writes the history, in an object store."""
-
     changes: Changes
     """Who waits for an entity to change."""
 

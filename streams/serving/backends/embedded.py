@@ -70,7 +70,6 @@ class EmbeddedBackend:
         self.changes = Changes()
         self._erasing = Erasures(self._root, lambda: self._store is not None)
         self.erasures: Erasures | None = self._erasing
-        self.written_by_run = False
         self.preparing: list[Prepare] = []
         self.promoted: str | None = None
         self.model: Background | None = None

@@ -17,7 +17,7 @@ import _duckdb
 from sinks.generation import find_tables, stamp
 from sinks.history import table_names
 from sinks.locations import Location
-from sinks.root import HistoryError, find_root, is_run
+from sinks.root import HistoryError, find_root, is_shared
 from streams.apps.erasures import Erasures
 from streams.errors import TurnfoldError
 from streams.files.refold import refold, refold_user
@@ -49,7 +49,6 @@ class HistoryBackend:
         self.history: Location | None = self._root
         self.changes = Changes()
         self.erasures: Erasures | None = None
-        self.written_by_run = is_run(self._root)
         self.preparing: list[Prepare] = []
         self.promoted: str | None = None
         self._pointer = Pointer(self._root)
@@ -115,15 +114,16 @@ class HistoryBackend:
         self, records: Sequence[bytes], within: float, read: Sequence[Input | None] | None = None
     ) -> list[Outcome]:
         way = (
-            "fold a file of these records by `turnfold run FILE --history`, with this address"
-            if self.written_by_run
-            else "produce to Kafka, or start `turnfold serve` with --bootstrap as well"
+            "produce to Kafka, or start `turnfold serve` with --bootstrap as well"
+            if is_shared(self._root)
+            else "write in the folder that it was copied from"
         )
-        raise NotReady(f"{self._writer} this history, so it can only be read here: {way}")
+        raise NotReady(f"{self._kind}, so it can only be read here: {way}")
 
     @property
-    def _writer(self) -> str:
-        return "`turnfold run` writes" if self.written_by_run else "sinks write"
+    def _kind(self) -> str:
+        shared = is_shared(self._root)
+        return "sinks write this history" if shared else "this history is a copy of a folder"
 
     def unwritten(self, tenant: str) -> bool:
         return False  # others write the tables
@@ -138,7 +138,7 @@ class HistoryBackend:
         return await ended_of(self._tasks)
 
     def readiness(self) -> Readiness:
-        about = f"ready to read; {self._writer} this history"
+        about = f"ready to read; {self._kind}"
         if self._pointer.why:
             about += "; the promoted generation cannot be read; the server's log says why"
         return Readiness(True, about)

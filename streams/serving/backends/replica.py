@@ -70,7 +70,6 @@ class ReplicaBackend:
         self.history = history
         self.changes = Changes()
         self.erasures: Erasures | None = None
-        self.written_by_run = False
         self.preparing: list[Prepare] = []
         self._kafka = kafka
         self._app_id = app_id

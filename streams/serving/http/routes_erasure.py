@@ -71,18 +71,12 @@ INSTEAD = {
     "docs/sink.md says what Kafka's topics still hold",
     "session": "a single session cannot be erased there; `turnfold forget USER` erases a user",
 }
-OF_RUN = {
-    "user": "call `turnfold forget USER --history`, with its address; a `run` that is at work ends",
-    "session": INSTEAD["session"],
-}
 
 
 def erasures_of(here: Serving, what: str = "user") -> Erasures:
     """What erases here. Raises Problem where this server cannot erase."""
     if here.backend.erasures is None:
         detail = f"workers and sinks hold this memory: {INSTEAD[what]}"
-        if here.backend.written_by_run:
-            detail = f"`turnfold run` writes this history: {OF_RUN[what]}"
         raise Problem(501, "Not erased here", detail)
     return here.backend.erasures
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from sinks.locations import Location
-from sinks.root import check_root, is_marked, is_run, is_shared
+from sinks.root import check_root, is_marked, is_shared
 from streams import event_loop, gc_policy
 from streams.apps.metric_samples import of_model
 from streams.apps.metrics import asked
@@ -87,14 +87,14 @@ def backend_of(settings: ServeSettings, history: Location | None, bootstrap: str
     if history is None:
         raise UsageError("give --history DIR to serve a history, or --bootstrap to serve Kafka's")
     root = check_root(history)
-    if is_marked(root) and (is_shared(root) or is_run(root)):
+    if is_marked(root) and (is_shared(root) or not isinstance(root, Path)):
         from streams.serving.backends.readonly import HistoryBackend
 
         return HistoryBackend(root)
     if not isinstance(root, Path):
         raise ConfigurationError(
-            f"{root}: nobody has written here; `serve` writes into folders alone, and reads in an "
-            "object store what sinks or `run` write (docs/object-stores.md)"
+            f"{root}: there is no history; `serve` writes into folders alone, and reads in an "
+            "object store what sinks write, or a copy of a folder (docs/object-stores.md)"
         )
     from streams.serving.backends.embedded import EmbeddedBackend
 
