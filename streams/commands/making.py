@@ -136,7 +136,7 @@ def run(
     if asked.get("failed") and asked["failed"] == asked["groups"]:
         output.note(said_of_failures(asked))
         raise click.exceptions.Exit(4 if strict else 1)
-    if strict and (counts["dead"] or unfinished):
+    if strict and (counts["dead"] or counts.get("late") or unfinished):
         raise click.exceptions.Exit(4)
 
 
@@ -194,7 +194,7 @@ def _say_nothing_new(counts: dict[str, Any], history: Location, mapping: Path | 
 
 
 def _say_refused(counts: dict[str, Any], history: Location) -> None:
-    if dead := counts["dead"]:
+    if dead := counts["dead"] + counts.get("late", 0):
         said = "1 record was" if dead == 1 else f"{dead} records were"
         output.note(f"{said} refused: turnfold dlq list --history {quote(str(history))}")
 

@@ -17,7 +17,7 @@ from schemas.row import Row, replace
 from streams.errors import ConfigurationError
 from streams.pipeline.entity import COLD, PACKED, ROW_KINDS, pack_cold, unpack_cold
 
-ROW_FORMAT = 5
+ROW_FORMAT = 6
 """Raised whenever a row's type changes, also if it only gains a field: a version that does not know
 the field would drop it, so it must refuse the rows."""
 
@@ -60,7 +60,13 @@ def _to_5(table: str, rows: Rows) -> Changed:
     return changed
 
 
-MIGRATIONS: dict[int, Migration] = {4: _to_5}
+def _to_6(table: str, rows: Rows) -> Changed:
+    """States and preferences keep their newest updates. Of a row without any, what it says is what
+    later updates apply to."""
+    return {}
+
+
+MIGRATIONS: dict[int, Migration] = {4: _to_5, 5: _to_6}
 """By the format that they begin with; each ends with the next one."""
 OLDEST = min(MIGRATIONS)
 

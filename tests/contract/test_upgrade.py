@@ -144,7 +144,7 @@ def test_rows_of_a_newer_version_are_refused_with_what_to_do(history: Path) -> N
     for command in (("run", sample.CONVERSATIONS), ("serve", "--port", "0")):
         done = turnfold(*command, "--history", history)
         assert done.code == 3, command
-        assert f"have format 6, this version reads 4 to {ROW_FORMAT}" in done.err
+        assert f"have format 7, this version reads 4 to {ROW_FORMAT}" in done.err
         assert 'docs/upgrades.md, "Going back"' in done.err
     said = found(history)
     assert said["status"] == "wrong"

@@ -254,7 +254,7 @@ def test_a_standby_of_newer_rows_gives_up_and_an_owner_ends(working: Working) ->
     await_half_each(working)
     newer_marker(working, "memory")
     until(lambda: all("is no standby any more" in working.log(n) for n in (0, 1)), told=working.log)
-    assert "have format 6, this version reads 4 to 5: a newer version has" in working.log()
+    assert "have format 7, this version reads 4 to 6: a newer version has" in working.log()
     working.send(message(encode(one)) for one in said(2) if one["type"] == "turn")
     until(lambda: said_in_history(working) == 2 * USERS, every=0.3, told=working.log)
     assert [one.poll() for one in working.workers] == [None, None]

@@ -6,6 +6,7 @@ them, `pytest -m soak` all. `python -m tests.reference.worlds_at_length` does th
 many as it is told.
 """
 
+import json
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -53,6 +54,36 @@ def test_law_2_and_4_folds_and_revisions_say_what_the_reference_says(count: int)
         assert faults(records, world) == []
 
     check()
+
+
+@pytest.mark.parametrize("count", [60, pytest.param(1600, marks=pytest.mark.soak)])
+def test_law_1_the_stored_records_make_the_same_memory_in_any_order(count: int) -> None:
+    """A rebuild, an import of an export and a look back have no others."""
+
+    @settings(
+        max_examples=count,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
+    @given(st.randoms(use_true_random=False))
+    def check(draw: Random) -> None:
+        first, again = World(), World()
+        first.say(*worlds.arranged(draw, worlds.world(draw)))
+        again.say(*worlds.arranged(draw, stored(first), copies=0))
+        assert compared.differences(compared.held(first), compared.held(again)) == []
+
+    check()
+
+
+def stored(world: World) -> list[Json]:
+    """The records in a history's tables; plans in the order in which they were applied."""
+    tables = ("events", "recursions", "tool_results", "signals", "plans")
+    rows = [row for table in tables for row in world.rows[table]]
+    return [
+        json.loads(row["doc"])
+        | ({"image_summaries": row["image_summaries"]} if row.get("image_summaries") else {})
+        for row in rows
+    ]
 
 
 def test_the_comparison_finds_a_difference() -> None:

@@ -93,10 +93,11 @@ def test_ended_after_any_step_the_next_one_goes_on(
     before = everything(whole)
     assert finish(whole, Reached(4)) == Reached(ROW_FORMAT)
     assert everything(whole) != before
-    for steps in range(15):
+    for steps in range(32):
         torn = stored(7)
         reached = finish(torn, Reached(4), steps)
-        assert reached.is_current == (steps > 14 // size)
+        formats = ROW_FORMAT - 4
+        assert reached.is_current == (steps >= formats * (14 // size + 1))
         for where, rows in everything(torn).items():  # who only reads sees the same at any time
             table = row_formats.TABLE_OF[where[:1]]
             assert upgraded(table, rows, reached.of(where)) == everything(whole)[where]
@@ -112,7 +113,7 @@ def test_formats_are_passed_one_after_the_other(monkeypatch: pytest.MonkeyPatch)
 
         return migrate
 
-    monkeypatch.setattr(row_formats, "MIGRATIONS", {n: noted(n) for n in (3, 4)})
+    monkeypatch.setattr(row_formats, "MIGRATIONS", {n: noted(n) for n in range(3, ROW_FORMAT)})
     monkeypatch.setattr(row_formats, "ENTITIES", 1)
     rows = MemoryRows()
     rows.put((f"u\0default\0{name}\0u".encode(), b"") for name in "abc")
@@ -120,7 +121,7 @@ def test_formats_are_passed_one_after_the_other(monkeypatch: pytest.MonkeyPatch)
     assert reached == Reached(4, "u\0default\0b")
     assert [reached.of(where) for where in rows.keys(b"")] == [4, 4, 3]
     assert finish(rows, reached).is_current
-    assert {row for one in everything(rows).values() for row in one.values()} == {b"34"}
+    assert {row for one in everything(rows).values() for row in one.values()} == {b"345"}
 
 
 def test_a_marker_says_how_far_its_rows_are() -> None:
@@ -132,15 +133,15 @@ def test_a_marker_says_how_far_its_rows_are() -> None:
 @pytest.mark.parametrize(
     ("kept", "said"),
     [
-        ('{"format": 6', "have format 6, this version reads 4 to 5: a newer version has written "),
-        ('{"format": 6, "after": "u"', "a newer version has written them; use that version"),
-        ('{"format": 3', "have format 3, this version reads 4 to 5; fold the topics anew"),
-        ('{"format": 4, "after": "u"', "have format 4, this version reads 4 to 5; fold"),
-        ('{"note": {}', "have format 2, this version reads 4 to 5; fold"),
+        ('{"format": 7', "have format 7, this version reads 4 to 6: a newer version has written "),
+        ('{"format": 7, "after": "u"', "a newer version has written them; use that version"),
+        ('{"format": 3', "have format 3, this version reads 4 to 6; fold the topics anew"),
+        ('{"format": 4, "after": "u"', "have format 4, this version reads 4 to 6; fold"),
+        ('{"note": {}', "have format 2, this version reads 4 to 6; fold"),
     ],
 )
 def test_rows_of_other_formats_are_refused_with_what_to_do(kept: str, said: str) -> None:
-    assert (OLDEST, ROW_FORMAT) == (4, 5)
+    assert (OLDEST, ROW_FORMAT) == (4, 6)
     with pytest.raises(ConfigurationError) as refused:
         marker.decode(f'{kept}, "offsets": {{}}, "note": {{}}}}'.encode())
     assert said in str(refused.value)

@@ -1,4 +1,5 @@
-"""What the records of a transaction ended as that were not applied, as its marker's note says it.
+"""What the records of a transaction ended as that were not applied, or wait, as its marker's note
+says it.
 
 A client that sent a record and follows the changelog learns what became of it, in the
 transaction that decided it. Most are applied: of those the note says nothing.
@@ -7,7 +8,7 @@ transaction that decided it. Most are applied: of those the note says nothing.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from streams.folds.outcome import DUPLICATE, Outcome
+from streams.folds.outcome import DUPLICATE, WAITS, Outcome
 
 SAID = 100
 """Dead letters of a transaction whose detail the note has; that of others is in their topic."""
@@ -38,6 +39,9 @@ class OutcomeNote:
             runs[-1][1] = offset
         else:
             runs.append([offset, offset, "duplicate"])
+
+    def waits(self, topic: str, offset: int) -> None:
+        self.runs.setdefault(topic, []).append([offset, offset, *WAITS])
 
     def dead(self, topic: str, offset: int, reason: str, detail: str) -> None:
         self._said += 1
