@@ -15,7 +15,7 @@ from schemas.events import EndUpdate, StateUpdate, WritePlan
 from schemas.row import Row, replace
 from streams.folds import ends
 from streams.folds.ids import make_id
-from streams.folds.order import MAX_UPDATES, OF_RULES, Place, inserted
+from streams.folds.order import MAX_UPDATES, OF_RULES, SENT, Place, inserted
 from streams.folds.revisions import add_evidence, revise, time_or_none
 from streams.folds.row_keys import RowKind
 from streams.folds.rows import Effects, Refused, Rows
@@ -23,6 +23,15 @@ from streams.folds.rules import Rules
 
 MAX_VERSIONS = 16
 DEFAULT_CONFIDENCE = 0.5
+
+
+class Over(Row, frozen=True):
+    """The end that closes a version, and what the version has without it."""
+
+    end: ends.End
+    valid_to: int | None
+    evidence: tuple[str, ...]
+    updated_at: int
 
 
 class Version(Row, frozen=True):
@@ -38,7 +47,7 @@ class Version(Row, frozen=True):
     last_confirmed_at: int
     evidence: tuple[str, ...]
     updated_at: int
-    over: ends.End | None = None
+    over: Over | None = None
 
 
 Versions = tuple[Version, ...]
@@ -67,8 +76,9 @@ class Update(Row, frozen=True):
 class State(Row, frozen=True):
     """A state and its versions, oldest first; the last one is current.
 
-    The versions are those of `base` with the `updates` applied in order, closed by ends. A row of
-    format 5 has no updates: its versions are the base. `is_ruled`: rules have written it.
+    The versions are those of `base` with the `updates` applied in order, closed by ends. Plans that
+    others send come in order: until the first of another sort there are no updates, and the
+    versions are the base. `is_ruled`: rules have written it.
     """
 
     state_id: str
@@ -285,17 +295,22 @@ def put(
     """Puts an update in its place; revisions tell what changed by it. What is known to be over by
     then is closed, with a revision of its own."""
     old, rules = state.versions, out.rules
-    base = state.base if state.updates else old
-    updates = inserted(state.updates, update)
-    if updates[-1] is update and not any(one.over for one in old):
-        versions = _after(state.kind, old, update, rules)
+    plain = tuple(map(_unended, old))
+    base, updates = state.base, state.updates
+    if updates and update.place.rank == SENT and updates[-1].place > update.place:
+        # it names what was read, and clocks differ: what it corrects or ends is what is there
+        update = replace(update, place=update.place._replace(at=updates[-1].place.at))
+    if not updates or updates[-1].place <= update.place:
+        versions = _after(state.kind, plain, update, rules)
     else:
-        versions = _folded(state.kind, base, updates, rules)
+        versions = _folded(state.kind, base, inserted(updates, update), rules)
+    if updates or update.place.rank != SENT:
+        base, updates = base if updates else plain, inserted(updates, update)
     if len(updates) > MAX_UPDATES:
         base, updates = _after(state.kind, base, updates[0], rules), updates[1:]
     shown = tuple(one if one in old else _ended(rows, one, old, rules) for one in versions)
     ruled = state.is_ruled or update.place.rank == OF_RULES
-    after = replace(state, versions=shown, updates=updates, base=base, is_ruled=ruled)
+    after = State(state.state_id, state.kind, state.created_at, shown, updates, base, ruled)
     rows.put(STATES.key(state.state_id), after)
     _revise(rows, plan, after, old, versions, update, reason, out)
 
@@ -342,7 +357,7 @@ def _revise(
                first and document(state, first), reason, update.evidence, at, plan_id)  # fmt: skip
         if is_over and now and first and now.over:
             revise(out, rows.key, entity, "close", document(state, first), document(state, now),
-                   now.over.reason, now.over.evidence, at, plan_id)  # fmt: skip
+                   now.over.end.reason, now.over.end.evidence, at, plan_id)  # fmt: skip
 
 
 # --- ends -------------------------------------------------------------------------------------
@@ -351,21 +366,36 @@ def _revise(
 def _ended(rows: Rows, version: Version, old: Versions, rules: Rules) -> Version:
     """A version as the earliest end closes it that concerns it, remembered or applied before."""
     said = ends.said_in(version.payload, version.body_text)
-    over = ends.first_after(rows, said, version.valid_from)
+    end = ends.first_after(rows, said, version.valid_from)
     before = _at(old, version.valid_from)
-    if before is not None and before.over is not None and ends.speaks_of(before.over, said):
-        over = before.over if over is None else min(over, before.over, key=ends.End.order)
-    return version if over is None else _closed_by(version, over, rules)
+    if before is not None and before.over is not None and ends.speaks_of(before.over.end, said):
+        end = before.over.end if end is None else min(end, before.over.end, key=ends.End.order)
+    return version if end is None else _closed_by(version, end, rules)
 
 
-def _closed_by(version: Version, over: ends.End, rules: Rules) -> Version:
+def _closed_by(version: Version, end: ends.End, rules: Rules) -> Version:
     """A version closed at an end, unless it begins later or is closed by then."""
     known = version.valid_to
-    if over.at <= version.valid_from or (known is not None and known <= over.at):
+    if end.at <= version.valid_from or (known is not None and known <= end.at):
         return version
-    evidence = add_evidence(version.evidence, over.evidence, rules)
-    updated_at = max(version.updated_at, over.told_at)
-    return replace(version, valid_to=over.at, evidence=evidence, updated_at=updated_at, over=over)
+    return replace(
+        version,
+        valid_to=end.at,
+        evidence=add_evidence(version.evidence, end.evidence, rules),
+        updated_at=max(version.updated_at, end.told_at),
+        over=Over(end, known, version.evidence, version.updated_at),
+    )
+
+
+def _unended(version: Version) -> Version:
+    """The version without the end that closes it."""
+    over = version.over
+    if over is None:
+        return version
+    return replace(
+        version, valid_to=over.valid_to, evidence=over.evidence, updated_at=over.updated_at,
+        over=None,
+    )  # fmt: skip
 
 
 def end(rows: Rows, plan: WritePlan, ordinal: int, update: EndUpdate, out: Effects) -> None:
@@ -377,13 +407,9 @@ def end(rows: Rows, plan: WritePlan, ordinal: int, update: EndUpdate, out: Effec
             said = ends.said_in(version.payload, version.body_text)
             if not ends.speaks_of(over, said):
                 continue
-            if version.over is not None and version.over.order() <= over.order():
+            if version.over is not None and version.over.end.order() <= over.order():
                 continue
-            plain = version
-            if version.over is not None:  # as it was before the later end closed it
-                base = state.base if state.updates else state.versions
-                whole = _folded(state.kind, base, state.updates, out.rules)
-                plain = _at(whole, version.valid_from) or version
+            plain = _unended(version)
             closed = _closed_by(plain, over, out.rules)
             if closed is plain:
                 continue
