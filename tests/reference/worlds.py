@@ -456,7 +456,7 @@ def arranged(draw: Draw, records: list[Json], copies: int = 3) -> list[Json]:
 
 def is_sent_plan(record: Json) -> bool:
     """Whether it is a plan, and none of the rules."""
-    return record["type"] == "write_plan" and record["extractor"]["name"] != "rules"
+    return bool(record["type"] == "write_plan" and record["extractor"]["name"] != "rules")
 
 
 NOTHING: dict[str, Json] = {
