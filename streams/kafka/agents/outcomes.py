@@ -24,6 +24,8 @@ newest note of an idle partition stays where `forget` does not come: theirs are 
 NOTED = "ends"
 """The name in the note: topic -> [first offset, last offset, outcome], a dead letter's with reason
 and detail."""
+NAMED = {"duplicate": DUPLICATE, "waits": WAITS}
+"""Outcomes that a name tells."""
 
 
 class OutcomeNote:
@@ -34,14 +36,17 @@ class OutcomeNote:
         self._said = 0
 
     def duplicate(self, topic: str, offset: int) -> None:
-        runs = self.runs.setdefault(topic, [])
-        if runs and runs[-1][1:] == [offset - 1, "duplicate"]:
-            runs[-1][1] = offset
-        else:
-            runs.append([offset, offset, "duplicate"])
+        self._run(topic, offset, "duplicate")
 
     def waits(self, topic: str, offset: int) -> None:
-        self.runs.setdefault(topic, []).append([offset, offset, *WAITS])
+        self._run(topic, offset, "waits")
+
+    def _run(self, topic: str, offset: int, name: str) -> None:
+        runs = self.runs.setdefault(topic, [])
+        if runs and runs[-1][1:] == [offset - 1, name]:
+            runs[-1][1] = offset
+        else:
+            runs.append([offset, offset, name])
 
     def dead(self, topic: str, offset: int, reason: str, detail: str) -> None:
         self._said += 1
@@ -54,6 +59,6 @@ def found(note: Mapping[str, Any]) -> Iterator[tuple[str, int, Outcome]]:
     """Topic, offset and outcome of each record that a marker's note speaks of."""
     for topic, runs in note.get(NOTED, {}).items():
         for first, last, *outcome in runs:
-            ended = DUPLICATE if outcome == ["duplicate"] else Outcome(*outcome)
+            ended = NAMED[outcome[0]] if len(outcome) == 1 else Outcome(*outcome)
             for offset in range(first, last + 1):
                 yield topic, offset, ended
