@@ -6,6 +6,7 @@ See docs/rules.md, "Long-term memory".
 from schemas.events import WritePlan
 from streams.folds import states
 from streams.folds.ids import canonical
+from streams.folds.order import SENT
 from streams.folds.rows import Effects, Rows
 
 
@@ -33,9 +34,10 @@ def _merge(
 ) -> None:
     newest = max(one.versions[-1].last_confirmed_at for one in (oldest, *rest))
     at = plan.occurred_at
-    close = states.Update(out.place, "tidy_close", at, at, valid_to=at)
+    place = out.place._replace(rank=SENT)  # behind all that the states have, also if late
+    close = states.Update(place, "tidy_close", at, at, valid_to=at)
     for state in rest:
         states.put(rows, plan, state, close, "tidy_memory", out)
     if newest != oldest.versions[-1].last_confirmed_at:
-        keep = states.Update(out.place, "tidy_keep", at, at, valid_to=newest)
+        keep = states.Update(place, "tidy_keep", at, at, valid_to=newest)
         states.put(rows, plan, oldest, keep, "tidy_memory", out)
