@@ -351,13 +351,15 @@ def _revise(
             op = "supersede" if source else "insert"
         if since == own:
             op = OPS.get(update.op, op)
-        is_over = now is not None and now.over and not (before and before.over)
-        first = plain[since] if is_over else now
-        revise(out, rows.key, entity, op, source and document(state, source),
-               first and document(state, first), reason, update.evidence, at, plan_id)  # fmt: skip
-        if is_over and now and first and now.over:
-            revise(out, rows.key, entity, "close", document(state, first), document(state, now),
-                   now.over.end.reason, now.over.end.evidence, at, plan_id)  # fmt: skip
+        over = None if now is None or (before and before.over) else now.over
+        first = plain[since] if over else now
+        told = None if source is None else document(state, source)
+        after = None if first is None else document(state, first)
+        revise(out, rows.key, entity, op, told, after, reason, update.evidence, at, plan_id)
+        if over is not None and now is not None:
+            by = over.end
+            revise(out, rows.key, entity, "close", after, document(state, now), by.reason,
+                   by.evidence, at, plan_id)  # fmt: skip
 
 
 # --- ends -------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import pytest
 from schemas.base import parse_time
 from streams.folds.rows import Refused
 from streams.folds.states import STATES
-from streams.pipeline.decode import Input, decode
+from streams.pipeline.decode import Dead, decode
 from tests.unit.memory_told import Json, Memory, day, plan, prefers, says
 from tests.unit.session_told import Told, encode, turn
 
@@ -96,7 +96,7 @@ def test_an_interval_is_not_less_than_empty(user: Memory, update: Json, until: s
     user.tell(says("Kyoto", state_id="home", valid_from=day(5)))
     record = plan("p2", 9, state_updates=[update])
     if until == "invalid":
-        assert not isinstance(decode(encode(record), ("", 0, 0)), Input)
+        assert isinstance(decode(encode(record), ("", 0, 0)), Dead)
         return
     user.made(record)
     assert user.state()["valid_to"] == until
@@ -145,8 +145,8 @@ def test_an_update_of_a_preference_without_a_confidence_gives_a_half(
 
 # --- the order of plans ---------------------------------------------------------------------------
 
-MODEL = {"extraction": {"event_ids": ["e"]}}
-RULES = {"extractor": {"name": "rules"}}
+MODEL: Json = {"extraction": {"event_ids": ["e"]}}
+RULES: Json = {"extractor": {"name": "rules"}}
 SENT: Json = {}
 
 
@@ -211,7 +211,7 @@ def test_a_sent_plan_does_not_go_behind_one_that_was_sent_before() -> None:
 @pytest.mark.parametrize("kind", ["rules", "hand"])
 def test_plans_of_the_rules_neither_count_for_tidying_nor_are_tidied(kind: str) -> None:
     user = Memory()
-    fields = {"extractor": {"name": kind}}
+    fields: Json = {"extractor": {"name": kind}}
     for name in ("one", "two"):
         user.tell(says(state_id=name, valid_from=day(1)), plan_id=name, **fields)
     for number in range(8):
@@ -305,6 +305,6 @@ def test_ids_names_and_labels_have_no_control_characters(
     if field == "event_id":
         record[field] = f"a{character}b"
     read = decode(encode(record), ("", 0, 0))
-    assert isinstance(read, Input) is not is_refused
-    if is_refused:
-        assert f"{field}: must not contain control characters" in read.detail  # type: ignore[union-attr]
+    assert isinstance(read, Dead) is is_refused
+    if isinstance(read, Dead):
+        assert f"{field}: must not contain control characters" in read.detail
