@@ -18,7 +18,8 @@ from streams.folds import affect, preferences, states
 from streams.generations.rebuild import backfill
 from tests.command import ndjson
 from tests.property.sentences import sentences
-from tests.property.world import Json, fact, plan, turn, when
+from tests.property.world import Json, fact, plan, turn, when, world
+from tests.reference import compared, worlds
 from tests.serving.serving import serving
 from tests.tiers import examples
 from tests.unit.test_record_processor import Files, Kafka
@@ -84,6 +85,13 @@ def test_law_2_what_was_said_again_and_again_has_one_end(
 def test_law_2_no_order_of_turns_shows_in_what_the_rules_find(draw: Random) -> None:
     records = sentences(draw, 9)
     assert told(Files, draw.sample(records, len(records))) == told(Files, records)
+
+
+@examples(25, 2_000, st.randoms(use_true_random=False), under=UNDER)
+def test_law_2_plans_made_of_turns_make_one_memory_in_any_order(draw: Random) -> None:
+    plans = worlds.plans_of_turns(draw)
+    first, other = world(*plans), world(*draw.sample(plans, len(plans)))
+    assert compared.differences(compared.held(first), compared.held(other)) == []
 
 
 @pytest.mark.component

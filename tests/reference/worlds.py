@@ -68,6 +68,16 @@ def world(draw: Draw) -> list[Json]:
     return made.records
 
 
+def plans_of_turns(draw: Draw, most: int = 9) -> list[Json]:
+    """Plans of one user as the rules and models make them of turns. Fewer than tidying needs."""
+    made = _Made(draw)
+    by_model = {"extractor": {"name": "model"}, "extraction": {"event_ids": ["e1"]}}
+    return [
+        made.plan_of_rules(TENANTS[0], USERS[0], f"p{number}") | (by_model if made.often() else {})
+        for number in range(draw.randint(2, most))
+    ]
+
+
 def when(minutes: float) -> str:
     return format_time(START + round(minutes * MINUTE))
 
