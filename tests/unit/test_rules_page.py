@@ -308,3 +308,30 @@ def test_ids_names_and_labels_have_no_control_characters(
     assert isinstance(read, Dead) is is_refused
     if isinstance(read, Dead):
         assert f"{field}: must not contain control characters" in read.detail
+
+
+# --- order ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("event_id", "hours", "contents"),
+    [("b", 0, []), ("b", 1, []), ("A", 0, ["tea"]), ("b", -1, ["tea"])],
+    ids=["one time, greater id", "later", "one time, lesser id", "earlier"],
+)
+def test_of_two_turns_the_later_one_is_later_by_time_and_id(
+    event_id: str, hours: float, contents: list[str]
+) -> None:
+    """What was written is opposed by a turn that is later than it."""
+    written = turn("a", 2, session_memory_delta={"add": [{"id": "m", **_background("tea")}]})
+    opposes = {**_background("coffee"), "opposes": "tea"}
+    told = Told(written, turn(event_id, 2 + hours, observations=[opposes]))
+    shown = [one["content"] for one in told.document["session_memory"]]
+    assert [one for one in shown if one == "tea"] == contents
+
+
+@pytest.mark.parametrize(("hours", "status"), [(1, "waiting_input"), (1.001, "active")])
+def test_a_turn_is_later_than_a_question_if_its_time_is(hours: float, status: str) -> None:
+    asks = {"type": "recursion", "session_id": "s", "task_id": "t", "trace_id": "r",
+            "iteration_index": 0, "occurred_at": turn("a", 1)["occurred_at"],
+            "action": {"action_type": "CLARIFY", "output": {}}}  # fmt: skip
+    assert Told(asks, turn("z", hours)).document["status"] == status
