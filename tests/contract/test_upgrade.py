@@ -25,7 +25,7 @@ from sinks.tables import COLUMNS, to_arrow
 from streams import sample
 from streams.files.store import Store
 from streams.files.upgrade import AFTER, FORMAT, reached
-from streams.pipeline.row_formats import CURRENT, ROW_FORMAT, Reached
+from streams.pipeline.row_formats import CURRENT, OLDEST, ROW_FORMAT, Reached
 from tests.command import environment, folded, ndjson, rows, turn, turnfold
 from tests.older_version import FORMAT_4, Older
 
@@ -130,7 +130,7 @@ def test_killed_half_way_the_next_command_finishes(history: Path, tmp_path: Path
             assert done.returncode == -signal.SIGKILL, done.stderr.decode()
         said = found(history)
         assert said["status"] == "warning"
-        assert f"{ROW_FORMAT}, not all of them" in said["found"]
+        assert f"{OLDEST + 1}, not all of them" in said["found"]
         folded(file, history=history)
     assert kept(history) == kept(whole)
     assert digest(history)["memory"] == digest(whole)["memory"]

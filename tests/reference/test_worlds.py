@@ -171,8 +171,9 @@ LETTERS = "SELECT reason, detail, src_topic, src_offset, count(*) FROM dead_lett
 
 @pytest.mark.component
 def test_law_1_a_rebuild_of_any_worlds_has_the_same_memory_and_letters(tmp_path: Path) -> None:
-    """Folded in the order of `recorded_at`, here the times at which things happened."""
-    history = in_runs(tmp_path, many(20_000, AT_A_TIME))
+    """Folded in the order of `recorded_at`, here the times at which things happened. Of one file:
+    where plans of several that change nothing stood among others, no row says."""
+    history = in_runs(tmp_path, many(20_000, AT_A_TIME), runs=1)
     again = history / "generations" / "again"
     backfill(history, "again", Settings())
     assert digest(again)["memory"] == digest(history)["memory"]
