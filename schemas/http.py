@@ -188,7 +188,11 @@ class RecordResult(Reply):
         description="Id of the record; null if it could not be read.",
     )
     ending: Ending = Field(description="Outcome of the record.")
-    reason: str | None = Field(default=None, description="Code of the reason, if refused or dead.")
+    reason: str | None = Field(
+        default=None,
+        description="Code of the reason, if refused or dead; `waiting` for a tool result that came "
+        "before the end of its recursion.",
+    )
     field: str | None = Field(default=None, description="Field at fault, if known.")
     detail: str | None = Field(default=None, description="The reason in words, if refused or dead.")
 

@@ -61,6 +61,23 @@ SELECT tenant, owner_id, entity_type, entity_id, arg_max(kind, seq) AS kind,
 FROM {side}.revisions WHERE entity_type IN {kinds} GROUP BY ALL
 """
 
+STANDING_STATES = """
+-- whose last revision took back a version, while another one stands
+UPDATE revised SET gone = false FROM (
+    SELECT tenant, owner_id, entity_id FROM (
+        SELECT r.tenant, r.owner_id, r.entity_id, arg_max(r."after" IS NULL, r.seq) AS gone
+        FROM a.revisions r SEMI JOIN (
+            FROM revised WHERE same AND gone AND entity_type = 'state'
+        ) d ON d.tenant = r.tenant AND d.owner_id = r.owner_id AND d.entity_id = r.entity_id
+        WHERE r.entity_type = 'state'
+        GROUP BY r.tenant, r.owner_id, r.entity_id,
+            CAST(coalesce(r."after", r."before") AS JSON) ->> '$.valid_from'
+    ) GROUP BY ALL HAVING NOT bool_and(gone)
+) standing
+WHERE revised.entity_type = 'state' AND revised.tenant = standing.tenant
+    AND revised.owner_id = standing.owner_id AND revised.entity_id = standing.entity_id
+"""
+
 
 def diff(
     one: Location,
@@ -113,6 +130,7 @@ def _compare_revisions(db: DuckDBPyConnection) -> None:
     """Leaves in both `revisions` only those of entities whose revisions differ."""
     prints = (PRINT.format(side=side, kinds=OF_USERS) for side in SIDES)
     db.execute(SAME_REVISIONS.format(*prints))
+    db.execute(STANDING_STATES)
     counted = " ".join(
         f"WHEN '{kind.name}' THEN {_counted(kind, 'kind')}" for kind in (STATE, *REVISED)
     )

@@ -25,7 +25,7 @@ EVENT_CURRENT = f"""
 SELECT * FROM events e {STANDING_EVENT}
 """
 
-RECURSION_CURRENT = """
+RECURSION_CURRENT = f"""
 -- One row a recursion: ended beats running, then the latest, then the greater document.
 -- `after_finish` follows streams.folds.machine: the task ends at the first of an ANSWER done, an
 -- error said to be final, and the recursion at the limit. A CLARIFY at the limit is held: the
@@ -56,7 +56,9 @@ WITH standing AS (
     ) = 1 AS is_held
     FROM counted
 ), turned AS (
-    SELECT tenant, session_id, max(occurred_at) AS latest FROM events GROUP BY ALL
+    -- less the running turns that have ended: nothing of them counts
+    SELECT tenant, session_id, max(occurred_at) AS latest
+    FROM (SELECT e.* FROM events e {STANDING_EVENT}) GROUP BY ALL
 ), ended AS (
     SELECT held.*,
         (held.status = 'done' AND action_type = 'ANSWER')

@@ -106,9 +106,17 @@ def _latest_turn(about: Lookup, session_id: str, since: int) -> int | None:
     """
     day = (EPOCH + timedelta(microseconds=since)).date()
     recent = f"session_id = ? AND date >= DATE '{day}'"
-    about.load("events", recent, session_id, columns=["occurred_at"])
-    ((latest,),) = about.db.execute("SELECT max(epoch_us(occurred_at)) FROM events").fetchall()
-    return None if latest is None else int(latest)
+    columns = ["event_id", "status", "occurred_at"]
+    about.load("events", recent, session_id, columns=columns)
+    turns = "SELECT event_id, status = 'running', epoch_us(occurred_at) FROM events"
+    found = about.db.execute(turns).fetchall()
+    ended = {event_id for event_id, is_running, _ in found if not is_running}
+    if any(is_running and event_id not in ended for event_id, is_running, _ in found):
+        # a running turn that ended earlier than it began: nothing of it counts
+        about.load("events", "session_id = ? AND status <> 'running'", session_id, columns=columns)
+        ended = {event_id for event_id, *_ in about.db.execute(turns).fetchall()}
+    standing = (at for event_id, is_running, at in found if not is_running or event_id not in ended)
+    return max(standing, default=None)
 
 
 def _session_as_of(

@@ -129,7 +129,7 @@ def run(
     if asked.get("failed") and asked["failed"] == asked["groups"]:
         output.note(said_of_failures(asked))
         raise click.exceptions.Exit(4 if strict else 1)
-    if strict and (counts["dead"] or unfinished):
+    if strict and (counts["dead"] or counts.get("late") or unfinished):
         raise click.exceptions.Exit(4)
 
 
@@ -182,7 +182,7 @@ def _say_nothing_new(counts: dict[str, Any], history: Path, mapping: Path | None
 
 
 def _say_refused(counts: dict[str, Any], history: Path) -> None:
-    if dead := counts["dead"]:
+    if dead := counts["dead"] + counts.get("late", 0):
         said = "1 record was" if dead == 1 else f"{dead} records were"
         output.note(f"{said} refused: turnfold dlq list --history {quote(str(history))}")
 

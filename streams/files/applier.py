@@ -82,7 +82,7 @@ class RowCollector:
     def late(
         self, dead: Dead, late: Late, entity: Entity, said: Input | Signalled, sent: Place
     ) -> None:
-        self.unreadable(dead, sent)
+        self.unreadable(dead, late.source)
 
     def document(self, row: Session | Task | Profile, source: Source) -> None:
         """Takes a row with a newest document."""

@@ -17,10 +17,12 @@ from streams.files.runner import Progress, Runner
 from streams.files.sources import Position, Source, TruncatedError
 from streams.files.store import Store
 from streams.pipeline.decode import Decode, decode
-from streams.pipeline.processor import EXTRACTED
+from streams.pipeline.processor import EXTRACTED, LATE, SETTLED, WAITING
 from streams.pipeline.retention import retention_of
 
 OUTCOMES = ("applied", "duplicate", "dead", "withheld")
+LATER = (WAITING, SETTLED, LATE)
+"""Counts of records that other records decide about."""
 
 
 class Truncated(TurnfoldError):  # noqa: N818 - what the file is
@@ -127,7 +129,7 @@ class FileRunner(Runner):
         return {
             "read": counts["read"],
             **{name: counts[name] for name in OUTCOMES},
-            **({"skipped": counts["skipped"]} if counts["skipped"] else {}),
+            **{name: counts[name] for name in ("skipped", *LATER) if counts[name]},
             "sessions": touched["sessions"],
             "tasks": touched["tasks"],
             "users": touched["users"],

@@ -6,12 +6,13 @@ rules: docs/rules.md, "Long-term memory".
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from schemas.events import EndUpdate, WritePlan
 from schemas.row import Row
 from streams.folds.ids import normalise
+from streams.folds.order import FIRST, Place
 from streams.folds.row_keys import RowKind
 from streams.folds.rows import Rows
 
@@ -25,7 +26,8 @@ _VOWELS = "aeiou"
 
 
 class End(Row, frozen=True):
-    """What a plan said is over at a time; `evidence` are its event ids."""
+    """What a plan said is over at a time; `evidence` are its event ids, `told_at` is its time and
+    `place` where it stands among the user's plans."""
 
     at: int
     plan_id: str
@@ -34,6 +36,9 @@ class End(Row, frozen=True):
     whose: str
     reason: str
     evidence: tuple[str, ...]
+    told_at: int = 0
+    place: Place = FIRST
+    families: tuple[str, ...] = ()
 
     def order(self) -> tuple[int, str, int]:
         """The earliest of several ends is the one that counts."""
@@ -58,7 +63,7 @@ ENDS = RowKind("e", Ends)
 """By family."""
 
 
-def of(plan: WritePlan, ordinal: int, update: EndUpdate) -> End:
+def of(plan: WritePlan, ordinal: int, update: EndUpdate, place: Place) -> End:
     """An end of a plan as it is remembered."""
     own = (plan.event_id,) if plan.event_id else ()
     return End(
@@ -69,25 +74,29 @@ def of(plan: WritePlan, ordinal: int, update: EndUpdate) -> End:
         update.whose,
         update.reason or plan.extractor.name,
         tuple(dict.fromkeys((*update.evidence_event_ids, *own))),
+        plan.occurred_at,
+        place,
+        tuple(dict.fromkeys(update.families)),
     )
 
 
-def remember(rows: Rows, families: Iterable[str], end: End) -> None:
+def remember(rows: Rows, end: End) -> None:
     """Puts an end into the row of each of its families."""
-    for family in dict.fromkeys(families):
+    for family in end.families:
         key = ENDS.key(family)
         known = rows.get(key) or Ends(())
         kept = sorted((*known.ends, end), key=End.order)[-MAX_ENDS:]
         rows.put(key, Ends(tuple(kept)))
 
 
-def first_after(rows: Rows, said: Said, since: int) -> End | None:
-    """The earliest remembered end of what has held since a time, or None."""
+def first_after(rows: Rows, said: Said, since: int, until: Place | None = None) -> End | None:
+    """The earliest remembered end of what has held since a time, or None. `until`: of plans that
+    come before the one of this place."""
     found = [
         end
         for family in said.families
         for end in (rows.get(ENDS.key(family)) or Ends(())).ends
-        if since < end.at and concerns(end, said)
+        if since < end.at and (until is None or end.place[:4] < until[:4]) and concerns(end, said)
     ]
     return min(found, key=End.order, default=None)
 
@@ -95,6 +104,11 @@ def first_after(rows: Rows, said: Said, since: int) -> End | None:
 def concerns(end: End, said: Said) -> bool:
     """Whether an end of one of its families speaks of this."""
     return end.whose == said.whose and holds(said.value, end.value)
+
+
+def speaks_of(end: End, said: Said) -> bool:
+    """Whether an end speaks of this, by its families, too; it need not be remembered any more."""
+    return not set(end.families).isdisjoint(said.families) and concerns(end, said)
 
 
 def said_in(payload: dict[str, Any], body_text: str) -> Said:

@@ -12,6 +12,7 @@ from schemas.row import Row, replace
 from streams.folds import affect, ends, graph, learner, log, states, tidying
 from streams.folds.ids import make_id, short_hash
 from streams.folds.index import find_id, put_id
+from streams.folds.order import NEVER, OF_RULES, SENT, place_of
 from streams.folds.outcome import APPLIED, DUPLICATE, Outcome
 from streams.folds.quoting import shortened
 from streams.folds.revised_kinds import REVISED_KINDS
@@ -22,11 +23,13 @@ from streams.folds.rules import Rules
 
 
 class User(Row, frozen=True):
-    """A user's header: revisions made, ids seen, plans applied."""
+    """A user's header: revisions made, ids seen, plans applied but for the rules'. `clock`: the
+    latest time of the plans that others sent (`order.place_of`)."""
 
     seq: int = 0
     runs: int = 0  # of the ids seen (index.py)
     plans: int = 0
+    clock: int = NEVER
 
 
 USERS = RowKind("u", User)
@@ -101,6 +104,7 @@ def _plan(rows: Rows, header: User, plan: WritePlan, out: Effects) -> User:
     """All of a plan; whatever refuses it refuses the whole (the runtime takes the writes back)."""
     if plan.extraction and plan.extraction.error:
         raise Refused("extraction_failed", plan.extraction.error)
+    out.place = place = place_of(plan, header.clock, header.plans)
     for ordinal, update in enumerate(plan.state_updates):
         if update.kind == "long_mood_state" and update.op == "upsert":
             states.check_kind(rows, ordinal, update)
@@ -114,7 +118,7 @@ def _plan(rows: Rows, header: User, plan: WritePlan, out: Effects) -> User:
         for revised in getattr(plan, kind.updates):
             kind.apply(rows, plan, revised, out)
     for ordinal, over in enumerate(plan.ends):
-        ends.remember(rows, over.families, ends.of(plan, ordinal, over))
+        ends.remember(rows, ends.of(plan, ordinal, over, out.place))
         states.end(rows, plan, ordinal, over, out)
         for kind in REVISED_KINDS:
             if kind.end:
@@ -127,10 +131,12 @@ def _plan(rows: Rows, header: User, plan: WritePlan, out: Effects) -> User:
         assert event_id
         moment = affect.moment_of(plan.occurred_at, event_id, felt, True, plan.session_id)
         _feel(rows, moment, plan, out)
+    if place.rank == OF_RULES:
+        return header  # the rules' plans come in any order, so that no number of theirs may show
     plans = header.plans + 1
     if plans == out.rules.tidy_first or plans % out.rules.tidy_every == 0:
         tidying.tidy(rows, plan, out)
-    return replace(header, plans=plans)
+    return replace(header, plans=plans, clock=place.at if place.rank == SENT else header.clock)
 
 
 def mood_id(rows: Rows) -> str:

@@ -10,16 +10,35 @@ from schemas.events import EndUpdate, PreferenceUpdate, WritePlan
 from schemas.row import Row, replace
 from streams.folds import ends
 from streams.folds.ids import make_id, normalise
+from streams.folds.order import MAX_UPDATES, NEVER, Place, inserted
 from streams.folds.revisions import add_evidence, revise
 from streams.folds.row_keys import RowKind
 from streams.folds.rows import Effects, Refused, Rows
+from streams.folds.rules import Rules
 from streams.folds.states import evidence_of
 
 OPPOSITE = {"like": "dislike", "dislike": "like"}
 
 
+class Update(Row, frozen=True):
+    """A plan's update of a preference. `at`: the plan's time."""
+
+    place: Place
+    op: str
+    at: int
+    subject: str
+    confidence: float
+    note: str | None
+    evidence: tuple[str, ...]
+    unchanged_since: int | None = None
+
+
 class Preference(Row, frozen=True):
-    """Unique by (domain, normalised subject, polarity): its id is made from them."""
+    """Unique by (domain, normalised subject, polarity): its id is made from them.
+
+    It is `base` with the `updates` applied in order, among those of its opposite, and revoked by
+    ends. One without a status is not known. `over`: the end that revoked it.
+    """
 
     preference_id: str
     domain: str
@@ -32,112 +51,210 @@ class Preference(Row, frozen=True):
     updated_at: int
     said_at: int = 0
     """The latest time of a plan that made it a candidate or confirmed it."""
+    updates: tuple[Update, ...] = ()
+    base: "Preference | None" = None
+    over: ends.End | None = None
 
 
 PREFERENCES = RowKind("p", Preference)
+Pair = tuple[Preference, Preference]
+"""A preference and its opposite; either may not be known."""
 
 
 def apply(rows: Rows, plan: WritePlan, update: PreferenceUpdate, out: Effects) -> None:
     """One preference update of a plan. Raises Refused for a revoke of what is not known."""
     known = _find(rows, update, update.polarity)
-    since = update.unchanged_since
-    if since is not None and (update.op == "revoke" if known is None else known.updated_at > since):
-        return
-    if update.op == "revoke":
-        if known is None:
-            what = f"{update.polarity} of {update.subject!r} in {update.domain!r}"
-            raise Refused("unknown_preference", f"preference_updates: no {what} to revoke")
-        _put(rows, plan, update, known, replace(known, status="revoked"), out)
-        return
-    status = "confirmed" if update.op == "confirm" else "candidate"
-    if known is not None and known.status == "confirmed":
-        status = "confirmed"  # a candidate never demotes
-    blank = Preference(
-        _id(rows, update, update.polarity), update.domain, update.polarity, update.subject,
-        status, 0.0, None, (), plan.occurred_at,
-    )  # fmt: skip
-    fresh = replace(
-        known or blank,
-        status=status,
-        confidence=update.confidence,
-        note=update.note or (known or blank).note,
-        said_at=max(plan.occurred_at, known.said_at if known else plan.occurred_at),
+    if update.op == "revoke" and not known.status:
+        if update.unchanged_since is not None:
+            return
+        what = f"{update.polarity} of {update.subject!r} in {update.domain!r}"
+        raise Refused("unknown_preference", f"preference_updates: no {what} to revoke")
+    told = Update(
+        out.place,
+        update.op,
+        plan.occurred_at,
+        update.subject,
+        update.confidence,
+        update.note or None,
+        evidence_of(plan, update.evidence_event_ids),
+        update.unchanged_since,
     )
-    put = _put(rows, plan, update, known, fresh, out)
-    over = ends.first_after(rows, _said(put), put.said_at)
-    if over is not None:
-        _end(rows, plan, put, over, out)
-        return
+    out.place = out.place._replace(ordinal=out.place.ordinal + 1)
     opposite = _find(rows, update, OPPOSITE[update.polarity])
-    if update.op == "confirm" and opposite is not None and opposite.status == "confirmed":
-        _put(rows, plan, update, opposite, replace(opposite, status="revoked"), out)
+    is_last = all(
+        not one.over and (not one.updates or one.updates[-1].place < told.place)
+        for one in (known, opposite)
+    )
+    put = replace(known, updates=inserted(known.updates, told))
+    if is_last:
+        plain = _after((known, opposite), told, rows, out.rules)
+    else:
+        plain = _folded((put, opposite), rows, out.rules)
+    if len(put.updates) > MAX_UPDATES:
+        oldest = replace(put, updates=put.updates[:1])
+        base, _ = _folded((oldest, _blank(opposite)), rows, out.rules)
+        put = replace(put, updates=put.updates[1:], base=replace(base, updates=(), base=None))
+    reason = update.reason or plan.extractor.name
+    for before, kept, after in ((known, put, plain[0]), (opposite, opposite, plain[1])):
+        _put(rows, plan, before, kept, after, reason, told.evidence, out)
+
+
+def _after(pair: Pair, update: Update, rows: Rows, rules: Rules) -> Pair:
+    """Both after one more update of the first, of which the ends know nothing yet."""
+    known, opposite = pair
+    is_known = known.status != ""
+    since = update.unchanged_since
+    if is_known and since is not None and known.updated_at > since:
+        return pair
+    if update.op == "revoke":
+        return (_changed(known, update, rules, status="revoked") if is_known else known), opposite
+    sure = update.op == "confirm" or known.status == "confirmed"
+    after = _changed(
+        known,
+        update,
+        rules,
+        subject=known.subject if is_known else update.subject,
+        status="confirmed" if sure else "candidate",
+        confidence=update.confidence,
+        note=update.note or known.note,
+        said_at=max(update.at, known.said_at),
+    )
+    if update.op == "confirm" and opposite.status == "confirmed":
+        over = ends.first_after(rows, _said(after), after.said_at, update.place)
+        if over is None:
+            opposite = _changed(opposite, update, rules, status="revoked")
+    return after, opposite
+
+
+def _changed(known: Preference, update: Update, rules: Rules, **fields: Any) -> Preference:
+    evidence = add_evidence(known.evidence, update.evidence, rules)
+    after = replace(known, evidence=evidence, **fields)
+    if replace(after, said_at=known.said_at) == known:
+        return after  # a later `said_at` alone is no change to speak of
+    return replace(after, updated_at=update.at)
+
+
+def _folded(pair: Pair, rows: Rows, rules: Rules) -> Pair:
+    """Both as their updates make them, in order, of which the ends know nothing yet."""
+    first, second = (one.base or _blank(one) for one in pair)
+    placed = sorted(
+        ((update.place, number, update) for number in (0, 1) for update in pair[number].updates),
+        key=lambda one: one[:2],
+    )
+    for _, number, update in placed:
+        if number == 0:
+            first, second = _after((first, second), update, rows, rules)
+        else:
+            second, first = _after((second, first), update, rows, rules)
+    return first, second
+
+
+def _blank(known: Preference) -> Preference:
+    return replace(
+        known, status="", confidence=0.0, note=None, evidence=(), said_at=NEVER, updates=(),
+        base=None, over=None,
+    )  # fmt: skip
+
+
+def _put(
+    rows: Rows,
+    plan: WritePlan,
+    before: Preference,
+    kept: Preference,
+    made: Preference,
+    reason: str,
+    evidence: tuple[str, ...],
+    out: Effects,
+) -> None:
+    """Puts a preference as the updates of `kept` have `made` it. What is known to be over by then
+    is revoked, with a revision of its own."""
+    plain = replace(made, updates=kept.updates, base=kept.base, over=None)
+    after = _ended(rows, plain, before.over, out.rules)
+    if after == before or not (before.status or after.status):
+        return
+    rows.put(PREFERENCES.key(after.preference_id), after)
+    is_over = after.over is not None and before.over is None
+    _revise(plan, before, plain if is_over else after, reason, evidence, rows, out)
+    if is_over and after.over is not None:
+        _revise(plan, plain, after, after.over.reason, after.over.evidence, rows, out)
+
+
+def _revise(
+    plan: WritePlan,
+    before: Preference,
+    after: Preference,
+    reason: str,
+    evidence: tuple[str, ...],
+    rows: Rows,
+    out: Effects,
+) -> None:
+    entity = ("preference", after.preference_id, after.domain)
+    was = document(before) if before.status else None
+    op = "insert" if was is None else "revoke" if after.status == "revoked" else "update"
+    at = plan.occurred_at
+    revise(out, rows.key, entity, op, was, document(after), reason, evidence, at, plan.plan_id)
+
+
+# --- ends -------------------------------------------------------------------------------------
 
 
 def end(rows: Rows, plan: WritePlan, ordinal: int, update: EndUpdate, out: Effects) -> None:
     """One of a plan's `ends`, for preferences: revokes those that it concerns."""
-    over = ends.of(plan, ordinal, update)
+    over = ends.of(plan, ordinal, update, out.place)
     if not set(OPPOSITE).intersection(update.families):
         return
     for preference_id in PREFERENCES.ids(rows):
         known = rows.peek(PREFERENCES.key(preference_id))
-        if known.polarity in update.families and ends.concerns(over, _said(known)):
-            _end(rows, plan, known, over, out)
+        if known.polarity not in update.families or not ends.concerns(over, _said(known)):
+            continue
+        is_late = known.updates and over.place[:4] < known.updates[-1].place[:4]
+        if known.over is None and not is_late:
+            after = _revoked_by(known, over, out.rules)
+            if after is not known:
+                rows.put(PREFERENCES.key(after.preference_id), after)
+                _revise(plan, known, after, over.reason, over.evidence, rows, out)
+            continue
+        # an end before it was applied already, or what it confirmed since then opposes no more
+        opposite = _row(rows, known, OPPOSITE[known.polarity])
+        made = _folded((known, opposite), rows, out.rules)
+        for before, one in zip((known, opposite), made, strict=True):
+            _put(rows, plan, before, before, one, over.reason, over.evidence, out)
+
+
+def _ended(rows: Rows, plain: Preference, before: ends.End | None, rules: Rules) -> Preference:
+    """A preference as the earliest end that concerns it revokes it: remembered, or applied."""
+    if not plain.status:
+        return plain
+    over = ends.first_after(rows, _said(plain), plain.said_at)
+    if before is not None and before.at > plain.said_at:
+        over = before if over is None else min(over, before, key=ends.End.order)
+    return plain if over is None else _revoked_by(plain, over, rules)
+
+
+def _revoked_by(known: Preference, over: ends.End, rules: Rules) -> Preference:
+    """A preference revoked by an end, if it was said before that and still holds."""
+    if known.status == "revoked" or over.at <= known.said_at:
+        return known
+    evidence = add_evidence(known.evidence, over.evidence, rules)
+    updated_at = max(known.updated_at, over.told_at)
+    return replace(known, status="revoked", evidence=evidence, updated_at=updated_at, over=over)
 
 
 def _said(known: Preference) -> ends.Said:
     return ends.Said((known.polarity,), known.subject)
 
 
-def _end(rows: Rows, plan: WritePlan, known: Preference, over: ends.End, out: Effects) -> None:
-    """Revokes a preference that was said before the end."""
-    if known.status == "revoked" or over.at <= known.said_at:
-        return
-    after = replace(
-        known,
-        status="revoked",
-        evidence=add_evidence(known.evidence, over.evidence, out.rules),
-        updated_at=plan.occurred_at,
-    )
-    rows.put(PREFERENCES.key(after.preference_id), after)
-    entity, was, now = ("preference", after.preference_id, after.domain), known, after
-    at, reason = plan.occurred_at, over.reason
-    revise(out, rows.key, entity, "revoke", document(was), document(now), reason, over.evidence,
-           at, plan.plan_id)  # fmt: skip
+def _find(rows: Rows, update: PreferenceUpdate, polarity: str) -> Preference:
+    """The row, or one that says that it is not known."""
+    wanted = Preference("", update.domain, polarity, update.subject, "", 0.0, None, (), 0, NEVER)
+    return _row(rows, wanted, polarity)
 
 
-def _id(rows: Rows, update: PreferenceUpdate, polarity: str) -> str:
-    subject = normalise(update.subject)
-    return make_id("preference", rows.tenant, rows.key, update.domain, subject, polarity)
-
-
-def _find(rows: Rows, update: PreferenceUpdate, polarity: str) -> Preference | None:
-    return rows.get(PREFERENCES.key(_id(rows, update, polarity)))
-
-
-def _put(
-    rows: Rows,
-    plan: WritePlan,
-    update: PreferenceUpdate,
-    before: Preference | None,
-    after: Preference,
-    out: Effects,
-) -> Preference:
-    """Writes what changed; a later `said_at` alone is no change to speak of."""
-    evidence = evidence_of(plan, update.evidence_event_ids)
-    after = replace(after, evidence=add_evidence(after.evidence, evidence, out.rules))
-    if before is not None and replace(after, said_at=before.said_at) == before:
-        if after != before:
-            rows.put(PREFERENCES.key(after.preference_id), after)
-        return after
-    after = replace(after, updated_at=plan.occurred_at)
-    rows.put(PREFERENCES.key(after.preference_id), after)
-    entity = ("preference", after.preference_id, after.domain)
-    op = "insert" if before is None else "revoke" if after.status == "revoked" else "update"
-    was = document(before) if before else None
-    reason = update.reason or plan.extractor.name
-    at = plan.occurred_at
-    revise(out, rows.key, entity, op, was, document(after), reason, evidence, at, plan.plan_id)
-    return after
+def _row(rows: Rows, like: Preference, polarity: str) -> Preference:
+    subject = normalise(like.subject)
+    made = make_id("preference", rows.tenant, rows.key, like.domain, subject, polarity)
+    known = rows.get(PREFERENCES.key(made))
+    return known or _blank(replace(like, preference_id=made, polarity=polarity))
 
 
 def document(preference: Preference) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from schemas.dead_letters import Reason
 from schemas.events import Record
 from schemas.generated.history import CausedRow
 from schemas.row import Mutable, Row
+from streams.folds.order import FIRST, Place
 from streams.folds.row_keys import R, RowKey
 from streams.folds.rules import Rules
 
@@ -114,7 +115,7 @@ class Moment(NamedTuple):
 
 
 class Late(NamedTuple):
-    """A record that was applied as waiting and turned out to fit nothing."""
+    """A record that was applied and turned out to fit nothing, as another one shows."""
 
     reason: Reason
     detail: str
@@ -142,7 +143,9 @@ class Effects(Mutable):
     tasks: dict[str, None] = {}  # the tasks whose documents changed, in order
     warnings: list[str] = []
     late: list[Late] = []
-    revived: int = 0  # dead letters that are applied after all
+    waits: bool = False  # a tool result whose recursion has not ended
+    settled: int = 0  # records that waited, or were dead letters, and fit after all
     ordinal: int = 0
     seq: int = 0
     doc: str = ""
+    place: Place = FIRST  # of a write plan among its user's

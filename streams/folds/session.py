@@ -81,6 +81,9 @@ def _turn(rows: Rows, header: Session, turn: Turn, given: Input, out: Effects) -
     replaced: Facts | None = None
     if known is not None:
         was_running = is_running(known)
+        if begun and not was_running and out.tasks:  # stored: a rebuild has to begin the task, too
+            log.turn(turn, given, out)
+            return APPLIED
         if known == check or (begun and not was_running):
             return DUPLICATE
         if begun or not was_running:
@@ -179,12 +182,15 @@ def _step(
     shown = visible(rows, header, out.rules)
     latest = shown.latest[0] if shown.latest else None
     outcome, runs = task.fold(rows, record, given, header.runs, latest, out)
-    if outcome is DUPLICATE:  # a version that lost was still seen at its time
+    if outcome is DUPLICATE:
         touched = dated(header, record.occurred_at, isinstance(record, ToolResult))
         if touched != header and header.created_at != FAR:
             rows.put(HEADER, touched)
             out.session = True
-        return outcome
+        if not (out.session or out.tasks):
+            return DUPLICATE
+        log.record(record, given, out)  # it lost, but its time counts: a rebuild has to see it
+        return APPLIED
     before = status_of(shown)
     waiting = tuple(one for one in header.waiting if one[0] != record.task_id)
     for asked, still in task.questions(rows, record.task_id):

@@ -5,7 +5,8 @@ version; the history needs no other table to know what held when. The rules:
 docs/rules.md, "Long-term memory".
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import reduce
 from typing import Any
 
 from schemas.base import format_time
@@ -14,6 +15,7 @@ from schemas.events import EndUpdate, StateUpdate, WritePlan
 from schemas.row import Row, replace
 from streams.folds import ends
 from streams.folds.ids import make_id
+from streams.folds.order import MAX_UPDATES, OF_RULES, SENT, Place, inserted
 from streams.folds.revisions import add_evidence, revise, time_or_none
 from streams.folds.row_keys import RowKind
 from streams.folds.rows import Effects, Refused, Rows
@@ -23,8 +25,18 @@ MAX_VERSIONS = 16
 DEFAULT_CONFIDENCE = 0.5
 
 
+class Over(Row, frozen=True):
+    """The end that closes a version, and what the version has without it."""
+
+    end: ends.End
+    valid_to: int | None
+    evidence: tuple[str, ...]
+    updated_at: int
+
+
 class Version(Row, frozen=True):
-    """What a state says of [valid_from, valid_to); a later version ends it earlier."""
+    """What a state says of [valid_from, valid_to); a later version ends it earlier. `over`: the end
+    that its `valid_to` is of, if one closed it."""
 
     valid_from: int
     valid_to: int | None
@@ -35,15 +47,47 @@ class Version(Row, frozen=True):
     last_confirmed_at: int
     evidence: tuple[str, ...]
     updated_at: int
+    over: Over | None = None
+
+
+Versions = tuple[Version, ...]
+
+
+class Update(Row, frozen=True):
+    """A plan's update of a state, with what its plan adds to it. `at`: the plan's time. `begins`:
+    the `valid_from` of a new state. Tidying makes updates, too: `tidy_close` closes at `valid_to`,
+    `tidy_keep` sets `last_confirmed_at` to it."""
+
+    place: Place
+    op: str
+    at: int
+    begins: int
+    valid_from: int | None = None
+    valid_to: int | None = None
+    body_text: str = ""
+    payload: dict[str, Any] | None = None
+    confidence: float | None = None
+    entities: tuple[str, ...] = ()
+    annotated: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
+    unchanged_since: int | None = None
 
 
 class State(Row, frozen=True):
-    """A state and its versions, oldest first; the last one is current."""
+    """A state and its versions, oldest first; the last one is current.
+
+    The versions are those of `base` with the `updates` applied in order, closed by ends. Plans that
+    others send come in order: until the first of another sort there are no updates, and the
+    versions are the base. `is_ruled`: rules have written it.
+    """
 
     state_id: str
     kind: str
     created_at: int
-    versions: tuple[Version, ...]
+    versions: Versions
+    updates: tuple[Update, ...] = ()
+    base: Versions = ()
+    is_ruled: bool = False
 
 
 STATES = RowKind("s", State)
@@ -70,16 +114,21 @@ def apply(rows: Rows, plan: WritePlan, ordinal: int, update: StateUpdate, out: E
     where = f"state_updates.{ordinal}"
     state_id = update.state_id or make_id("state", rows.tenant, rows.key, plan.plan_id, ordinal)
     state = rows.get(STATES.key(state_id))
-    if _is_changed(state, update):
-        return
+    told = _update(plan, update, out)
+    if state is not None and _is_changed(state.versions, told):
+        fits = (
+            update.kind in (None, state.kind) if update.op != "mark_done" else state.kind == "task"
+        )
+        if not fits:
+            return  # it changes nothing, so that nothing is refused
     if update.op != "upsert":
+        if state is None and update.unchanged_since is not None:
+            return
         if state is None or update.kind == "long_mood_state":
             reason: Reason = "unknown_state" if state is None else "mood_cannot_close"
             raise Refused(reason, f"{where}.state_id: no state {state_id} to {update.op}")
         if update.op == "mark_done" and state.kind != "task":
             raise Refused("not_a_task", f"{where}.op: {state_id} is a {state.kind}")
-        ended = _closed if update.op == "close" else _done
-        _put(rows, plan, state, ended(state.versions[-1], plan, update, out.rules), update, out)
     elif state is None:
         assert update.kind is not None
         if not update.body_text:
@@ -87,12 +136,11 @@ def apply(rows: Rows, plan: WritePlan, ordinal: int, update: StateUpdate, out: E
                 "unknown_state", f"{where}.state_id: no state {state_id}; a new one needs body_text"
             )
         state = State(state_id, update.kind, plan.occurred_at, ())
-        _put(rows, plan, state, _new(plan, update), update, out)
     elif update.state_id is None:
         return  # the id this very plan made: it was applied before
     else:
         check_kind(rows, ordinal, update)
-        _put(rows, plan, state, _upserted(state, plan, update, out.rules), update, out)
+    put(rows, plan, state, told, update.reason or plan.extractor.name, out)
 
 
 def check_kind(rows: Rows, ordinal: int, update: StateUpdate) -> None:
@@ -103,159 +151,277 @@ def check_kind(rows: Rows, ordinal: int, update: StateUpdate) -> None:
         raise Refused("kind_differs", detail)
 
 
-def _is_changed(state: State | None, update: StateUpdate) -> bool:
-    """Whether an update comes too late: what it would change was updated after `unchanged_since`,
-    or is not there to be ended."""
+def _update(plan: WritePlan, update: StateUpdate, out: Effects) -> Update:
+    notes, until = plan.event_annotations, update.valid_to
+    if update.op == "close" and until is None:
+        until = notes.about_end if notes and notes.about_end is not None else plan.occurred_at
+    return Update(
+        out.place,
+        update.op,
+        plan.occurred_at,
+        default_from(plan, update),
+        update.valid_from,
+        until,
+        update.body_text,
+        update.payload,
+        update.confidence,
+        tuple(update.entities),
+        tuple(notes.entities) if notes else (),
+        evidence_of(plan, update.evidence_event_ids),
+        update.unchanged_since,
+    )
+
+
+# --- versions out of updates ------------------------------------------------------------------
+
+
+def _after(kind: str, versions: Versions, update: Update, rules: Rules) -> Versions:
+    """The versions after one more update, of which the ends know nothing yet."""
+    if not versions and (update.op != "upsert" or not update.body_text):
+        return versions  # in this order nothing is there to change
+    if versions and _is_changed(versions, update):
+        return versions
+    if not versions:
+        version = _new(kind, update)
+    elif update.op == "upsert":
+        version = _upserted(kind, versions, update, rules)
+    else:
+        version = _ENDED[update.op](versions[-1], update, rules)
+    if version.valid_to is not None and version.valid_to < version.valid_from:
+        version = replace(version, valid_to=version.valid_from)
+    others = (one for one in versions if one.valid_from != version.valid_from)
+    return tuple(sorted((*others, version), key=lambda one: one.valid_from))[-MAX_VERSIONS:]
+
+
+def _is_changed(versions: Versions, update: Update) -> bool:
+    """Whether the version that an update would change was updated after `unchanged_since`."""
     if update.unchanged_since is None:
         return False
-    if state is None:
-        return update.op != "upsert"
-    meant: Version | None = state.versions[-1]
+    meant: Version | None = versions[-1]
     if update.op == "upsert" and update.valid_from is not None:
-        named = (one for one in state.versions if one.valid_from == update.valid_from)
-        meant = next(named, None)
+        meant = _at(versions, update.valid_from)
     return meant is not None and meant.updated_at > update.unchanged_since
 
 
-def _new(plan: WritePlan, update: StateUpdate) -> Version:
+def _at(versions: Versions, valid_from: int) -> Version | None:
+    return next((one for one in versions if one.valid_from == valid_from), None)
+
+
+def _new(kind: str, update: Update) -> Version:
     payload = dict(update.payload or {})
-    if update.kind == "task":
+    if kind == "task":
         payload.setdefault("status", "open")
     return Version(
-        default_from(plan, update),
+        update.begins,
         update.valid_to,
         update.body_text,
         payload,
         DEFAULT_CONFIDENCE if update.confidence is None else update.confidence,
-        tuple(update.entities or (_annotated(plan))),
-        plan.occurred_at,
-        evidence_of(plan, update.evidence_event_ids),
-        plan.occurred_at,
+        update.entities or update.annotated,
+        update.at,
+        update.evidence,
+        update.at,
     )
 
 
-def _annotated(plan: WritePlan) -> list[str]:
-    return plan.event_annotations.entities if plan.event_annotations else []
-
-
-def _upserted(state: State, plan: WritePlan, update: StateUpdate, rules: Rules) -> Version:
+def _upserted(kind: str, versions: Versions, update: Update, rules: Rules) -> Version:
     """A correction of the version that begins at valid_from, or a version of its own."""
-    current = state.versions[-1]
+    current = versions[-1]
     since = current.valid_from if update.valid_from is None else update.valid_from
-    same = next((one for one in state.versions if one.valid_from == since), None)
+    same = _at(versions, since)
     base = same or current
-    fresh = evidence_of(plan, update.evidence_event_ids)
     kept_to = same.valid_to if same else None
+    if kept_to == since and update.place.rank == OF_RULES:
+        kept_to = None  # a model took a statement back, and a later turn makes it again
     return Version(
         since,
         kept_to if update.valid_to is None else update.valid_to,
         update.body_text or base.body_text,
-        _payload(state, base, update),
+        _payload(kind, base, update),
         base.confidence if update.confidence is None else update.confidence,
-        tuple(update.entities) or base.entities,
-        plan.occurred_at,
-        add_evidence(same.evidence, fresh, rules) if same else fresh,
-        plan.occurred_at,
+        update.entities or base.entities,
+        update.at,
+        add_evidence(same.evidence, update.evidence, rules) if same else update.evidence,
+        update.at,
     )
 
 
-def _payload(state: State, base: Version, update: StateUpdate) -> dict[str, Any]:
+def _payload(kind: str, base: Version, update: Update) -> dict[str, Any]:
     """A new payload leaves a task's status as it was, unless it says one."""
     if update.payload is None:
         return base.payload
     kept = {"status": base.payload["status"]} if "status" in base.payload else {}
-    return {**(kept if state.kind == "task" else {}), **update.payload}
+    return {**(kept if kind == "task" else {}), **update.payload}
 
 
-def _closed(version: Version, plan: WritePlan, update: StateUpdate, rules: Rules) -> Version:
-    notes = plan.event_annotations
-    until = update.valid_to
-    if until is None:
-        until = notes.about_end if notes and notes.about_end is not None else plan.occurred_at
-    return replace(_confirmed(version, plan, update, rules), valid_to=until)
+def _closed(version: Version, update: Update, rules: Rules) -> Version:
+    return replace(_confirmed(version, update, rules), valid_to=update.valid_to)
 
 
-def _done(version: Version, plan: WritePlan, update: StateUpdate, rules: Rules) -> Version:
+def _done(version: Version, update: Update, rules: Rules) -> Version:
     payload = {**version.payload, "status": "done"}
-    return replace(_confirmed(version, plan, update, rules), payload=payload)
+    return replace(_confirmed(version, update, rules), payload=payload)
 
 
-def _confirmed(version: Version, plan: WritePlan, update: StateUpdate, rules: Rules) -> Version:
-    fresh = evidence_of(plan, update.evidence_event_ids)
+def _confirmed(version: Version, update: Update, rules: Rules) -> Version:
     return replace(
         version,
-        last_confirmed_at=plan.occurred_at,
-        evidence=add_evidence(version.evidence, fresh, rules),
-        updated_at=plan.occurred_at,
+        last_confirmed_at=update.at,
+        evidence=add_evidence(version.evidence, update.evidence, rules),
+        updated_at=update.at,
     )
 
 
-OPS = {"close": "close", "mark_done": "done"}
+def _tidy_closed(version: Version, update: Update, _: Rules) -> Version:
+    return replace(version, valid_to=update.valid_to, updated_at=update.at)
 
 
-def _put(
-    rows: Rows, plan: WritePlan, state: State, version: Version, update: StateUpdate, out: Effects
+def _tidy_kept(version: Version, update: Update, _: Rules) -> Version:
+    return replace(version, last_confirmed_at=update.valid_to, updated_at=update.at)
+
+
+_ENDED: dict[str, Callable[[Version, Update, Rules], Version]] = {
+    "close": _closed,
+    "mark_done": _done,
+    "tidy_close": _tidy_closed,
+    "tidy_keep": _tidy_kept,
+}
+OPS = {"close": "close", "mark_done": "done", "tidy_close": "close", "tidy_keep": "update"}
+
+
+def put(
+    rows: Rows, plan: WritePlan, state: State, update: Update, reason: str, out: Effects
 ) -> None:
-    """Puts a version in its place; the revision tells it from the version it corrects or ends.
+    """Puts an update in its place; revisions tell what changed by it. What is known to be over by
+    then is closed, with a revision of its own."""
+    old, rules = state.versions, out.rules
+    plain = tuple(map(_unended, old))
+    base, updates = state.base, state.updates
+    if updates and update.place.rank == SENT and updates[-1].place > update.place:
+        # it names what was read, and clocks differ: what it corrects or ends is what is there
+        update = replace(update, place=update.place._replace(at=updates[-1].place.at))
+    if not updates or updates[-1].place <= update.place:
+        versions = _after(state.kind, plain, update, rules)
+    else:
+        versions = _folded(state.kind, base, inserted(updates, update), rules)
+    if updates or update.place.rank != SENT:
+        base, updates = base if updates else plain, inserted(updates, update)
+    if len(updates) > MAX_UPDATES:
+        base, updates = _after(state.kind, base, updates[0], rules), updates[1:]
+    shown = tuple(one if one in old else _ended(rows, one, old, rules) for one in versions)
+    ruled = state.is_ruled or update.place.rank == OF_RULES
+    after = State(state.state_id, state.kind, state.created_at, shown, updates, base, ruled)
+    rows.put(STATES.key(state.state_id), after)
+    _revise(rows, plan, after, old, versions, update, reason, out)
 
-    A `valid_to` before its `valid_from` (either may come from elsewhere) is an empty interval.
-    What is known to be over by then is closed, with a revision of its own.
-    """
-    same = next((one for one in state.versions if one.valid_from == version.valid_from), None)
-    earlier = [one for one in state.versions if one.valid_from < version.valid_from]
-    before = same or (earlier[-1] if earlier else None)
-    if version.valid_to is not None and version.valid_to < version.valid_from:
-        version = replace(version, valid_to=version.valid_from)
-    op = OPS.get(update.op) or ("insert" if before is None else "update" if same else "supersede")
-    others = (one for one in state.versions if one is not same)
-    versions = tuple(sorted((*others, version), key=lambda one: one.valid_from))[-MAX_VERSIONS:]
-    put = replace(state, versions=versions)
-    rows.put(STATES.key(state.state_id), put)
-    revise(
-        out,
-        rows.key,
-        ("state", state.state_id, state.kind),
-        op,
-        document(state, before) if before else None,
-        document(state, version),
-        update.reason or plan.extractor.name,
-        evidence_of(plan, update.evidence_event_ids),
-        plan.occurred_at,
-        plan.plan_id,
-    )
+
+def _folded(kind: str, base: Versions, updates: Iterable[Update], rules: Rules) -> Versions:
+    return reduce(lambda versions, one: _after(kind, versions, one, rules), updates, base)
+
+
+def _revise(
+    rows: Rows,
+    plan: WritePlan,
+    state: State,
+    old: Versions,
+    versions: Versions,
+    update: Update,
+    reason: str,
+    out: Effects,
+) -> None:
+    """One revision for each version that differs, that of the update first, and one more where an
+    end closes it. `versions`: without the ends."""
+    entity, at, plan_id = ("state", state.state_id, state.kind), plan.occurred_at, plan.plan_id
+    if update.op == "upsert" and update.valid_from is not None:
+        own = update.valid_from
+    else:
+        own = versions[-1].valid_from if old else update.begins
+    plain = {one.valid_from: one for one in versions}
+    shown = {one.valid_from: one for one in state.versions}
+    was = {one.valid_from: one for one in old}
+    gone = [since for since in was.keys() - shown.keys() if since > state.versions[0].valid_from]
+    for since in sorted({*shown, *gone}, key=lambda since: (since != own, since)):
+        before, now = was.get(since), shown.get(since)
+        if before is now:
+            continue
+        source = before
+        op = "remove" if now is None else "update"
+        if before is None:  # it begins: what it is told from is the version before it
+            source = next((one for one in reversed(old) if one.valid_from < since), None)
+            op = "supersede" if source else "insert"
+        if since == own:
+            op = OPS.get(update.op, op)
+        over = None if now is None or (before and before.over) else now.over
+        first = plain[since] if over else now
+        told = None if source is None else document(state, source)
+        after = None if first is None else document(state, first)
+        revise(out, rows.key, entity, op, told, after, reason, update.evidence, at, plan_id)
+        if over is not None and now is not None:
+            by = over.end
+            revise(out, rows.key, entity, "close", after, document(state, now), by.reason,
+                   by.evidence, at, plan_id)  # fmt: skip
+
+
+# --- ends -------------------------------------------------------------------------------------
+
+
+def _ended(rows: Rows, version: Version, old: Versions, rules: Rules) -> Version:
+    """A version as the earliest end closes it that concerns it, remembered or applied before."""
     said = ends.said_in(version.payload, version.body_text)
-    over = ends.first_after(rows, said, version.valid_from)
-    if over is not None:
-        _end(rows, put, version, over, plan, out)
+    end = ends.first_after(rows, said, version.valid_from)
+    before = _at(old, version.valid_from)
+    if before is not None and before.over is not None and ends.speaks_of(before.over.end, said):
+        end = before.over.end if end is None else min(end, before.over.end, key=ends.End.order)
+    return version if end is None else _closed_by(version, end, rules)
+
+
+def _closed_by(version: Version, end: ends.End, rules: Rules) -> Version:
+    """A version closed at an end, unless it begins later or is closed by then."""
+    known = version.valid_to
+    if end.at <= version.valid_from or (known is not None and known <= end.at):
+        return version
+    return replace(
+        version,
+        valid_to=end.at,
+        evidence=add_evidence(version.evidence, end.evidence, rules),
+        updated_at=max(version.updated_at, end.told_at),
+        over=Over(end, known, version.evidence, version.updated_at),
+    )
+
+
+def _unended(version: Version) -> Version:
+    """The version without the end that closes it."""
+    over = version.over
+    if over is None:
+        return version
+    return replace(
+        version, valid_to=over.valid_to, evidence=over.evidence, updated_at=over.updated_at,
+        over=None,
+    )  # fmt: skip
 
 
 def end(rows: Rows, plan: WritePlan, ordinal: int, update: EndUpdate, out: Effects) -> None:
     """One of a plan's `ends`, for states: closes every version that it concerns."""
-    over, families = ends.of(plan, ordinal, update), set(update.families)
+    over = ends.of(plan, ordinal, update, out.place)
     for state_id in STATES.ids(rows):
         state = rows.peek(STATES.key(state_id))
         for version in state.versions:
             said = ends.said_in(version.payload, version.body_text)
-            if families.intersection(said.families) and ends.concerns(over, said):
-                state = _end(rows, state, version, over, plan, out)
-
-
-def _end(
-    rows: Rows, state: State, version: Version, over: ends.End, plan: WritePlan, out: Effects
-) -> State:
-    """The state with a version closed at an end, unless it begins later or is closed by then."""
-    known = version.valid_to
-    if over.at <= version.valid_from or (known is not None and known <= over.at):
-        return state
-    evidence = add_evidence(version.evidence, over.evidence, out.rules)
-    closed = replace(version, valid_to=over.at, evidence=evidence, updated_at=plan.occurred_at)
-    versions = tuple(closed if one is version else one for one in state.versions)
-    after = replace(state, versions=versions)
-    rows.put(STATES.key(state.state_id), after)
-    entity, was = ("state", state.state_id, state.kind), document(state, version)
-    now, at = document(state, closed), plan.occurred_at
-    revise(out, rows.key, entity, "close", was, now, over.reason, over.evidence, at, plan.plan_id)
-    return after
+            if not ends.speaks_of(over, said):
+                continue
+            if version.over is not None and version.over.end.order() <= over.order():
+                continue
+            plain = _unended(version)
+            closed = _closed_by(plain, over, out.rules)
+            if closed is plain:
+                continue
+            versions = tuple(closed if one is version else one for one in state.versions)
+            state = replace(state, versions=versions)
+            rows.put(STATES.key(state.state_id), state)
+            entity, at = ("state", state.state_id, state.kind), plan.occurred_at
+            was, now = document(state, version), document(state, closed)
+            revise(out, rows.key, entity, "close", was, now, over.reason, over.evidence, at,
+                   plan.plan_id)  # fmt: skip
 
 
 def status_of(state: State, version: Version) -> str:

@@ -18,7 +18,7 @@ from streams.folds.dating import dated
 from streams.folds.ids import canonical, short_hash
 from streams.folds.index import find_id, put_id
 from streams.folds.machine import Key, Machine, advance, limit_of, settle, status_of
-from streams.folds.outcome import APPLIED, DUPLICATE, Outcome
+from streams.folds.outcome import APPLIED, DUPLICATE, WAITS, Outcome
 from streams.folds.row_keys import RowKey, RowKind
 from streams.folds.rows import Effects, Input, Late, Refused, Rows
 from streams.folds.rules import Rules
@@ -278,10 +278,13 @@ def _tool_result(
                 f"{task.pending} results of task {task.task_id} wait for their recursions",
             )
         task = replace(task, pending=task.pending + 1)
+    elif calls is None:
+        out.settled += 1  # the version before it waits no more
     others = tuple(one for one in results if one is not same)
     rows.put(key, _bounded(calls, (*others, result)))
     rows.put(TASKS.key(task.task_id), task)
-    return APPLIED, runs
+    out.waits = calls is None
+    return (WAITS if out.waits else APPLIED), runs
 
 
 def _wait_in_vain(
@@ -368,10 +371,10 @@ def _settle_results(rows: Rows, task: Task, record: Recursion, first: bool, out:
             out.late.append(
                 Late("unmatched_tool_result", detail, one.doc, one.occurred_at, one.source)
             )
-        if one.is_dead and not is_dead:
-            out.revived += 1
-            if not one.is_logged:
-                out.history.append(log.tool_result(record, one, one.doc))
+        if not is_dead and (one.is_dead or first):
+            out.settled += 1
+        if one.is_dead and not is_dead and not one.is_logged:
+            out.history.append(log.tool_result(record, one, one.doc))
         if not is_dead or unfit < out.rules.max_waiting_results:
             unfit += is_dead
             kept.append(one._replace(is_dead=is_dead, is_logged=one.is_logged or not is_dead))

@@ -4,19 +4,19 @@ See docs/rules.md, "Long-term memory".
 """
 
 from schemas.events import WritePlan
-from schemas.row import replace
 from streams.folds import states
 from streams.folds.ids import canonical
-from streams.folds.revisions import revise
+from streams.folds.order import SENT
 from streams.folds.rows import Effects, Rows
 
 
 def tidy(rows: Rows, plan: WritePlan, out: Effects) -> None:
-    """`tidy_memory`: of open states that say the same, the oldest stays."""
+    """`tidy_memory`: of open states that say the same, the oldest stays. The rules' states are left
+    out: their plans come in any order."""
     groups: dict[tuple[str, str, str, int], list[states.State]] = {}
     for _, state in states.STATES.scan(rows):
         current = state.versions[-1]
-        if current.valid_to is None:
+        if current.valid_to is None and not state.is_ruled:
             payload = canonical(current.payload)
             about = (state.kind, current.body_text, payload, current.valid_from)
             groups.setdefault(about, []).append(state)
@@ -34,22 +34,10 @@ def _merge(
 ) -> None:
     newest = max(one.versions[-1].last_confirmed_at for one in (oldest, *rest))
     at = plan.occurred_at
+    place = out.place._replace(rank=SENT)  # behind all that the states have, also if late
+    close = states.Update(place, "tidy_close", at, at, valid_to=at)
     for state in rest:
-        version = state.versions[-1]
-        until = max(at, version.valid_from)
-        _tidied(rows, state, replace(version, valid_to=until, updated_at=at), "close", plan, out)
-    kept = oldest.versions[-1]
-    if newest != kept.last_confirmed_at:
-        version = replace(kept, last_confirmed_at=newest, updated_at=at)
-        _tidied(rows, oldest, version, "update", plan, out)
-
-
-def _tidied(
-    rows: Rows, state: states.State, version: states.Version, op: str, plan: WritePlan, out: Effects
-) -> None:
-    rows.put(
-        states.STATES.key(state.state_id), replace(state, versions=(*state.versions[:-1], version))
-    )
-    was, now = states.document(state, state.versions[-1]), states.document(state, version)
-    entity = ("state", state.state_id, state.kind)
-    revise(out, rows.key, entity, op, was, now, "tidy_memory", (), plan.occurred_at, plan.plan_id)
+        states.put(rows, plan, state, close, "tidy_memory", out)
+    if newest != oldest.versions[-1].last_confirmed_at:
+        keep = states.Update(place, "tidy_keep", at, at, valid_to=newest)
+        states.put(rows, plan, oldest, keep, "tidy_memory", out)

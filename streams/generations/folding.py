@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import pyarrow.parquet as pq
 
+from schemas.generated.history import DeadLetter
 from sinks.delta import History
 from streams.errors import ConfigurationError, TurnfoldError
 from streams.extractors.naming import named
@@ -39,6 +40,8 @@ from streams.pipeline.decode import Given, decode_again
 CHUNK = 512
 COLUMNS = ("line", *PLACE.split(", "))
 EXPORTED = "exported"
+UNMATCHED = "unmatched_tool_result"
+REASON = DeadLetter.__struct_fields__.index("reason")
 LOCK_SECONDS = 10.0
 """A process whose parent was killed ends itself long before."""
 
@@ -84,7 +87,10 @@ class _Refold(Runner):
         return super().apply(chunk, recorded_at, known)
 
     def _pack(self, rows: dict[str, list[Stored]]) -> None:
-        super()._pack({name: some for name, some in rows.items() if name not in SAID})
+        kept = {name: some for name, some in rows.items() if name not in SAID}
+        if letters := kept.get(DeadLetter.table):  # the source has its letters of stored results
+            kept[DeadLetter.table] = [one for one in letters if one[REASON] != UNMATCHED]
+        super()._pack(kept)
 
 
 class _Records:

@@ -16,7 +16,7 @@ from schemas.row import replace
 from streams.extractors.naming import Extract
 from streams.folds import memory
 from streams.folds.outcome import APPLIED, SKIPPED, WITHHELD, Outcome
-from streams.folds.rows import Effects, Input, Late, Refused, Rows, UserSignal
+from streams.folds.rows import Effects, Input, Refused, Rows, UserSignal
 from streams.folds.rules import Rules
 from streams.kinds import Fold, kind_of
 from streams.pipeline.decode import Dead, Decoded, decode
@@ -25,6 +25,9 @@ from streams.pipeline.ports import E, Emitter, O, RowSource, S, Signalled, Store
 EXTRACTED = "extracted"
 """Counts plans that were made of turns; `extracted_` and an ending those folded at once. No input
 record is behind them, so that they are counted apart."""
+WAITING, SETTLED, LATE = "waiting", "settled", "late"
+"""Counts of tool results: those that were applied and wait for their recursion; those that had
+waited, or were dead letters, and fit after all; those that were applied and became dead letters."""
 
 
 @dataclass(slots=True)
@@ -52,7 +55,8 @@ class RecordProcessor(Generic[E, S, O]):
         self.rules = rules
         self.extract = extract
         self.counts: Counter[str] = Counter()
-        """`read = applied + duplicate + dead + withheld + skipped`, and `EXTRACTED`."""
+        """`read = applied + duplicate + dead + withheld + skipped`, and beside these `EXTRACTED`,
+        `WAITING`, `SETTLED` and `LATE`. None ever goes down."""
         self.warnings: Counter[str] = Counter()
         self.changed: Changed[E, O] = Changed()
 
@@ -128,7 +132,7 @@ class RecordProcessor(Generic[E, S, O]):
             changed.users[user] = origin
         if out.user:
             changed.users[entity] = origin
-        if out.warnings or out.late or out.revived:
+        if out.warnings or out.late or out.settled or out.waits:
             self._count(out, entity, said, sent)
         if self.extract is not None and outcome is APPLIED and record.type == "turn":
             self._extract(self.extract, said, origin, sent)
@@ -155,15 +159,14 @@ class RecordProcessor(Generic[E, S, O]):
         return Outcome("dead", reason, detail)
 
     def _count(self, out: Effects, entity: E, said: Input | Signalled, sent: S) -> None:
-        """What a record says of itself and of those before it. Waiting records that fit nothing
-        are no longer applied, but dead letters; revived dead letters are applied after all."""
+        """What a record says of itself and of those before it, which stay counted as they were."""
         self.warnings.update(out.warnings)
         for late in out.late:
-            self.emit.late(dead_of(late, entity.tenant), late, entity, said, sent)
-        if out.late or out.revived:
-            revived = out.revived - len(out.late)
-            self.counts["applied"] += revived
-            self.counts["dead"] -= revived
+            dead = Dead(late.reason, late.detail, late.doc.encode(), entity.tenant, None,
+                        late.occurred_at)  # fmt: skip
+            self.emit.late(dead, late, entity, said, sent)
+        counted = {WAITING: int(out.waits), SETTLED: out.settled, LATE: len(out.late)}
+        self.counts.update({name: count for name, count in counted.items() if count})
 
     def _extract(self, extract: Extract, turn: Any, origin: O, sent: S) -> None:
         """What a turn says that is worth remembering, as a plan that is sent or folded here."""
@@ -201,10 +204,3 @@ def verdict(error: Exception) -> tuple[Reason, str]:
     if isinstance(error, Refused):
         return error.reason, error.detail
     return "fold_failed", f"{type(error).__name__}: {error}"
-
-
-def dead_of(late: Late, tenant: str) -> Dead:
-    """The dead letter of a record that waited and fits nothing."""
-    topic, _, offset = late.source
-    detail = f"{late.detail} (the result came at {topic}:{offset})"
-    return Dead(late.reason, detail, late.doc.encode(), tenant, None, late.occurred_at)

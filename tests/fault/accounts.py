@@ -168,7 +168,7 @@ def _law_3(history: Path, counts: Counter[str], refused: int) -> Iterable[str]:
     kept = {name: _count(history, name) for name in (*SAID, "dead_letters")}
     if sum(kept[name] for name in SAID) != counts["applied"]:
         yield f"{counts['applied']} applied, the history says {kept}"
-    if kept["dead_letters"] != counts["dead"] + counts["hops_dead"]:
+    if kept["dead_letters"] != counts["dead"] + counts["late"] + counts["hops_dead"]:
         yield f"{counts['dead']} dead, the history has {kept['dead_letters']} dead letters"
 
 

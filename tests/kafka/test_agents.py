@@ -13,8 +13,10 @@ from aiokafka.partitioner import DefaultPartitioner
 from schemas.base import DAY, format_time, parse_time
 from streams.errors import ConfigurationError
 from streams.extractors.rules import VERSION
+from streams.folds.outcome import WAITS
 from streams.folds.rules import Rules
 from streams.kafka.agents.memory_agent import MemoryAgent
+from streams.kafka.agents.outcomes import found
 from streams.kafka.agents.retention import AT_ONCE
 from streams.kafka.agents.session_agent import COLD_BYTES, SessionAgent
 from streams.kafka.client.partitions import partition_of
@@ -411,10 +413,11 @@ def test_a_result_that_fits_nothing_becomes_a_dead_letter_of_its_own_place() -> 
             "action": {"action_type": "CALL_TOOL", "output": {"tool_calls": [{}]}}}  # fmt: skip
     key = b"default/s"
     batch = agent.process([Record("recursions", 5, key, encode(result))])
-    assert batch.note["counts"] == {"read": 1, "applied": 1}
+    assert batch.note["counts"] == {"read": 1, "applied": 1, "waiting": 1}
+    assert list(found(batch.note)) == [("recursions", 5, WAITS)]
     agent.committed()
     batch = agent.process([Record("recursions", 6, key, encode(step))])
-    assert batch.note["counts"] == {"read": 2, "applied": 1, "dead": 1}
+    assert batch.note["counts"] == {"read": 2, "applied": 2, "waiting": 1, "late": 1}
     (letter,) = of(batch, "dead-letters")
     row = decode(letter.value or b"")
     assert (row["src_topic"], row["src_offset"], row["key"]) == ("recursions", 5, "default/s")

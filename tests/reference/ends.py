@@ -8,10 +8,8 @@ import re
 from typing import NamedTuple
 
 from schemas.events import EndUpdate, WritePlan
-from schemas.time import format_time
-from tests.reference.preferences import Preferences
-from tests.reference.states import States
-from tests.reference.wording import Document, evidence, first_given, normalised
+from schemas.time import format_time, parse_time
+from tests.reference.wording import Document, first_given, normalised
 
 
 class End(NamedTuple):
@@ -24,6 +22,7 @@ class End(NamedTuple):
     value: str
     whose: str
     rests_on: tuple[str, ...]
+    told_at: int
 
 
 def end_of(plan: WritePlan, place: int, update: EndUpdate) -> End:
@@ -36,29 +35,32 @@ def end_of(plan: WritePlan, place: int, update: EndUpdate) -> End:
         update.value,
         update.whose,
         tuple(dict.fromkeys([*update.evidence_event_ids, *own])),
+        plan.occurred_at,
     )
 
 
-def hold(ends: list[End], states: States, preferences: Preferences, plan: WritePlan) -> None:
-    """Whatever these ends name is over; what that changes is the plan's change."""
-    for versions in states.values():
-        for version in versions:
-            said = named(version["payload"], version["body_text"])
-            over = first(ends, *said, since=version["valid_from"])
-            if over and (version["valid_to"] is None or over.at < version["valid_to"]):
-                finish(version, over, plan, {"valid_to": over.at, "updated_at": plan.occurred_at})
-    for known in preferences.values():
-        polarity, subject = known["polarity"], known["subject"]
-        over = first(ends, {polarity}, subject, "", since=known["said_at"])
-        if over and known["status"] != "revoked":
-            changed = {"status": "revoked", "updated_at": format_time(plan.occurred_at)}
-            finish(known, over, plan, changed)
+def closed(version: Document, ends: list[End]) -> Document:
+    """A version of a state as these ends close it."""
+    over = first(ends, *named(version["payload"], version["body_text"]), version["valid_from"])
+    if over is None or (version["valid_to"] is not None and version["valid_to"] <= over.at):
+        return version
+    updated_at = max(version["updated_at"], over.told_at)
+    changed = {"valid_to": over.at, "updated_at": updated_at}
+    return version | changed | rests_on(version, over)
 
 
-def finish(known: Document, over: End, plan: WritePlan, changed: Document) -> None:
-    elsewhere = plan.model_copy(update={"event_id": None})  # the end rests on its own events
-    rests_on = evidence(known["evidence_event_ids"], elsewhere, list(over.rests_on))
-    known.update(changed, evidence_event_ids=rests_on)
+def revoked(known: Document, ends: list[End]) -> Document:
+    """A preference as these ends revoke it."""
+    over = first(ends, {known["polarity"]}, known["subject"], "", known["said_at"])
+    if over is None or known["status"] == "revoked":
+        return known
+    updated_at = format_time(max(parse_time(known["updated_at"]), over.told_at))
+    return known | {"status": "revoked", "updated_at": updated_at} | rests_on(known, over)
+
+
+def rests_on(known: Document, over: End) -> Document:
+    others = [one for one in known["evidence_event_ids"] if one not in over.rests_on]
+    return {"evidence_event_ids": [*others, *over.rests_on][-20:]}
 
 
 def named(payload: Document, body_text: str) -> tuple[set[str], str, str]:

@@ -2,6 +2,7 @@
 
 from schemas.events import PreferenceUpdate, WritePlan
 from schemas.time import format_time, parse_time
+from tests.reference.ends import End, revoked
 from tests.reference.wording import Document, Refused, evidence, made_id, normalised
 
 Preferences = dict[str, Document]
@@ -42,12 +43,16 @@ def update_preference(preferences: Preferences, plan: WritePlan, update: Prefere
     change(known, plan, update, said)
 
 
-def revoke_opposite(preferences: Preferences, plan: WritePlan, update: PreferenceUpdate) -> None:
-    """What is confirmed, and not over by now, takes the place of a confirmed opposite."""
+def revoke_opposite(
+    preferences: Preferences, over: list[End], plan: WritePlan, update: PreferenceUpdate
+) -> None:
+    """What is confirmed takes the place of a confirmed opposite, if no plan before has said that it
+    is over by then."""
     other = "dislike" if update.polarity == "like" else "like"
-    confirmed = preferences[id_of(plan, update, update.polarity)]["status"] == "confirmed"
+    known = preferences[id_of(plan, update, update.polarity)]
+    holds = revoked(known, over)["status"] == "confirmed"
     opposite = preferences.get(id_of(plan, update, other))
-    if update.op == "confirm" and confirmed and opposite and opposite["status"] == "confirmed":
+    if update.op == "confirm" and holds and opposite and opposite["status"] == "confirmed":
         change(opposite, plan, update, {"status": "revoked"})
 
 

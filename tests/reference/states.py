@@ -9,6 +9,7 @@ import json
 
 from schemas.events import EventAnnotations, StateUpdate, WritePlan
 from schemas.time import format_time
+from tests.reference.ends import End, closed
 from tests.reference.wording import Document, Refused, evidence, first_given, made_id
 
 States = dict[str, list[Document]]
@@ -46,6 +47,9 @@ def update_state(states: States, plan: WritePlan, update: StateUpdate, ordinal: 
     version["last_confirmed_at"] = version["updated_at"] = plan.occurred_at
     known = version["evidence_event_ids"]
     version["evidence_event_ids"] = evidence(known, plan, update.evidence_event_ids)
+    if plan.extractor.name == "rules":  # the state is theirs, with all its versions
+        for one in states[state_id]:
+            one["is_ruled"] = True
 
 
 def comes_too_late(versions: list[Document] | None, update: StateUpdate) -> bool:
@@ -76,6 +80,7 @@ def blank_state(state_id: str, plan: WritePlan, update: StateUpdate) -> Document
         "valid_to": None,
         "evidence_event_ids": [],
         "made_at": plan.occurred_at,
+        "is_ruled": False,
     }
 
 
@@ -112,7 +117,7 @@ def end(version: Document, at: int) -> None:
     version["valid_to"] = max(at, version["valid_from"])
 
 
-def tidy(states: States, at: int) -> None:
+def tidy(states: States, over: list[End], at: int) -> None:
     """Of states that are open and equal all but the oldest are closed at that time.
 
     the oldest is the one whose first version was made first; what is closed keeps its
@@ -120,7 +125,7 @@ def tidy(states: States, at: int) -> None:
     """
     groups: dict[str, list[Document]] = {}
     for current in (versions[-1] for versions in states.values()):
-        if current["valid_to"] is None:
+        if closed(current, over)["valid_to"] is None and not current["is_ruled"]:
             equal = [current[name] for name in ("kind", "body_text", "payload", "valid_from")]
             groups.setdefault(json.dumps(equal, sort_keys=True), []).append(current)
     for group in groups.values():
@@ -138,6 +143,7 @@ def document(version: Document) -> Document:
     status = "closed" if version["valid_to"] is not None else "done" if done else "active"
     document = version | {"status": status}
     document.pop("made_at", None)
+    document.pop("is_ruled", None)
     for name in ("valid_from", "valid_to", "last_confirmed_at", "updated_at"):
         document[name] = None if version[name] is None else format_time(version[name])
     return document

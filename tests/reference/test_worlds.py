@@ -1,11 +1,12 @@
 """The system beside the reference model, on worlds in which everything meets everything.
 
-Two thousand worlds: 1,600 through the folds, with the revisions replayed, and 400 through the file
-runner, in three runs over files of any names, with every view asked. `pytest` takes 300 and 100 of
-them, `pytest -m soak` all. `python -m tests.reference.worlds_at_length` does the folds' part for as
-many as it is told.
+Worlds through the folds, with the revisions replayed: 60 in each run, 1,600 in `pytest -m soak`.
+Worlds through the file runner, in three runs over files of any names, with every view asked: 100 in
+the component tests, 300 more in the soak. `python -m tests.reference.worlds_at_length` does the
+folds' part for as many as it is told.
 """
 
+import json
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,15 +15,23 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from sinks.diff import diff
 from sinks.digest import digest
+from streams.apps.archive import export
 from streams.files import local
-from tests.command import checked, ndjson
-from tests.property.world import World
+from streams.files.manifest import Settings
+from streams.generations.rebuild import backfill
+from streams.importers import turnfold
+from streams.importers.base import Skipped
+from tests.command import checked, ndjson, rows
+from tests.property.world import World, feeling, plan, turn
 from tests.reference import compared, replayed, viewed, worlds
 from tests.reference.worlds import Json
 
 AT_A_TIME = 100
 """Worlds in one history, as tenants."""
+EXPORTED = 12
+"""Worlds that are exported, each from a history of its own."""
 
 
 def faults(records: list[Json], world: World) -> list[str]:
@@ -53,6 +62,36 @@ def test_law_2_and_4_folds_and_revisions_say_what_the_reference_says(count: int)
         assert faults(records, world) == []
 
     check()
+
+
+@pytest.mark.parametrize("count", [60, pytest.param(1600, marks=pytest.mark.soak)])
+def test_law_1_the_stored_records_make_the_same_memory_in_any_order(count: int) -> None:
+    """A rebuild, an import of an export and a look back have no others."""
+
+    @settings(
+        max_examples=count,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
+    @given(st.randoms(use_true_random=False))
+    def check(draw: Random) -> None:
+        first, again = World(), World()
+        first.say(*worlds.arranged(draw, worlds.world(draw)))
+        again.say(*worlds.arranged(draw, stored(first), copies=0))
+        assert compared.differences(compared.held(first), compared.held(again)) == []
+
+    check()
+
+
+def stored(world: World) -> list[Json]:
+    """The records in a history's tables; plans in the order in which they were applied."""
+    tables = ("events", "recursions", "tool_results", "signals", "plans")
+    rows = [row for table in tables for row in world.rows[table]]
+    return [
+        json.loads(row["doc"])
+        | ({"image_summaries": row["image_summaries"]} if row.get("image_summaries") else {})
+        for row in rows
+    ]
 
 
 def test_the_comparison_finds_a_difference() -> None:
@@ -125,6 +164,61 @@ def test_law_2_another_order_and_other_runs_give_one_digest(tmp_path: Path) -> N
     one, other = digest(in_runs(first, records)), digest(in_runs(second, again, runs=5))
     names = [name for name in one["tables"] if one["tables"][name] != other["tables"][name]]
     assert (one["memory"], set(names) & {"events", "plans"}) == (other["memory"], set()), names
+
+
+LETTERS = "SELECT reason, detail, src_topic, src_offset, count(*) FROM dead_letters GROUP BY ALL"
+
+
+@pytest.mark.component
+def test_law_1_a_rebuild_of_any_worlds_has_the_same_memory_and_letters(tmp_path: Path) -> None:
+    """Folded in the order of `recorded_at`, here the times at which things happened. Of one file:
+    where plans of several that change nothing stood among others, no row says."""
+    history = in_runs(tmp_path, many(20_000, AT_A_TIME), runs=1)
+    again = history / "generations" / "again"
+    backfill(history, "again", Settings())
+    assert digest(again)["memory"] == digest(history)["memory"]
+    assert sorted(rows(again, LETTERS)) == sorted(rows(history, LETTERS))
+    compared_kinds = {one["kind"]: one for one in diff(history, again, samples=0)["kinds"]}
+    for kind, one in compared_kinds.items():
+        assert (one["added"], one["gone"], one["changed"]) == (0, 0, 0), kind
+    ((moods,),) = rows(history, "SELECT count(*) FROM mood_current")
+    assert compared_kinds["mood"]["same"] == moods > 0
+
+
+@pytest.mark.component
+def test_diff_counts_a_mood_of_which_a_version_was_taken_back(tmp_path: Path) -> None:
+    """The plan moves the first moment to a later time: the last revision takes a version back."""
+    felt = [turn(f"e{at}", at, user_id="u1", affect=feeling(0.5)) for at in (1, 2)]
+    moved = plan("p", 3, event_id="e1", event_affect=feeling(-0.5))
+    history = in_runs(tmp_path, [*felt, moved])
+    backfill(history, "again", Settings())
+    kinds = diff(history, history / "generations" / "again", samples=0)["kinds"]
+    assert [one["same"] for one in kinds if one["kind"] == "mood"] == [1]
+
+
+@pytest.mark.component
+def test_law_1_an_export_read_back_makes_the_same_memory(tmp_path: Path) -> None:
+    """Of worlds in which one user alone speaks; the archive has what the history stored."""
+    seeds, tried = iter(range(10_000)), 0
+    while tried < EXPORTED:
+        draw = Random(next(seeds))
+        records = worlds.arranged(draw, worlds.world(draw))
+        speakers = {(one["tenant"], one["user_id"]) for one in records if "user_id" in one}
+        turns = [one for one in records if one["type"] == "turn" and "user_id" in one]
+        sessions = {one["session_id"] for one in turns}
+        named = {one["session_id"] for one in records if "session_id" in one}
+        if len(speakers) != 1 or len({one["tenant"] for one in records}) != 1 or named - sessions:
+            continue
+        tried += 1
+        ((tenant, user),) = speakers
+        folder = tmp_path / str(tried)
+        folder.mkdir()
+        history = in_runs(folder, records)
+        archive = folder / "archive.jsonl"
+        archive.write_bytes(b"".join(export(history, tenant, user)))
+        back = list(turnfold.read(archive, Skipped()))
+        checked(local.run([str(ndjson(folder / "back.ndjson", back))], folder / "other"))
+        assert digest(folder / "other")["memory"] == digest(history)["memory"], draw
 
 
 @pytest.mark.component

@@ -6,7 +6,8 @@ id in several sessions, a session named like a user, two users in one session. T
 often equal. Of one id there is one content, but for what the rules allow: a running turn that
 ends (also earlier than it began), versions of recursions and of tool results.
 
-`arranged` puts a world into an order: any, with copies, plans of one user in their own.
+`arranged` puts a world into an order: any, with copies, plans of one user in their own but for
+those of the rules.
 """
 
 from collections.abc import Sequence
@@ -65,6 +66,16 @@ def world(draw: Draw) -> list[Json]:
     for _ in range(draw.randint(0, plans)):
         made.plan()
     return made.records
+
+
+def plans_of_turns(draw: Draw, most: int = 9) -> list[Json]:
+    """Plans of one user as the rules and models make them of turns. Fewer than tidying needs."""
+    made = _Made(draw)
+    by_model = {"extractor": {"name": "model"}, "extraction": {"event_ids": ["e1"]}}
+    return [
+        made.plan_of_rules(TENANTS[0], USERS[0], f"p{number}") | (by_model if made.often() else {})
+        for number in range(draw.randint(2, most))
+    ]
 
 
 def when(minutes: float) -> str:
@@ -304,6 +315,9 @@ class _Made:
         tenant, user, name = self.one(self.tenants), self.one(self.users), self.draw.randint(1, 30)
         if not self.is_new("plan", tenant, user, name):
             return
+        if self.often(3):
+            self.records.append(self.plan_of_rules(tenant, user, f"p{name}"))
+            return
         self.records.append(
             {"type": "write_plan", "tenant": tenant, "user_id": user, "plan_id": f"p{name}"}
             | {"occurred_at": self.at(), "extractor": {"name": "hand", "version": "1"}}
@@ -324,6 +338,29 @@ class _Made:
                 ),
             )
         )  # fmt: skip
+
+    def plan_of_rules(self, tenant: str, user: str, name: str) -> Json:
+        """A plan as the rules make them: it may come in any order, so it fits wherever it comes."""
+        return (
+            {"type": "write_plan", "tenant": tenant, "user_id": user, "plan_id": name}
+            | {"occurred_at": self.at(), "extractor": {"name": "rules", "version": "1"}}
+            | {"event_id": self.one(self.events), "session_id": self.one(self.sessions)}
+            | {
+                "state_updates": [
+                    {"kind": "fact", "state_id": self.one(("r1", "r2")), "body_text": self.words()}
+                    | {"valid_from": self.at(), "confidence": self.one(SURE)}
+                    | {"payload": {"family": self.one(FAMILIES), "value": self.text()}}
+                    | self.reasons()
+                    for _ in self.some(2)
+                ],
+                "preference_updates": [
+                    self.preference() | {"op": self.one(("upsert_candidate", "confirm", "confirm"))}
+                    for _ in self.some(2)
+                ],
+                "ends": [self.end() for _ in self.some(1)],
+            }
+            | self.maybe(event_affect=self.feeling)
+        )
 
     def reasons(self) -> Json:
         return self.maybe(
@@ -412,10 +449,10 @@ class _Made:
 
 
 def arranged(draw: Draw, records: list[Json], copies: int = 3) -> list[Json]:
-    """The records in any order, some more than once and spelt otherwise; plans of one user in
+    """The records in any order, some more than once and spelt otherwise; plans that others sent in
     their own order, so that what is sent again comes after them all."""
-    plans = [one for one in records if one["type"] == "write_plan"]
-    others = [one for one in records if one["type"] != "write_plan"]
+    plans = [one for one in records if is_sent_plan(one)]
+    others = [one for one in records if not is_sent_plan(one)]
     if others:
         others += [respelt(draw, draw.choice(others)) for _ in range(draw.randint(0, copies))]
     draw.shuffle(others)
@@ -425,6 +462,11 @@ def arranged(draw: Draw, records: list[Json], copies: int = 3) -> list[Json]:
     draw.shuffle(order)
     planned, rest = iter(plans), iter(others)
     return [next(planned if kind == "plan" else rest) for kind in order]
+
+
+def is_sent_plan(record: Json) -> bool:
+    """Whether it is a plan, and none of the rules."""
+    return bool(record["type"] == "write_plan" and record["extractor"]["name"] != "rules")
 
 
 NOTHING: dict[str, Json] = {

@@ -47,6 +47,20 @@ def kept(api: httpx.Client, record: Any) -> bool:
     return api.get(f"/v1/sessions/{record['session_id']}").status_code == 200
 
 
+def test_law_3_a_result_that_waits_for_its_recursion_says_so(api: httpx.Client) -> None:
+    """It stays applied, and its letter comes once the recursion has ended without its call."""
+    place = {"session_id": uuid4().hex, "task_id": "t", "trace_id": "r"}
+    at = {"occurred_at": "2026-03-02T09:00:00Z"}
+    result = {"type": "tool_result", **place, **at, "tool_call_id": "k", "success": True,
+              "result": "x"}  # fmt: skip
+    ended = {"type": "recursion", **place, **at, "iteration_index": 1,
+             "action": {"action_type": "CALL_TOOL", "output": {"tool_calls": []}}}  # fmt: skip
+    waits, step = ok(api.post("/v1/records", json=[result, ended]))["results"]
+    assert (waits["ending"], waits["reason"]) == ("applied", "waiting")
+    assert "recursion" in waits["detail"]
+    assert (step["ending"], step.get("reason")) == ("applied", None)
+
+
 def test_one_record_an_array_and_lines(api: httpx.Client) -> None:
     one, two, three = told(), told(), told()
     assert endings(api.post("/v1/records", json=one)) == ["applied"]

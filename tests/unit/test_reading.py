@@ -18,6 +18,7 @@ from streams.errors import DataRefused
 from streams.files import local
 from streams.folds.rules import Rules
 from streams.sample import CONVERSATIONS
+from tests.command import ndjson
 from tests.unit.test_sinks_support import row, state, write
 
 pytestmark = pytest.mark.nightly
@@ -291,3 +292,18 @@ def test_an_empty_history_knows_nothing(tmp_path: Path, ask: Callable[[Path], An
     with pytest.raises(DataRefused, match="history"):
         ask(root)
     assert reading.states(root, "default", "x", AT, None) == []
+
+
+@pytest.mark.parametrize("running_first", [True, False])
+def test_of_a_running_turn_that_has_ended_no_time_counts(
+    tmp_path: Path, running_first: bool
+) -> None:
+    """It began 49 h after it ended, by another clock; and it names a task, so that it is stored."""
+    at = {"type": "turn", "session_id": "s", "user_id": "u", "event_id": "e", "task_id": "t"}
+    ended = {**at, "occurred_at": "2026-03-01T00:00:00Z"}
+    running = {**at, "occurred_at": "2026-03-03T01:00:00Z", "status": "running"}
+    told = [running, ended] if running_first else [ended, running]
+    local.run([str(ndjson(tmp_path / "told.ndjson", told))], tmp_path / "history")
+    now = parse_time("2026-03-03T02:00:00Z")
+    session = reading.session(tmp_path / "history", "default", "s", None, now)
+    assert (session["status"], session["closed_reason"]) == ("closed", "expired")

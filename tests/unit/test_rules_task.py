@@ -17,6 +17,7 @@ from streams.files.applier import Applier
 from streams.files.store import Store
 from streams.folds import documents, task
 from streams.folds.rules import Rules
+from tests.property.world import COLUMNS
 from tests.unit.session_told import Json, Told, encode, micros, turn
 
 
@@ -218,7 +219,10 @@ def test_current_recursion_is_the_greatest_in_order() -> None:
 )  # fmt: skip
 def test_of_two_versions_one_stands_in_either_order(loser: Json, winner: Json) -> None:
     told, other = Told(loser, winner), Told(winner, loser)
-    assert (told.outcomes, other.outcomes) == (["applied", "applied"], ["applied", "duplicate"])
+    counts = loser["occurred_at"] != winner["occurred_at"]  # its time does: so it is stored
+    assert told.outcomes == ["applied", "applied"]
+    assert other.outcomes == ["applied", "applied" if counts else "duplicate"]
+    assert other.say(loser).outcomes[-1] == "duplicate"
     assert document(told) == document(other)
     (shown,) = document(told)["recursion_history"]
     assert shown["thought"] == winner["thought"]
@@ -230,7 +234,8 @@ def test_the_later_version_of_a_tool_result_stands_in_either_order() -> None:
     for first, second in ((old, new), (new, old)):
         (shown,) = task_of(calls(0, "c"), first, second)["recursion_history"]
         assert shown["action"]["output"]["tool_calls"][0]["result"] == "new"
-    assert Told(new, old).outcomes == ["applied", "duplicate"]
+    assert Told(calls(0, "c"), new, old).outcomes == ["applied", "applied", "duplicate"]
+    assert Told(new, old).outcomes == ["applied", "applied"], "there is nothing else to date it"
 
 
 # --- the plan ---------------------------------------------------------------------------------
@@ -494,12 +499,16 @@ def test_a_result_that_fits_nothing_counts_as_dead_in_either_order(
     applier = Applier(Store(tmp_path / "store"), Rules())
     applier.apply([(encode(one), ("test", 0, at)) for at, one in enumerate(records, 1)])
     counts = applier.counts
-    assert (counts["read"], counts["applied"], counts["dead"]) == (2, 1, 1)
+    later = int(result_first)  # what it was counted as stays
+    assert (counts["read"], counts["applied"], counts["dead"]) == (2, 1 + later, 1 - later)
+    assert (counts["waiting"], counts["late"]) == (later, later)
     (buried,) = applier.take_rows()["dead_letters"]
     assert (buried[0], json.loads(buried[2])["tool_call_id"]) == (
         "unmatched_tool_result",
         "unknown",
     )
+    place = COLUMNS["dead_letters"].index("src_topic")
+    assert buried[place : place + 3] == ("test", 0, records.index(result(0, "unknown")) + 1)
 
 
 def test_a_result_whose_call_a_later_version_drops_is_dead_in_either_order() -> None:

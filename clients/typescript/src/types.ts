@@ -768,7 +768,10 @@ export interface RecordResult {
   id?: string | null;
   /** Outcome of the record. */
   ending: "applied" | "duplicate" | "dead" | "withheld" | "accepted" | "refused";
-  /** Code of the reason, if refused or dead. */
+  /**
+   * Code of the reason, if refused or dead; `waiting` for a tool result that came before the
+   * end of its recursion.
+   */
   reason?: string | null;
   /** Field at fault, if known. */
   field?: string | null;

@@ -52,6 +52,8 @@ class SessionMessages(MessageEmitter):
 
     def emitted(self, entity: Held, out: Effects, said: Input | Signalled, sent: Any) -> Origin:
         origin = self.origin_of(said, entity, sent)
+        if out.waits:
+            self.outcomes.waits(sent.topic, sent.offset)
         rows = None if _surely_fits(said) else self.outbox.rows(out.history, out.owner, origin)
         self._waiting.append((out, origin, rows))
         if entity.cold is not None and entity.is_changed:
