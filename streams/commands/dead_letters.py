@@ -27,7 +27,7 @@ def dlq() -> None:
 @click.option("--topic", metavar="TOPIC", help="Only letters read from this topic or file.")
 @click.option(
     "--since", metavar="TIME", help="Only letters recorded from this time on. A date means its "
-    "start (UTC).",
+    "start (UTC). Lines of a file without a time of their own count as 1970.",
 )  # fmt: skip
 @click.option(
     "--limit", type=click.IntRange(min=1), help="At most so many, the oldest first. Default: all; "

@@ -260,9 +260,9 @@ def test_dlq_list_leaves_no_letter_out_without_a_word(tmp_path: Path) -> None:
     assert "the first 2 of 1,101 dead letters" in few.err
     for words in (("--reason", "unknown_type"), ("--limit", "1101"), ("--topic", str(lines))):
         assert "the first" not in turnfold("dlq", "list", *at, *words, "--json").err
-    assert len(answer("dlq", "list", *at, "--topic", str(lines), "--since", "2026-01-01")) == 1_101
+    assert len(answer("dlq", "list", *at, "--topic", str(lines), "--since", "1970-01-01")) == 1_101
+    assert answer("dlq", "list", *at, "--since", "1970-01-02") == []  # lines of a file have no time
     assert answer("dlq", "list", *at, "--topic", "other") == []
-    assert answer("dlq", "list", *at, "--since", "2999-01-01") == []
     assert turnfold("dlq", "list", *at, "--since", "yesterday").code == 2
 
 
