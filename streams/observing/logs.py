@@ -125,8 +125,9 @@ def log_to_stderr(verbose: bool = False, as_json: bool = False, *, libraries: bo
     a library from working is raised there, and the command reports it.
     """
     level = logging.INFO if verbose else logging.WARNING
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    logging.getLogger().setLevel(level)
+    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    if verbose:  # the option --log-format may have configured it before
+        logging.getLogger().setLevel(level)
     if as_json:
         stderr_as_json()
     logging.getLogger("streams").setLevel(logging.INFO)

@@ -23,6 +23,7 @@ from tests.command import PROGRAM, environment, rows, turn
 from tests.kafka.collector import Collector, collecting
 from tests.kafka.working import TOO_LONG, Working, alone, message
 from tests.llm.endpoint import RECEIVED, SENT, Endpoint, error, in_turn
+from tests.waiting import until
 
 TRACE, PARENT = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 OTHER = "0af7651916cd43dd8448eb211c80319c"
@@ -234,6 +235,8 @@ def test_every_metric_that_is_defined_is_there_with_its_labels(
     observed: Observed, part: str
 ) -> None:
     requests = {"turnfold_http_requests_total", "turnfold_http_request_seconds"}
+    if part == "serve":  # it has asked the broker, which takes a moment
+        until(lambda: "turnfold_group_lag_offsets{" in observed.ask(part, "/metrics")[1])
     check_all_are_there(observed, part, quiet={"turnfold_warnings_total", *requests})
 
 
