@@ -14,7 +14,7 @@ from sinks import panics
 from streams import configuration, gc_policy
 from streams.commands.options import SETTINGS, fails_in_a_line
 from streams.errors import ConfigurationError
-from streams.output import note, prepare
+from streams.output import fail, prepare
 from streams.private import keep_files_private
 
 SECTIONS = {
@@ -87,7 +87,7 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            note("turnfold: interrupted")
+            fail("interrupted")
             ctx.exit(130)
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -16,7 +16,8 @@ from sinks.lookup import Lookup
 from streams.errors import DataRefused, UsageError
 from streams.reading import FAR, rows, the_one
 
-LIMIT = 1000
+CHOSEN = "(? IS NULL OR reason = ?) AND (? IS NULL OR src_topic = ?) AND epoch_us(recorded_at) >= ?"
+"""SQL of the dead letters that are asked for."""
 TOLD = (
     "tenant", "event_id", "session_id", "user_id", "occurred_at", "user_input",
     "agent_answer", "status", "recorded_at", "src_topic", "src_partition", "src_offset",
@@ -265,25 +266,38 @@ def dead_letters(
     tenant: str | None,
     reason: str | None,
     *,
+    topic: str | None = None,
+    since: int = -FAR,
     after: tuple[int, str] = (-FAR, ""),
-    limit: int = LIMIT,
+    limit: int | None = None,
 ) -> list[dict[str, Any]]:
     """The dead letters, oldest first; `id` is what `dlq show` and `dlq replay` take.
 
-    `after`: only those behind that (recorded_at, id).
+    `topic`: only those that were read from it. `since`: only those recorded from that time on
+    (microseconds). `after`: only those behind that (recorded_at, id). `limit`: at most so many.
     """
     at, place = after
-    topic, partition, offset = place.rsplit(":", 2) if place else ("", -1, -1)
+    behind, partition, offset = place.rsplit(":", 2) if place else ("", -1, -1)
     with connect(root, tenant=tenant, views=["dead_letters"]) as db:
         sql = (
             f"SELECT {PLACE} AS id, reason, detail, key, "
             "octet_length(payload) AS bytes, recorded_at FROM dead_letters "
-            "WHERE (? IS NULL OR reason = ?) "
+            f"WHERE {CHOSEN} "
             "AND (epoch_us(recorded_at), src_topic, src_partition, src_offset) > (?, ?, ?, ?) "
             "ORDER BY recorded_at, src_topic, src_partition, src_offset LIMIT ?"
         )
-        given = (reason, reason, at, topic, int(partition), int(offset), limit)
-        return rows(db, sql, *given)
+        chosen = (reason, reason, topic, topic, since)
+        return rows(db, sql, *chosen, at, behind, int(partition), int(offset), limit)
+
+
+def count_dead_letters(
+    root: Location, tenant: str | None, reason: str | None, topic: str | None, since: int
+) -> int:
+    """How many `dead_letters` there are without a limit."""
+    with connect(root, tenant=tenant, views=["dead_letters"]) as db:
+        sql = f"SELECT count(*) AS letters FROM dead_letters WHERE {CHOSEN}"
+        count: int = rows(db, sql, reason, reason, topic, topic, since)[0]["letters"]
+        return count
 
 
 def reasons(root: Location, tenant: str | None) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ import codecs
 import os
 import sys
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime
 from io import TextIOWrapper
 from typing import Any
@@ -85,9 +85,27 @@ def say(text: str = "") -> None:
     sys.stdout.write(harmless(text) + "\n")
 
 
+def _to_stderr(text: str, failed: bool) -> None:
+    sys.stderr.write(("turnfold: " if failed else "") + harmless(text) + "\n")
+
+
+_tell: Callable[[str, bool], None] = _to_stderr
+
+
+def tell_by(tell: Callable[[str, bool], None]) -> None:
+    """Notes and failures go there instead of stderr: the text, and whether it is a failure."""
+    global _tell
+    _tell = tell
+
+
 def note(text: str) -> None:
     """One line of progress or warning on stderr."""
-    sys.stderr.write(harmless(text) + "\n")
+    _tell(text, False)
+
+
+def fail(text: str) -> None:
+    """One line on stderr: why the command fails."""
+    _tell(text, True)
 
 
 class _Controls(dict[int, str]):

@@ -50,6 +50,12 @@ def parse_moment(text: str | None) -> int | None:
         raise UsageError(f"{text!r} is not a time: {error}") from None
 
 
+def parse_start(text: str | None) -> int | None:
+    """The same, but a bare date means its start (UTC)."""
+    moment = parse_moment(text)
+    return moment if moment is None or len(text or "") != 10 else moment - DAY + 1
+
+
 def rows(connection: DuckDBPyConnection, sql: str, *values: Any) -> list[dict[str, Any]]:
     """A query's rows as objects; times are RFC 3339 text."""
     return read(connection, sql, *values).objects()

@@ -1,9 +1,12 @@
 """A server in Java that a test starts on the loopback, and that ends with it."""
 
+import signal
 import subprocess
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -39,6 +42,15 @@ class JavaServer:
         except OSError:
             return False
         return True
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """It keeps its connections and answers nothing."""
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
 
     def stop(self, within: float = 20.0) -> None:
         """Ends it; kills it where that takes longer."""

@@ -15,12 +15,12 @@ class Address(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> "Address":
-        """`[HOST:]PORT`; without a host only this machine is answered.
+        """`[HOST:]PORT`; without a host only this machine is answered. 0: any port that is free.
 
         Raises:
             ConfigurationError: it is neither.
         """
         host, _, port = text.rpartition(":")
-        if not port.isdigit() or not 0 < int(port) < 65536:
+        if not port.isdigit() or int(port) > 65535:
             raise ConfigurationError(f"metrics port: {text!r} is not [HOST:]PORT; try 9100")
         return cls(host.strip("[]") or LOOPBACK, int(port))

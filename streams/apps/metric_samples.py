@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from schemas.dead_letters import REASONS
 from streams.observing import definitions as known
 from streams.observing.definitions import Metric
 from streams.observing.histogram import Histogram
@@ -28,13 +29,26 @@ SELDOM = ("mapped", "skipped", "left_out")
 """Of a mapping; of a generation, which has plans, and may have a mapping, of its own."""
 HOPS = {"hops": "folded", "hops_repeated": "repeated", "hops_dead": "dead",
         "hops_left_out": "left_out"}  # fmt: skip
+NO_LETTERS = dict.fromkeys(REASONS, 0)
+"""A counter that is there from the start: the first dead letter of its reason is an increase."""
 RUNNING = frozenset({"ready", "committing"})
+
+# --- every process --------------------------------------------------------------------------------
+
+
+def of_process(now: Readiness) -> Iterator[Sample]:
+    """Samples that every process has."""
+    yield known.READY, (), float(now.ready)
+    for act, age in now.ages.items():
+        yield known.SUCCESS_AGE, (act,), age
+
 
 # --- worker ---------------------------------------------------------------------------------------
 
 
 def of_worker(lanes: "Lanes", model: "BesideWorker | None" = None) -> Iterator[Sample]:
     """Samples of a worker's lanes, and of what asks the model beside them."""
+    yield from of_process(worker_readiness(lanes, model))
     if model is not None and model.is_used:
         yield from of_model(model)
     states = Counter(lane.state for lane in lanes.lanes.values())
@@ -66,7 +80,7 @@ def _committed(lane: "Lane") -> Iterator[Sample]:
             yield known.HOPS, (*at, ending), counts[name]
     yield known.PLANS_EXTRACTED, at, counts.get("extracted", 0)
     yield known.SESSIONS_COOLED, at, counts.get("sessions_cooled", 0)
-    for reason, count in note.get("reasons", {}).items():
+    for reason, count in {**NO_LETTERS, **note.get("reasons", {})}.items():
         yield known.DEAD_LETTERS, (*at, reason), count
     for kind, count in note.get("warnings", {}).items():
         yield known.WARNINGS, (*at, kind), count
@@ -92,10 +106,17 @@ def _lane(lane: "Lane") -> Iterator[Sample]:
 
 def worker_readiness(lanes: "Lanes", model: "BesideWorker | None" = None) -> Readiness:
     """Ready when every lane that the group gave us runs; until then how far the restore is, in
-    offsets of the changelogs. The model only has a word: memory is there without it."""
+    offsets of the changelogs. Not ready either while a lane is stalled or the broker does not
+    answer. The model is only mentioned: memory is there without it."""
+    return _lanes_run(lanes, model).judged(lanes.ages())
+
+
+def _lanes_run(lanes: "Lanes", model: "BesideWorker | None") -> Readiness:
     if not lanes.assigned:
         return Readiness(False, "the group has not said which partitions are ours")
     running = list(lanes.running())
+    if lanes.stalled:
+        return Readiness(False, f"{lanes.stalled} of {len(running)} lanes are stalled")
     late = sorted((lane for lane in running if lane.state not in RUNNING), key=lambda one: one.name)
     done = sum(lane.restored[0] for lane in running)
     whole = sum(lane.restored[1] for lane in running)
@@ -111,6 +132,7 @@ def worker_readiness(lanes: "Lanes", model: "BesideWorker | None" = None) -> Rea
 
 def of_sink(sink: "Sink") -> Iterator[Sample]:
     """Samples of one member of a sink's group."""
+    yield from of_process(sink_readiness(sink))
     counts = sink.counts
     yield known.SINK_MESSAGES, (), counts.read
     yield known.SINK_REPEATS, (), counts.repeats
@@ -124,17 +146,25 @@ def of_sink(sink: "Sink") -> Iterator[Sample]:
 
 
 def sink_readiness(sink: "Sink") -> Readiness:
-    """Ready when it reads on where the tables stand."""
+    """Ready when it reads on where the tables stand, and what it reads is written in time."""
     if sink.partitions is None:
-        return Readiness(False, "the group has not said which partitions are ours")
-    return Readiness(True, f"{sink.partitions} partitions")
+        now = Readiness(False, "the group has not said which partitions are ours")
+    else:
+        now = Readiness(True, f"{sink.partitions} partitions")
+    return now.judged(sink.ages())
 
 
 # --- extract --------------------------------------------------------------------------------------
 
 
+def of_stream(stream: "Stream") -> Iterator[Sample]:
+    """Samples of one member of a model extractor's group."""
+    yield from of_process(stream_readiness(stream))
+    yield from of_model(stream)
+
+
 def of_model(stream: "Stream | Background | BesideWorker") -> Iterator[Sample]:
-    """Samples of one member of a model extractor's group, or of what asks beside a server."""
+    """Samples of what asks a model: in a process for it, beside a worker, beside a server."""
     yield known.MODEL_TURNS, (), stream.turns
     yield known.MODEL_WAITING, (), stream.waiting
     if (lag := getattr(stream, "lag", None)) is not None:  # a server's log has no offsets to count
@@ -158,7 +188,9 @@ def of_model(stream: "Stream | Background | BesideWorker") -> Iterator[Sample]:
 
 
 def stream_readiness(stream: "Stream") -> Readiness:
-    """Ready when it reads turns."""
+    """Ready when it reads turns and its plans are committed."""
     if not stream.partitions:
-        return Readiness(False, "the group has not given it partitions")
-    return Readiness(True, f"{stream.partitions} partitions")
+        now = Readiness(False, "the group has not given it partitions")
+    else:
+        now = Readiness(True, f"{stream.partitions} partitions")
+    return now.judged(stream.ages())

@@ -122,6 +122,7 @@ def _histogram(metric: Metric) -> PrometheusHistogram:
 
 
 HTTP_REQUESTS = _counter(definitions.HTTP_REQUESTS)
+HTTP_FAILURES = _counter(definitions.HTTP_FAILURES)
 HTTP_SECONDS = _histogram(definitions.HTTP_SECONDS)
 HTTP_IN_FLIGHT = _gauge(definitions.HTTP_IN_FLIGHT)
 HTTP_STREAMS = _gauge(definitions.HTTP_STREAMS)

@@ -3,7 +3,8 @@
 Answers on the process's own event loop, so an answer is also a sign that the loop goes round.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+import logging
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 
 from aiohttp import web
@@ -12,9 +13,10 @@ from streams.apps.listen_address import Address
 from streams.apps.metric_samples import Sample
 from streams.apps.metrics import CONTENT_TYPE, asked, exposition
 from streams.errors import ConfigurationError
-from streams.observing import definitions
 from streams.observing.readiness import Readiness
 from streams.output import json_text
+
+log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
@@ -30,21 +32,17 @@ async def served(
             address.
     """
     at = Address.parse(address)
-
-    def all_samples() -> Iterator[Sample]:
-        yield definitions.READY, (), float(readiness().ready)
-        yield from samples()
-
     app = web.Application()
     app.router.add_get("/metrics", _metrics)
     app.router.add_get("/healthz", _healthz)
     app.router.add_get("/readyz", lambda _: _readyz(readiness()))
     runner = web.AppRunner(app, access_log=None)
-    with asked(all_samples):
+    with asked(samples):
         await runner.setup()
         try:
             try:
                 await web.TCPSite(runner, *at).start()
+                log.info("metrics and readiness at http://%s:%d", at.host, runner.addresses[0][1])
             except OSError as error:
                 raise ConfigurationError(
                     f"metrics port: {at.host}:{at.port}: {error.strerror}; name a free one"
@@ -65,6 +63,6 @@ async def _healthz(_: web.Request) -> web.Response:
 async def _readyz(now: Readiness) -> web.Response:
     """503 with how far it is, until it is ready."""
     headers = {} if now.ready else {"Retry-After": "1"}
-    body = json_text(now._asdict())
+    body = json_text(now.reply())
     status = 200 if now.ready else 503
     return web.Response(text=body, status=status, headers=headers, content_type="application/json")

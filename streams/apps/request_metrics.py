@@ -8,6 +8,7 @@ from typing import Any
 from prometheus_client import Counter, Histogram
 
 from streams.apps.metrics import (
+    HTTP_FAILURES,
     HTTP_IN_FLIGHT,
     HTTP_REQUESTS,
     HTTP_SECONDS,
@@ -21,6 +22,7 @@ Application = Callable[[Message, Receive, Send], Awaitable[None]]
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 UNMATCHED = "unmatched"
+FAILED = 500
 GONE = 499
 """The status of a request whose client left before it was answered, as nginx has it."""
 
@@ -59,6 +61,8 @@ class Requests:
             HTTP_IN_FLIGHT.dec()
             count, seconds = _of(_method(scope), _route(scope), status)
             count.inc()
+            if status >= FAILED:
+                HTTP_FAILURES.inc()
             if streams:
                 HTTP_STREAMS.dec()
             else:

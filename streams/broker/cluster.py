@@ -103,6 +103,26 @@ class Broker:
             broker._launch(command, Security(), short_lived=True)
             broker.stop(TRAINED_WITHIN)
 
+    def start_ended_nodes(
+        self, *, heap_mb: int = HEAP_MB, say: Callable[[str], None] = _silent
+    ) -> list[int]:
+        """Starts the nodes of a running broker that have ended, each with its ports and its data;
+        their numbers. For a broker without login or encryption.
+
+        Raises Unreachable where one of them does not start.
+        """
+        ended = [node for node in self.nodes if not node.is_running()]
+        if ended:
+            runtime, classpath = java.find(), jars.classpath(say)
+            properties = config.java_properties(Security())
+            command = [str(runtime), f"-Xmx{heap_mb}m", *JVM, *properties, "-cp", classpath]
+            for node in ended:
+                node.java = command
+                node.start()
+            self._write_state()
+            self.await_ready()
+        return [node.number for node in ended]
+
     @classmethod
     def find(cls, folder: Path) -> Self:
         """The broker of a folder, no matter who started it. Raises ConfigurationError."""

@@ -44,6 +44,8 @@ def broker() -> None:
 def start(keep: Path | None, port: int | None, nodes: int, heap: int, as_json: bool) -> None:
     """Start the broker, wait until it answers, print its address.
 
+    If it runs and some of its nodes have ended, start these again, with their data.
+
     \b
     turnfold broker start
     turnfold broker start --keep ./kafka --port 9092
@@ -52,16 +54,22 @@ def start(keep: Path | None, port: int | None, nodes: int, heap: int, as_json: b
 
     running = current.find_running()
     if running is not None:
-        raise ConfigurationError(
-            f"broker: one runs already at {running.bootstrap} ({running.folder}); "
-            "stop it first: turnfold broker stop"
-        )
-    started = Broker.start(nodes=nodes, keep=keep, port=port, heap_mb=heap, say=output.note)
-    try:
-        current.remember(started)
-    except BaseException:
-        started.stop()
-        raise
+        is_same = keep is None or keep.resolve() == running.folder
+        ended = running.start_ended_nodes(heap_mb=heap, say=output.note) if is_same else []
+        if not ended:
+            raise ConfigurationError(
+                f"broker: one runs already at {running.bootstrap} ({running.folder}); "
+                "stop it first: turnfold broker stop"
+            )
+        output.note(f"started again: node {', '.join(map(str, ended))}")
+        started = running
+    else:
+        started = Broker.start(nodes=nodes, keep=keep, port=port, heap_mb=heap, say=output.note)
+        try:
+            current.remember(started)
+        except BaseException:
+            started.stop()
+            raise
     if as_json:
         output.say_json(current.describe(started))
     else:

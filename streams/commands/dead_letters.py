@@ -10,6 +10,9 @@ from streams import output
 from streams.commands import options
 from streams.commands.kafka import replay
 
+SHOWN = 1000
+"""Rows of a table for people."""
+
 
 @click.group(no_args_is_help=True)
 def dlq() -> None:
@@ -21,20 +24,53 @@ def dlq() -> None:
 @click.option(
     "--reason", metavar="REASON", type=options.REASON, help="Only letters with this reason."
 )
+@click.option("--topic", metavar="TOPIC", help="Only letters read from this topic or file.")
+@click.option(
+    "--since", metavar="TIME", help="Only letters recorded from this time on. A date means its "
+    "start (UTC). Lines of a file without a time of their own count as 1970.",
+)  # fmt: skip
+@click.option(
+    "--limit", type=click.IntRange(min=1), help="At most so many, the oldest first. Default: all; "
+    f"in a table {SHOWN}.",
+)  # fmt: skip
 @options.any_tenant
 @options.as_json
 @options.fails_in_a_line
-def dlq_list(history: Location, reason: str | None, tenant: str | None, as_json: bool) -> None:
-    """List dead letters: where they were read and what was wrong."""
-    from streams import listing
+def dlq_list(
+    history: Location,
+    reason: str | None,
+    topic: str | None,
+    since: str | None,
+    limit: int | None,
+    tenant: str | None,
+    as_json: bool,
+) -> None:
+    """List dead letters: where they were read and what was wrong.
 
-    found = listing.dead_letters(history, tenant, reason)
+    \b
+    turnfold dlq list --history memory --reason invalid --since 2026-03-02
+    turnfold dlq list --history memory --json
+    """
+    from streams import listing
+    from streams.reading import FAR, parse_start
+
+    start = parse_start(since)
+    start = -FAR if start is None else start
+    most = limit or (None if as_json else SHOWN)
+    found = listing.dead_letters(history, tenant, reason, topic=topic, since=start, limit=most)
     if as_json:
         output.say_json(found)
     elif found:
         output.table(found, ["id", "reason", "detail", "bytes"])
     else:
         output.note("no dead letters")
+    if most is not None and len(found) == most:
+        count = listing.count_dead_letters(history, tenant, reason, topic, start)
+        if count > most:
+            output.note(
+                f"the first {most:,} of {count:,} dead letters; --limit, --since or --json gives "
+                "the others"
+            )
 
 
 @dlq.command("show")

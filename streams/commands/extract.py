@@ -147,7 +147,7 @@ def _stream(
 async def _follow(running: Any, observing: options.Observing) -> dict[str, Any]:
     import asyncio
 
-    from streams.apps.metric_samples import of_model, stream_readiness
+    from streams.apps.metric_samples import of_stream, stream_readiness
     from streams.errors import Unreachable
 
     loop, told = asyncio.get_running_loop(), asyncio.Event()
@@ -160,7 +160,7 @@ async def _follow(running: Any, observing: options.Observing) -> dict[str, Any]:
         loop.add_signal_handler(number, stop)
     try:
         async with observing.answering(
-            partial(of_model, running), partial(stream_readiness, running)
+            partial(of_stream, running), partial(stream_readiness, running)
         ):
             counts: dict[str, Any] = await running.run()
             return counts

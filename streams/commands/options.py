@@ -50,7 +50,7 @@ class _Path(click.Path):
                 return location_of(value)
             raise ConfigurationError(IN_FOLDERS.format(_typed(ctx)))
         except (HistoryError, ConfigurationError) as error:
-            output.note(f"turnfold: {error}")
+            output.fail(str(error))
             raise click.exceptions.Exit(error.exit_code) from None
 
 
@@ -95,7 +95,7 @@ class _Days(click.ParamType):
         try:
             return check_days(days)
         except ValueError:
-            output.note(f"turnfold: --retention-days {value!r}: {MEANING}")
+            output.fail(f"--retention-days {value!r}: {MEANING}")
             raise click.exceptions.Exit(2) from None
 
 
@@ -169,15 +169,22 @@ def bootstrap(function: Callable[P, R]) -> Callable[P, R]:
     return _bootstrap(topic_prefix(function))
 
 
+def _log_by(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    if value == "json" and not ctx.resilient_parsing:
+        logs.stderr_as_json()
+    return value
+
+
 _observing = (
     click.option(
         "--metrics-port", metavar="[HOST:]PORT", envvar="TURNFOLD_METRICS_PORT",
         help="Serve /metrics, /healthz and /readyz on this port. HOST defaults to localhost; "
-        "without the option no port is opened.",
+        "0: any free one, named in the log. Without the option no port is opened.",
     ),
     click.option(
         "--log-format", type=click.Choice(["text", "json"]), default="text",
         envvar="TURNFOLD_LOG_FORMAT", help="json: one object per line. Default: text.",
+        is_eager=True, callback=_log_by,  # so that an error in another option is JSON as well
     ),
     click.option(
         "--traces", is_flag=True, envvar="TURNFOLD_TRACES",
@@ -207,7 +214,7 @@ class _Constant(click.ParamType):
         try:
             return next(iter(parsed([value]).items()))
         except ValueError as error:
-            output.note(f"turnfold: --set {error}")
+            output.fail(f"--set {error}")
             raise click.exceptions.Exit(2) from None
 
 
@@ -248,13 +255,13 @@ def fails_in_a_line(function: Callable[P, R]) -> Callable[P, R]:
             sys.stdout.flush()  # at the end of Python it would be too late to say what fails
             return result
         except (TurnfoldError, HistoryError) as error:
-            output.note(f"turnfold: {error}")
+            output.fail(str(error))
             raise click.exceptions.Exit(error.exit_code) from None
         except ModuleNotFoundError as error:
             if (extra := extra_of(error)) is None:
                 raise
-            output.note(
-                f"turnfold: this needs the extra {extra!r}: pip install 'turnfold[{extra}]', "
+            output.fail(
+                f"this needs the extra {extra!r}: pip install 'turnfold[{extra}]', "
                 f"or in a clone: uv run --extra {extra} turnfold ..."
             )
             raise click.exceptions.Exit(3) from None
@@ -262,24 +269,24 @@ def fails_in_a_line(function: Callable[P, R]) -> Callable[P, R]:
             sys.stderr.close()  # the reader of our output has gone: nothing to say to it
             raise click.exceptions.Exit(0) from None
         except OSError as error:
-            output.note(f"turnfold: {_place_of(error)}: {error.strerror or error}")
+            output.fail(f"{_place_of(error)}: {error.strerror or error}")
             if error.filename is None:
                 _give_up_stdout()
             raise click.exceptions.Exit(3 if error.errno in MISTAKEN else 1) from None
         except Exception as error:
             if (failure := of_duckdb(error)) is not None:
-                output.note(f"turnfold: {failure}")
+                output.fail(str(failure))
                 raise click.exceptions.Exit(failure.exit_code) from None
             said = trouble(error)  # DuckDB's and others' errors name no number
             if said is not None:
-                output.note(f"turnfold: {said} ({type(error).__name__})")
+                output.fail(f"{said} ({type(error).__name__})")
                 raise click.exceptions.Exit(1) from None
             if (damaged := _damaged(error)) is None:
                 raise
-            output.note(f"turnfold: {damaged}")
+            output.fail(str(damaged))
             raise click.exceptions.Exit(damaged.exit_code) from None
         except KeyboardInterrupt:
-            output.note("turnfold: interrupted; what was committed is kept; run again to continue")
+            output.fail("interrupted; what was committed is kept; run again to continue")
             raise click.exceptions.Exit(130) from None
 
     return wrapped

@@ -77,3 +77,5 @@ def _say(done: dict[str, Any]) -> None:
         output.say(
             f"would be copied twice; from {done['from'] or 'no'} partitions of the memory to {to}"
         )
+        if done["refused"]:
+            output.note(f"but it is refused now: {done['refused']}")

@@ -37,6 +37,7 @@ from streams.llm.prompt import VERSION
 from streams.llm.settings import LlmSettings
 from streams.llm.standing import ASKED, Standing, going
 from streams.observing.logs import OF_BROKER
+from streams.observing.readiness import COMMIT, FETCH, Pending
 from streams.topology import INPUT_BYTES, TURNS, WRITE_PLANS, own_plans
 
 log = logging.getLogger(__name__)
@@ -114,6 +115,7 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         self._kept: dict[TopicPartition, Part] = {}  # while a rebalance may give them back
         self._standing = Standing(ASKED, lambda: going(self.asked, self.waits))
         self._writing = asyncio.Lock()
+        self._sending = Pending()
         self._told_at = 0.0
         self._folded: dict[TopicPartition, int] = {}
         self._folded_at = 0.0
@@ -147,6 +149,13 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         return sum(
             part.unsettled + self._source.behind(at) for at, part in list(self._held.items())
         )
+
+    def ages(self) -> dict[str, float]:
+        """Seconds since the last success, as `Readiness.ages`."""
+        return {
+            FETCH: self._source.longest_unheard() if self._held else 0.0,
+            COMMIT: self._sending.age,
+        }
 
     async def run(self) -> dict[str, Any]:
         """The counts. Raises TurnfoldError; ConfigurationError where the endpoint refuses us."""
@@ -322,11 +331,16 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
             moved = {part: now for part, now in stands.items() if now != part.told}
             if not finished and not moved:
                 return
+            succeeded = False
+            self._sending.begin()
             try:
                 await self._send(finished, moved)
+                succeeded = True
             except BaseException:
                 self._held = {}  # settled here and not written: nobody may commit that
                 raise
+            finally:
+                self._sending.end(succeeded)
             self._told_at = time.monotonic()
             for part, now in moved.items():
                 part.told = now

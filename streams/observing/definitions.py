@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 Kind = Literal["counter", "gauge", "histogram"]
-Part = Literal["worker", "sink", "extract", "serve"]
+Part = Literal["process", "worker", "sink", "extract", "serve"]
 
 LANE = ("agent", "partition")
 UPTO_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -16,7 +16,8 @@ UPTO_MINUTES = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
 
 class Metric(NamedTuple):
-    """A metric family. `part`: which process has it. `buckets`: a histogram's upper bounds."""
+    """A metric family. `part`: which process has it; `process`: every one. `buckets`: a histogram's
+    upper bounds."""
 
     name: str
     kind: Kind
@@ -26,6 +27,15 @@ class Metric(NamedTuple):
     about: str
     buckets: Sequence[float] = ()
 
+
+# --- every process --------------------------------------------------------------------------------
+
+READY = Metric("turnfold_ready", "gauge", "process", (), "0 or 1", "1 if /readyz is 200.")
+SUCCESS_AGE = Metric(
+    "turnfold_success_age_seconds", "gauge", "process", ("act",), "seconds",
+    "Time since the last success of a repeated act: fetch, commit or write; of the partition that "
+    "has waited longest. 0 while the act has nothing to do.",
+)  # fmt: skip
 
 # --- worker: of committed transactions, by the lanes' markers -------------------------------------
 # These continue where they were, whichever worker has the lane: they count since the topics began.
@@ -200,6 +210,10 @@ HTTP_REQUESTS = Metric(
     "turnfold_http_requests_total", "counter", "serve", ("method", "route", "status"), "requests",
     "Requests by route template; `unmatched` if no route matches.",
 )  # fmt: skip
+HTTP_FAILURES = Metric(
+    "turnfold_http_failures_total", "counter", "serve", (), "requests",
+    "Requests answered with a status of 500 or above.",
+)  # fmt: skip
 HTTP_SECONDS = Metric(
     "turnfold_http_request_seconds", "histogram", "serve", ("method", "route"), "seconds",
     "Duration of a request; without event streams.", UPTO_SECONDS,
@@ -224,13 +238,18 @@ QUOTA_REFUSALS = Metric(
     "turnfold_quota_refusals_total", "counter", "serve", ("limit",), "requests",
     "Requests refused with 429, as nothing was left of a tenant's quota; the log names it.",
 )  # fmt: skip
+GROUP_LAG = Metric(
+    "turnfold_group_lag_offsets", "gauge", "serve", ("group", "topic", "partition"), "offsets",
+    "Kafka only: offsets of a topic that a consumer group of workers or sinks has not committed, "
+    "as the broker sees it.",
+)  # fmt: skip
+GROUP_POSITION = Metric(
+    "turnfold_group_position_offsets", "gauge", "serve", ("group", "topic", "partition"), "offsets",
+    "Kafka only: next offset that the group has to read.",
+)  # fmt: skip
 SEARCH_SECONDS = Metric(
     "turnfold_search_seconds", "histogram", "serve", (), "seconds",
     "Duration of a search.", UPTO_SECONDS,
-)  # fmt: skip
-READY = Metric(
-    "turnfold_ready", "gauge", "serve", (), "0 or 1",
-    "1 if /readyz is 200. Present in every process with a --metrics-port.",
 )  # fmt: skip
 
 METRICS = [one for one in list(globals().values()) if isinstance(one, Metric)]

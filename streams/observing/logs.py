@@ -5,12 +5,18 @@ as far as the call names them (`extra=`). Payloads and people's words never go i
 """
 
 import logging
+import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Any
+from io import TextIOBase
+from logging import ERROR, INFO
+from typing import Any, TextIO
 
 import msgspec
+
+from streams import output
 
 LIBRARIES = ("aiokafka", "faust", "mode")
 PLACES = ("tenant", "session", "agent", "topic", "partition", "offset")
@@ -49,6 +55,57 @@ class JsonLines(logging.Formatter):
         return _encode(line).decode()
 
 
+class _JsonStderr(TextIOBase):
+    """In place of `sys.stderr`: each line that something else than the log writes is an object."""
+
+    encoding = "utf-8"
+    errors = "backslashreplace"
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._line = ""
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def write(self, text: str) -> int:
+        *lines, self._line = (self._line + text).split("\n")
+        for line in filter(str.strip, lines):
+            _COMMAND.error("%s", line)
+        return len(text)
+
+
+_COMMAND = logging.getLogger("turnfold")
+"""What a command says beside the log: that it has started, why it ends."""
+
+
+def stderr_as_json() -> None:
+    """From now on stderr has one JSON object per line, whoever writes it: the log, `output.note`,
+    an error of the command line, an exception that nobody has caught. Can be called again."""
+    if isinstance(sys.stderr, _JsonStderr):
+        return
+    logging.basicConfig()  # the handler keeps the stream that is there now
+    for handler in logging.getLogger().handlers:
+        handler.setFormatter(JsonLines())
+    logging.captureWarnings(True)
+    _COMMAND.setLevel(logging.INFO)
+    sys.stderr = _JsonStderr(sys.stderr)
+    output.tell_by(lambda text, failed: _COMMAND.log(ERROR if failed else INFO, "%s", text))
+    sys.excepthook = lambda kind, error, trace: _COMMAND.critical(
+        "%s", kind.__name__, exc_info=(kind, error, trace)
+    )
+    threading.excepthook = lambda given: _COMMAND.critical(
+        "thread %s: %s", given.thread and given.thread.name, given.exc_type.__name__,
+        exc_info=given.exc_value,
+    )  # fmt: skip
+
+
 @contextmanager
 def quiet(name: str, level: int = logging.CRITICAL) -> Iterator[None]:
     """A logger says nothing below that level meanwhile: its caller tells it in other words."""
@@ -69,9 +126,10 @@ def log_to_stderr(verbose: bool = False, as_json: bool = False, *, libraries: bo
     """
     level = logging.INFO if verbose else logging.WARNING
     logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    if verbose:  # the option --log-format may have configured it before
+        logging.getLogger().setLevel(level)
     if as_json:
-        for handler in logging.getLogger().handlers:
-            handler.setFormatter(JsonLines())
+        stderr_as_json()
     logging.getLogger("streams").setLevel(logging.INFO)
     for name in () if libraries else LIBRARIES:
         logging.getLogger(name).setLevel(logging.CRITICAL)

@@ -246,6 +246,26 @@ def test_dlq_lists_and_shows(sample: Path) -> None:
     assert turnfold("dlq", "show", "x:1", "--history", sample).code == 4
 
 
+def test_dlq_list_leaves_no_letter_out_without_a_word(tmp_path: Path) -> None:
+    lines, history = tmp_path / "lines.ndjson", tmp_path / "history"
+    lines.write_text("no json\n" * 1_100 + '{"type": "unheard of"}\n')
+    assert turnfold("run", lines, "--history", history).code == 0
+    at = ("--history", history)
+    assert len(answer("dlq", "list", *at)) == 1_101
+    table = turnfold("dlq", "list", *at)
+    assert table.out.count("bad_json") == 1_000
+    assert "the first 1,000 of 1,101 dead letters" in table.err
+    few = turnfold("dlq", "list", *at, "--limit", "2", "--json")
+    assert [one["id"] for one in few.json()] == [f"{lines}:0:1", f"{lines}:0:2"]
+    assert "the first 2 of 1,101 dead letters" in few.err
+    for words in (("--reason", "unknown_type"), ("--limit", "1101"), ("--topic", str(lines))):
+        assert "the first" not in turnfold("dlq", "list", *at, *words, "--json").err
+    assert len(answer("dlq", "list", *at, "--topic", str(lines), "--since", "1970-01-01")) == 1_101
+    assert answer("dlq", "list", *at, "--since", "1970-01-02") == []  # lines of a file have no time
+    assert answer("dlq", "list", *at, "--topic", "other") == []
+    assert turnfold("dlq", "list", *at, "--since", "yesterday").code == 2
+
+
 def test_topology_and_schema_are_json() -> None:
     assert answer("topology") == turnfold("topology", "--format", "json").json()
     assert turnfold("topology").out.startswith(("flowchart", "graph"))

@@ -116,6 +116,28 @@ def test_a_node_that_was_killed_comes_back_with_its_records(tmp_path: Path) -> N
             assert asyncio.run(read(moved.bootstrap, "kept")) == [b"one", b"two"]
 
 
+def test_a_node_of_three_that_was_killed_is_started_again_by_the_command(tmp_path: Path) -> None:
+    code, out, err = command("start", "--nodes", "3", "--json", state=tmp_path)
+    assert code == 0, err
+    started = json.loads(out)
+    try:
+        asyncio.run(write(started["bootstrap"], "kept", b"one"))
+        killed = started["nodes"][1]["pid"]
+        os.kill(killed, signal.SIGKILL)
+        until(lambda: command("status", state=tmp_path)[0], lambda code: code == 5)
+        code, out, err = command("start", "--json", state=tmp_path)
+        assert code == 0 and "started again: node 2" in err, err
+        again = json.loads(out)
+        assert again["bootstrap"] == started["bootstrap"] and again["answering"] == 3
+        pids = [[node["pid"] for node in one["nodes"]] for one in (started, again)]
+        assert pids[0][0] == pids[1][0] and pids[1][1] != killed
+        assert asyncio.run(read(again["bootstrap"], "kept")) == [b"one"]
+        code, _, err = command("start", state=tmp_path)
+        assert code == 3 and "one runs already" in err
+    finally:
+        assert command("stop", state=tmp_path)[0] == 0
+
+
 def test_a_node_that_is_stopped_does_not_answer_until_it_continues(broker: Broker) -> None:
     (node,) = broker.nodes
     node.signal(signal.SIGSTOP)

@@ -276,6 +276,31 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(intact: Working) -> 
     assert same["topics"] == []
 
 
+def test_a_dry_run_plans_while_a_generation_exists_and_says_that_it_is_refused(
+    intact: Working,
+) -> None:
+    changelog, *_ = changelogs(f"{APP}.new", 4)
+
+    async def make() -> None:
+        async with connected(intact.settings) as admin:
+            await create(admin, [changelog])
+
+    asyncio.run(make())
+    command = ("repartition", "--to", "6", *intact.at)
+    try:
+        planned = turnfold(*command, "--dry-run", "--json")
+        assert planned.code == 0, planned.err
+        assert {one["to"] for one in planned.json()["topics"]} == {6}
+        assert "generations drop" in planned.json()["refused"]
+        shown = turnfold(*command, "--dry-run")
+        assert "but it is refused now" in shown.err and "turns" in shown.out
+        refusal = turnfold(*command)
+        assert refusal.code == 3 and "another memory reads the same topics" in refusal.err
+    finally:
+        asyncio.run(remove(intact.settings, changelog.name))
+    assert turnfold(*command, "--dry-run", "--json").json()["refused"] is None
+
+
 def test_topics_with_wrong_settings_are_refused_before_anything_is_copied(
     intact: Working,
 ) -> None:

@@ -12,11 +12,13 @@ import pytest
 from sinks.digest import digest
 from sinks.object_store import ObjectPath
 from streams.kafka.client.topics import ensure_topics
+from tests.fault.part import Part
 from tests.kafka.history import send
 from tests.kafka.test_sink import Log, Process, run, wait_until_read
-from tests.kafka.working import shared_settings
+from tests.kafka.working import options_of, shared_settings
 from tests.object_store.faulty_store import FAULTS, FaultyStore, healthy, often
 from tests.object_store.s3_server import KEY, SECRET, S3Server
+from tests.waiting import WITHIN
 
 pytestmark = pytest.mark.nightly
 
@@ -91,6 +93,25 @@ def test_an_outage_is_said_and_waited_for(
         assert KEY not in said and SECRET not in said
         run(log.settings, root, name="outage")
         assert digest(root) == log.expected
+
+
+def test_a_sink_whose_store_is_frozen_is_not_ready_until_it_answers(
+    log: Log, root: ObjectPath, tmp_path: Path, s3: S3Server
+) -> None:
+    at = (*options_of(log.settings), "--history", str(root), "--name", "frozen")
+    sink = Part("sink", tmp_path, *at, "--roll-mb", "0.05", "--roll-seconds", "1")
+    try:
+        sink.until_ready(True)
+        with s3.frozen():
+            assert "no write succeeded for" in sink.until_ready(False)["about"]
+        sink.until_ready(True)
+        wait_until_read(log, root)
+        sink.process.terminate()
+        assert sink.process.wait(WITHIN) == 0
+    finally:
+        sink.kill()
+    run(log.settings, root, name="frozen")
+    assert digest(root) == log.expected
 
 
 def out_of_service(method: str, path: str, body: bytes) -> str:

@@ -3,12 +3,16 @@
 import io
 import json
 import logging
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from streams.observing.logs import JsonLines
+from tests.command import environment, turnfold
 
 
 @pytest.fixture
@@ -56,3 +60,66 @@ def test_an_exception_stays_in_its_line(log: tuple[logging.Logger, io.StringIO])
     said = line(text)
     assert said["exception"].splitlines()[-1] == "ValueError: odd"
     assert "session" not in said
+
+
+# --- a process whose log is JSON ------------------------------------------------------------------
+
+ENDS = [
+    (("worker", "--bootstrap", "127.0.0.1:1"), 5, "no broker can be reached"),
+    (("worker", "--bootstrap", "127.0.0.1:1", "--metrics-port", "x"), 5, "no broker"),
+    (("worker", "--partitions", "0"), 2, "Invalid value for '--partitions'"),
+    (("worker", "--retention-days", "many"), 2, "--retention-days"),
+    (("sink", "--roll-mb", "1"), 2, "Missing option '--history'"),
+    (("serve", "--history", "FILE"), 3, "FILE"),
+    (("serve", "--history", "FOLDER", "--keys", "nowhere.json"), 3, "nowhere.json"),
+    (("extract", "--bootstrap", "127.0.0.1:1"), 3, "TURNFOLD_LLM_MODEL"),
+]
+
+
+@pytest.mark.component
+@pytest.mark.parametrize(("words", "code", "why"), ENDS)
+@pytest.mark.parametrize("by", ["option", "environment"])
+def test_why_a_process_ends_is_json(
+    words: tuple[str, ...], code: int, why: str, by: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("no history")
+    names = {"FILE": str(file), "FOLDER": str(tmp_path / "folder")}
+    told = [names.get(word, word) for word in words]
+    env = environment(TURNFOLD_LOG_FORMAT="json") if by == "environment" else environment()
+    done = turnfold(*told, *(["--log-format", "json"] * (by == "option")), env=env)
+    lines = [json.loads(line) for line in done.err.splitlines()]
+    assert done.code == code, lines
+    assert all({"time", "level", "logger", "message"} <= set(line) for line in lines)
+    assert any(
+        line["level"] == "error" and names.get(why, why) in line["message"] for line in lines
+    ), lines
+
+
+FAILING = """
+import sys, threading, warnings
+from streams.observing.logs import log_to_stderr
+from streams import output
+log_to_stderr(as_json=True)
+output.note("starts")
+output.fail("cannot")
+warnings.warn("old")
+print("half ", end="", file=sys.stderr)
+print("a line", file=sys.stderr)
+thread = threading.Thread(target=lambda: 1 / 0)
+thread.start()
+thread.join()
+raise KeyError("gone")
+"""
+
+
+def test_whatever_comes_to_stderr_is_json() -> None:
+    done = subprocess.run([sys.executable, "-c", FAILING], capture_output=True, text=True)
+    lines = [json.loads(line) for line in done.stderr.splitlines()]
+    found = [(line["level"], line["logger"], line["message"].splitlines()[0]) for line in lines]
+    assert found[:2] == [("info", "turnfold", "starts"), ("error", "turnfold", "cannot")]
+    assert found[2][:2] == ("warning", "py.warnings") and "old" in found[2][2]
+    assert found[3] == ("error", "turnfold", "half a line")
+    assert [one[0] for one in found[4:]] == ["critical", "critical"]
+    assert "ZeroDivisionError" in lines[4]["exception"] and "KeyError" in lines[5]["exception"]
+    assert done.returncode == 1

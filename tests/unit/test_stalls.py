@@ -21,12 +21,12 @@ class Log:
 
     def __init__(self) -> None:
         self.ahead: dict[TopicPartition, int] = {}
-        self.silent: float | None = 0.0
+        self.silent = 0.0
 
     def behind(self, at: TopicPartition) -> int:
         return self.ahead.get(at, 0)
 
-    def heard(self, at: TopicPartition) -> float | None:
+    def unheard(self, at: TopicPartition) -> float:
         return self.silent
 
 
@@ -87,6 +87,29 @@ def test_a_stall_that_ended_begins_anew(watched: Watched) -> None:
     assert (watched.after(1), watched.lanes.stalled) == (1, 0)
     comes(watched)
     assert (watched.after(29), watched.lanes.stalled) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("state", "records", "fetch", "commit"),
+    [
+        ("ready", 0, 7.0, 0.0),
+        ("ready", 3, 7.0, 40.0),
+        ("committing", 3, 7.0, 40.0),
+        ("opening", 0, 7.0, 40.0),
+        ("restoring", 0, 7.0, 40.0),
+        ("backing off", 0, 7.0, 40.0),
+    ],
+)
+def test_the_ages_of_a_worker_are_those_of_the_lane_that_waits_longest(
+    state: str, records: int, fetch: float, commit: float, watched: Watched
+) -> None:
+    assert watched.lanes.ages() == {"fetch": 0.0, "commit": 0.0}  # no lane is its
+    watched.lanes._active[CLICKS] = watched.lane
+    watched.log.silent = 7.0
+    watched.lane.enter(state)
+    watched.lane._gathering.records = records
+    watched.now += 40
+    assert watched.lanes.ages() == {"fetch": fetch, "commit": commit}
 
 
 def test_a_broker_that_does_not_answer_is_a_stall_without_work(watched: Watched) -> None:

@@ -379,6 +379,10 @@ class KafkaConsumer(AIOKafkaConsumer):  # type: ignore[misc]
         """The answer of the partition's leader. Raises KafkaError."""
         return await self._client.send(self._client.cluster.leader_for_partition(at), request)
 
+    def has_unread(self, partition: TopicPartition) -> bool:
+        """Whether records were fetched that nobody has taken: until then it fetches no more."""
+        return partition in self._fetcher._records
+
     def state(self, partition: TopicPartition) -> Any:
         """aiokafka's own record of a partition; None where it is not assigned."""
         subscription = self._subscription.subscription

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from time import time
+from time import monotonic
 from typing import Any
 
 from aiokafka.errors import (
@@ -37,6 +37,7 @@ class ConsumerSource:
     def __init__(self, kafka: KafkaConsumer, connection: Mapping[str, Any]) -> None:
         self._kafka = kafka
         self.connection = connection
+        self._answers: dict[TopicPartition, tuple[Any, float]] = {}
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         self._kafka.pause(*self._ours(partitions))
@@ -152,11 +153,22 @@ class ConsumerSource:
         state = self.state(partition)
         return int(state.lso or 0) if state is not None else 0
 
-    def heard(self, partition: TopicPartition) -> float | None:
+    def unheard(self, partition: TopicPartition) -> float:
+        """Seconds since the broker was last seen to answer a fetch of a partition, or since it was
+        first looked at; 0 while nothing of it is fetched. The answers' own times are of a clock
+        that may be set, so they only tell two answers apart."""
         state = self.state(partition)
-        if state is None or not state.timestamp:
-            return None
-        return max(0.0, time() - float(state.timestamp) / 1000)
+        if state is None or state.paused or self._kafka.has_unread(partition):
+            self._answers.pop(partition, None)
+            return 0.0
+        now, answer = monotonic(), self._answers.get(partition)
+        if answer is None or answer[0] != state.timestamp:
+            answer = self._answers[partition] = (state.timestamp, now)
+        return now - answer[1]
+
+    def longest_unheard(self) -> float:
+        """The same of the partition that has waited longest."""
+        return max(map(self.unheard, self._kafka.assignment()), default=0.0)
 
     def state(self, partition: TopicPartition) -> Any:
         """aiokafka's own record of a partition; None where it is not assigned."""

@@ -34,6 +34,7 @@ from streams.kafka.sink.options import SinkCounts, SinkOptions
 from streams.kafka.sink.positions import Held, take_up
 from streams.kafka.sink.writer import BatchWriter
 from streams.observing.histogram import Histogram
+from streams.observing.readiness import FETCH, WRITE
 from streams.topology import DEAD_LETTERS, name_in
 
 log = logging.getLogger(__name__)
@@ -96,6 +97,12 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
         began = self._batch.began if self._batch.upto else None
         since = self._writer.since if self._writer.since is not None else began
         return 0.0 if since is None else time.monotonic() - since
+
+    def ages(self) -> dict[str, float]:
+        """Seconds since the last success, as `Readiness.ages`. A write is due `roll_seconds` after
+        its first message was read."""
+        fetch = self._group.longest_unheard() if self._held is not None else 0.0
+        return {FETCH: fetch, WRITE: max(0.0, self.oldest() - self.options.roll_seconds)}
 
     def behind(self) -> dict[TopicPartition, int]:
         """How many offsets of each partition are known to be there and not fetched."""

@@ -59,12 +59,14 @@ def sink(name: str = "sink") -> tuple[Acl, ...]:
 
 
 def serve(app_id: str = "turnfold") -> tuple[Acl, ...]:
-    """`serve --bootstrap`: it reads the workers' tables, and sends what is posted."""
+    """`serve --bootstrap`: it reads the workers' tables, sends what is posted, and exports the lag
+    of workers and sinks."""
     sources = {topic.name: topic for agent in AGENTS for topic in agent.sources}.values()
     return (
         Acl("topic", _changelogs(app_id), ("Read",)),
         Acl("topic", _named(INPUTS), ("Write",)),
-        Acl("topic", _named(sources), ("Describe",)),
+        Acl("topic", _named((*sources, *SUNK)), ("Describe",)),
+        Acl("group", (app_id, "sink"), ("Describe",)),
     )
 
 

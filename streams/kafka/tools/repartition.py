@@ -50,6 +50,7 @@ from streams.kafka.tools.repartition_plan import (
     Moved,
     State,
     begin,
+    other_memories,
     planned,
     state_of,
 )
@@ -87,9 +88,12 @@ async def repartition(
             found = await state_of(settings, admin)
             fresh = found is None
             if found is None:
+                refusal = other_memories(group, await admin.list_topics())
+                if refusal is not None and not dry_run:
+                    raise ConfigurationError(refusal)
                 found = await planned(settings, admin, group, generation, to)
                 if dry_run or not any(one.moved for one in found.topics):
-                    return _summary(found, began, done=not dry_run)
+                    return _summary(found, began, done=not dry_run, refusal=refusal)
             _check_same(found, group, to)
             if dry_run:
                 return _summary(found, began, done=False)
@@ -100,8 +104,10 @@ async def repartition(
         raise lost(settings, error) from None
 
 
-def _summary(state: State, began: float, done: bool) -> dict[str, Any]:
+def _summary(state: State, began: float, done: bool, refusal: str | None = None) -> dict[str, Any]:
+    """`refused`: why it would be refused now."""
     return {
+        "refused": refusal,
         "group": state.group,
         "from": state.folded,
         "to": state.to,

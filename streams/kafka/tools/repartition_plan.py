@@ -107,23 +107,28 @@ async def state_of(
     return None if newest is None else msgspec.json.decode(newest, type=State)
 
 
-async def planned(
-    settings: KafkaSettings, admin: KafkaAdmin, group: str, generation: str | None, to: int
-) -> State:
-    """What is to be done. Raises ConfigurationError where another memory reads the same topics, or
-    one of them is not set as it must be."""
-    names = await admin.list_topics()
+def other_memories(group: str, names: Collection[str]) -> str | None:
+    """Why it may not begin while another memory reads the same topics; None where there is none.
+    `names` are all topics."""
     ending = changelog_name("", topology.SESSION_AGENT)
     others = sorted(
         one for one in names
         if one.endswith(ending) and one != f"{group}{ending}" and not _has_other_inputs(one, names)
     )  # fmt: skip
-    if others:
-        raise ConfigurationError(
-            f"{', '.join(others)}: another memory reads the same topics and would lose its place "
-            "in them. End it first: `turnfold generations drop NAME` for a generation, `turnfold "
-            "reset APP_ID --yes` for another app id"
-        )
+    if not others:
+        return None
+    return (
+        f"{', '.join(others)}: another memory reads the same topics and would lose its place "
+        "in them. End it first: `turnfold generations drop NAME` for a generation, `turnfold "
+        "reset APP_ID --yes` for another app id"
+    )
+
+
+async def planned(
+    settings: KafkaSettings, admin: KafkaAdmin, group: str, generation: str | None, to: int
+) -> State:
+    """What is to be done. Raises ConfigurationError where a topic is not set as it must be."""
+    names = await admin.list_topics()
     counts = await partitions_of(admin, layout.topics_of(group, generation))
     found = await layout.look(settings, group, counts)
     if found.folded is None and not found.counts:

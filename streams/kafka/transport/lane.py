@@ -135,6 +135,17 @@ class Lane:
         """Records that were fetched and wait."""
         return self._gathering.records
 
+    @property
+    def unheard(self) -> float:
+        """Seconds since the broker answered a fetch, of the source that has waited longest."""
+        return max(self._owner.source.unheard(at) for at in self.sources.values())
+
+    @property
+    def unfinished(self) -> float:
+        """Seconds since the lane last made progress with its work; 0 while it has none."""
+        is_idle = self.state == "ready" and not self.waiting
+        return 0.0 if is_idle else monotonic() - self.since
+
     def uncommitted(self, topic: str) -> int:
         """How many offsets are fetched and not committed."""
         fetched = self._fetched.get(topic)

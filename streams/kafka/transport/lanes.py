@@ -20,6 +20,7 @@ from streams.kafka.transport.restore import Source
 from streams.observing.definitions import UPTO_SECONDS
 from streams.observing.histogram import Histogram
 from streams.observing.logs import OF_BROKER
+from streams.observing.readiness import COMMIT, FETCH
 
 log = logging.getLogger(__name__)
 
@@ -30,11 +31,7 @@ a producer of another number has sent makes its lane ask at once."""
 
 
 class GroupSource(Source, Protocol):
-    """The consumer as all lanes together see it. Seconds are of `time.monotonic`."""
-
-    def heard(self, partition: TopicPartition) -> float | None:
-        """Seconds since the broker answered a fetch of this partition; None where it has not."""
-        ...
+    """The consumer as all lanes together see it."""
 
     async def counts(self) -> Mapping[str, int] | None:
         """How many partitions each topic has now; None where no broker says it."""
@@ -230,6 +227,14 @@ class Lanes:
         """How many lanes have work to do and do not get on."""
         return len(self._told)
 
+    def ages(self) -> dict[str, float]:
+        """Seconds since the last success, of the lane that has waited longest: `Readiness.ages`."""
+        running = list(self.running())
+        return {
+            FETCH: max((lane.unheard for lane in running), default=0.0),
+            COMMIT: max((lane.unfinished for lane in running), default=0.0),
+        }
+
     async def _watch_lanes(self) -> None:
         asked = monotonic()
         while True:
@@ -273,10 +278,9 @@ class Lanes:
     def _starved(self, lane: Lane) -> str | None:
         """Why a lane gets nothing to fold, or None where there is nothing or not for long."""
         patience = self.settings.stall_after
-        for at in lane.sources.values():
-            silent = self.source.heard(at)
-            if silent is not None and silent > patience:
-                return f"the broker has not answered a fetch of {at.topic} for {silent:.0f} s"
+        if (silent := lane.unheard) > patience:
+            topics = " or ".join(lane.sources)
+            return f"the broker has not answered a fetch of {topics} for {silent:.0f} s"
         behind = {at.topic: self.source.behind(at) for at in lane.sources.values()}
         if not any(behind.values()):
             lane.enter("ready")  # what comes next has not waited until now

@@ -22,7 +22,7 @@ from streams.files.store import Store
 from streams.folds.outcome import Outcome
 from streams.folds.rows import Input
 from streams.folds.rules import Rules
-from streams.observing.readiness import Readiness
+from streams.observing.readiness import COMMIT, Advance, Readiness
 from streams.pipeline.entity import Entity
 from streams.pipeline.ports import StoreError
 from streams.serving.backends.backend import Busy, Found, NotReady, Prepare, Table
@@ -75,6 +75,7 @@ class EmbeddedBackend:
         self.model: Background | None = None
         """What asks the model, while it does."""
         self._counts = FoldCounts()
+        self._commits = Advance()
         self._folder = IngestThread(self._root, self, extractor, retention)
         self._model = model
         self._posts = PostedLog(self._root, self._folder, self._refused)
@@ -252,7 +253,10 @@ class EmbeddedBackend:
 
     def readiness(self) -> Readiness:
         about = f"ready; {self.model.about}" if self.model else "ready"
-        return Readiness(self._store is not None, about if self._store else self._why)
+        inbox, folder = self._folder.inbox, self._folder
+        age = self._commits.age(folder.committed_to, inbox.end) if inbox else 0.0
+        is_open = self._store is not None
+        return Readiness(is_open, about if is_open else self._why, ages={COMMIT: age})
 
     def _refused(self, posted: Posted, error: Exception) -> None:
         """The log's thread could not write a request."""

@@ -25,7 +25,7 @@ from streams.kafka.agents.routing import route, route_of
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.transport.layout import check
 from streams.kafka.transport.set_aside import tenant_of
-from streams.observing.readiness import Readiness
+from streams.observing.readiness import WRITE, Readiness
 from streams.serving.backends.backend import Busy, Found, NotReady, Prepare, Table
 from streams.serving.backends.changes import Changes
 from streams.serving.backends.live import NO_HISTORY, Live, check_readable, pinned, promoted
@@ -187,6 +187,7 @@ class ReplicaBackend:
         if self._failed is not None:
             return Readiness(False, "the replica has failed, start it again; its log says why")
         found = self._tables.readiness()
+        found = found._replace(ages={**found.ages, WRITE: self._writing.age})
         going = self._promotion.about if self._promotion is not None else ""
         return found._replace(about=f"{found.about}; {going}") if going else found
 

@@ -11,7 +11,7 @@ from aiokafka.structs import TopicPartition
 from streams import topology
 from streams.kafka.client.names import changelog_name
 from streams.kafka.client.partitions import partition_of
-from streams.observing.readiness import Readiness
+from streams.observing.readiness import FETCH, Readiness
 from streams.serving.backends.backend import Found, NotReady, Table
 from streams.serving.backends.changes import Changes
 from streams.serving.backends.following import Following
@@ -128,7 +128,14 @@ class ReplicaTables:
         return self._following.why or "it reads on"
 
     def readiness(self) -> Readiness:
-        lanes = list(self._following.lanes.values())
+        age = max((lane.progress.age for lane in self._lanes() if lane.ready), default=0.0)
+        return self._readiness()._replace(ages={FETCH: age})
+
+    def _lanes(self) -> list[ReplicaLane]:
+        return list(self._following.lanes.values())
+
+    def _readiness(self) -> Readiness:
+        lanes = self._lanes()
         if not lanes:
             return Readiness(False, self.reason())
         if late := [lane for lane in lanes if not lane.ready]:

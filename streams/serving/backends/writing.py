@@ -15,6 +15,7 @@ from aiokafka.structs import TopicPartition
 from streams.kafka.client import denials
 from streams.kafka.client.aiokafka_internals import KafkaProducer
 from streams.observing.logs import OF_BROKER
+from streams.observing.readiness import Pending
 from streams.observing.traces import Headers, outgoing
 
 log = logging.getLogger(__name__)
@@ -56,6 +57,7 @@ class Writing:
         self._wake = asyncio.Event()
         self._producer: KafkaProducer | None = None
         self._over = False
+        self._appending = Pending()
         self._crowded = float("-inf")  # when several were last produced together
 
     async def append(self, messages: Sequence[Message]) -> list[int]:
@@ -72,7 +74,19 @@ class Writing:
         appended: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
         self._asked.append((messages, appended))
         self._wake.set()
-        return await appended
+        succeeded = False
+        self._appending.begin()
+        try:
+            offsets = await appended
+            succeeded = True
+        finally:
+            self._appending.end(succeeded)
+        return offsets
+
+    @property
+    def age(self) -> float:
+        """Seconds since records were last acknowledged; 0 while none wait for it."""
+        return self._appending.age
 
     async def run(self) -> None:
         """For ever."""

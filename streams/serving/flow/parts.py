@@ -3,6 +3,7 @@ was told where their metrics are. Every few seconds, one question at a time, and
 somebody watches; whoever does not answer is said to be away, until it answers again."""
 
 import asyncio
+import logging
 import time
 from collections import defaultdict
 from collections.abc import Sequence
@@ -10,12 +11,15 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from streams.errors import ConfigurationError, TurnfoldError
+from streams.observing.logs import OF_BROKER
 from streams.serving.flow import exposition
 from streams.serving.flow.exposition import Measured, Unanswered
 
 if TYPE_CHECKING:
     from streams.kafka.client.settings import KafkaSettings
     from streams.kafka.tools.lag import Lag
+
+log = logging.getLogger(__name__)
 
 EVERY = 3.0
 """Seconds from one answer to the next question."""
@@ -26,12 +30,13 @@ FIND_EVERY = 30.0
 class Broker:
     """How far the groups are. `lag` is None until it is known, and while the broker is away."""
 
-    def __init__(self, settings: "KafkaSettings") -> None:
+    def __init__(self, settings: "KafkaSettings", every: float = EVERY) -> None:
         self.lag: list[Lag] | None = None
         self.away_since: float | None = None
         """Time of day (seconds), while no broker answers."""
         self.why = ""
         self._settings = settings
+        self._every = every
         self._groups: list[str] = []
         self._found_at = float("-inf")
 
@@ -44,8 +49,10 @@ class Broker:
             except (TurnfoldError, OSError) as error:
                 self.lag = None
                 self.away_since = self.away_since or time.time()
+                if str(error) != self.why:
+                    log.info("the groups' lag is not known: %s", error, extra=OF_BROKER)
                 self.why = str(error)
-            await asyncio.sleep(EVERY)
+            await asyncio.sleep(self._every)
 
     async def _ask(self) -> "list[Lag]":
         from streams.kafka.tools.lag import lag

@@ -30,7 +30,7 @@ async def readyz(request: Request) -> Response:
     readiness = backend.readiness()
     status = HTTPStatus.OK if readiness.ready else HTTPStatus.SERVICE_UNAVAILABLE
     generations = {"generation": _generation(request), "promoted": backend.promoted}
-    return reply(readiness._asdict() | generations, status)
+    return reply(readiness.reply() | generations, status)
 
 
 def _generation(request: Request) -> str | None:

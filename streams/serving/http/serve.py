@@ -7,7 +7,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ import uvicorn
 from sinks.locations import Location
 from sinks.root import check_root, is_marked, is_shared
 from streams import event_loop, gc_policy
-from streams.apps.metric_samples import of_model
+from streams.apps.metric_samples import of_model, of_process
 from streams.apps.metrics import asked
 from streams.context.tokenizer import tokenizer
 from streams.errors import ConfigurationError, TurnfoldError, UsageError
@@ -131,7 +131,12 @@ async def _serve(
     beside: Beside,
     say: Callable[[str], None],
 ) -> None:
-    async with entered as backend, beside(backend.readiness):
+    async with entered as backend, beside(backend.readiness), AsyncExitStack() as observing:
+        observing.enter_context(asked(lambda: of_process(backend.readiness())))
+        if (kafka := getattr(backend, "kafka", None)) is not None:
+            from streams.serving.flow.group_lag import exported
+
+            await observing.enter_async_context(exported(kafka, settings.app_id))
         model = getattr(backend, "model", None)
         app = create_app(
             backend,
@@ -161,8 +166,9 @@ async def _serve(
             loop.add_signal_handler(one, end)
         failing = loop.create_task(backend.failed())
         failing.add_done_callback(lambda _: end())
-        with asked(lambda: of_model(model)) if model else nullcontext():
-            await server._serve([listening])  # `serve` would raise the signals once more
+        if model:
+            observing.enter_context(asked(lambda: of_model(model)))
+        await server._serve([listening])  # `serve` would raise the signals once more
         if failing.done():
             if isinstance(failing.result(), ConfigurationError | StoreError):
                 raise failing.result()
