@@ -21,7 +21,7 @@ from sinks.locations import Location
 from sinks.object_store import ObjectPath
 from sinks.root import find_root
 from streams.errors import ConfigurationError
-from streams.extractors.naming import Extract, named
+from streams.extractors.naming import Extractor, named
 from streams.files import batches, local, store_folder
 from streams.files.access import writing
 from streams.files.batches import InStore
@@ -280,7 +280,7 @@ def test_the_extractor_is_remembered_and_noted_by_who_goes_on_with_the_history(
     assert "a model is not asked" in why
 
 
-def chosen(where: Location, told: str | None, claim: Callable[[], None]) -> Extract | None:
+def chosen(where: Location, told: str | None, claim: Callable[[], None]) -> Extractor | None:
     choice = settle(where, told, lambda text: None, claim)
     assert choice.name == "rules"
     return named(choice.in_process)
