@@ -15,8 +15,6 @@ the tables take each number once.
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Protocol
 from uuid import uuid4
 
@@ -25,6 +23,7 @@ from msgspec.structs import replace
 
 from sinks.delta import History, until_first
 from sinks.object_store import ObjectPath
+from sinks.scratch import scratch
 from streams.files.run_log import Note, RunLog, changed
 from streams.files.store import Changes, Store, encoded
 
@@ -143,9 +142,9 @@ class InStore:
     def rebase(self) -> None:
         """A note that has all of the fold's rows, as the store has them; what earlier ones speak of
         goes."""
-        with TemporaryDirectory(dir=self._store.path.parent) as folder:
-            self._store.export(Path(folder) / "rows")
-            files = sorted((Path(folder) / "rows").iterdir())
+        with scratch(self._store.path.parent) as folder:
+            self._store.export(folder / "rows")
+            files = sorted((folder / "rows").iterdir())
             values = changed(encoded(self._store.values("")))
             note = replace(
                 self.note.next(rows=len(values)), base=self.note.number + 1, files=len(files),

@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from uuid import uuid4
 
 from sinks.delta import History
@@ -20,6 +19,7 @@ from sinks.root import (
     is_shared,
     open_root,
 )
+from sinks.scratch import clear_left, scratch
 from streams import gc_policy
 from streams.errors import ConfigurationError
 from streams.files import own_folder
@@ -47,6 +47,7 @@ def opened(root: ObjectPath, *, forgetting: bool = False) -> Iterator[tuple[Stor
     """
     log = RunLog(root)
     with _ours(root) as folder:
+        clear_left(folder)
         _begin(log)
         store = _current(log, folder / STORE)
         try:
@@ -168,10 +169,10 @@ def _restore(log: RunLog, base: Note, path: Path) -> None:
     shutil.rmtree(path, ignore_errors=True)
     store = Store(path)
     try:
-        with TemporaryDirectory(dir=path.parent) as folder:
+        with scratch(path.parent) as folder:
             files = []
             for number, place in enumerate(log.whole(base)):
-                files.append(Path(folder) / f"{number:06}.sst")
+                files.append(folder / f"{number:06}.sst")
                 place.download(files[-1], place.stat().st_size)
             store.ingest(files)
         store.write([*log.rows(base), *encoded(base.place)])

@@ -24,7 +24,6 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.building import ROOT, UV, installed, run
 from tests.command import OBEYING, PROGRAM, environment, turn, turnfold
 from tests.serving.serving import serving
 from tests.waiting import WITHIN, until
