@@ -1,6 +1,6 @@
-"""Erasure, by a scan of all bytes: a person's id and words come into a history by every way, commands
-that write it are killed, `forget` erases, and then no byte of either is left but where the receipt
-counts it. Every file lies in a place that `streams.apps.places` declares."""
+"""Erasure, by a scan of all bytes: a person's id and words come into a history by every way,
+commands that write it are killed, `forget` erases, and then no byte of either is left but where the
+receipt counts it. Every file lies in a place that `streams.apps.places` declares."""
 
 import json
 import shutil
@@ -38,7 +38,7 @@ def of_person(number: int, **fields: Any) -> Record:
     )
 
 
-def records() -> list[Record]:
+def records() -> list[Any]:
     at = "2026-01-02T00:00:00Z"
     return [
         *(of_person(number, metadata={"note": WORD}) for number in range(3)),
