@@ -84,6 +84,11 @@ class ErasureReceipt(Reply):
         description="Rows erased from each table (`erased`), and its version from then on. "
         "`may_remain` of `dead_letters`: letters that stay and may name what was erased.",
     )
+    may_remain: dict[str, int] | None = Field(
+        default=None,
+        description="Place -> how many things stay there that may name what was erased; empty if "
+        "none do, null in receipts of earlier versions (docs/erasure.md lists the places).",
+    )
     generations: JsonObject | None = Field(
         default=None,
         description="The tables of other generations of the memory, by name; null if none.",

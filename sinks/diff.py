@@ -7,7 +7,6 @@ by a hash an entity: only those of entities whose revisions differ are decoded.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import _duckdb
@@ -18,6 +17,7 @@ from schemas.memory_kinds import MEMORY_KINDS, OF_USERS, REVISED, STATE, MemoryK
 from sinks.history import SETTINGS, WATCH, define, quoted
 from sinks.locations import Location
 from sinks.root import HistoryError
+from sinks.scratch import scratch
 from sinks.store_errors import of_duckdb
 from sinks.views import MEMORY_VIEWS
 
@@ -107,12 +107,12 @@ def both(
     one: Location, other: Location, views: Sequence[str], tenant: str | None = None
 ) -> Iterator[DuckDBPyConnection]:
     """These views of both histories, in the schemas `a` and `b`. Raises HistoryError."""
-    with TemporaryDirectory() as spilled, _duckdb.connect(f"{spilled}/diff.duckdb") as db:
+    with scratch() as spilled, _duckdb.connect(f"{spilled}/diff.duckdb") as db:
         if watch := WATCH.get():
             watch(db)
         db.execute(SETTINGS)
         db.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
-        db.execute(f"SET temp_directory = {quoted(spilled)}")
+        db.execute(f"SET temp_directory = {quoted(str(spilled))}")
         db.execute("SET preserve_insertion_order = false")
         try:
             for side, folder in zip(SIDES, (one, other), strict=True):

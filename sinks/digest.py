@@ -5,7 +5,6 @@ in their own order, so neither the order of arrival nor the memory at hand matte
 """
 
 import hashlib
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
@@ -13,6 +12,7 @@ import duckdb
 from schemas.task_limits import MAX_ITERATION
 from sinks.history import connect, quoted, table_names
 from sinks.locations import Location
+from sinks.scratch import scratch
 from sinks.views import MEMORY_VIEWS, SNAPSHOT_KEYS
 
 SOURCE = frozenset({"recorded_at", "date", "src_topic", "src_partition", "src_offset"})
@@ -36,10 +36,10 @@ def digest(
     logs = [name for name in table_names() if name not in snapshots]
     with (
         connect(root, tenant=tenant, max_iteration=max_iteration) as db,
-        TemporaryDirectory() as spilled,
+        scratch() as spilled,
     ):
         db.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
-        db.execute(f"SET temp_directory = {quoted(spilled)}")
+        db.execute(f"SET temp_directory = {quoted(str(spilled))}")
         db.execute("SET preserve_insertion_order = false")
         memory = {view: _hash(db, view, SOURCE | {"seq"}) for view in MEMORY_VIEWS}
         log = {name: _hash(db, name, SOURCE) for name in logs}

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from deltalake import DeltaTable
 
+from schemas.rows import TABLES
 from sinks.delta import History, until_first
 from sinks.object_store import ObjectPath
 from sinks.rewriting import SCRATCH, clear
@@ -35,10 +36,14 @@ def sweep(history: History) -> None:
     if not isinstance(history.at, ObjectPath):
         return
     clear(history.at / SCRATCH)
-    for name in history.tables():
+    for name in TABLES:
         place = history.at / name
         found = set(place.sizes())
-        named = set(_fenced(history, name).file_uris())
+        if not found:
+            continue
+        # a table is made before anything is uploaded for it: what lies where none is was left
+        is_made = history.newest(name) is not None
+        named = set(_fenced(history, name).file_uris()) if is_made else set()
         place.unlink_all(one for one in found - named if not one.startswith(f"{place}/_delta_log/"))
 
 

@@ -21,7 +21,7 @@ from _duckdb import DuckDBPyConnection, Statement, StatementType
 
 import schemas
 from schemas.task_limits import MAX_ITERATION
-from sinks import damage, explain
+from sinks import damage, explain, scratch
 from sinks.errors import HistoryError
 from sinks.files import data_files
 from sinks.generation import find_tables
@@ -127,7 +127,7 @@ def connect(
 def begin() -> DuckDBPyConnection:
     """A database in memory with nothing in it yet; `WATCH` is told."""
     connection = _duckdb.connect()
-    connection.execute(SETTINGS)
+    connection.execute(f"{SETTINGS}; SET temp_directory = {quoted(scratch.of_process())}")
     told(connection)
     return connection
 

@@ -8,18 +8,16 @@ It may be JSON in an envelope, escaped JSON in a string, base64, gzip, UTF-16, c
 import json
 import re
 import unicodedata
-import zlib
-from binascii import Error, a2b_base64
 from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import unquote
+
+from sinks.unpacking import Budget, TooMuch, inflated, of_base64
 
 STAYS, MAY_NAME, GOES = 0, 1, 2
 """`MAY_NAME`: it stays; it has the id as a part of a word, or cannot be searched to the end."""
 DEEP = 5
 """Packings in one another that are searched."""
-MOST_BYTES = 16_000_000
-"""Of one packed piece that are searched."""
 ESCAPES = 16
 """Times that a text is unescaped."""
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
@@ -27,7 +25,6 @@ _PLAIN = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{8,}={0,2}")
 _IDENTIFIER = re.compile(r"[\w.@+-]+")
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1f]")
-_STANDARD = str.maketrans("-_", "+/")
 _HASHED = re.compile(rb'\A\{"bytes":\d+,"sha256":"[0-9a-f]{64}"\}\Z')
 _OWN_ID = {"userid", "sessionid", "taskid"}
 """Names of fields, in lower case without hyphens, in which a number is an id."""
@@ -95,15 +92,19 @@ class _Searched:
     def __init__(self) -> None:
         self.texts: list[tuple[str, bool]] = []
         self.is_unclear = False
+        self._budget = Budget()
 
     def bytes(self, content: bytes, deep: int) -> None:
-        if content[:2] == b"\x1f\x8b" or content[:1] == b"\x78":
-            unpacked = _unpacked(content)
-            if unpacked is not None:
-                self.is_unclear |= len(unpacked) >= MOST_BYTES or not deep
-                if deep:
-                    self.bytes(unpacked, deep - 1)
-                return
+        try:
+            unpacked = inflated(content, self._budget)
+        except TooMuch:
+            self.is_unclear = True
+            return
+        if unpacked is not None:
+            self.is_unclear |= not deep
+            if deep:
+                self.bytes(unpacked, deep - 1)
+            return
         text = _decoded(content)
         self.text(text, deep)
         self.is_unclear |= bool(_CONTROL.search(text)) or "\ufffd" in text
@@ -113,8 +114,9 @@ class _Searched:
         stripped = text.lstrip("\ufeff \t\r\n")
         if stripped[:1] in ("{", "[", '"'):
             try:
+                self._budget.spend(0, sum(map(stripped.count, "{[,")))
                 self.value(json.loads(stripped, object_pairs_hook=_Pairs), deep)
-            except (ValueError, RecursionError):
+            except (ValueError, RecursionError):  # TooMuch, too
                 self.is_unclear = True
             else:
                 return
@@ -150,12 +152,13 @@ class _Searched:
         if not deep:
             return
         for piece in _BASE64.findall(text):
-            letters = piece.rstrip("=").translate(_STANDARD)
+            content = of_base64(piece)
             try:
-                content = a2b_base64(letters + "=" * (-len(letters) % 4))
-            except Error:
-                continue
-            unpacked = _unpacked(content) if content[:1] in (b"\x1f", b"\x78") else None
+                self._budget.spend(len(content), 0)
+                unpacked = inflated(content, self._budget)
+            except TooMuch:
+                self.is_unclear = True
+                return
             content = content if unpacked is None else unpacked
             inside = _decoded(content)
             if not _CONTROL.search(inside) and "\ufffd" not in inside:  # ids of others are not text
@@ -188,14 +191,6 @@ def _decoded(content: bytes) -> str:
         if len(start) > 3 and not any(start[odd::2]) and all(start[1 - odd :: 2]):
             return content.decode(encoding, "replace")
     return content.decode("utf-8", "replace")
-
-
-def _unpacked(content: bytes) -> bytes | None:
-    """Of gzip or zlib as much as can be read; None for other bytes."""
-    try:
-        return zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(content, MOST_BYTES) or None
-    except zlib.error:
-        return None
 
 
 def _unescaped(text: str) -> Iterator[str]:

@@ -18,6 +18,8 @@ P = TypeVar("P", Path, ObjectPath, Path | ObjectPath)
 
 UNUSABLE = frozenset('%[]{}*?#^|<>`"\\\n')
 """Characters in a path that the Delta writer or DuckDB would take for something else."""
+ATTEMPTS = 3
+"""To write a file that is replaced."""
 ADDRESS = re.compile("[a-z][a-z0-9+.-]+:/", re.ASCII | re.IGNORECASE)
 """How `s3://…` begins; a path made of it has lost the second stroke."""
 
@@ -87,6 +89,21 @@ def replace(file: Location, text: str, *, mode: int | None = None) -> None:
     if isinstance(file, ObjectPath):
         file.write_text(text)
         return
+    for attempt in range(ATTEMPTS):
+        try:
+            _replace(file, text, mode)
+            break
+        except FileNotFoundError:  # `clear_left` was faster, or there is no such folder
+            if attempt == ATTEMPTS - 1:
+                raise
+    folder = os.open(file.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _replace(file: Path, text: str, mode: int | None) -> None:
     fresh = file.with_name(f".{file.name}-{os.urandom(4).hex()}")
     try:
         fresh.touch(0o600 if mode is not None else 0o666)
@@ -99,8 +116,11 @@ def replace(file: Location, text: str, *, mode: int | None = None) -> None:
         fresh.replace(file)
     finally:
         fresh.unlink(missing_ok=True)
-    folder = os.open(file.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+
+
+def clear_left(folder: Path) -> None:
+    """Removes what a killed `replace` or `create` left in a folder, which has a name of its own for
+    each file. One that is at work begins again."""
+    for file in folder.glob(".*-*"):
+        if file.is_file():
+            file.unlink(missing_ok=True)

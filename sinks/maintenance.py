@@ -16,10 +16,12 @@ import duckdb
 from deltalake import DeltaTable
 
 from schemas.generated.history import DeadLetter, Session, Task
+from schemas.rows import TABLES
 from sinks.delta import WRITER, History, until_first
 from sinks.erasure import ERASED_LAST, LETTER, conditions, person_conditions, session_conditions
 from sinks.generation import own
 from sinks.history import COMMIT_ORDER, connect, define_over, quoted, select
+from sinks.links import files_of
 from sinks.locations import Location, is_url
 from sinks.object_store import ObjectPath
 from sinks.rewriting import merge_files, rewrite
@@ -288,10 +290,27 @@ def _erased(
     with History(root) as history:
         names = sorted(history.tables(), key=lambda one: (ERASED_LAST.get(one, 0), one))
         erased = {name: _erase(history, db, name, theirs(name), tenant) for name in names}
-        if not is_url(root):
-            for table in history.tables().values():
-                vacuum(table, 0)
+        if isinstance(root, Path):
+            _drop_unnamed(history, root)
     return erased
+
+
+def _drop_unnamed(history: History, root: Path) -> None:
+    """Deletes all files in the tables' folders that no newest version names: those that were
+    replaced, and what killed writers left, under whatever name, in a table that was never made,
+    too. The caller alone writes. Raises HistoryWriteError."""
+    for name in TABLES:
+        folder = root / name
+        files = [one for one in folder.rglob("*") if one.is_file()]
+        if not files:
+            continue
+        table = history.table(name)
+        named = set() if table is None else {folder / unquote(one.path) for one in files_of(table)}
+        log = folder / "_delta_log"
+        with history.writing(name):
+            for file in files:
+                if file not in named and log not in file.parents:
+                    file.unlink(missing_ok=True)
 
 
 def _erase(

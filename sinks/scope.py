@@ -64,9 +64,8 @@ CREATE TEMP TABLE noted_session AS
     FROM (SELECT DISTINCT session_id FROM named)
     WHERE shared OR {hash_of_whole} IN (FROM noted);
 CREATE TEMP TABLE late AS
-    SELECT DISTINCT session_id, kind, id FROM named
-    WHERE session_id IN (SELECT session_id FROM noted_session WHERE shared)
-    AND {hash_of_id} IN (FROM noted)
+    SELECT DISTINCT session_id, kind, id FROM named JOIN noted_session USING (session_id)
+    WHERE (shared OR kind = 'event') AND {hash_of_id} IN (FROM noted)
     UNION SELECT session_id, 'session', session_id FROM noted_session
     WHERE session_id NOT IN (SELECT session_id FROM events) AND session_id NOT IN (
         SELECT session_id FROM signals WHERE scope = 'session' AND session_id IS NOT NULL
@@ -148,7 +147,7 @@ CREATE TEMP TABLE heard AS
     ) WHERE user_id IS NOT NULL;
 """
 ERASED_IDS = """
-SELECT {event} FROM erased_event WHERE session_id IN (FROM shared_session)
+SELECT {event} FROM erased_event WHERE session_id IN (FROM their_session)
 UNION SELECT {task} FROM erased_task WHERE session_id IN (FROM shared_session)
 UNION SELECT {session} FROM shared_session
 UNION SELECT {whole} FROM whole_session
@@ -258,8 +257,8 @@ def _add_heard(db: duckdb.DuckDBPyConnection, users: Iterable[str]) -> None:
 
 
 def erased_ids(db: duckdb.DuckDBPyConnection, tenant: str) -> list[str]:
-    """The hashes of what a scope erases: of shared sessions and in them, of whole ones, and
-    of others' plans."""
+    """The hashes of what a scope erases: of events, as others' plans may be made of them; of shared
+    sessions and tasks in them, of whole ones, and of others' plans."""
     hashes = {
         kind: hash_sql(f"'{kind}'", quoted(tenant), "session_id", one)
         for kind, one in (

@@ -8,7 +8,7 @@ from sinks.history import connect
 from sinks.root import is_marked
 from streams import listing, reading
 from streams.errors import UsageError
-from streams.extractors.naming import Extract, named
+from streams.extractors.naming import Extractor, named
 from streams.files import local
 from streams.files.extractor_choice import settle
 from streams.output import say
@@ -57,7 +57,7 @@ def check_ours(history: Path) -> None:
         )
 
 
-def _rules(history: Path) -> Extract | None:
+def _rules(history: Path) -> Extractor | None:
     return named(settle(history, "rules", lambda _: None).in_process)
 
 

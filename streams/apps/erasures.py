@@ -17,6 +17,7 @@ from uuid import uuid4
 import msgspec
 
 from sinks.disk import trouble
+from sinks.letters import GOES, STAYS, Letters
 from sinks.root import HistoryError, replace
 from streams.errors import TurnfoldError
 
@@ -103,7 +104,7 @@ class Erasures:
                     return known
             made = Erasure(uuid4().hex, tenant, time.time_ns() // 1000, user_id, session_id)
             self._folder.mkdir(exist_ok=True)
-            self._write(made)
+            _write(self._root, made)
             self._waiting[made.id] = made
         self._asked.set()
         return made
@@ -117,10 +118,6 @@ class Erasures:
             except (FileNotFoundError, msgspec.MsgspecError):
                 return None
         return known if known.tenant == tenant else None
-
-    def _write(self, erasure: Erasure) -> None:
-        text = msgspec.json.encode(erasure).decode()
-        replace(self._folder / f"{erasure.id}.json", text + "\n")
 
     def _run(self) -> None:
         while not self._ending.is_set():
@@ -148,11 +145,7 @@ class Erasures:
         """Whether it is done now."""
         try:
             receipt = _erased(self._root, erasure)
-            now = time.time_ns() // 1000
-            ended = msgspec.structs.replace(
-                erasure, user_id=None, session_id=None, finished_at=now, receipt=receipt
-            )
-            self._write(ended)
+            _write(self._root, _ended(erasure, receipt))
         except (TurnfoldError, HistoryError, OSError) as error:
             log.warning("erasure %s: %s; trying again", erasure.id, trouble(error) or str(error))
             return False
@@ -171,6 +164,46 @@ class Erasures:
         while not self._is_back() and time.monotonic() < deadline:
             if self._ending.wait(LOOK_EVERY):
                 return
+
+
+def clear(
+    root: Path,
+    letters: Letters,
+    whose: tuple[str, str | None, str | None],
+    asked_at: int,
+    receipt: dict[str, Any],
+) -> int:
+    """Completes the requests that an erasure, begun at `asked_at`, has done; how many of the others
+    may name whom it erased. One that cannot be read goes if it does. Raises OSError."""
+    stay = 0
+    for file in sorted((root / FOLDER).glob("[!.]*")):
+        content = file.read_bytes()
+        try:
+            found = _decode(content)
+        except msgspec.MsgspecError:
+            found = None
+        if found is not None and found.finished_at is not None:
+            continue
+        if found is not None and found.whose == whose and found.requested_at <= asked_at:
+            _write(root, _ended(found, receipt))
+            continue
+        verdict = letters.verdict(content, None, None, None)
+        if found is None and verdict == GOES and letters.is_of_tenant(content):
+            file.unlink()
+        elif verdict != STAYS and (found is None or found.tenant == letters.tenant):
+            stay += 1
+    return stay
+
+
+def _ended(erasure: Erasure, receipt: dict[str, Any]) -> Erasure:
+    return msgspec.structs.replace(
+        erasure, user_id=None, session_id=None, finished_at=time.time_ns() // 1000, receipt=receipt
+    )
+
+
+def _write(root: Path, erasure: Erasure) -> None:
+    text = msgspec.json.encode(erasure).decode()
+    replace(root / FOLDER / f"{erasure.id}.json", text + "\n")
 
 
 def _erased(root: Path, erasure: Erasure) -> dict[str, Any]:

@@ -38,7 +38,8 @@ def forget_session(
         return _forget(folder, tenant, session_id, whole, search)
 
     letters = Letters(tenant, None, [session_id])
-    return in_every_generation(history, tenant, one, letters, index_within)
+    whose = (tenant, None, session_id)
+    return in_every_generation(history, tenant, one, letters, whose, index_within)
 
 
 def _forget(

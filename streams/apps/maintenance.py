@@ -113,7 +113,8 @@ def forget(
 
     from streams import search  # not needed before, and slow to load
 
-    return in_every_generation(history, tenant, one, Letters(tenant, user_id), index_within)
+    whose = (tenant, user_id, None)
+    return in_every_generation(history, tenant, one, Letters(tenant, user_id), whose, index_within)
 
 
 def in_every_generation(
@@ -121,13 +122,15 @@ def in_every_generation(
     tenant: str,
     erase: Callable[[Path, Path | None], dict[str, Any]],
     letters: Letters,
+    whose: tuple[str, str | None, str | None],
     index_within: float = math.inf,
 ) -> dict[str, Any]:
-    """Erases in each generation's folder, the live one last: its receipt, with the tables of the
-    others. No index of the tenant is built meanwhile. `erase` gets for a generation of some days
-    the folder of one that has them all, too."""
+    """Erases in each generation's folder, the live one last, then in all other places of the
+    history: the receipt, with the tables of the other generations. No index of the tenant is built
+    meanwhile. `erase` gets for a generation of some days the folder of one that has them all, too.
+    `whose`: tenant, and the user or the session that is erased."""
     from streams import search
-    from streams.llm import spool
+    from streams.apps import places
 
     root = find_root(history)
     asked_at = time.time_ns() // 1000
@@ -139,10 +142,10 @@ def in_every_generation(
         last = root if is_shared(root) else find(root, LIVE)
         others = _in_others(root, last, erase)
         receipt = erase(last, None)
-        if (root / spool.FOLDER).exists():  # what a killed `extract` has paid for
-            spool.erase(root, letters)
+        receipt |= {"generations": others} if others else {}
+        may_remain = places.clear(places.Erasing(root, letters, whose, asked_at, receipt))
     kept.forget()
-    return {**receipt, "generations": others} if others else receipt
+    return {**receipt, "may_remain": may_remain}
 
 
 def _in_others(
@@ -245,8 +248,9 @@ def drop_work(folder: Path) -> None:
 def _forget_in_store(history: ObjectPath, tenant: str, user_id: str) -> dict[str, Any]:
     """In each generation, until there are no more: one may have been begun meanwhile."""
     from streams import search  # slow to load
+    from streams.apps import places
 
-    root = find_root(history)
+    root, asked_at = find_root(history), time.time_ns() // 1000
     remove_leftovers(root)
     live = folder_of(root, resolve(root, LIVE))
     receipts: dict[ObjectPath, dict[str, Any]] = {}
@@ -270,7 +274,10 @@ def _forget_in_store(history: ObjectPath, tenant: str, user_id: str) -> dict[str
     receipt = receipts.pop(live)
     named = {ROOT if one == root else one.name: done for one, done in receipts.items()}
     others = {name: done["tables"] for name, done in named.items()}
-    return {**receipt, "generations": others} if others else receipt
+    receipt |= {"generations": others} if others else {}
+    letters, whose = Letters(tenant, user_id), (tenant, user_id, None)
+    may_remain = places.clear(places.Erasing(root, letters, whose, asked_at, receipt))
+    return {**receipt, "may_remain": may_remain}
 
 
 def _is_of_store(folder: ObjectPath) -> bool:

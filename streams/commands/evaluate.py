@@ -2,12 +2,12 @@
 
 from __future__ import annotations  # what evaluates is loaded when it is run
 
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from sinks.scratch import scratch
 from streams import output
 from streams.commands import options
 from streams.commands.extract import ask as ask_model
@@ -77,11 +77,11 @@ def evaluate(
         raise UsageError("--generation: needs --history")
     if history is not None and extractor is not None:
         raise UsageError("--extractor: a history has been made already; omit it, or --history")
-    with tempfile.TemporaryDirectory(prefix="turnfold-") as folder:
+    with scratch() as folder:
         if history is None:
-            records = Path(folder, "records.ndjson")
+            records = folder / "records.ndjson"
             found = labels.read(file, records)
-            evaluated = Path(folder, "history")
+            evaluated = folder / "history"
             _fold(file, records, evaluated, extractor or NAMES[0])
         else:
             found = labels.read(file)

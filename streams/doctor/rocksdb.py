@@ -1,11 +1,12 @@
 """A value of a RocksDB database, read without a change in its folder."""
 
 import shutil
-import tempfile
 import time
 from pathlib import Path
 
 from rocksdict import AccessType, Options, Rdict
+
+from sinks.scratch import scratch
 
 NOTES = "rocksdict-config.json"
 """The library writes it whenever it opens a database."""
@@ -31,8 +32,7 @@ def value(folder: Path, key: bytes) -> bytes | None:
 
 
 def _value(folder: Path, key: bytes) -> bytes | None:
-    with tempfile.TemporaryDirectory(prefix="turnfold-doctor-") as made:
-        links = Path(made)
+    with scratch() as links:
         for file in folder.absolute().iterdir():
             if file.name == NOTES:
                 shutil.copyfile(file, links / NOTES)

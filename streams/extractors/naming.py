@@ -4,12 +4,20 @@ To add one: a module with `VERSION` and `extract(turn, affect)`, and a line in `
 """
 
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 Plan = dict[str, Any]
-Extract = Callable[[Any], Plan | None]
-"""A turn to the write plan that it gives rise to, as JSON, or None."""
+
+
+class Extractor(NamedTuple):
+    """Finds memory in turns. `extract` returns a turn's write plan as JSON, or None; whatever it
+    raises ends as a dead letter of the turn (`failure`)."""
+
+    name: str
+    extract: Callable[[Any], Plan | None]
+
 
 MODULES = {"rules": "rules"}
 """Name -> module of this folder, loaded when turns are extracted by it."""
@@ -35,34 +43,18 @@ def in_process(name: str) -> str:
     return name if name in NAMES else NAMES[0]
 
 
-def named(name: str) -> Extract | None:
-    """The extractor of that name; None for "none".
-
-    It raises nothing: an exception, or a plan that is not JSON, gives a plan with an error, which
-    becomes a dead letter (extraction_failed). The turn stays applied.
-    """
+def named(name: str) -> Extractor | None:
+    """The extractor of that name; None for "none"."""
     if name == "none":
         return None
-    import msgspec
-
     from streams.extractors import affect
 
-    module, estimate = _module(name), affect.estimate
-
-    def extract(turn: Any) -> Plan | None:
-        try:
-            plan: Plan | None = module.extract(turn, affect=estimate)
-            if plan is not None:
-                msgspec.json.encode(plan)
-        except Exception as error:
-            return _failure(name, turn, error)
-        return plan
-
-    return extract
+    return Extractor(name, partial(_module(name).extract, affect=affect.estimate))
 
 
-def _failure(name: str, turn: Any, error: Exception) -> Plan | None:
-    """The plan of a turn for which an extractor has none; None where no user could have it."""
+def failure(name: str, turn: Any, error: Exception) -> Plan | None:
+    """The plan of a turn for which an extractor raised, or returned no JSON: its error becomes a
+    dead letter (extraction_failed). None where no user could have it."""
     from schemas.base import format_time
     from streams.folds.ids import make_id
 
@@ -79,9 +71,18 @@ def _failure(name: str, turn: Any, error: Exception) -> Plan | None:
         "extractor": {"name": name, "version": version_of(name)},
         "extraction": {
             "event_ids": [turn.event_id],
-            "error": f"{type(error).__name__}: {error}"[:2000],
+            "error": _text(error),
         },
     }
+
+
+def _text(error: Exception) -> str:
+    """What can always be encoded: an error's words may have half a surrogate pair, or raise."""
+    try:
+        words = f"{type(error).__name__}: {error}"
+    except Exception:
+        words = type(error).__name__
+    return words[:2000].encode("utf-8", "replace").decode()
 
 
 def version_of(name: str) -> str | None:

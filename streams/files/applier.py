@@ -18,7 +18,7 @@ from schemas.generated.history import (
 )
 from schemas.memory_kinds import STATE
 from schemas.row import replace
-from streams.extractors.naming import Extract
+from streams.extractors.naming import Extractor
 from streams.folds.outcome import Outcome
 from streams.folds.rows import Effects, Input, Late, UserSignal
 from streams.folds.rules import Rules
@@ -105,7 +105,7 @@ class Applier:
         self,
         store: RowSource[Entity],
         rules: Rules,
-        extract: Extract | None = None,
+        extract: Extractor | None = None,
     ) -> None:
         self.rules = rules
         self.decode: Decode = decode

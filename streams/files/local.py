@@ -8,7 +8,7 @@ from typing import Any
 from sinks.delta import History
 from sinks.locations import location_of
 from streams.errors import TurnfoldError, UsageError
-from streams.extractors.naming import Extract
+from streams.extractors.naming import Extractor
 from streams.files import sources
 from streams.files.access import writing
 from streams.files.applier import Applier
@@ -40,7 +40,7 @@ def run(
     files: list[str],
     history: str | Path,
     *,
-    choose: Callable[[], Extract | None] = lambda: None,
+    choose: Callable[[], Extractor | None] = lambda: None,
     retention_days: float | None = None,
     progress: Progress | None = None,
     borrow: bool = False,

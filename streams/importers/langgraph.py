@@ -8,13 +8,13 @@ extra; openai_chat does the rest.
 """
 
 import sqlite3
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from schemas.base import JsonObject
+from sinks.scratch import scratch
 from streams.folds.ids import canonical
 from streams.importers import openai_chat
 from streams.importers.base import NOTHING, UNEXPECTED, ImportFault, Shape, Skipped, Told, shaped
@@ -50,8 +50,8 @@ def _saver(path: Path) -> "Iterator[SqliteSaver]":
         raise ImportFault(reason) from None
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file")
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder, "checkpoints.sqlite")
+    with scratch() as folder:
+        copy = folder / "checkpoints.sqlite"
         _copy(path, copy)
         with closing(sqlite3.connect(copy, check_same_thread=False)) as connection:
             yield SqliteSaver(connection, serde=serializer())

@@ -18,7 +18,7 @@ import msgspec
 from schemas.base import JsonObject
 from sinks import locks
 from sinks.history import connect
-from sinks.letters import GOES, Letters
+from sinks.letters import GOES, STAYS, Letters
 from sinks.root import HistoryWriteError
 from streams.errors import ConfigurationError
 from streams.files import local
@@ -101,39 +101,42 @@ def spooling(history: Path) -> Iterator[Spool]:
             spool.fold()
 
 
-def erase(history: Path, letters: Letters) -> None:
+def erase(history: Path, letters: Letters) -> int:
     """Leaves of what waits the whole lines of users whose turns are still in the history, and that
-    do not name who was erased. The caller has the lock of `forget`."""
+    do not name who was erased; how many of these lines may do so. The caller has the lock of
+    `forget`."""
     folder = history / FOLDER
     for rest in folder.glob("*.fresh"):  # of a killed `_clean`
         rest.unlink()
-    for path in sorted(folder.glob("*.ndjson")):
-        _clean(path, history, letters)
+    return sum([_clean(path, history, letters) for path in sorted(folder.glob("*.ndjson"))])
 
 
 def _refusal(history: Path) -> ConfigurationError:
     return ConfigurationError(f"{history}: `forget` runs; wait for its end")
 
 
-def _clean(path: Path, history: Path, erased: Letters | None = None) -> None:
-    """Leaves the whole lines of users whose turns are still there. A run that is killed meanwhile
-    does it again: records folded before are duplicates."""
+def _clean(path: Path, history: Path, erased: Letters | None = None) -> int:
+    """Leaves the whole lines of users whose turns are still there; how many of them may name who
+    was erased. A run that is killed meanwhile does it again: records folded before are
+    duplicates."""
     found = [(line, _record(line)) for line in path.read_bytes().split(b"\n")]
     whole = [
-        (line, record)
+        (line, record, verdict)
         for line, record in found
-        if record is not None and not (erased is not None and _names(erased, line, record))
+        if record is not None and (verdict := _verdict(erased, line, record)) != GOES
     ]
-    stays = known([record for _, record in whole], history)
-    lines = [line + b"\n" for (line, _), one in zip(whole, stays, strict=True) if one]
+    stays = known([record for _, record, _ in whole], history)
+    kept = [(line, verdict) for (line, _, verdict), one in zip(whole, stays, strict=True) if one]
     fresh = path.with_suffix(".fresh")
-    fresh.write_bytes(b"".join(lines))
+    fresh.write_bytes(b"".join([line + b"\n" for line, _ in kept]))
     fresh.replace(path)
+    return sum(verdict != STAYS for _, verdict in kept)
 
 
-def _names(erased: Letters, line: bytes, record: JsonObject) -> bool:
-    of_tenant = record.get("tenant") == erased.tenant
-    return of_tenant and erased.verdict(line, None, None, None) == GOES
+def _verdict(erased: Letters | None, line: bytes, record: JsonObject) -> int:
+    if erased is None or record.get("tenant") != erased.tenant:
+        return STAYS
+    return erased.verdict(line, None, None, None)
 
 
 def _record(line: bytes) -> JsonObject | None:

@@ -13,7 +13,7 @@ from typing import Any, Generic
 
 from schemas.dead_letters import Reason
 from schemas.row import replace
-from streams.extractors.naming import Extract
+from streams.extractors.naming import Extractor, failure
 from streams.folds import memory
 from streams.folds.outcome import APPLIED, SKIPPED, WITHHELD, Outcome
 from streams.folds.rows import Effects, Input, Refused, Rows, UserSignal
@@ -48,7 +48,7 @@ class RecordProcessor(Generic[E, S, O]):
         rows: RowSource[E],
         emit: Emitter[E, S, O],
         rules: Rules,
-        extract: Extract | None = None,
+        extract: Extractor | None = None,
     ) -> None:
         self.rows = rows
         self.emit = emit
@@ -168,12 +168,23 @@ class RecordProcessor(Generic[E, S, O]):
         counted = {WAITING: int(out.waits), SETTLED: out.settled, LATE: len(out.late)}
         self.counts.update({name: count for name, count in counted.items() if count})
 
-    def _extract(self, extract: Extract, turn: Any, origin: O, sent: S) -> None:
-        """What a turn says that is worth remembering, as a plan that is sent or folded here."""
-        plan = extract(turn.record)
-        if plan is None:
-            return
-        line = self.emit.plan(plan, turn.record, origin)
+    def _extract(self, extractor: Extractor, turn: Any, origin: O, sent: S) -> None:
+        """What a turn says that is worth remembering, as a plan that is sent or folded here. The
+        turn stays applied if no plan can be made of it, or the plan is not JSON."""
+        try:
+            plan = extractor.extract(turn.record)
+            if plan is None:
+                return
+            if not isinstance(plan, dict):
+                raise TypeError(f"a plan is an object, not {type(plan).__name__}")
+            line = self.emit.plan(plan, turn.record, origin)
+        except StoreError:  # of no record's making
+            raise
+        except Exception as error:
+            plan = failure(extractor.name, turn.record, error)
+            if plan is None:
+                return
+            line = self.emit.plan(plan, turn.record, origin)
         if line is None:
             self.counts[EXTRACTED] += 1
             return

@@ -8,8 +8,6 @@ and length.
 import json
 import re
 import unicodedata
-import zlib
-from base64 import b64decode
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from hashlib import sha256
@@ -19,12 +17,12 @@ from urllib.parse import unquote
 
 import msgspec
 
+from sinks.unpacking import Budget, TooMuch, inflated, of_base64
+
 SOURCE = "meta_request"
 NOTHING = b'{"source":"meta_request"}'
 """What stands for a withheld record where one has to be named."""
 ITEM = {"source": SOURCE}
-UNPACKED = 4_000_000
-"""Bytes that a packed line is unpacked to, to see what it mentions."""
 DECODED = 16
 """Characters of base64 that are worth a look."""
 
@@ -35,8 +33,6 @@ _ASCII = re.compile("[A-Za-z_]")
 _PARTS = re.compile(r"[,;|:/#?&=]")
 _ESCAPE = re.compile(r"(?<!\\)\\++u([0-9a-fA-F]{4})")
 _BASE64 = re.compile(rf"[A-Za-z0-9+/_-]{{{DECODED},}}")
-_STANDARD = str.maketrans("-_", "+/")
-_ZLIB_OR_GZIP = zlib.MAX_WBITS | 32
 _check = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 
@@ -149,8 +145,8 @@ def _documents(text: str) -> list[Any]:
 def _text(value: Any) -> str | None:
     """What base64 says."""
     try:
-        return b64decode(value, validate=True).decode() if isinstance(value, str) else None
-    except ValueError:
+        return of_base64(value).decode() if isinstance(value, str) else None
+    except UnicodeDecodeError:
         return None
 
 
@@ -168,13 +164,17 @@ def in_headers(headers: Iterable[tuple[str, bytes | str | None]]) -> bool:
 
 
 def is_mentioned(line: bytes) -> bool:
-    """Whether bytes speak of it, in any spelling, also escaped, packed or in base64."""
-    text = _decoded(line)
-    return (
-        _is_mentioned_in(text)
-        or any(_is_mentioned_in(_of_base64(found[0])) for found in _BASE64.finditer(text))
-        or ((unpacked := _unpacked(line)) != b"" and _is_mentioned_in(_decoded(unpacked)))
-    )
+    """Whether bytes speak of it, in any spelling, also escaped, packed or in base64. What unpacks
+    to more than may be looked at may do so."""
+    text, budget = _decoded(line), Budget()
+    try:
+        return (
+            _is_mentioned_in(text)
+            or any(_is_mentioned_in(one) for one in _texts_in_base64(text, budget))
+            or _is_mentioned_in(_decoded(inflated(line, budget) or b""))
+        )
+    except TooMuch:
+        return True
 
 
 def is_spelt_out(line: bytes) -> bool:
@@ -213,19 +213,12 @@ def _unescaped(text: str) -> str:
     return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
 
 
-def _of_base64(letters: str) -> str:
-    whole = letters.translate(_STANDARD)[: len(letters) // 4 * 4]
-    return _decoded(b64decode(whole))
-
-
-def _unpacked(line: bytes) -> bytes:
-    """What a gzip or zlib stream begins with; nothing of what is none."""
-    if line[:1] not in (b"\x1f", b"\x78"):
-        return b""
-    try:
-        return zlib.decompressobj(_ZLIB_OR_GZIP).decompress(line, UNPACKED)
-    except zlib.error:
-        return b""
+def _texts_in_base64(text: str, budget: Budget) -> Iterator[str]:
+    """What pieces of base64 say, packed or not. Raises TooMuch."""
+    for found in _BASE64.finditer(text):
+        content = of_base64(found[0])
+        budget.spend(len(content), 0)
+        yield _decoded(inflated(content, budget) or content)
 
 
 def hash_of(line: bytes) -> bytes:

@@ -22,8 +22,9 @@ from _duckdb import DuckDBPyConnection
 
 from schemas.memory_kinds import MEMORY_KINDS
 from schemas.time import parse_time
+from sinks import scratch
 from sinks.files import data_files
-from sinks.history import SETTINGS, select
+from sinks.history import SETTINGS, quoted, select
 from sinks.locations import Location
 from sinks.object_store import ObjectPath
 from streams.search import about
@@ -173,7 +174,8 @@ def _latest(log: Location) -> int:
 def opened() -> DuckDBPyConnection:
     """DuckDB, for reading."""
     db = _duckdb.connect()
-    db.execute(f"{SETTINGS}; SET threads = 1")  # a server needs its other cores
+    db.execute(f"{SETTINGS}; SET temp_directory = {quoted(scratch.of_process())}")
+    db.execute("SET threads = 1")  # a server needs its other cores
     return db
 
 

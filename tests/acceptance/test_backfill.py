@@ -16,7 +16,7 @@ from sinks.maintenance import compact
 from sinks.root import open_root
 from streams.apps import maintenance
 from streams.errors import ConfigurationError, TurnfoldError
-from streams.extractors.naming import Extract
+from streams.extractors.naming import Extractor
 from streams.extractors.naming import named as named_extractor
 from streams.files import local
 from streams.files.access import locked, writing
@@ -199,7 +199,7 @@ def test_a_switch_is_made_under_both_locks(
 def test_run_chooses_its_extractor_when_no_switch_can_come_between(tmp_path: Path) -> None:
     history = tmp_path / "history"
 
-    def choose() -> Extract | None:
+    def choose() -> Extractor | None:
         with pytest.raises(ConfigurationError, match="another turnfold"):
             promote(history, "root")
         return named_extractor("rules")

@@ -10,10 +10,12 @@ from sinks.digest import digest
 from streams.files import local
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import ensure_topics
+from tests.acceptance import test_private_places as places
 from tests.acceptance.test_laws import ALICE, MARKS, alice_alone, bobs, company
 from tests.command import files_holding, ndjson, rows, turn, turnfold
 from tests.kafka.history import Message, messages, send
 from tests.kafka.test_sink import Process, run
+from tests.scanning import holding
 
 SOON = "2099-01-01T00:00:00Z"
 
@@ -86,3 +88,33 @@ def test_law_8_a_forgotten_person_stays_gone_when_the_sink_continues(sunk: Sunk)
     row = json.loads(event.value) | {"recorded_at": SOON, "user_id": ALICE, "event_id": "back"}
     sunk.sink([event._replace(value=json.dumps(row).encode(), headers=[("table", b"events")])])
     assert rows(sunk.history, "SELECT event_id FROM events WHERE event_id = 'back'") == [("back",)]
+
+
+@pytest.mark.nightly
+def test_law_8_no_byte_is_left_in_the_folder_of_a_sink(
+    prefixed: KafkaSettings, tmp_path: Path
+) -> None:
+    """A scan of all bytes. What the topics still have, the receipt names; a sink that reads it
+    afterwards leaves it out."""
+    records = ndjson(tmp_path / "records.ndjson", places.records())
+    local.run([str(records)], tmp_path / "file")
+    every = messages(tmp_path / "file")
+    history = tmp_path / "work" / "history"
+    history.parent.mkdir()
+    asyncio.run(ensure_topics(prefixed))
+    asyncio.run(send(prefixed, every[: len(every) // 2]))
+    run(prefixed, history, name="ops", roll_bytes=10_000)
+    asyncio.run(send(prefixed, every[len(every) // 2 :]))
+    for way in (places.requested, places.replacing, places.data_files):
+        way(history)
+    assert len(holding(history, places.MARKS)) > 8
+    done = turnfold("forget", places.PERSON, "--history", history, "--yes", "--json")
+    assert done.code == 0, done.err
+    receipt = done.json()
+    assert "Kafka" in receipt["elsewhere"] and receipt["may_remain"] == {}
+    assert holding(history, places.MARKS) == {}
+    run(prefixed, history, name="ops", roll_bytes=10_000)
+    again = turnfold("forget", places.PERSON, "--history", history, "--yes", "--json")
+    assert again.code == 0, again.err
+    assert holding(history, places.MARKS) == {}
+    places.check_declared(history)

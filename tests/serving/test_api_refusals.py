@@ -3,6 +3,7 @@
 import json
 import socket
 from contextlib import suppress
+from itertools import product
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -165,8 +166,27 @@ def test_a_page_of_another_site_cannot_write(api: httpx.Client, endpoint: Any) -
             is_problem(reply, 403, "not-this-machine")
     for headers in ({"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}, {}):
         assert api.post(endpoint.path, json=endpoint.example, headers=headers).status_code == 200
-    reply = api.get("/healthz", headers={"Sec-Fetch-Site": "cross-site"})
-    assert reply.status_code == 200, "a link on another page may be followed"
+
+
+SITES = ("cross-site", "same-site", "anything", "")
+MODES = ("navigate", "no-cors", "cors", "same-origin", "websocket", "", None)
+
+
+@pytest.mark.parametrize("path", ["/", "/healthz", "/v1/sessions/emma-move", "/openapi.json"])
+def test_a_page_of_another_site_may_link_here_and_load_nothing(
+    api: httpx.Client, path: str
+) -> None:
+    for site, mode, method in product(SITES, MODES, ("GET", "HEAD")):
+        headers = {"Sec-Fetch-Site": site} | ({} if mode is None else {"Sec-Fetch-Mode": mode})
+        reply = api.request(method, path, headers=headers)
+        refused = reply.status_code == 403
+        assert refused == (mode != "navigate"), (site, mode, method)
+    twice = [("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "navigate"),
+             ("Sec-Fetch-Mode", "cors")]  # fmt: skip
+    assert api.get(path, headers=twice).status_code == 403
+    for site, mode in product(("same-origin", "none"), MODES[:-1]):
+        headers = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode or ""}
+        assert api.get(path, headers=headers).status_code == 200, (site, mode)
 
 
 @pytest.mark.parametrize(

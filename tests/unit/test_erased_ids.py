@@ -37,7 +37,7 @@ def noted(*ids: tuple[str, str, str]) -> set[str]:
 
 OF_ANN = noted(
     (SESSION, "group", "group"), (EVENT, "group", "a1"), (TASK, "group", "ta"),
-    (EVENT, "group", "1"), (WHOLE, "own", "own"),
+    (EVENT, "group", "1"), (WHOLE, "own", "own"), (EVENT, "own", "o1"),
 )  # fmt: skip
 """Of ann two events of `group` were erased, and `own`."""
 BOBS = {"events": [row("events", event_id="b1", session_id="group", user_id="bob", task_id="tb")]}
@@ -71,6 +71,9 @@ LATE: dict[str, tuple[str, tuple[Any, ...]]] = {
     "a letter's key": ("dead_letters", dead(key="default/group", payload=b"\xff")),
     "a whole session's task": ("tasks", row("tasks", session_id="own", task_id="t")),
     "a whole session's recursion": ("recursions", row("recursions", session_id="own")),
+    "a whole session's plan of another": ("plans", row("plans", plan_id="p", user_id="bob",
+                                                       event_id="o1",
+                                                       doc='{"session_id": "own"}')),
     "a whole session's end": ("revisions", row("revisions", owner_id="own", entity_type="session",
                                                entity_id="own")),
 }  # fmt: skip
@@ -99,6 +102,9 @@ OTHERS: dict[str, tuple[str, tuple[Any, ...]]] = {
                                                          event_id="1", user_id="bob")),
     "whose session somebody has begun anew": ("events", row("events", session_id="own",
                                                             event_id="1")),
+    "a plan of what somebody has said there since": (
+        "plans", row("plans", plan_id="p", user_id="bob", event_id="b9",
+                     doc='{"session_id": "own"}')),
     "another letter": ("dead_letters", dead(key="default/x", payload=said(session_id="group"))),
     "a user called as the session": ("revisions", row("revisions", owner_id="own",
                                                       entity_type="state", entity_id="x")),
@@ -129,5 +135,5 @@ def test_what_a_call_erases_is_what_is_noted(tmp_path: Path) -> None:
     assert (found.whole, found.shared) == ([("default", "own")], [("default", "group")])
     assert set(found.erased) == noted(
         (SESSION, "group", "group"), (EVENT, "group", "a1"), (TASK, "group", "ta"),
-        (WHOLE, "own", "own"),
+        (WHOLE, "own", "own"), (EVENT, "own", "1"),
     )  # fmt: skip

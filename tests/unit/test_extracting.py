@@ -10,7 +10,7 @@ from schemas.base import JsonObject
 from sinks.history import connect
 from streams import reading
 from streams.extractors import rules
-from streams.extractors.naming import NAMES, named
+from streams.extractors.naming import NAMES, Extractor, named
 from streams.files import local
 from streams.files.applier import Applier
 from streams.folds.rules import Rules
@@ -109,7 +109,7 @@ def test_a_plan_that_cannot_be_applied_is_a_dead_letter_and_the_turn_stays() -> 
         return {"type": "write_plan", "plan_id": "p", "user_id": "u1", "occurred_at": "2026-01-01"}
 
     made = World()
-    made.applier = Applier(made.store, Rules(), wrong)
+    made.applier = Applier(made.store, Rules(), Extractor("wrong", wrong))
     assert made.say(said("a", 0, "I live in Oslo.")) == ["applied"]
     assert made.counts["extracted_dead"] == 1
     assert made.reasons == ["invalid"]

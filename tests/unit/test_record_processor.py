@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from schemas.base import JsonObject
-from streams.extractors.naming import Extract, named
+from streams.extractors.naming import Extractor, named
 from streams.files.applier import Applier
 from streams.files.refold import _Nothing, _Rows
 from streams.folds import log as history_log
@@ -69,7 +69,7 @@ def _ours(counts: Counter[str]) -> dict[str, int]:
 class Files:
     """The file tier: every signal and plan is folded with its turn."""
 
-    def __init__(self, extract: Extract | None = None) -> None:
+    def __init__(self, extract: Extractor | None = None) -> None:
         self.tables = Tables()
         self.applier = Applier(self.tables, Rules(), extract)
         self.letters: list[Letter] = []
@@ -104,7 +104,7 @@ class Record(NamedTuple):
 class Kafka:
     """Both agents, without a broker: signals and plans are messages from one to the other."""
 
-    def __init__(self, extract: Extract | None = None) -> None:
+    def __init__(self, extract: Extractor | None = None) -> None:
         self.sessions = SessionAgent(0, MemoryRows(), PARTITIONS, None, Rules())
         self.users = MemoryAgent(0, MemoryRows(), PARTITIONS, Rules())
         self.sessions.processor.extract = extract
@@ -166,7 +166,7 @@ class Kafka:
 class Folded:
     """Folded again: rows alone. One user's signals are followed."""
 
-    def __init__(self, extract: Extract | None = None) -> None:
+    def __init__(self, extract: Extractor | None = None) -> None:
         self.source = _Rows()
         self.emitter = _Nothing(self.source.entity("users", "default", "u1"))
         self.processor = RecordProcessor(self.source, self.emitter, Rules())
@@ -409,10 +409,65 @@ def test_a_plan_that_cannot_be_read_is_a_dead_letter_and_its_turn_stands(
     def wrong(turn: Any) -> JsonObject:
         return {"type": "write_plan", "plan_id": "p", "user_id": "u1", "occurred_at": "2026-01-01"}
 
-    running = shell(wrong)
+    running = shell(Extractor("wrong", wrong))
     assert running.give(turn("e", 0, user_id="u1")) == APPLIED
     assert [reason for reason, _ in running.letters] == ["invalid"]
     assert running.counts()["applied"] == 1
+
+
+class UnprintableError(Exception):
+    def __str__(self) -> str:
+        raise ValueError
+
+
+def _nested() -> JsonObject:
+    plan: JsonObject = {}
+    for _ in range(100_000):
+        plan = {"a": plan}
+    return plan
+
+
+def _circular() -> JsonObject:
+    plan: JsonObject = {}
+    plan["a"] = plan
+    return plan
+
+
+@every_tier
+@pytest.mark.parametrize(
+    ("made", "error"),
+    [
+        (KeyError("a"), "KeyError: 'a'"),
+        (RecursionError(), "RecursionError"),
+        (ValueError("half a pair: \ud800"), "ValueError: half a pair: ?"),
+        (ValueError("x" * 9000), "ValueError: xxx"),
+        (UnprintableError(), "UnprintableError"),
+        ({"body_text": "\ud800"}, "UnicodeEncodeError"),
+        ({"a": object()}, "TypeError"),
+        ({1j: 2}, "TypeError"),
+        (_nested(), "RecursionError"),
+        (_circular(), "RecursionError"),
+        ([], "TypeError: a plan is an object, not list"),
+        ("plan", "TypeError: a plan is an object, not str"),
+        (0, "TypeError: a plan is an object, not int"),
+    ],
+    ids=lambda one: type(one).__name__ if not isinstance(one, str) else one.partition(":")[0],
+)
+def test_a_plan_that_cannot_be_made_is_a_dead_letter_and_its_turn_stands(
+    shell: Callable[..., Files | Kafka], made: Any, error: str
+) -> None:
+    def extract(turn: Any) -> Any:
+        if isinstance(made, Exception):
+            raise made
+        return made
+
+    running = shell(Extractor("trial", extract))
+    assert running.give(turn("e", 0, user_id="u1", user_input="I live in Oslo.")) == APPLIED
+    assert running.give(turn("f", 1)) == APPLIED
+    ((reason, detail),) = running.letters
+    assert reason == "extraction_failed"
+    assert detail.startswith(error) and len(detail) <= 2000
+    assert running.counts()["applied"] == 2
 
 
 def test_plans_are_counted_where_they_go() -> None:

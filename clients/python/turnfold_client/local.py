@@ -32,7 +32,7 @@ from turnfold_client.errors import LocalServerError
 MARKER = "turnfold.json"
 """A folder with one of them is a memory."""
 START_WITHIN = 300.0
-"""Seconds until a server answers; `uvx` may have to download it first."""
+"""Seconds until a server answers."""
 LOOK_EVERY = 0.02
 TELL_AFTER = 4.0
 """Seconds until a log line tells who waits why; a start usually takes one."""
@@ -267,15 +267,7 @@ def server_command() -> list[str]:
     found = str(beside) if os.access(beside, os.X_OK) else shutil.which("turnfold")
     if found is not None:
         return [found]
-    uvx = shutil.which("uvx")
-    if uvx is None:
-        raise LocalServerError(
-            f"there is no `turnfold` beside this Python or on PATH, and no `uvx`: {INSTALL}"
-        )
-    command = [uvx, "--from", "turnfold[serve]", "turnfold"]
-    log.warning("no `turnfold` on PATH: %s runs it; spare the download: %s",
-                shlex.join(command), INSTALL)  # fmt: skip
-    return command
+    raise LocalServerError(f"there is no `turnfold` beside this Python or on PATH: {INSTALL}")
 
 
 def _locked(file: int, how: int) -> bool:

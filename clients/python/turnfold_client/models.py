@@ -220,6 +220,7 @@ class ErasureReceipt(Closed):
     users: int | None = None
     salt: str | None = None
     tables: dict[str, dict[str, int]]
+    may_remain: dict[str, int] | None = None
     generations: dict[str, Any] | None = None
 
 

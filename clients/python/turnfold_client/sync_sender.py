@@ -79,7 +79,7 @@ class Sender:
 
         Programs of this account that name the same folder share one server: the first starts it,
         as a process of its own, and it ends with the last, also if they are killed. It is the
-        `turnfold` of this Python or on PATH, else `uvx turnfold[serve]`. `extractor`: how a server
+        `turnfold` of this Python, else the one on PATH. `extractor`: how a server
         that is started here finds memory in turns; default: as the folder has it, `rules` in a new
         one. Raises LocalServerError, here or at a call, where no server can be started.
         """

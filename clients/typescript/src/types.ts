@@ -264,6 +264,11 @@ export interface ErasureReceipt {
    * `dead_letters`: letters that stay and may name what was erased.
    */
   tables: Record<string, Record<string, number>>;
+  /**
+   * Place -> how many things stay there that may name what was erased; empty if none do, null
+   * in receipts of earlier versions (docs/erasure.md lists the places).
+   */
+  may_remain?: Record<string, number> | null;
   /** The tables of other generations of the memory, by name; null if none. */
   generations?: Record<string, unknown> | null;
 }

@@ -303,11 +303,15 @@ def _check_same_machine(scope: Scope, hosts: list[bytes]) -> None:
     if not hosts or not _is_loopback(hosts[0].decode("latin-1")):
         detail = "without keys this server answers to localhost alone; make keys for other names"
         raise Refusal(403, "Not this machine", detail)
+    is_link = scope["method"] in READING and _values(scope, b"sec-fetch-mode") == [b"navigate"]
     for name, value in scope["headers"]:
         if name == b"origin" and value.partition(b"://")[2] != hosts[0]:
             raise Refusal(403, "Not this machine", "requests from pages of other sites are refused")
-        if name == b"sec-fetch-site" and value not in OWN_SITE and scope["method"] not in READING:
-            detail = "writes from pages of other sites or origins are refused; create a key"
+        if name == b"sec-fetch-site" and value not in OWN_SITE and not is_link:
+            detail = (
+                "pages of other sites or origins may link here, but neither write nor load "
+                "anything; create a key"
+            )
             raise Refusal(403, "Not this machine", detail)
 
 

@@ -1,0 +1,245 @@
+"""Every place where something of a person may be stored: the one list that `forget` clears by, that
+docs/erasure.md is written from, and that the tests' scan of all bytes is compared with.
+
+A file below a history's folder that no place of this list describes fails a test: who lets a
+command write another one declares it here.
+"""
+
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from schemas.generated.history import DeadLetter
+from schemas.rows import TABLES
+from sinks import erased_ids, generation, locations, pointer, rewriting, scratch
+from sinks.forgotten import FILE as FORGOTTEN
+from sinks.forgotten import NOTES, UNFINISHED
+from sinks.letters import GOES, Letters
+from sinks.locations import Location
+from sinks.root import DROPPED, LOCAL, MARKER, OWNER
+from sinks.shared import LOCKS
+from streams.apps import erasures
+from streams.files import access, extractor_choice, inbox, manifest
+from streams.generations import in_parts
+from streams.llm import spool
+from streams.search import place as search
+
+STORE = "_store"
+
+Left = Literal["nothing", "hashes", "counted", "named", "yours"]
+"""What `forget` leaves there of a person: nothing; hashes of ids; what the receipt counts under
+`may_remain`; what it names under `elsewhere`; what only the operator can reach."""
+
+
+class Erasing(NamedTuple):
+    """One erasure in a history: of whom (tenant, user or session), when it began
+    (microseconds), and its receipt."""
+
+    root: Location
+    letters: Letters
+    whose: tuple[str, str | None, str | None]
+    asked_at: int
+    receipt: dict[str, Any]
+
+
+class Place(NamedTuple):
+    """A place. `patterns`: of paths in a history's folder, and in that of each generation (`*` is
+    any text, TABLE each table), none if it is elsewhere. `clear`: what `forget` does there once the
+    tables are erased from; how many things stay that may name the person."""
+
+    name: str
+    holds: str
+    left: Left
+    forget: str
+    patterns: tuple[str, ...] = ()
+    clear: Callable[[Erasing], int] | None = None
+
+
+def _count_letters(erasing: Erasing) -> int:
+    """The dead letters that stay and may name the person, of all generations."""
+    tables = [erasing.receipt["tables"], *erasing.receipt.get("generations", {}).values()]
+    letters = [one.get(DeadLetter.table, {}) for one in tables if isinstance(one, dict)]
+    return sum(one.get("may_remain", 0) for one in letters)
+
+
+def _clear_interrupted(erasing: Erasing) -> int:
+    """What killed processes left of files that they were replacing."""
+    root = erasing.root
+    if not isinstance(root, Path):
+        return 0
+    folders = [root, root / erasures.FOLDER, root / pointer.NUMBERED]
+    for name in generation.names(root):
+        own = generation.folder_of(root, name)
+        folders += [own, *(own / erased_ids.FOLDER).glob("*")]
+    for folder in folders:
+        locations.clear_left(folder)
+    return 0
+
+
+def _clear_requests(erasing: Erasing) -> int:
+    root, letters, whose, asked_at, receipt = erasing
+    if not isinstance(root, Path):
+        return 0
+    return erasures.clear(root, letters, whose, asked_at, receipt)
+
+
+def _clear_spool(erasing: Erasing) -> int:
+    root = erasing.root
+    if not isinstance(root, Path) or not (root / spool.FOLDER).exists():
+        return 0
+    return spool.erase(root, erasing.letters)
+
+
+def _count_lines(erasing: Erasing) -> int:
+    """A server that runs has its log open."""
+    if not isinstance(erasing.root, Path):
+        return 0
+    found = 0
+    for file in (erasing.root / LOCAL).glob("*.log"):
+        with file.open("rb") as lines:
+            verdicts = (erasing.letters.verdict(line, None, None, None) for line in lines)
+            found += sum(verdict == GOES for verdict in verdicts)
+    return found
+
+
+def _clear_scratch(erasing: Erasing) -> int:
+    scratch.clear_left()
+    return 0
+
+
+PLACES = (
+    Place(
+        "data files of the tables", "all records, memory and dead letters", "counted",
+        "rewrites them without the rows of the person, and deletes each file that the newest "
+        "version of its table does not name; dead letters that stay and may name the person are "
+        "counted",
+        ("TABLE/[!_]*",), _count_letters,
+    ),
+    Place(
+        "logs of the tables", "names, sizes and times of data files; no text and no id", "nothing",
+        "leaves them", ("TABLE/_delta_log*",),
+    ),
+    Place(
+        "rows of the folds", "memory of users and sessions, cold rows too", "nothing",
+        "removes the rows and rewrites the database", (f"{STORE}/*",),
+    ),
+    Place(
+        "search indexes and vectors", "texts and embeddings", "nothing",
+        "deletes the tenant's index and the person's vectors", (f"{search.FOLDER}/*",),
+    ),
+    Place(
+        "the log of a server", "records that were posted and are not committed yet", "nothing",
+        "commits them first, then erases them from the tables", (f"{inbox.FOLDER}/*",),
+    ),
+    Place(
+        "the spool of an extraction", "plans of a model", "counted",
+        "removes lines that name the person, or whose turn is gone; lines that stay and may name "
+        "the person are counted", (f"{spool.FOLDER}/*",), _clear_spool,
+    ),
+    Place(
+        "requests of erasure", "whom a server was asked to erase", "counted",
+        "completes those of the person; unreadable files are deleted if they name the person, else "
+        "counted", (f"{erasures.FOLDER}/*",), _clear_requests,
+    ),
+    Place(
+        "the note of an erasure", "sessions and users of a `forget` that has not ended", "nothing",
+        "deletes it at its end", (f"{UNFINISHED}*",),
+    ),
+    Place(
+        "who is forgotten", "SHA-256 of tenant and id, so that sinks leave out late rows", "hashes",
+        "writes it", (FORGOTTEN, f"{NOTES}/*", f"{erased_ids.FOLDER}/*"),
+    ),
+    Place(
+        "work of `backfill`", "records that it has gathered", "nothing",
+        "deletes it; an unfinished generation is dropped",
+        (f"{manifest.WORK}/*", f"{in_parts.LOCKS}/*", f"{generation.FOLDER}/.*"),
+    ),
+    Place(
+        "generations", "each has all of these places", "nothing", "erases in each",
+        (f"{generation.FOLDER}/*/*",),
+    ),
+    Place(
+        "files that were being replaced", "as the file that they were for", "nothing",
+        "deletes what killed processes left", (".*", "*/.*-*"), _clear_interrupted,
+    ),
+    Place(
+        "a local server", "its address, its key and its log", "counted",
+        "counts lines of the log that name the person", (f"{LOCAL}/*",), _count_lines,
+    ),
+    Place(
+        "settings and locks", "names of generations, extractors and owners", "nothing",
+        "leaves them",
+        (MARKER, "turnfold.lock", "turnfold.asked", OWNER, DROPPED,
+         manifest.FILE, extractor_choice.FILE, pointer.FILE, f"{pointer.NUMBERED}/*",
+         access.FORGET_LOCK, f"{LOCKS}/*"),
+    ),
+    Place(
+        "a history in an object store", "the tables", "nothing",
+        "rewrites them, and deletes all objects that nothing names; versions and copies that the "
+        "store keeps are named under `elsewhere`", (f"{rewriting.SCRATCH}/*",),
+    ),
+    Place(
+        "temporary files of this machine", "rows that a command sorts, copies of checkpoints "
+        "(`turnfold-scratch-*` in the system's temporary folder)", "nothing",
+        "deletes the folders of killed commands; a running command deletes its own at its end",
+        clear=_clear_scratch,
+    ),
+    Place(
+        "folders of this machine for a history in an object store", "search indexes", "named",
+        "erases here; those of other machines are named under `elsewhere`",
+    ),
+    Place(
+        "memory of running processes", "rows that were read in the last five minutes", "nothing",
+        "a server forgets them; other processes let go of them in five minutes",
+    ),
+    Place(
+        "Kafka: topics and changelogs", "records, history rows, documents, tables of workers",
+        "named", "cannot edit them; names them under `elsewhere` "
+        "([sink.md](sink.md) says until when, and how to remove them)",
+    ),
+    Place(
+        "Kafka: disks of workers and servers", "copies of the changelogs (`--store rocksdb`)",
+        "named", "they follow the topics",
+    ),
+    Place(
+        "input files, exports and details", "what was read, or written for you", "yours",
+        "delete them",
+    ),
+    Place(
+        "spools of clients", "records that a program could not send yet (`spool=`)", "yours",
+        "send or delete them, then call `forget` again",
+    ),
+    Place(
+        "brokers of a killed `turnfold dev`",
+        "topics (`turnfold-broker-*` in the system's temporary folder)", "yours", "delete them",
+    ),
+    Place(
+        "backups, logs of containers, traces", "copies of the above; logs and traces have no text",
+        "yours", "they are yours",
+    ),
+    Place(
+        "a model's endpoint", "turns that it was asked about, texts that were embedded", "yours",
+        "ask its provider",
+    ),
+)  # fmt: skip
+
+
+def clear(erasing: Erasing) -> dict[str, int]:
+    """Clears what the tables and the fold's rows leave; name of a place -> how many things stay
+    there that may name the person, of places where any do. The caller holds the locks of the
+    history and of `forget`, where it is in a folder. Raises OSError."""
+    counts = {one.name: one.clear(erasing) for one in PLACES if one.clear is not None}
+    return {name: count for name, count in counts.items() if count}
+
+
+def of_file(path: str) -> Iterator[Place]:
+    """The places that describe a file, by its path in the history's folder. A file of a generation
+    is described by its path in that, too."""
+    folder, name, inside = [*path.split("/", 2), "", ""][:3]
+    if folder == generation.FOLDER and inside and not name.startswith("."):
+        path = inside
+        folder = path.partition("/")[0]
+    if folder in TABLES:
+        path = f"TABLE{path.removeprefix(folder)}"
+    return (one for one in PLACES if any(fnmatch(path, pattern) for pattern in one.patterns))
