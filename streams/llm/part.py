@@ -84,8 +84,9 @@ def stand(commit: OffsetAndMetadata) -> tuple[int, str]:
     return commit.offset, commit.metadata or ""
 
 
-def turn_of(record: Any, partitions: int, settings: LlmSettings) -> Turn | None:
-    """None for what is no turn in which a user speaks; faults are the worker's to bury."""
+def turn_of(record: Any, partitions: int, settings: LlmSettings, recorded_at: int) -> Turn | None:
+    """None for what is no turn in which a user speaks; faults are the worker's to bury.
+    `recorded_at`: when the log took it (milliseconds)."""
     given = read(record, partitions, TURNS.name)
     said: Any = given.record if isinstance(given, Input) else None
     if said is None or said.type != "turn" or not speaks(said, settings.sources):
@@ -96,7 +97,7 @@ def turn_of(record: Any, partitions: int, settings: LlmSettings) -> Turn | None:
         said.user_id,
         said.event_id,
         said.occurred_at,
-        record.timestamp * 1000,
+        recorded_at * 1000,
         said.source,
         said.user_input,
         said.agent_answer,

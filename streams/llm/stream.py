@@ -280,10 +280,12 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
     def _take(self, part: Part) -> None:
         end = None if self.options.worker is None else self._folded.get(part.at, 0)
         for record in part.folded(end):
-            if not part.reach.read(record.offset):
+            if not part.reach.read(record.offset, record.timestamp):
                 continue
-            theirs = self.options.is_of_live(record)
-            turn = None if theirs else turn_of(record, self._kafka.partitions, self._settings)
+            turn = None
+            if not self.options.is_of_live(record):
+                at = part.reach.recorded_at
+                turn = turn_of(record, self._kafka.partitions, self._settings, at)
             if turn is None or part.is_repeat(turn):
                 part.reach.settle([record.offset])
                 continue

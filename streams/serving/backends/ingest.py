@@ -25,8 +25,14 @@ from streams.files.access import writing
 from streams.files.applier import Applier
 from streams.files.batches import Packed
 from streams.files.extractor_choice import settle
-from streams.files.inbox import FOLDER, TOPIC, Group, Inbox
-from streams.files.inbox_recovery import EXTRACTOR, applier_of, committed_of, numbered
+from streams.files.inbox import TOPIC, Group, Inbox
+from streams.files.inbox_recovery import (
+    EXTRACTOR,
+    applier_of,
+    committed_of,
+    inbox_of,
+    numbered,
+)
 from streams.files.runner import Runner
 from streams.files.sources import Position
 from streams.files.store import Changes, Store
@@ -184,7 +190,7 @@ class IngestThread:
         """Folds until the end, or until somebody asks for the history."""
         self._at = self.committed_to = committed_of(runner.store)
         if self.inbox is None:
-            self.inbox = Inbox(self.root / FOLDER, self._at)
+            self.inbox = inbox_of(self.root, runner.store)
         why, lent = LENT, True
         self._again.clear()
         try:
