@@ -25,6 +25,7 @@ from streams.importers.base import (
     Shape,
     Skipped,
     Told,
+    identifier,
     shaped,
     spoken,
     whole,
@@ -72,7 +73,7 @@ def _read_zip(path: Path, skipped: Skipped, told: Told) -> Iterator[JsonObject]:
         if not names:
             raise ImportFault(f"no {CONVERSATIONS} in the archive: is it a ChatGPT export?")
         conversations = _zipped(export, sorted(names))
-        yield from parse(conversations, skipped, user_id=_exporter(export), told=told)
+        yield from parse(conversations, skipped, user_id=_exporter(export, skipped), told=told)
 
 
 @contextmanager
@@ -89,27 +90,31 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
 def _zipped(export: zipfile.ZipFile, names: list[str]) -> Iterator[Any]:
     for name in names:
         try:
-            file = export.open(name)
+            with export.open(name) as file:
+                text = json_stream.text_of(cast(io.BufferedReader, file))
+                yield from _elements(json_stream.documents(text))
         except json_stream.UNREADABLE as error:
             yield ImportFault(f"{name} in the archive cannot be read: {error}")
-            continue
-        with file:
-            text = json_stream.text_of(cast(io.BufferedReader, file))
-            yield from _elements(json_stream.documents(text))
+        except ImportFault as fault:  # the file is damaged; the others may be whole
+            yield ImportFault(f"{name} in the archive {fault.reason}")
 
 
-def _exporter(export: zipfile.ZipFile) -> str | None:
-    """The id of the person whose export it is, if the archive says so."""
+def _exporter(export: zipfile.ZipFile, skipped: Skipped) -> str | None:
+    """The id of the person whose export it is, if the archive says so. If that cannot be read, the
+    conversations are those of nobody, or of the user that who imports names."""
     for name in export.namelist():
         if Path(name).name == USER:
             try:
                 with export.open(name) as file:
                     user = json.loads(file.read(MAX_USER))
+                found = user.get("id") if isinstance(user, dict) else None
+                return identifier(found or None, item=0, field="id")
             except (ValueError, RecursionError) as error:
-                raise ImportFault(f"{USER} in the archive is not JSON: {error}") from None
+                why = error.reason if isinstance(error, ImportFault) else f"is not JSON: {error}"
+                skipped.refuse(ImportFault(f"{USER} in the archive {why}"))
             except json_stream.UNREADABLE as error:
-                raise ImportFault(f"{USER} in the archive cannot be read: {error}") from None
-            return str(user["id"]) if isinstance(user, dict) and user.get("id") else None
+                skipped.refuse(ImportFault(f"{USER} in the archive cannot be read: {error}"))
+            return None
     return None
 
 
