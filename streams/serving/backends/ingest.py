@@ -44,8 +44,9 @@ from streams.pipeline.entity import Entity, Where
 
 log = logging.getLogger(__name__)
 
-EVERY = 1.0
-"""Seconds from one commit to the next, where there is something to commit."""
+EVERY, HURRIED = 1.0, 0.2
+"""Seconds from one commit to the next, where there is something to commit; the same where a reader
+waits for it."""
 TICK = 0.1
 """Seconds in which it is noticed that somebody else asks for the history."""
 PIECE = 512
@@ -106,6 +107,8 @@ class IngestThread:
         self.groups: SimpleQueue[Group] = SimpleQueue()
         """What the log took, in its order: it need not be read from disk again."""
         self.ending = False
+        self.hurried = False
+        """Whether a reader waits for the tables to have what is folded."""
         self.committed_to = 0
         """The offset up to which the tables have the log."""
         self.asks_model = False
@@ -228,7 +231,8 @@ class IngestThread:
         if runner.pending is not None and runner.pending.done():
             runner.settle()
             self._committed(self._committing)
-        due = runner.pending is None and time.monotonic() - self._last_commit >= EVERY
+        every = HURRIED if self.hurried else EVERY
+        due = runner.pending is None and time.monotonic() - self._last_commit >= every
         if runner.batch and due:
             self._commit(runner)
 
@@ -258,6 +262,7 @@ class IngestThread:
         """Hands the batch to the writing thread; waits for the batch before, if that is not
         written yet."""
         assert self.inbox is not None
+        self.hurried = False
         if runner.pending is not None:
             runner.settle()
             self._committed(self._committing)
