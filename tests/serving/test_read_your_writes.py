@@ -1,18 +1,23 @@
 """Whoever was told that a write is applied reads it, in questions to the past and by search, too:
 these read the tables, which a server writes once a second."""
 
+import asyncio
+import json
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
 from schemas.time import format_time
+from streams.serving.backends import ingest
+from streams.serving.backends.embedded import EmbeddedBackend
 from tests.command import turn
 from tests.serving.serving import Server
-from tests.waiting import until
+from tests.waiting import WITHIN, until
 from turnfold_client import Turnfold
 
 Read = Callable[[Turnfold, str, str, str], Any]
@@ -24,7 +29,8 @@ CHAT = [
 
 @pytest.fixture
 def client(sample: Server) -> Iterator[Turnfold]:
-    with Turnfold(sample.url) as made:
+    # 503 says that the tables are not there yet: on a busy machine that may be
+    with Turnfold(sample.url, retries=60) as made:
         yield made
 
 
@@ -75,7 +81,7 @@ READS: list[Read] = [
 def test_a_turn_is_read_right_after_it_was_added(client: Turnfold, read: Read) -> None:
     """Also in a session that the tables know already: there is something to answer from."""
     user, session = uuid4().hex, uuid4().hex
-    for name in ("Aurelia", "Borealis", "Celeste"):
+    for name in ("Aurelia", "Borealis"):
         said = [{**CHAT[0], "content": CHAT[0]["content"].replace("Aurelia", name)}, CHAT[1]]
         reply = client.add(user_id=user, session_id=session, messages=said)
         assert reply.turns[0].ending == "applied"
@@ -109,16 +115,28 @@ def test_a_state_is_read_right_after_its_plan(client: Turnfold) -> None:
         assert city in str(client.context(user, as_of=now()).text)
 
 
-def test_what_others_write_is_not_waited_for(sample: Server, client: Turnfold) -> None:
-    """A question about a user waits for the tables only if this user has just spoken."""
-    user = uuid4().hex
-    client.add(user_id=user, messages=CHAT)
-    of_search(client, user, "", "")
-    seconds = []
-    for _ in range(5):
-        others = [turn(uuid4().hex, session_id=uuid4().hex, user_id=uuid4().hex) for _ in range(3)]
-        assert sample.endings(others) == ["applied"] * 3
-        began = time.monotonic()
-        of_search(client, user, "", "")
-        seconds.append(time.monotonic() - began)
-    assert min(seconds) < 0.2, seconds
+def test_what_others_write_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only for who waits, and then before it is due."""
+    monkeypatch.setattr(ingest, "EVERY", 1e9)
+    said = turn("e1", session_id="s1", user_id="ann", status="running", agent_answer="")
+
+    async def ask() -> None:
+        async with EmbeddedBackend(tmp_path / "h") as memory:
+            assert not memory.unwritten("default")
+            await memory.submit([json.dumps(turn("e0", session_id="s0")).encode()], WITHIN)
+            assert await memory.written("default", WITHIN)
+            (outcome,) = await memory.submit([json.dumps(said).encode()], WITHIN)
+            assert outcome.ending == "applied"
+            for table, name in (("sessions", "s1"), ("users", "ann")):
+                assert memory.unwritten("default", (table, name))
+                assert not memory.unwritten("default", (table, "other"))
+                assert not memory.unwritten("elsewhere", (table, name))
+            assert not memory.unwritten("default", ("sessions", "s0"), ("users", "u"))
+            assert await memory.written("default", 0, ("users", "other"))
+            assert not await memory.written("default", 0, ("users", "ann"))
+            assert await memory.written("default", WITHIN, ("users", "ann"))
+            assert not memory.unwritten("default")
+
+    asyncio.run(ask())
