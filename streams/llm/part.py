@@ -11,6 +11,7 @@ from aiokafka.structs import OffsetAndMetadata, TopicPartition
 from streams.folds.rows import Input
 from streams.kafka.agents.validation import read
 from streams.llm.groups import Debounce, Turn, speaks
+from streams.llm.log_time import LogTime
 from streams.llm.reach import Reach, of_commit
 from streams.llm.settings import LlmSettings
 from streams.observing.logs import place
@@ -32,6 +33,7 @@ class Part:
     debounce: Debounce
     told: tuple[int, str] = (-1, "")
     ahead: deque[Any] = field(default_factory=deque)
+    log_time: LogTime = field(default_factory=LogTime)
     _seen: dict[tuple[str, str, str], None] = field(default_factory=dict)
 
     def folded(self, end: int | None) -> Iterator[Any]:
@@ -72,7 +74,7 @@ def part_of(
             "%s/%d: offsets %d to %d have left the log", *at, reach.next, begin - 1,
             extra=place(at, reach.next),
         )  # fmt: skip
-        reach = Reach(begin)
+        reach = Reach(begin, recorded_at=reach.recorded_at)
     part = Part(at, reach, Debounce(settings.turns, settings.idle))
     if commit is not None:
         part.told = stand(commit)
