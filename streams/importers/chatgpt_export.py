@@ -25,7 +25,6 @@ from streams.importers.base import (
     Shape,
     Skipped,
     Told,
-    identifier,
     shaped,
     spoken,
     whole,
@@ -73,7 +72,7 @@ def _read_zip(path: Path, skipped: Skipped, told: Told) -> Iterator[JsonObject]:
         if not names:
             raise ImportFault(f"no {CONVERSATIONS} in the archive: is it a ChatGPT export?")
         conversations = _zipped(export, sorted(names))
-        yield from parse(conversations, skipped, user_id=_exporter(export, skipped), told=told)
+        yield from parse(conversations, skipped, user_id=_exporter(export), told=told)
 
 
 @contextmanager
@@ -99,22 +98,18 @@ def _zipped(export: zipfile.ZipFile, names: list[str]) -> Iterator[Any]:
             yield ImportFault(f"{name} in the archive {fault.reason}")
 
 
-def _exporter(export: zipfile.ZipFile, skipped: Skipped) -> str | None:
-    """The id of the person whose export it is, if the archive says so. If that cannot be read, the
-    conversations are those of nobody, or of the user that who imports names."""
+def _exporter(export: zipfile.ZipFile) -> str | None:
+    """The id of the person whose export it is, if the archive says so."""
     for name in export.namelist():
         if Path(name).name == USER:
             try:
                 with export.open(name) as file:
                     user = json.loads(file.read(MAX_USER))
-                found = user.get("id") if isinstance(user, dict) else None
-                return identifier(found or None, item=0, field="id")
             except (ValueError, RecursionError) as error:
-                why = error.reason if isinstance(error, ImportFault) else f"is not JSON: {error}"
-                skipped.refuse(ImportFault(f"{USER} in the archive {why}"))
+                raise ImportFault(f"{USER} in the archive is not JSON: {error}") from None
             except json_stream.UNREADABLE as error:
-                skipped.refuse(ImportFault(f"{USER} in the archive cannot be read: {error}"))
-            return None
+                raise ImportFault(f"{USER} in the archive cannot be read: {error}") from None
+            return str(user["id"]) if isinstance(user, dict) and user.get("id") else None
     return None
 
 

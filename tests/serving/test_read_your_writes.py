@@ -14,6 +14,7 @@ import pytest
 
 from schemas.time import format_time
 from streams.serving.backends import ingest
+from streams.serving.backends.backend import Subject
 from streams.serving.backends.embedded import EmbeddedBackend
 from tests.command import turn
 from tests.serving.serving import Server
@@ -84,7 +85,7 @@ def test_a_turn_is_read_right_after_it_was_added(client: Turnfold, read: Read) -
     for name in ("Aurelia", "Borealis"):
         said = [{**CHAT[0], "content": CHAT[0]["content"].replace("Aurelia", name)}, CHAT[1]]
         reply = client.add(user_id=user, session_id=session, messages=said)
-        assert reply.turns[0].ending == "applied"
+        assert reply is not None and reply.turns[0].ending == "applied"
         assert name in str(read(client, user, session, now())), name
 
 
@@ -129,10 +130,11 @@ def test_what_others_write_is_not_waited_for(
             assert await memory.written("default", WITHIN)
             (outcome,) = await memory.submit([json.dumps(said).encode()], WITHIN)
             assert outcome.ending == "applied"
-            for table, name in (("sessions", "s1"), ("users", "ann")):
-                assert memory.unwritten("default", (table, name))
-                assert not memory.unwritten("default", (table, "other"))
-                assert not memory.unwritten("elsewhere", (table, name))
+            subjects: tuple[Subject, ...] = (("sessions", "s1"), ("users", "ann"))
+            for subject in subjects:
+                assert memory.unwritten("default", subject)
+                assert not memory.unwritten("default", (subject[0], "other"))
+                assert not memory.unwritten("elsewhere", subject)
             assert not memory.unwritten("default", ("sessions", "s0"), ("users", "u"))
             assert await memory.written("default", 0, ("users", "other"))
             assert not await memory.written("default", 0, ("users", "ann"))
