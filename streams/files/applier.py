@@ -1,5 +1,6 @@
 """Records into the file tier's tables, and the history rows that come of them until a commit."""
 
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -22,6 +23,7 @@ from streams.extractors.naming import Extractor
 from streams.folds.outcome import Outcome
 from streams.folds.rows import Effects, Input, Late, UserSignal
 from streams.folds.rules import Rules
+from streams.pipeline import ahead
 from streams.pipeline.decode import Dead, Decode, Decoded, Given, decode, kept
 from streams.pipeline.distinct import Distinct
 from streams.pipeline.document_rows import dead_row, profile_row, session_row, task_row
@@ -128,7 +130,8 @@ class Applier:
     ) -> list[Outcome]:
         """Some records as bytes, each with its topic (or path), partition and offset (or line);
         what each ended as. `recorded_at`: when the log took them, if it is not theirs to say.
-        `read`: what they say, where they were decoded before they had a place and that was kept.
+        `read`: what they say, where they were decoded before they had a place and that was kept;
+        without `recorded_at` they are records of the history, which are folded again.
 
         All are decoded, then all are folded: each step finds its code and data in the cache.
         """
@@ -151,6 +154,9 @@ class Applier:
                 replace(found, recorded_at=recorded_at) if type(found) is Input else found
                 for found in decoded
             ]
+            ahead.refuse(decoded, lines, recorded_at)
+        elif read is None:
+            ahead.refuse(decoded, lines, time.time_ns() // 1000)
         return self._processor.process_all(decoded, lines)
 
     def take_rows(self) -> dict[str, list[Stored]]:

@@ -23,6 +23,8 @@ TOPIC = "inbox"
 """What rows of the history have as `src_topic`."""
 FOLDER = "_inbox"
 SUFFIX = ".log"
+RECORDED = "inbox/recorded_at"
+"""The store's value that says when the log took the last record that is folded (microseconds)."""
 MOST_BYTES = 1_000_000_000
 """On disk that the history does not have yet: more only gathers where it cannot be committed."""
 
@@ -58,20 +60,30 @@ class Group(NamedTuple):
 class Inbox:
     """The log, open for one writer and one reader, each in a thread of its own."""
 
-    def __init__(self, folder: Path, committed: int) -> None:
-        """`committed`: the offset up to which the history has it. What a kill cut short in the
-        last file was answered to nobody: it goes."""
+    def __init__(self, folder: Path, committed: int, recorded_at: int = 0) -> None:
+        """`committed`: the offset up to which the history has it; `recorded_at`: when that record
+        was taken (microseconds). A line that a kill cut short at the end of the last file was never
+        acknowledged: it is removed."""
         self._folder = folder
         self._lock = Lock()
         self._file: int | None = None
         self._size = 0
         self._bytes = 0  # of all files
-        self._recorded_at = 0
+        self._recorded_at = recorded_at  # the machine's clock may have stepped back since
         self.end = committed
         """The offset of the last record that is on disk."""
         for first, _, path in _files(folder, committed)[-1:]:
             self.end = max(committed, first - 1 + _cut(path))
+        for group in self._newest():
+            self._recorded_at = max(self._recorded_at, group.recorded_at)
         self.drop(committed)
+
+    def _newest(self) -> Iterator[Group]:
+        """The last record on disk, if there is any."""
+        for first, last, path in reversed(_files(self._folder, self.end)):
+            if last >= first:
+                yield from _groups(path, first, last - 1, last)
+                return
 
     def append(self, records: Sequence[bytes]) -> Group:
         """On disk when it returns. Raises NoRoom; the log then stands as before."""

@@ -9,7 +9,7 @@ from streams.extractors.naming import named
 from streams.files.access import opened
 from streams.files.applier import Applier
 from streams.files.extractor_choice import extractor_of
-from streams.files.inbox import FOLDER, TOPIC, Group, Inbox, has_records, taken_at
+from streams.files.inbox import FOLDER, RECORDED, TOPIC, Group, Inbox, has_records, taken_at
 from streams.files.manifest import rules_of
 from streams.files.runner import Runner
 from streams.files.sources import Position
@@ -38,7 +38,7 @@ def fold_left(root: Path, asked_at: int) -> None:
         return
     try:
         with locks.held(root / locks.SERVED, _Served(), within=FORGET_WITHIN):
-            _fold_left(root, folder)
+            _fold_left(root)
     except _Served:
         with opened(find(root, LIVE)) as (store, _):
             oldest = taken_at(folder, committed_of(store))
@@ -49,9 +49,9 @@ def fold_left(root: Path, asked_at: int) -> None:
             ) from None
 
 
-def _fold_left(root: Path, folder: Path) -> None:
+def _fold_left(root: Path) -> None:
     with opened(find(root, LIVE)) as (store, tables):
-        inbox = Inbox(folder, committed_of(store))
+        inbox = inbox_of(root, store)
         applier = applier_of(root, store, store.value(EXTRACTOR))
         runner = Runner(store, tables, applier, None)
         with runner.committing():
@@ -67,6 +67,11 @@ def committed_of(store: Store) -> int:
     """The offset up to which a store has the log."""
     known = store.value(f"file/{TOPIC}")
     return known[1] if known else 0
+
+
+def inbox_of(root: Path, store: Store) -> Inbox:
+    """The log of a history whose live generation has this store."""
+    return Inbox(root / FOLDER, committed_of(store), store.value(RECORDED) or 0)
 
 
 def numbered(group: Group) -> list[Given]:

@@ -16,6 +16,7 @@ from sinks.root import HistoryWriteError
 from sinks.tables import to_arrow
 from streams.files.applier import Applier, Stored
 from streams.files.batches import Batches, Packed
+from streams.files.inbox import RECORDED
 from streams.files.sources import Position
 from streams.files.store import Changes, Store
 from streams.folds.outcome import Outcome
@@ -69,6 +70,7 @@ class Runner:
         self.progress = progress
         self.retention = retention
         self.positions: dict[str, Position] = {}
+        self.recorded_at: int | None = None
         self.total: Counter[str] = Counter(store.value("counts") or {})
         self.batches = Batches(store, tables)
         self.writer = ThreadPoolExecutor(1, "writer")
@@ -120,6 +122,7 @@ class Runner:
     ) -> list[Outcome]:
         """Folds some records into the next batch; what each ended as, once that is committed."""
         outcomes = self.applier.apply(chunk, recorded_at, read)
+        self.recorded_at = recorded_at
         self.batch += len(chunk)
         self.batch_bytes += sum([len(line) for line, _ in chunk])
         self.unpacked += len(chunk)
@@ -175,6 +178,7 @@ class Runner:
             {
                 **{f"file/{topic}": list(at) for topic, at in self.positions.items()},
                 "counts": dict(self.total + self.applier.counts),
+                **({} if self.recorded_at is None else {RECORDED: self.recorded_at}),
             }
         )
         self.pending = self.writer.submit(self._write, packed, changes)

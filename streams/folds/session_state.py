@@ -172,6 +172,16 @@ def speakers(header: Session, user_id: str) -> tuple[str, ...]:
     return tuple(sorted((*known, user_id)))[:MOST_USERS]
 
 
+def speakers_in(rows: Rows) -> set[str]:
+    """Who has spoken in a session so far, also in turns that have not ended."""
+    header = rows.get(HEADER)
+    if header is None:
+        return set()
+    users = {*header.users, *((header.user[2],) if header.user else ())}
+    running = (rows[RUNNING.key(event_id)].user_id for event_id in header.running)
+    return users | {user_id for user_id in running if user_id is not None}
+
+
 def contextualise(
     header: Session,
     at: int,

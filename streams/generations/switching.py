@@ -37,6 +37,7 @@ from sinks.root import HistoryError, find_root, is_shared
 from streams.errors import ConfigurationError
 from streams.files.access import locked, opened, writing
 from streams.files.extractor_choice import choice_of
+from streams.files.inbox import RECORDED
 from streams.files.manifest import Generation, Settings, load
 from streams.files.runner import Progress
 from streams.files.store import Store
@@ -211,11 +212,11 @@ def _catch_up(
 
 
 def _take_positions(live: Store, store: Store) -> None:
-    """How far input files were read."""
+    """How far input files were read, and when the server's log took its last record."""
     positions = {
         name: at for name, at in live.values("file/").items() if not name.startswith(OF_BACKFILL)
     }
-    store.write_values(positions)
+    store.write_values({**positions, RECORDED: live.value(RECORDED)})
 
 
 def drop(history: Location, name: str) -> None:

@@ -89,13 +89,13 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
 def _zipped(export: zipfile.ZipFile, names: list[str]) -> Iterator[Any]:
     for name in names:
         try:
-            file = export.open(name)
+            with export.open(name) as file:
+                text = json_stream.text_of(cast(io.BufferedReader, file))
+                yield from _elements(json_stream.documents(text))
         except json_stream.UNREADABLE as error:
             yield ImportFault(f"{name} in the archive cannot be read: {error}")
-            continue
-        with file:
-            text = json_stream.text_of(cast(io.BufferedReader, file))
-            yield from _elements(json_stream.documents(text))
+        except ImportFault as fault:  # the file is damaged; the others may be whole
+            yield ImportFault(f"{name} in the archive {fault.reason}")
 
 
 def _exporter(export: zipfile.ZipFile) -> str | None:

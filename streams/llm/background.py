@@ -27,6 +27,7 @@ from streams.llm.files import WAVE, waves
 from streams.llm.groups import Debounce, Group, Turn
 from streams.llm.history import Undone, remembered, spent_since, with_texts
 from streams.llm.known import Remembered
+from streams.llm.log_time import LogTime
 from streams.llm.maker import Extractor, extractor
 from streams.llm.settings import LlmSettings
 from streams.llm.spool import alone, fold_left, is_there, known
@@ -84,7 +85,8 @@ class Background:
         self._since = 0
         self._looked = NEVER  # where the tables stood, and when
         self._done: set[Key] = set()
-        self._open: float | None = None  # when the oldest group that gathers is idle
+        self._open: float | None = None  # when the oldest group that gathers is idle (monotonic)
+        self._log_time = LogTime()
         self._ending = False
         self._thread = Thread(target=self._in_thread, name="model", daemon=True)
 
@@ -170,7 +172,7 @@ class Background:
     async def _look(self, asked: Extractor) -> None:
         """Asks about what is there, then waits until there may be more."""
         stands = self._log.committed
-        if stands == self._looked[0] and (self._open is None or time.time() < self._open):
+        if stands == self._looked[0] and (self._open is None or time.monotonic() < self._open):
             await asyncio.sleep(TICK)
             return
         await asyncio.sleep(max(0.0, self._looked[1] + LOOK_EVERY - time.monotonic()))
@@ -204,12 +206,15 @@ class Background:
         left = [turn for turn in found if _key(turn) not in self._done]
         debounce = Debounce(told.turns, told.idle)
         groups = [group for turn in left for group in debounce.add(turn)]
-        groups += debounce.advance(time.time_ns() // 1000)
+        now = self._log_time.now(found[-1].recorded_at if found else 0)
+        groups += debounce.advance(now)
         gathering = [turn for group in debounce.flush() for turn in group.turns]
         first = (turn.recorded_at for turn in gathering or found[-1:])
         last = {(turn.tenant, turn.session_id, turn.user_id): turn for turn in gathering}
         idle = min((turn.recorded_at for turn in last.values()), default=None)
-        self._open = None if idle is None else (idle + told.idle) / 1e6
+        self._open = None
+        if idle is not None:
+            self._open = time.monotonic() + (idle + told.idle - now) / 1e6
         return groups, min(first, default=self._since), len(found) == AT_ONCE and bool(groups)
 
     async def _ask(self, asked: Extractor, wave: Sequence[Group]) -> None:

@@ -11,6 +11,7 @@ from aiokafka.structs import OffsetAndMetadata, TopicPartition
 from streams.folds.rows import Input
 from streams.kafka.agents.validation import read
 from streams.llm.groups import Debounce, Turn, speaks
+from streams.llm.log_time import LogTime
 from streams.llm.reach import Reach, of_commit
 from streams.llm.settings import LlmSettings
 from streams.observing.logs import place
@@ -32,6 +33,7 @@ class Part:
     debounce: Debounce
     told: tuple[int, str] = (-1, "")
     ahead: deque[Any] = field(default_factory=deque)
+    log_time: LogTime = field(default_factory=LogTime)
     _seen: dict[tuple[str, str, str], None] = field(default_factory=dict)
 
     def folded(self, end: int | None) -> Iterator[Any]:
@@ -72,7 +74,7 @@ def part_of(
             "%s/%d: offsets %d to %d have left the log", *at, reach.next, begin - 1,
             extra=place(at, reach.next),
         )  # fmt: skip
-        reach = Reach(begin)
+        reach = Reach(begin, recorded_at=reach.recorded_at)
     part = Part(at, reach, Debounce(settings.turns, settings.idle))
     if commit is not None:
         part.told = stand(commit)
@@ -84,8 +86,9 @@ def stand(commit: OffsetAndMetadata) -> tuple[int, str]:
     return commit.offset, commit.metadata or ""
 
 
-def turn_of(record: Any, partitions: int, settings: LlmSettings) -> Turn | None:
-    """None for what is no turn in which a user speaks; faults are the worker's to bury."""
+def turn_of(record: Any, partitions: int, settings: LlmSettings, recorded_at: int) -> Turn | None:
+    """None for what is no turn in which a user speaks; faults are the worker's to bury.
+    `recorded_at`: when the log took it (milliseconds)."""
     given = read(record, partitions, TURNS.name)
     said: Any = given.record if isinstance(given, Input) else None
     if said is None or said.type != "turn" or not speaks(said, settings.sources):
@@ -96,7 +99,7 @@ def turn_of(record: Any, partitions: int, settings: LlmSettings) -> Turn | None:
         said.user_id,
         said.event_id,
         said.occurred_at,
-        record.timestamp * 1000,
+        recorded_at * 1000,
         said.source,
         said.user_input,
         said.agent_answer,

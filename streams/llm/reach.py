@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, pairwise
 
 LARGEST = 4000
-"""Characters of metadata, of which a broker takes 4096 by default. What is cut off would be asked
-about again after a kill, so no more is read than surely fits."""
+"""Characters of metadata without its time; a broker takes 4096 by default. What is cut off would be
+asked about again after a kill, so no more is read than surely fits."""
 
+TIME_ENDS = "@"
 AS_BITS = "bits:"
 ROOM = (LARGEST - len(AS_BITS)) // 4 * 24
 """Offsets whose bits fit, as base64."""
@@ -24,21 +25,27 @@ Run = tuple[int, int]
 
 class Reach:
     """Offsets from `start` on. `settled`: runs of those beyond it that were settled before,
-    ascending."""
+    ascending. `recorded_at`: when the log took the record at `start`, or the one before it
+    (milliseconds)."""
 
-    def __init__(self, start: int, settled: Iterable[Run] = ()) -> None:
+    def __init__(self, start: int, settled: Iterable[Run] = (), recorded_at: int = 0) -> None:
         self.next = start
         """The offset to be read next."""
-        self._open: dict[int, None] = {}  # in the order they were read: ascending
+        self.recorded_at = recorded_at
+        """When the log took the last record that was read (milliseconds): the greatest append time
+        so far, because a broker's clock may step back."""
+        self._open: dict[int, int] = {}  # offset -> recorded_at, in the order they were read
         self._settled = list(settled)
 
-    def read(self, offset: int) -> bool:
-        """Whether this record's turn is to be looked at; until it is settled it holds the rest."""
+    def read(self, offset: int, timestamp: int = 0) -> bool:
+        """Whether this record's turn is to be looked at; until it is settled it holds the rest.
+        `timestamp`: its append time (milliseconds)."""
         self.next = max(self.next, offset + 1)
+        self.recorded_at = max(self.recorded_at, timestamp)
         before = bisect_right(self._settled, offset, key=lambda run: run[0])
         if before and offset <= self._settled[before - 1][1]:
             return False
-        self._open[offset] = None
+        self._open[offset] = self.recorded_at
         return True
 
     def settle(self, offsets: Iterable[int]) -> None:
@@ -56,8 +63,12 @@ class Reach:
         return len(self._open)
 
     def metadata(self) -> str:
-        """The settled offsets beyond `committed`, as "FROM-TO,…" relative to it, or where that is
-        too long, a bit for each."""
+        """When the log took the record at `committed`, "TIME@"; then the settled offsets beyond it,
+        as "FROM-TO,…" relative to it, or where that is too long, a bit for each."""
+        at = next(iter(self._open.values()), self.recorded_at)
+        return (f"{at}{TIME_ENDS}" if at else "") + self._settled_text()
+
+    def _settled_text(self) -> str:
         first = self.committed
         runs = [(one - first, last - first) for one, last in chain(self._read(), self._ahead())]
         text = ",".join(f"{one}-{last}" if last > one else f"{one}" for one, last in runs)
@@ -89,16 +100,17 @@ class Reach:
 
 def of_commit(committed: int, metadata: str) -> Reach:
     """Where a commit left it. Metadata of another's making says nothing."""
+    time, _, text = metadata.rpartition(TIME_ENDS)
     try:
-        if metadata.startswith(AS_BITS):
-            return Reach(
-                committed, _runs(committed, b64decode(metadata[len(AS_BITS) :], None, True))
-            )
-        pairs = [part.split("-") for part in metadata.split(",") if part]
+        at = int(time or 0)
+        if text.startswith(AS_BITS):
+            bits = b64decode(text[len(AS_BITS) :], None, True)
+            return Reach(committed, _runs(committed, bits), at)
+        pairs = [part.split("-") for part in text.split(",") if part]
         runs = [(committed + int(pair[0]), committed + int(pair[-1])) for pair in pairs]
     except ValueError:
-        runs = []
-    return Reach(committed, sorted(runs))
+        return Reach(committed)
+    return Reach(committed, sorted(runs), at)
 
 
 def _bits(runs: Iterable[Run]) -> str:

@@ -289,10 +289,12 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
     def _take(self, part: Part) -> None:
         end = None if self.options.worker is None else self._folded.get(part.at, 0)
         for record in part.folded(end):
-            if not part.reach.read(record.offset):
+            if not part.reach.read(record.offset, record.timestamp):
                 continue
-            theirs = self.options.is_of_live(record)
-            turn = None if theirs else turn_of(record, self._kafka.partitions, self._settings)
+            turn = None
+            if not self.options.is_of_live(record):
+                at = part.reach.recorded_at
+                turn = turn_of(record, self._kafka.partitions, self._settings, at)
             if turn is None or part.is_repeat(turn):
                 part.reach.settle([record.offset])
                 continue
@@ -300,13 +302,13 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
             self._asking.put(part, part.debounce.add(turn))
 
     def _close_idle(self, found: dict[TopicPartition, Any]) -> None:
-        """By the wall clock, once a partition is read to its end; before that by its own time."""
-        now = time.time_ns() // 1000
+        """By the log's clock, once a partition is read to its end; before that by its own time."""
         for at, part in self._held.items():
             at_end = at not in found and not part.ahead and not self._source.behind(at)
             if part.reach.is_full or (at_end and self.options.once):
                 self._asking.put(part, part.debounce.flush())
             elif at_end:
+                now = part.log_time.now(part.reach.recorded_at * 1000)
                 self._asking.put(part, part.debounce.advance(now))
 
     def _is_done(self) -> bool:

@@ -327,7 +327,7 @@ def test_a_lock_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
 
 
 def test_retention_of_no_days_keeps_all(tmp_path: Path) -> None:
-    turns = [turn("e1"), turn("e2", occurred_at="2027-01-01T00:00:00Z")]
+    turns = [turn("e1", occurred_at="2020-01-01T00:00:00Z"), turn("e2")]
     file = ndjson(tmp_path / "turns.ndjson", turns)
     done = turnfold("run", file, "--history", tmp_path / "h", "--retention-days", "0", "--json")
     assert done.json()["applied"] == 2

@@ -21,9 +21,10 @@ from aiokafka.admin import NewPartitions
 from sinks.digest import digest
 from sinks.generation import folder_of
 from streams.broker import Broker
-from streams.kafka.agents.agents import changelogs
+from streams.folds.rules import Rules
+from streams.kafka.agents.agents import changelogs, plans
 from streams.kafka.client.admin import connected
-from streams.kafka.client.names import changelog_name
+from streams.kafka.client.names import changelog_name, sources_of
 from streams.kafka.client.partitions import partition_of
 from streams.kafka.client.topic_changes import altered, own_settings
 from streams.kafka.client.topic_specs import IN_SYNC, spec
@@ -31,9 +32,10 @@ from streams.kafka.client.topics import STATE, create
 from streams.kafka.tools.copying import Found
 from streams.kafka.tools.repartition import repartition
 from streams.kafka.tools.repartition_places import Places, merged, owner_of
-from streams.kafka.tools.repartition_plan import State
+from streams.kafka.tools.repartition_plan import State, kinds_of
+from streams.kafka.transport.layout import topics_of
 from streams.kafka.transport.marker import MARKER_KEY, Marker, decode
-from streams.topology import AGENTS, TOPICS
+from streams.topology import AGENTS, SESSION_AGENT, TOPICS
 from tests.command import environment, rows, start, turn, turnfold
 from tests.kafka.working import APP, Working, message, remove, settings_of
 from tests.waiting import WITHIN, until
@@ -479,24 +481,48 @@ class _Record:
         self.headers = list(zip(names, source, strict=False))
 
 
-def test_hops_out_of_several_partitions_are_each_told_once_whatever_their_order() -> None:
-    state = State(APP, None, 3, 2, [], {}, hops={0: {"turns/1": 4}})
+SOURCES = [
+    *((None, topic) for topic in sources_of(SESSION_AGENT, None)),
+    *(("again", topic) for topic in sources_of(SESSION_AGENT, "again", maps=True)),
+]
+"""Generations, and the topics whose turns their session agents tell of."""
+
+
+@pytest.mark.parametrize(("generation", "topic"), SOURCES)
+def test_hops_out_of_several_partitions_are_each_told_once_whatever_their_order(
+    generation: str | None, topic: str
+) -> None:
+    state = State(APP, generation, 3, 2, [], {}, hops={0: {f"{topic}/1": 4}})
     places = Places(state)
     offsets = count(10)
 
     def told(partition: int, source: int) -> tuple[bytes, bytes] | None:
-        record = _Record(next(offsets), b"turns", b"1", b"%d" % source)
+        record = _Record(next(offsets), topic.encode(), b"1", b"%d" % source)
         copy = places.told_once(Found(partition, record))
         if copy is None:
             return None
         headers = dict(copy.headers)
-        assert headers["src_topic"] == b"turns"
+        assert headers["src_topic"] == topic.encode()
         return headers["src_partition"], headers["src_offset"]
 
     assert told(0, 4) is None  # folded before
     assert told(0, 7) == (b"-1", b"11")
     assert told(1, 5) == (b"-2", b"12")  # an earlier turn, for a user of another partition
     assert told(0, 7) is None  # said again after a torn transaction
+
+
+@pytest.mark.parametrize("maps", [False, True])
+@pytest.mark.parametrize("generation", [None, "again"])
+def test_every_topic_that_a_worker_reads_by_key_is_moved(
+    generation: str | None, maps: bool
+) -> None:
+    """Else its records stay in partitions that are no longer those of their keys."""
+    group = f"{APP}.{generation}" if generation else APP
+    moved = kinds_of(group, generation)
+    for plan in plans(group, 4, None, Rules(), generation=generation, maps=maps):
+        assert {moved[name][0] for name in plan.sources} == {"source"}
+        assert moved[plan.changelog][0] == "table"
+        assert {*plan.sources, plan.changelog} <= {*topics_of(group, generation)}
 
 
 def test_a_marker_says_how_many_partitions_there_were() -> None:

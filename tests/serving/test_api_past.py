@@ -19,7 +19,7 @@ from streams.files import local
 from streams.kafka.client.settings import KafkaSettings
 from streams.search import Listing, Query, build, source
 from streams.search.doc import Doc
-from streams.serving.backends.backend import Busy
+from streams.serving.backends.backend import Busy, Subject
 from streams.serving.backends.readonly import HistoryBackend
 from streams.serving.backends.replica import ReplicaBackend
 from streams.serving.http.keys import ALL, changed, make
@@ -383,7 +383,7 @@ class Behind(HistoryBackend):
 
     looks = 0
 
-    def unwritten(self, tenant: str) -> bool:
+    def unwritten(self, tenant: str, *of: Subject) -> bool:
         return self.looks == 0
 
     def look(self, root: Location) -> int:

@@ -168,6 +168,11 @@ def test_errors_say_what_is_wrong(said: dict[str, Any]) -> None:
     assert said["bad"]["errors"][0]["field"] == "messages[0].content[0].type"
 
 
+def test_half_of_a_surrogate_pair_is_refused_before_it_is_sent(said: dict[str, Any]) -> None:
+    refusal = "ClientError: half of a surrogate pair is no text, so nothing was sent"
+    assert said["half_pairs"] == [refusal] * 7
+
+
 def test_what_is_exported_comes_line_by_line(said: dict[str, Any]) -> None:
     assert said["exported"][0] == "header" and said["exported"][-1] == "end"
     assert said["exported"].count("record") >= 3
@@ -177,6 +182,11 @@ def test_what_is_exported_comes_line_by_line(said: dict[str, Any]) -> None:
 def test_messages_become_turns(said: dict[str, Any]) -> None:
     """The answer of a later call ends the turn of its question."""
     assert said["asked"] == ["running"] and said["answered"] == ["done"]
+
+
+def test_messages_are_read_right_after_they_were_added(said: dict[str, Any]) -> None:
+    assert said["as_of_now"] == ["In Oslo."]
+    assert "Where do I live?" in said["recalled"]
 
 
 # --- the middleware of the AI SDK ---------------------------------------------------------------

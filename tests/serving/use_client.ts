@@ -62,8 +62,21 @@ const chat = { user_id, session_id: "ts-chat" };
 const added = await flaky.add({ user_id, session_id: "ts-flaky", messages: [question, answer] });
 const asked = await turnfold.add({ ...chat, messages: new Set([question]) });
 const answered = await turnfold.add({ ...chat, messages: [answer], prefer: "wait=20" });
+const asOfNow = await turnfold.session("ts-chat", { as_of: new Date() });
+const recalled = await turnfold.context(user_id, { q: "Where do I live?" });
 const smell = { role: "user", content: [{ type: "smell" }] } as const;
 const bad = await caught(turnfold.add({ user_id, messages: [smell] }));
+const half = "x\ud83d";
+const halves = [
+  () => turnfold.add({ user_id, messages: [{ role: "user", content: half }] }),
+  () => turnfold.add({ user_id: half, messages: [question] }),
+  () => turnfold.postRecords([{ ...turn("ts-half"), user_input: half }]),
+  () => turnfold.postRecords([{ ...turn("ts-half"), [half]: 1 } as Turn]),
+  () => turnfold.session(half),
+  () => turnfold.search({ q: half }),
+  () => turnfold.memorySummary({ user_id, accept_language: half }),
+];
+const halfPairs = await Promise.all(halves.map((call) => caught((async () => call())())));
 const exported: string[] = [];
 for await (const line of turnfold.exportUser(user_id)) exported.push(JSON.parse(line).kind);
 const exportOf = async (client: Turnfold) => { for await (const _ of client.exportUser("ts-nobody")); };
@@ -88,7 +101,10 @@ process.stdout.write(JSON.stringify({
   added: added.counts,
   asked: asked.turns.map((one) => one.status),
   answered: answered.turns.map((one) => one.status),
+  as_of_now: asOfNow.conversations?.map((one) => one.agent_answer),
+  recalled: recalled.text,
   bad,
+  half_pairs: halfPairs,
   exported,
   unknown: await caught(exportOf(turnfold)),
   broken: await caught(exportOf(new Turnfold(brokenOff))),

@@ -1,6 +1,6 @@
 /** Sends calls with `fetch`, retries them, reads pages and event streams. */
 
-import { ReplyError, StatusError, UnreachableError } from "./errors.js";
+import { ClientError, ReplyError, StatusError, UnreachableError } from "./errors.js";
 import type {
   Message, MessagesReply, NewMessages, Recursion, SessionDocument, Signal, ToolResult, Turn, WritePlan,
 } from "./types.js";
@@ -175,11 +175,11 @@ export class Sender {
   #request(call: Call): Request {
     const url = new URL(this.#url + call.path);
     for (const [name, value] of defined(call.query)) {
-      url.searchParams.set(name, value instanceof Date ? value.toISOString() : String(value));
+      url.searchParams.set(name, text(value instanceof Date ? value.toISOString() : String(value)));
     }
     const headers = new Headers(this.#headers);
-    for (const [name, value] of defined(call.headers)) headers.set(name, String(value));
-    const records = call.records && Array.from(call.records, (record) => JSON.stringify(record));
+    for (const [name, value] of defined(call.headers)) headers.set(name, text(String(value)));
+    const records = call.records && Array.from(call.records, json);
     if (call.method === "POST") {
       headers.set("Content-Type", records ? "application/x-ndjson" : "application/json");
       // with it a write can be sent twice; several records need none: each has an id
@@ -187,8 +187,7 @@ export class Sender {
         headers.set("Idempotency-Key", crypto.randomUUID());
       }
     }
-    const json = call.body === undefined ? null : JSON.stringify(call.body);
-    const body = records?.join("\n") ?? json;
+    const body = records?.join("\n") ?? (call.body === undefined ? null : json(call.body));
     return new Request(url, { method: call.method, headers, body });
   }
 }
@@ -196,7 +195,22 @@ export class Sender {
 /** An id as one segment of a path. Browsers and Node resolve "." and "..", even when escaped. */
 export function inPath(id: string): string {
   if (id === "." || id === "..") throw new TypeError(`no URL can hold the id ${id}`);
-  return encodeURIComponent(id);
+  return encodeURIComponent(text(id));
+}
+
+/** Throws ClientError for half of a surrogate pair: a URL would replace it, JSON escape it. */
+function text(value: string): string {
+  if (/\p{Surrogate}/u.test(value)) {
+    throw new ClientError("half of a surrogate pair is no text, so nothing was sent");
+  }
+  return value;
+}
+
+function json(value: unknown): string {
+  return JSON.stringify(value, (name: string, part: unknown) => {
+    text(name);
+    return typeof part === "string" ? text(part) : part;
+  });
 }
 
 function defined<T>(values: Record<string, T | undefined> = {}): [string, T][] {

@@ -15,11 +15,13 @@ from streams.folds.rows import Input
 from streams.kafka.agents import noted_rules
 from streams.kafka.agents.emitter import MessageEmitter
 from streams.kafka.agents.encoding import Origin
+from streams.kafka.agents.log_clock import LogClock
 from streams.kafka.agents.outcomes import NOTED
 from streams.kafka.agents.table import Held, Table
 from streams.kafka.agents.validation import read
 from streams.kafka.transport.processing import Batch, Row
 from streams.kafka.transport.rows import RowStore
+from streams.pipeline import ahead
 from streams.pipeline.processor import Changed, RecordProcessor
 
 STEP = 128
@@ -45,6 +47,7 @@ class Agent(ABC, Generic[M]):
             self.table, emitter, emitter.rules
         )
         self.reasons: Counter[str] = Counter()
+        self.clock = LogClock()
         self._note: Mapping[str, Any] = {}
         self._pending: Mapping[str, Any] = {}
 
@@ -60,6 +63,7 @@ class Agent(ABC, Generic[M]):
         emitter.begin()
         emitter.again = again
         self.processor.take_changed()  # of a batch that did not end
+        records = self.clock.dated(records, again)
         for at in range(0, len(records), STEP):
             some = records[at : at + STEP]
             for record, found in zip(some, [self.read(one) for one in some], strict=True):
@@ -86,6 +90,8 @@ class Agent(ABC, Generic[M]):
             return "left_out"
         if type(found) is Input:
             found = replace(found, recorded_at=record.timestamp * 1000)
+            if found.record.occurred_at > found.recorded_at + ahead.MOST:
+                found = ahead.dead(found, record.value)
         return self.processor.process(found, record.value, record).ending
 
     @abstractmethod
@@ -101,6 +107,7 @@ class Agent(ABC, Generic[M]):
             "warnings": dict(self.processor.warnings),
             "reasons": dict(self.reasons),
             NOTED: self.emitter.outcomes.runs,
+            **self.clock.to_note(),
             **noted_rules.to_note(self.emitter.rules),
         }
 
@@ -122,6 +129,7 @@ class Agent(ABC, Generic[M]):
     def restored(self, note: Mapping[str, Any]) -> None:
         noted_rules.check(note, self.emitter.rules)
         self._note = note
+        self.clock.restore(note)
         self.processor.counts = Counter(note.get("counts", {}))
         self.processor.warnings = Counter(note.get("warnings", {}))
         self.reasons = Counter(note.get("reasons", {}))

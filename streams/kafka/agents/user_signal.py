@@ -7,7 +7,7 @@ more fields: the turn's `status`, the moment of `affect`, and `recorded_at`, the
 A posted signal lacks the headers that say where a hop comes from.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -118,7 +118,22 @@ def read(record: Any) -> Received | None:
     Raises:
         ValueError: somebody else wrote it, with headers as if it were the agent's.
     """
-    found = dict(record.headers)
+    place = place_of(record.headers)
+    if place is None:
+        return None
+    hop = _decode(record.value)
+    cause = Cause(hop.signal_id, hop.session_id, hop.status)
+    said = Signalled(hop.tenant, _time(hop.recorded_at), cause, _signal(hop))
+    return Received(*place, said)
+
+
+def place_of(headers: Sequence[tuple[str, bytes]]) -> tuple[str, int] | None:
+    """The source of a hop's turn and its offset there; None for what is no hop.
+
+    Raises:
+        ValueError: the headers are incomplete.
+    """
+    found = dict(headers)
     source = _source(found.get("src_topic"), found.get("src_partition"))
     if source is None:
         return None
@@ -127,10 +142,7 @@ def read(record: Any) -> Received | None:
     offset = found.get("src_offset")
     if offset is None:
         raise ValueError("headers: src_offset is missing")
-    hop = _decode(record.value)
-    cause = Cause(hop.signal_id, hop.session_id, hop.status)
-    said = Signalled(hop.tenant, _time(hop.recorded_at), cause, _signal(hop))
-    return Received(source, int(offset), said)
+    return source, int(offset)
 
 
 def is_repeated(source: str, offset: int, seen: Mapping[str, int]) -> bool:

@@ -239,7 +239,10 @@ class Repartition(Copying):
         return min(max(begin, offset), end)
 
     def _reader_of(self, source: str) -> topology.Agent:
-        return next(a for a in topology.AGENTS if source in sources_of(a, self.state.generation))
+        return next(a for a in topology.AGENTS if source in self._sources_of(a))
+
+    def _sources_of(self, agent: topology.Agent) -> tuple[str, ...]:
+        return sources_of(agent, self.state.generation, maps=True)
 
     def _hops(self) -> dict[int, dict[str, int]]:
         name = changelog_name(self.state.group, topology.MEMORY_AGENT)
@@ -379,7 +382,7 @@ class Repartition(Copying):
         for number in range(state.to):
             before: dict[str, Any] = {} if one.moved else old.get(number, {})
             offsets = dict(before.get("offsets", {}))
-            for source in sources_of(agent, state.generation):
+            for source in self._sources_of(agent):
                 if number in state.starts.get(source, ()):
                     offsets[source] = state.starts[source][number]
             note = notes[number] if one.moved else before.get("note", {})

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from streams.kafka.agents.user_signal import AGAIN, SET_ASIDE, SOURCES, is_repeated
+from streams.kafka.agents.user_signal import is_repeated, place_of
 from streams.kafka.client.partitions import partition_of
 from streams.kafka.tools.copying import Copy, Found
 from streams.kafka.tools.repartition_plan import Moved, State
@@ -69,14 +69,11 @@ def same_place(found: Found) -> Copy:
 
 
 def told_by(record: Any) -> tuple[str, int] | None:
-    """The source and offset of a hop's turn; None for what is no hop."""
-    headers = dict(record.headers)
+    """The source and offset of a hop's turn, as the memory agent reads them; None for what is no
+    hop."""
     try:
-        name = headers["src_topic"].decode()
-        source = f"{name}/{int(headers['src_partition'])}"
-        source += SET_ASIDE if AGAIN[0] in headers else ""
-        return (source, int(headers["src_offset"])) if name in SOURCES else None
-    except (KeyError, ValueError, AttributeError, TypeError):
+        return place_of(record.headers)
+    except ValueError:  # a dead letter
         return None
 
 

@@ -201,11 +201,12 @@ def _has_other_inputs(changelog: str, names: Collection[str]) -> bool:
 
 
 def kinds_of(group: str, generation: str | None) -> dict[str, tuple[Kind, str]]:
-    """The topics in which a key's partition matters: what they are, and how their keys are made."""
+    """The topics in which a key's partition matters: what they are, and how their keys are made.
+    With those that a generation has only if it maps by itself."""
     found: dict[str, tuple[Kind, str]] = {
         name: ("source", agent.table.key)
         for agent in topology.AGENTS
-        for name in sources_of(agent, generation)
+        for name in sources_of(agent, generation, maps=True)
     }
     for topic in topology.TOPICS:
         if topic.compacted:

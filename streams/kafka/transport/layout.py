@@ -101,8 +101,9 @@ def way_out(to: int, folded: int, prefix: str = "") -> str:
 
 
 def topics_of(group: str, generation: str | None) -> tuple[str, ...]:
-    """The sources and changelogs of a memory, which all have one number of partitions."""
-    names = [name for agent in topology.AGENTS for name in sources_of(agent, generation)]
+    """The sources and changelogs of a memory, which all have one number of partitions; with those
+    that a generation has only if it maps by itself."""
+    names = [name for agent in topology.AGENTS for name in sources_of(agent, generation, maps=True)]
     return (*dict.fromkeys(names), *changelogs_of(group))
 
 

@@ -21,6 +21,8 @@ from streams.serving.backends.live import Live
 from streams.serving.backends.observed import Observed
 
 Table = Literal["sessions", "users"]
+Subject = tuple[Table, str]
+"""A session or user of a tenant: its table and id."""
 
 
 class Found(NamedTuple):
@@ -95,11 +97,13 @@ class Backend(Protocol):
         Raises NotReady, Busy, NoRoom.
         """
 
-    def unwritten(self, tenant: str) -> bool:
-        """Whether `rows` shows something of a tenant that is not in the history's tables yet."""
+    def unwritten(self, tenant: str, *of: Subject) -> bool:
+        """Whether `rows` shows something of a tenant that is not in the history's tables yet; `of`:
+        only of these sessions and users, turns of these users included."""
 
-    async def written(self, tenant: str, within: float) -> None:
-        """Waits so many seconds at most until what `rows` shows of a tenant now is there."""
+    async def written(self, tenant: str, within: float, *of: Subject) -> bool:
+        """Waits so many seconds at most until what `rows` shows of a tenant now is there, or only
+        what it shows `of` these sessions and users; whether it is."""
 
     def readiness(self) -> Readiness:
         """The truth, during a restore, too."""

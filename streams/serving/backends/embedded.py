@@ -22,10 +22,11 @@ from streams.files.store import Store
 from streams.folds.outcome import Outcome
 from streams.folds.rows import Input
 from streams.folds.rules import Rules
+from streams.folds.session_state import speakers_in
 from streams.observing.readiness import COMMIT, Advance, Readiness
 from streams.pipeline.entity import Entity
 from streams.pipeline.ports import StoreError
-from streams.serving.backends.backend import Busy, Found, NotReady, Prepare, Table
+from streams.serving.backends.backend import Busy, Found, NotReady, Prepare, Subject, Table
 from streams.serving.backends.changes import Changes, Where
 from streams.serving.backends.ingest import FAILED, IngestThread
 from streams.serving.backends.last_read import LastRead
@@ -88,6 +89,7 @@ class EmbeddedBackend:
         self._closing = False
         self._waiting_records = self._waiting_bytes = 0
         self._folded: dict[Where, tuple[Found, int]] = {}  # rows not on disk yet, and their batch
+        self._changed: dict[Where, int] = {}  # the same, with the users who spoke in the sessions
         self._batch = 0
         self._since = 0  # the first batch since the store was closed
         self._read = LastRead()  # on disk
@@ -222,20 +224,24 @@ class EmbeddedBackend:
             posted.done.result()
         return list(posted.outcomes)
 
-    def unwritten(self, tenant: str) -> bool:
-        return self._waits(tenant, self._batch)
+    def unwritten(self, tenant: str, *of: Subject) -> bool:
+        return self._waits(tenant, self._batch, of)
 
-    def _waits(self, tenant: str, upto: int) -> bool:
+    def _waits(self, tenant: str, upto: int, of: Sequence[Subject]) -> bool:
         """Whether something of a batch up to that one is not on disk yet."""
-        folded = self._folded.items()
-        return any(where[1] == tenant and batch <= upto for where, (_, batch) in folded)
+        changed = self._changed
+        if of:
+            return any(changed.get((table, tenant, key), upto + 1) <= upto for table, key in of)
+        return any(where[1] == tenant and batch <= upto for where, batch in changed.items())
 
-    async def written(self, tenant: str, within: float) -> None:
+    async def written(self, tenant: str, within: float, *of: Subject) -> bool:
         shown = self._batch
         with suppress(TimeoutError):
             async with asyncio.timeout(within):
-                while self._waits(tenant, shown):
+                while self._waits(tenant, shown, of):
+                    self._folder.hurried = True
                     await asyncio.sleep(LOOK_EVERY)
+        return not self._waits(tenant, shown, of)
 
     async def failed(self) -> BaseException:
         return await asyncio.shield(self._failed)
@@ -274,8 +280,7 @@ class EmbeddedBackend:
                 self._live = live
             # after an error others may have written: what is not shown again since is on disk
             self._read.clear()
-            for where in [at for at, (_, batch) in self._folded.items() if batch < self._since]:
-                del self._folded[where]
+            self._drop_before(self._since)
             self.changes.tell(self.changes.awaited())
 
         self._call(see)
@@ -289,6 +294,7 @@ class EmbeddedBackend:
             self._since = self._batch
             if lent:  # it may be another generation that comes back
                 self._folded.clear()
+                self._changed.clear()
                 self._read.clear()
             gone.set()
 
@@ -305,6 +311,10 @@ class EmbeddedBackend:
         for entity in changed:
             self._read.drop(entity.where)
             self._folded[entity.where] = (Found(entity, rules), self._batch)
+            self._changed[entity.where] = self._batch
+            if entity.where[0] == "sessions":
+                for user_id in speakers_in(entity):
+                    self._changed["users", entity.tenant, user_id] = self._batch
         for posted in ended:
             self._gone(len(posted.records), posted.bytes)
             posted.end()
@@ -321,8 +331,11 @@ class EmbeddedBackend:
         self._call(next_batch)
 
     def committed(self) -> None:
-        def drop() -> None:
-            for where in [at for at, (_, batch) in self._folded.items() if batch < self._batch]:
-                del self._folded[where]
+        self._call(lambda: self._drop_before(self._batch))
 
-        self._call(drop)
+    def _drop_before(self, batch: int) -> None:
+        """What was folded in earlier batches is on disk."""
+        for where in [at for at, (_, folded) in self._folded.items() if folded < batch]:
+            del self._folded[where]
+        for where in [at for at, changed in self._changed.items() if changed < batch]:
+            del self._changed[where]

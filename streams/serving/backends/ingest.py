@@ -25,8 +25,14 @@ from streams.files.access import writing
 from streams.files.applier import Applier
 from streams.files.batches import Packed
 from streams.files.extractor_choice import settle
-from streams.files.inbox import FOLDER, TOPIC, Group, Inbox
-from streams.files.inbox_recovery import EXTRACTOR, applier_of, committed_of, numbered
+from streams.files.inbox import TOPIC, Group, Inbox
+from streams.files.inbox_recovery import (
+    EXTRACTOR,
+    applier_of,
+    committed_of,
+    inbox_of,
+    numbered,
+)
 from streams.files.runner import Runner
 from streams.files.sources import Position
 from streams.files.store import Changes, Store
@@ -38,8 +44,9 @@ from streams.pipeline.entity import Entity, Where
 
 log = logging.getLogger(__name__)
 
-EVERY = 1.0
-"""Seconds from one commit to the next, where there is something to commit."""
+EVERY, HURRIED = 1.0, 0.2
+"""Seconds from one commit to the next, where there is something to commit; the same where a reader
+waits for it."""
 TICK = 0.1
 """Seconds in which it is noticed that somebody else asks for the history."""
 PIECE = 512
@@ -100,6 +107,8 @@ class IngestThread:
         self.groups: SimpleQueue[Group] = SimpleQueue()
         """What the log took, in its order: it need not be read from disk again."""
         self.ending = False
+        self.hurried = False
+        """Whether a reader waits for the tables to have what is folded."""
         self.committed_to = 0
         """The offset up to which the tables have the log."""
         self.asks_model = False
@@ -184,7 +193,7 @@ class IngestThread:
         """Folds until the end, or until somebody asks for the history."""
         self._at = self.committed_to = committed_of(runner.store)
         if self.inbox is None:
-            self.inbox = Inbox(self.root / FOLDER, self._at)
+            self.inbox = inbox_of(self.root, runner.store)
         why, lent = LENT, True
         self._again.clear()
         try:
@@ -222,7 +231,8 @@ class IngestThread:
         if runner.pending is not None and runner.pending.done():
             runner.settle()
             self._committed(self._committing)
-        due = runner.pending is None and time.monotonic() - self._last_commit >= EVERY
+        every = HURRIED if self.hurried else EVERY
+        due = runner.pending is None and time.monotonic() - self._last_commit >= every
         if runner.batch and due:
             self._commit(runner)
 
@@ -252,6 +262,7 @@ class IngestThread:
         """Hands the batch to the writing thread; waits for the batch before, if that is not
         written yet."""
         assert self.inbox is not None
+        self.hurried = False
         if runner.pending is not None:
             runner.settle()
             self._committed(self._committing)

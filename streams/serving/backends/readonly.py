@@ -24,7 +24,7 @@ from streams.files.refold import refold, refold_user
 from streams.folds.outcome import Outcome
 from streams.folds.rows import Input
 from streams.observing.readiness import Readiness
-from streams.serving.backends.backend import Found, NotReady, Prepare, Table, ended_of
+from streams.serving.backends.backend import Found, NotReady, Prepare, Subject, Table, ended_of
 from streams.serving.backends.changes import Changes
 from streams.serving.backends.live import Live, Pointer
 from streams.serving.backends.observed import Observed
@@ -125,11 +125,11 @@ class HistoryBackend:
         shared = is_shared(self._root)
         return "sinks write this history" if shared else "this history is a copy of a folder"
 
-    def unwritten(self, tenant: str) -> bool:
+    def unwritten(self, tenant: str, *of: Subject) -> bool:
         return False  # others write the tables
 
-    async def written(self, tenant: str, within: float) -> None:
-        """Nothing of ours is waited for."""
+    async def written(self, tenant: str, within: float, *of: Subject) -> bool:
+        return True
 
     def observed(self) -> Observed:
         return Observed("history")

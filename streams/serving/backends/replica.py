@@ -26,7 +26,7 @@ from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.transport.layout import check
 from streams.kafka.transport.set_aside import tenant_of
 from streams.observing.readiness import WRITE, Readiness
-from streams.serving.backends.backend import Busy, Found, NotReady, Prepare, Table
+from streams.serving.backends.backend import Busy, Found, NotReady, Prepare, Subject, Table
 from streams.serving.backends.changes import Changes
 from streams.serving.backends.live import NO_HISTORY, Live, check_readable, pinned, promoted
 from streams.serving.backends.observed import Observed
@@ -174,11 +174,11 @@ class ReplicaBackend:
         """How the broker is reached."""
         return self._kafka
 
-    def unwritten(self, tenant: str) -> bool:
+    def unwritten(self, tenant: str, *of: Subject) -> bool:
         return False  # others write the tables
 
-    async def written(self, tenant: str, within: float) -> None:
-        """Nothing of ours is waited for."""
+    async def written(self, tenant: str, within: float, *of: Subject) -> bool:
+        return True
 
     def observed(self) -> Observed:
         return self._tables.observed()

@@ -113,10 +113,16 @@ async def now(here: Serving, tenant: str, question: Question) -> tuple[Json | No
 async def _then(here: Serving, tenant: str, question: Question) -> tuple[Json | None, Json | None]:
     """The same at another time, out of the history."""
     user = await here.past.ask(
-        "user", tenant, lambda root: gather.user_then(root, tenant, question)
+        "user",
+        tenant,
+        lambda root: gather.user_then(root, tenant, question),
+        of=[("users", question.user_id)],
     )
     session = await here.past.ask(
-        "session", tenant, lambda root: gather.session_then(root, tenant, question)
+        "session",
+        tenant,
+        lambda root: gather.session_then(root, tenant, question),
+        of=[] if question.session_id is None else [("sessions", question.session_id)],
     )
     return user, session
 

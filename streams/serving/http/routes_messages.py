@@ -19,7 +19,7 @@ from streams.folds.rows import Input, Rows
 from streams.importers import session_messages
 from streams.importers.base import ImportFault
 from streams.importers.session_past import conflicts
-from streams.pipeline import withheld
+from streams.pipeline import ahead, withheld
 from streams.pipeline.decode import decode
 from streams.pipeline.plain import TENANT
 from streams.serving.backends.backend import Busy
@@ -86,6 +86,7 @@ async def post_messages(request: Request) -> Response:
     session_id = body.session_id or _session_of_day(body.user_id, _first_time(messages) or now)
     if withheld.in_headers(request.headers.items()) or withheld.is_said(raw):
         return reply(_told(_Plan(b"", session_id, [], [], [], [], {}), [], {"withheld": 1}))
+    _check_times(messages, now)
     said = msgspec.json.encode(msgspec.json.decode(raw), order="sorted")
     here.quotas.check(tenant)
     digest = blake2b(said, digest_size=16).digest()
@@ -186,6 +187,21 @@ def _first_time(messages: Sequence[JsonObject]) -> int | None:
         return session_messages.first_time(messages)
     except ImportFault as fault:
         raise invalid([Fault(fault.field or "messages", fault.reason)]) from None
+
+
+def _check_times(messages: Sequence[JsonObject], now: int) -> None:
+    """Raises Problem where a message is from the future: of an answer no record keeps the time."""
+    try:
+        times = session_messages.given_times(messages)
+    except ImportFault as fault:
+        raise invalid([Fault(fault.field or "messages", fault.reason)]) from None
+    faults = [
+        Fault(f"messages[{index}].created_at", ahead.REASON)
+        for index, at in enumerate(times)
+        if at is not None and at > now + ahead.MOST
+    ]
+    if faults:
+        raise invalid(faults[: message_bodies.MOST_FAULTS])
 
 
 def _turns(found: session_messages.Records) -> list[_Turn]:

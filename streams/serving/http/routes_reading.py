@@ -101,7 +101,10 @@ async def session(request: Request, session_id: SessionInPath, as_of: AsOf = Non
     here, tenant = serving(request), tenant_of(request)
     if as_of is not None:
         then = await here.past.ask(
-            "session", tenant, lambda root: reading.session(root, tenant, session_id, as_of, _now())
+            "session",
+            tenant,
+            lambda root: reading.session(root, tenant, session_id, as_of, _now()),
+            of=[("sessions", session_id)],
         )
         return reply(then)
     found = await here.backend.rows("sessions", tenant, session_id)
@@ -120,6 +123,7 @@ async def timeline(
         lambda root: listing.timeline(
             root, tenant, session_id, of_users=False, after=after, limit=page + 1
         ),
+        of=[("sessions", session_id)],
     )
     return reply(
         {"session_id": session_id, **_page("turns", turns, page, "occurred_at", "event_id")}
@@ -175,7 +179,10 @@ async def states(
     here, tenant = serving(request), tenant_of(request)
     at = _now() if as_of is None else as_of
     found = await here.past.ask(
-        "user", tenant, lambda root: reading.states(root, tenant, user_id, at, known_at)
+        "user",
+        tenant,
+        lambda root: reading.states(root, tenant, user_id, at, known_at),
+        of=[("users", user_id)],
     )
     page, following = paging.window(found, here.length(limit), cursor)
     named = StateThen.model_fields
@@ -199,7 +206,10 @@ async def mood(request: Request, user_id: UserInPath, at: AsOf = None) -> Respon
     if since is None or since <= moment:
         return known(documents.mood(rows, moment), "mood")
     held = await here.past.ask(
-        "mood", tenant, lambda root: reading.states(root, tenant, user_id, moment, None)
+        "mood",
+        tenant,
+        lambda root: reading.states(root, tenant, user_id, moment, None),
+        of=[("users", user_id)],
     )
     moods = [one for one in held if one["kind"] == "long_mood_state"]
     return known(reading.mood(moods[0], moment) if moods else None, "mood")

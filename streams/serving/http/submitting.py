@@ -6,6 +6,7 @@ it reaches no topic and no dead letter, and its sender is told why.
 
 import asyncio
 import re
+import time
 from collections import Counter
 from collections.abc import Sequence
 from http import HTTPStatus
@@ -21,6 +22,7 @@ from streams.folds.ids import make_id
 from streams.folds.outcome import Outcome
 from streams.folds.rows import Input
 from streams.kinds import ID_FIELDS
+from streams.pipeline import ahead
 from streams.pipeline.decode import Dead, decode, means_withheld
 from streams.pipeline.plain import TENANT
 from streams.serving.backends.backend import Backend, Busy
@@ -81,15 +83,16 @@ async def submit(
     read: list[Input | None] = []
     waiting: list[Result] = []
     decoded = 0
+    latest = time.time_ns() // 1000 + ahead.MOST
     for number, record in enumerate(records):
         decoded += 1 + (len(record) // LONG if isinstance(record, bytes) else 0)
         if decoded >= CHUNK:
             decoded = 0
             await asyncio.sleep(0)
         if isinstance(record, bytes) and len(record) <= IN_THREAD:
-            checked, result = _check(record, tenant, number + 1)
+            checked, result = _check(record, tenant, number + 1, latest)
         else:
-            checked, result = await asyncio.to_thread(_check, record, tenant, number + 1)
+            checked, result = await asyncio.to_thread(_check, record, tenant, number + 1, latest)
         results.append(result)
         if checked is not None:
             good.append(checked[0])
@@ -131,9 +134,10 @@ def _end(result: Result, outcome: Outcome) -> None:
 
 
 def _check(
-    record: bytes | Event, tenant: str, position: int
+    record: bytes | Event, tenant: str, position: int, latest: int
 ) -> tuple[tuple[bytes, Input] | None, Result]:
-    """The record as the log takes it and what it says, or None where it is not taken."""
+    """The record as the log takes it and what it says, or None where it is not taken. `latest`:
+    the time after which no record may have occurred (microseconds)."""
     try:
         line = record if isinstance(record, bytes) else record.line()
     except NotAnEvent as error:
@@ -151,6 +155,9 @@ def _check(
         if said.tenant != tenant:
             detail = "tenant: leave it out, or name that of the key"
             return None, Result(position, "refused", own, "other_tenant", "tenant", detail)
+        if said.occurred_at > latest:
+            detail = f"occurred_at: {ahead.REASON}"
+            return None, Result(position, "refused", own, "invalid", "occurred_at", detail)
         return (line, given), Result(position, "accepted", own)
     if isinstance(given, Dead):
         field = _field(given.detail)

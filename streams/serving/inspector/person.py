@@ -44,7 +44,7 @@ async def person(
         user = gather.remembered(root, tenant, question, held)
         return told | {"remembered": (user, gather.session_then(root, tenant, question))}
 
-    found = await here.past.ask("user", tenant, past)
+    found = await here.past.ask("user", tenant, past, of=[("users", user_id)])
     user, session = found.pop("remembered", (None, None))
     if is_now:
         user, session = await routes_context.now(here, tenant, question)

@@ -56,7 +56,7 @@ async def session(
             "tasks": {one["global"]["task_id"]: one for one in tasks},
         }
 
-    found = await here.past.ask("session", tenant, past)
+    found = await here.past.ask("session", tenant, past, of=[("sessions", session_id)])
     if then is None:
         found["document"] = await told(routes_reading.session(request, session_id))
     for one in found["turns"]:

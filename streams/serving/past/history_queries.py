@@ -2,7 +2,7 @@
 seconds, and look-ups in its search index, which take milliseconds and wait for none of them."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from logging import getLogger
 from threading import Lock
@@ -35,7 +35,7 @@ from streams.search import (
     sessions,
     users,
 )
-from streams.serving.backends.backend import Backend, NotReady
+from streams.serving.backends.backend import Backend, NotReady, Subject
 from streams.serving.backends.live import Live
 from streams.serving.http.problems import (
     Fault,
@@ -56,6 +56,8 @@ WRITTEN_WITHIN = 5.0
 """Seconds until the tables have what was folded; usually one."""
 SETTINGS = "SET threads = 1; SET memory_limit = '512MB'; SET temp_directory = ''"
 """Of each question: the server has other things to do, and nothing is left on disk."""
+
+BEHIND = "the history does not have the newest records yet; the server's log says why"
 
 T = TypeVar("T")
 _log = getLogger(__name__)
@@ -124,11 +126,14 @@ class HistoryQueries:
         return {tenant for index in self._indexes.values() for tenant in index.tenants}
 
     async def search(self, tenant: str, query: Query) -> Page:
-        """As `streams.search` answers. Raises Problem, Busy."""
+        """As `streams.search` answers; with a user or session, of all that memory shows of these.
+        Raises Problem, Busy."""
+        await self._caught_up(tenant, _subjects(query.user_id, query.session_id))
         return await self._found(tenant, query, search)
 
     async def recall(self, tenant: str, query: Query) -> list[Turn]:
-        """As `streams.search` recalls. Raises Problem, Busy."""
+        """As `streams.search` recalls, as `search` does. Raises Problem, Busy."""
+        await self._caught_up(tenant, _subjects(query.user_id, query.session_id))
         return await self._found(tenant, query, recall)
 
     async def users(self, tenant: str, asked: Listing) -> list[User]:
@@ -187,10 +192,13 @@ class HistoryQueries:
         question: Callable[[Location], T],
         *,
         seconds: float | None = None,
+        of: Sequence[Subject] = (),
     ) -> T:
         """The tables' answer; `what` names it in problems. It may take so many `seconds`, as many
-        as any question by default. What is not there is looked for once more when the tables have
-        what memory had. Raises Problem, Busy."""
+        as any question by default. `of`: the sessions and users of whom the tables then have all
+        that memory shows. What is not there is looked for once more when the tables have what
+        memory had. Raises Problem, Busy."""
+        await self._caught_up(tenant, of)
         behind = self._backend.unwritten(tenant)  # before: it may be written while this looks
         try:
             return await self._asked(self._tables, what, tenant, question, seconds)
@@ -199,6 +207,13 @@ class HistoryQueries:
                 raise
         await self._backend.written(tenant, WRITTEN_WITHIN)
         return await self._asked(self._tables, what, tenant, question, seconds)
+
+    async def _caught_up(self, tenant: str, of: Sequence[Subject]) -> None:
+        """Whoever was told that a write is applied reads it. Raises Problem."""
+        if not (of and self._backend.unwritten(tenant, *of)):
+            return
+        if not await self._backend.written(tenant, WRITTEN_WITHIN, *of):
+            raise Problem(503, "Not ready", BEHIND, retry_after(1))
 
     async def _asked(
         self,
@@ -255,6 +270,16 @@ class HistoryQueries:
         tables = self._backend.live.tables
         assert tables is not None, "there is a history"
         return tables
+
+
+def _subjects(user_id: str | None, session_id: str | None) -> list[Subject]:
+    """What a query is about."""
+    subjects: list[Subject] = []
+    if user_id is not None:
+        subjects.append(("users", user_id))
+    if session_id is not None:
+        subjects.append(("sessions", session_id))
+    return subjects
 
 
 def _run(question: Callable[[Location], T], root: Location, watch: Watch) -> T:
