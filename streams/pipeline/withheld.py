@@ -10,14 +10,16 @@ import re
 import unicodedata
 import zlib
 from base64 import b64decode
+from binascii import a2b_base64
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from hashlib import sha256
-from html import unescape
 from typing import Any
 from urllib.parse import unquote
 
 import msgspec
+
+from streams.pipeline import escapes
 
 SOURCE = "meta_request"
 NOTHING = b'{"source":"meta_request"}'
@@ -33,9 +35,9 @@ _BARE = SOURCE.replace("_", "")
 _MENTION = re.compile(r"meta[\W_]{0,32}request")
 _ASCII = re.compile("[A-Za-z_]")
 _PARTS = re.compile(r"[,;|:/#?&=]")
-_ESCAPE = re.compile(r"(?<!\\)\\++u([0-9a-fA-F]{4})")
-_BASE64 = re.compile(rf"[A-Za-z0-9+/_-]{{{DECODED},}}")
-_STANDARD = str.maketrans("-_", "+/")
+_BASE64 = re.compile(rf"[A-Za-z0-9+/]{{{DECODED},}}")
+_APART = " 0 "
+"""Between texts that are looked at together: a marker does not lie across it."""
 _ZLIB_OR_GZIP = zlib.MAX_WBITS | 32
 _check = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
@@ -72,7 +74,7 @@ def may_be_said(line: bytes) -> bool:
     if line.find(b"\\u00") < 0:
         lower = line.lower()
         return lower.find(b"request") >= 0 and lower.find(b"meta") >= 0
-    return _MENTION.search(_unescaped(line.decode("utf-8", "replace")).lower()) is not None
+    return _MENTION.search(escapes.of_json(line.decode("utf-8", "replace")).lower()) is not None
 
 
 def is_said(line: bytes) -> bool:
@@ -172,14 +174,14 @@ def is_mentioned(line: bytes) -> bool:
     text = _decoded(line)
     return (
         _is_mentioned_in(text)
-        or any(_is_mentioned_in(_of_base64(found[0])) for found in _BASE64.finditer(text))
+        or _is_mentioned_in(_APART.join(map(_of_base64, _BASE64.findall(_standard(text)))))
         or ((unpacked := _unpacked(line)) != b"" and _is_mentioned_in(_decoded(unpacked)))
     )
 
 
 def is_spelt_out(line: bytes) -> bool:
     """The same for very much, with no escapes but JSON's."""
-    return _MENTION.search(_unescaped(_decoded(line)).lower()) is not None
+    return _MENTION.search(escapes.of_json(_decoded(line)).lower()) is not None
 
 
 def _decoded(line: bytes) -> str:
@@ -189,11 +191,10 @@ def _decoded(line: bytes) -> str:
 def _is_mentioned_in(text: str) -> bool:
     if _MENTION.search(text.lower()):
         return True
-    meant = _unescaped(text)
-    if "&" in meant:
-        meant = unescape(meant)
-    if "%" in meant:
-        meant = unquote(meant)
+    plain = escapes.of_html(escapes.of_json(text))
+    if plain is None:  # too much to be read, so that it may be said
+        return True
+    meant = escapes.of_url(plain)
     if not meant.isascii():
         meant = meant.translate(_letters())
     return meant is not text and _MENTION.search(meant.lower()) is not None
@@ -207,15 +208,13 @@ def _letters() -> dict[int, str]:
     return {code: text for code, text in written if _ASCII.search(text)}
 
 
-def _unescaped(text: str) -> str:
-    if "\\u" not in text:
-        return text
-    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
+def _standard(text: str) -> str:
+    """The text with letters of base64's other alphabet as those of the usual one."""
+    return text.replace("-", "+").replace("_", "/")
 
 
 def _of_base64(letters: str) -> str:
-    whole = letters.translate(_STANDARD)[: len(letters) // 4 * 4]
-    return _decoded(b64decode(whole))
+    return _decoded(a2b_base64(letters[: len(letters) // 4 * 4]))
 
 
 def _unpacked(line: bytes) -> bytes:
