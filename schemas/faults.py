@@ -23,7 +23,7 @@ MEANT = {
 BRANCH = re.compile(r"(constrained-)?(str|int|float|bool)|list\[.*\]")
 """Pydantic's name of a form of a field that may have several, in the place of a fault."""
 FORM = "Input should be "
-MOST = 64
+MOST = 16
 """Errors of a value that are read. A record may have one for each of its values, and a reader wants
 the first few."""
 
