@@ -22,7 +22,7 @@ from streams.extractors.values import MARKS, Values, trimmed
 
 MAX_TEXT = 4000  # characters; a longer text is pasted rather than said
 MAX_CLAUSE = 160
-MAX_TRIES = 10_000
+MAX_TRIES = 4_000
 """Patterns tried in one turn. Nobody's own words need as many; what follows is not read."""
 APPOSED = ("a ", "an ")
 AM = "i'm "

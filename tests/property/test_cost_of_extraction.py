@@ -92,7 +92,7 @@ def test_no_text_takes_more_than_its_share(counted: Counted, seed: int) -> None:
 @pytest.mark.component
 def test_what_people_say_is_read_to_its_end(counted: Counted) -> None:
     """As much as is read at once of what the rules were written and judged by."""
-    joined = "\n".join(Random(1).sample(OWN, 400))
+    joined = "\n".join(Random(1).sample(OWN, len(OWN)))
     most = max(counted.of(one)[0] for one in OWN[::7])
     whole = max(
         counted.of(joined[at : at + engine.MAX_TEXT])[0]

@@ -112,7 +112,7 @@ def status_of(method: str, address: str, media: str, body: bytes) -> tuple[int, 
     app = create_app(cast("Backend", Accepting()), inspected=False)
     path, _, query = address.partition("?")
     head = {"host": "localhost", "content-type": media, "content-length": str(len(body))}
-    scope = {
+    scope: dict[str, Any] = {
         "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "scheme": "http",
         "method": method, "path": path, "raw_path": path.encode(), "root_path": "",
         "query_string": query.encode(), "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2),
