@@ -23,6 +23,9 @@ MEANT = {
 BRANCH = re.compile(r"(constrained-)?(str|int|float|bool)|list\[.*\]")
 """Pydantic's name of a form of a field that may have several, in the place of a fault."""
 FORM = "Input should be "
+MOST = 16
+"""Errors of a value that are read. A record may have one for each of its values, and a reader wants
+the first few."""
 
 
 class Fault(NamedTuple):
@@ -33,9 +36,10 @@ class Fault(NamedTuple):
 
 
 def faults(error: ValidationError) -> list[Fault]:
-    """All of a ValidationError, without the values. What has none of the forms that a field may
-    have is one fault; where it has the one form in part, that is wrong which is inside."""
-    found = error.errors(include_url=False, include_input=False)
+    """Those of a ValidationError's first `MOST` errors, without the values. What has none of the
+    forms that a field may have is one fault; where it has the one form in part, that is wrong which
+    is inside."""
+    found = error.errors(include_url=False, include_input=False)[:MOST]
     return [fault for _, some in groupby(found, _field) for fault in _of_field(list(some))]
 
 

@@ -214,11 +214,13 @@ class ContextUpdates(Wire):
     threads: list[ThreadUpdate] = Field(
         default_factory=list,
         max_length=200,
+        fail_fast=True,
         description="Changes of threads.",
     )
     links: list[LinkUpdate] = Field(
         default_factory=list,
         max_length=200,
+        fail_fast=True,
         description="Changes of links.",
     )
 
@@ -284,6 +286,7 @@ class WritePlan(Record):
     Key: tenant/user_id. `event_id` names the event it was made from; none when tidying.
     """
 
+    # `fail_fast`: of each list the first bad item is named, as 200 have up to 800 faults
     type: Literal["write_plan"] = "write_plan"
     plan_id: Id = Field(description="Id of the plan, unique for its user.")
     user_id: Id = Field(description="User whose memory it changes.")
@@ -300,14 +303,21 @@ class WritePlan(Record):
     state_updates: list[StateUpdate] = Field(
         default_factory=list,
         max_length=200,
+        fail_fast=True,
         description="Changes of states.",
     )
     preference_updates: list[PreferenceUpdate] = Field(
         default_factory=list,
         max_length=200,
+        fail_fast=True,
         description="Changes of preferences.",
     )
-    ends: list[EndUpdate] = Field(default_factory=list, max_length=200, description="What is over.")
+    ends: list[EndUpdate] = Field(
+        default_factory=list,
+        max_length=200,
+        fail_fast=True,
+        description="What is over.",
+    )
     event_affect: PlanAffect | None = Field(default=None, description="A moment of affect.")
     context_updates: ContextUpdates | None = Field(
         default=None,

@@ -9,6 +9,9 @@ from typing import Annotated, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from schemas.base import Tenant
+from streams.settings import Settings
+
 BURST_SECONDS = 2
 """A bucket holds what flows into it in this time."""
 MOST_BUCKETS = 10_000
@@ -90,15 +93,30 @@ class Quotas:
             }
 
 
-def of_settings(default: Quota, of: Mapping[str, TenantQuota]) -> dict[str, Quota]:
-    """The quotas of tenants that have their own."""
-    given = {name: own.model_dump(exclude_none=True) for name, own in of.items()}
-    return {name: default._replace(**own) for name, own in given.items()}
+class QuotaSettings(Settings):
+    """The settings of a process that holds tenants to quotas."""
 
+    quota_records: Annotated[
+        int, Field(ge=0, description="Records a tenant may write per second; 0: no limit.")
+    ] = 0
+    quota_bytes: Annotated[
+        int, Field(ge=0, description="Bytes of records a tenant may write per second; 0: no limit.")
+    ] = 0
+    quotas: Annotated[
+        dict[Tenant, TenantQuota],
+        Field(
+            description="Tenants with a quota of their own: name -> `records`, `bytes`, as a table "
+            "or JSON (docs/quotas.md)."
+        ),
+    ] = Field(default_factory=dict)
 
-QuotaRecords = Annotated[
-    int, Field(ge=0, description="Records a tenant may write per second; 0: no limit.")
-]
-QuotaBytes = Annotated[
-    int, Field(ge=0, description="Bytes of records a tenant may write per second; 0: no limit.")
-]
+    @property
+    def quota(self) -> Quota:
+        """Of all tenants but those of `quotas`."""
+        return Quota(self.quota_records, self.quota_bytes)
+
+    @property
+    def own_quotas(self) -> dict[str, Quota]:
+        """By tenant."""
+        given = {name: own.model_dump(exclude_none=True) for name, own in self.quotas.items()}
+        return {name: self.quota._replace(**own) for name, own in given.items()}

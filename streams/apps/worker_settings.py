@@ -9,14 +9,12 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
 
-from schemas.base import Tenant
 from sinks.generation import RESERVED
 from streams.extractors.naming import check_choice
 from streams.folds.rules import Number, Rules, checked, parsed
 from streams.kafka.transport.processing import SESSION_TIMEOUT
 from streams.pipeline.retention import ABOUT, DEFAULT_DAYS, check_days, retention_of
-from streams.quota import Quota, QuotaBytes, QuotaRecords, TenantQuota, of_settings
-from streams.settings import Settings
+from streams.quota import QuotaSettings
 
 PREFIX = "TURNFOLD_WORKER_"
 
@@ -30,7 +28,7 @@ def _constants(value: Any) -> Any:
     return checked(value) if isinstance(value, dict) else value
 
 
-class WorkerSettings(Settings):
+class WorkerSettings(QuotaSettings):
     """What a worker is told besides how to reach the broker."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid")
@@ -105,15 +103,6 @@ class WorkerSettings(Settings):
             "(docs/mapping.md)."
         ),
     ] = None
-    quota_records: QuotaRecords = 0
-    quota_bytes: QuotaBytes = 0
-    quotas: Annotated[
-        dict[Tenant, TenantQuota],
-        Field(
-            description="Tenants with a quota of their own: name -> `records`, `bytes`, as a table "
-            "or JSON. What is beyond a quota waits for the others' records (docs/quotas.md)."
-        ),
-    ] = Field(default_factory=dict)
     standbys: Annotated[
         int,
         Field(ge=0, le=9, description="Number of other workers that keep a copy of each table."),
@@ -141,13 +130,3 @@ class WorkerSettings(Settings):
     def retention(self) -> int | None:
         """In microseconds; None for never."""
         return retention_of(self.retention_days)
-
-    @property
-    def quota(self) -> Quota:
-        """Of all tenants but those of `quotas`."""
-        return Quota(self.quota_records, self.quota_bytes)
-
-    @property
-    def own_quotas(self) -> dict[str, Quota]:
-        """By tenant."""
-        return of_settings(self.quota, self.quotas)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from streams.extractors.clauses import Clause, Clauses
 from streams.extractors.cues import Cues, Hits, rules_in
 from streams.extractors.fixed_dates import FixDate, as_said
-from streams.extractors.guards import Guards
+from streams.extractors.guards import MAX_SENTENCE, Guards
 from streams.extractors.own_words import own_words
 from streams.extractors.patterns import loops_atomic, spelled
 from streams.extractors.rule import Finding, Rule
@@ -22,6 +22,8 @@ from streams.extractors.values import MARKS, Values, trimmed
 
 MAX_TEXT = 4000  # characters; a longer text is pasted rather than said
 MAX_CLAUSE = 160
+MAX_TRIES = 4_000
+"""Patterns tried in one turn. Nobody's own words need as many; what follows is not read."""
 APPOSED = ("a ", "an ")
 AM = "i'm "
 """Before what is said of somebody who has just been introduced: "I'm Tom, a plumber from Cork"."""
@@ -103,8 +105,11 @@ class Language:
     def _findings(self, text: str, said: str, hits: Hits) -> Iterator[Finding]:
         """A clause with the one or two after it, where a rule spans so many, or else alone."""
         clauses = list(self._clauses.of(said))
-        taken = 0
+        taken = tried = 0
         for number, clause in enumerate(clauses):
+            # a longer sentence is foreign, and each of its clauses would look at all of it
+            if clause.stop - clause.begin > MAX_SENTENCE:
+                continue
             near = clauses[number : number + 3]
             place = clause.start
             joined = said.startswith(self._joins, place) or said.endswith(self._joins, 0, place)
@@ -119,11 +124,15 @@ class Language:
                 rules = rules_in(hits, clause.start, last.end)
                 if last is not clause:
                     rules &= self._wide
+                tried += len(rules)
+                if tried > MAX_TRIES:
+                    return
                 found = self._match(text, said, start, clause, last, rules) if rules else None
                 if not found and last is clause and (joined or apposed):
                     subject = self._own_subject(said, clause.begin, start, apposed=apposed)
                     if subject:
                         rules |= self._cues.opening(subject + said[start : clause.end])
+                        tried += len(rules)
                         found = self._match(text, said, start, clause, last, rules, subject)
                 if found:
                     taken = last.end

@@ -26,7 +26,7 @@ from streams.folds.ids import make_id, normalise
 from streams.folds.quoting import quoted
 
 NAME = "rules"
-VERSION = "16"
+VERSION = "17"
 """Another one wherever the plan of some turn differs."""
 OWN_WORDS = "chat"  # the one source in which a user speaks
 DOMAIN = "general"

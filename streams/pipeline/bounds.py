@@ -10,8 +10,8 @@ MAX_VALUES = 20_000
 """Names and values of one record, or of one body that is read as a whole."""
 SHORT = MAX_VALUES
 """Bytes that cannot hold more: a value has at least one, and a comma or bracket before it."""
-
-
+MAX_BODY_VALUES = 500_000
+"""Names and values of all records of one body."""
 NOTHING = msgspec.Raw(b"")
 
 
@@ -39,14 +39,14 @@ def too_many_values(document: bytes) -> str | None:
     return f"more than {MAX_VALUES} names and values; send large results as text"
 
 
-def values(document: bytes) -> int:
-    """How many names and values a document of JSON has, or more than `MAX_VALUES` as soon as it
-    has more; linear in its length."""
+def values(document: bytes, most: int = MAX_VALUES) -> int:
+    """How many names and values a document of JSON has, or more than `most` as soon as it has more;
+    linear in its length."""
     plain = document
     if b"\\" in document:
         plain = document.replace(b"\\\\", b"").replace(b'\\"', b"")
     strings = plain.count(b'"') // 2
-    if strings > MAX_VALUES:
+    if strings > most:
         return strings
     outside = b"".join(plain.split(b'"')[::2])
     return sum(map(outside.count, (b",", b":", b"{", b"[")))

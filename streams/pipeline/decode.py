@@ -345,6 +345,8 @@ def _kept(line: bytes, record: Any) -> bytes:
         return _encode(_without_images(record, images.Search()))
     if len(line) >= images.LEAST and images.is_image(line):
         return images.stand_in(line).encode()
+    if not _may_hold_image(line):
+        return line
     text = line.decode("utf-8", "surrogateescape")
     return images.cut(text).encode("utf-8", "surrogateescape")
 

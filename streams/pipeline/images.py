@@ -9,7 +9,10 @@ import re
 from base64 import b64decode
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from functools import cache, lru_cache
 from hashlib import sha256
+from itertools import accumulate, repeat
+from operator import add
 
 LEAST = 32
 """Characters of base64: what is shorter may speak of an image, but holds none."""
@@ -61,7 +64,7 @@ _DRAWN = re.compile(r"</svg\s*>|%3C/svg(?:%20|\s)*(?:>|%3E)", re.IGNORECASE)
 _XML = ("PHN2Z", "PD94bW", "77u/P")
 _WORD = re.compile(r"[^\s\"']+")
 _PERCENT = re.compile("%[0-9a-fA-F]{2}")
-_ESCAPE = re.compile(r"(?<!\\)\\++(?:u([0-9a-fA-F]{4})|([nrt/]))")
+_ESCAPE = re.compile(r"(?<!\\)(\\++(u[0-9a-fA-F]{4}|[nrt/]))")
 _WHITE = re.compile(r"\s+")
 _STANDARD = str.maketrans("-_", "+/")
 
@@ -201,27 +204,33 @@ def _unescaped(text: str) -> tuple[str, Callable[[int], int]]:
     """The text as JSON's escapes mean it, and where a place in it was before."""
     if "\\" not in text:
         return text, int
-    plain: list[str] = []
-    places, before = [0], [0]
-    at = length = 0
-    for escape in _ESCAPE.finditer(text):
-        plain += [text[at : escape.start()], _meant(escape)]
-        length += escape.start() - at + 1
-        at = escape.end()
-        places.append(length)
-        before.append(at)
+    parts = _ESCAPE.split(text)
+    between, escaped = parts[::3], parts[1::3]
+    parts[1::3] = list(map(_meant, parts[2::3]))
+    del parts[2::3]
+
+    @cache
+    def ends() -> tuple[list[int], list[int]]:
+        """Of each escape, in the text as it is meant and as it was."""
+        lengths = list(map(len, between[:-1]))
+        meant = accumulate(map(add, lengths, repeat(1)), initial=0)
+        was = accumulate(map(add, lengths, map(len, escaped)), initial=0)
+        return list(meant), list(was)
 
     def place(one: int) -> int:
-        near = bisect_right(places, one) - 1
-        return before[near] + one - places[near]
+        meant, was = ends()
+        near = bisect_right(meant, one) - 1
+        return was[near] + one - meant[near]
 
-    return "".join((*plain, text[at:])), place
+    return "".join(parts), place
 
 
-def _meant(escape: "re.Match[str]") -> str:
-    if escape[1]:
-        return chr(int(escape[1], 16))
-    return "/" if escape[2] == "/" else "\n"
+@lru_cache(4_096)  # a text has few of them, often
+def _meant(escape: str) -> str:
+    """What stands behind the backslashes, as a character."""
+    if escape[0] == "u":
+        return chr(int(escape[1:], 16))
+    return "/" if escape == "/" else "\n"
 
 
 def _decoded(letters: str) -> bytes:

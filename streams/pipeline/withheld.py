@@ -8,16 +8,17 @@ and length.
 import json
 import re
 import unicodedata
+from binascii import a2b_base64
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from hashlib import sha256
-from html import unescape
 from typing import Any
 from urllib.parse import unquote
 
 import msgspec
 
 from sinks.unpacking import Budget, TooMuch, inflated, of_base64
+from streams.pipeline import escapes
 
 SOURCE = "meta_request"
 NOTHING = b'{"source":"meta_request"}'
@@ -31,8 +32,11 @@ _BARE = SOURCE.replace("_", "")
 _MENTION = re.compile(r"meta[\W_]{0,32}request")
 _ASCII = re.compile("[A-Za-z_]")
 _PARTS = re.compile(r"[,;|:/#?&=]")
-_ESCAPE = re.compile(r"(?<!\\)\\++u([0-9a-fA-F]{4})")
-_BASE64 = re.compile(rf"[A-Za-z0-9+/_-]{{{DECODED},}}")
+_BASE64 = re.compile(rf"[A-Za-z0-9+/]{{{DECODED},}}")
+_PACKED = re.compile(rf"(?<![A-Za-z0-9+/])[He][A-Za-z0-9+/]{{{DECODED - 1},}}")
+"""Base64 of bytes that begin as gzip (1f) or zlib (78) does."""
+_APART = " 0 "
+"""Between texts that are looked at together: a marker does not lie across it."""
 _check = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 
@@ -68,7 +72,7 @@ def may_be_said(line: bytes) -> bool:
     if line.find(b"\\u00") < 0:
         lower = line.lower()
         return lower.find(b"request") >= 0 and lower.find(b"meta") >= 0
-    return _MENTION.search(_unescaped(line.decode("utf-8", "replace")).lower()) is not None
+    return _MENTION.search(escapes.of_json(line.decode("utf-8", "replace")).lower()) is not None
 
 
 def is_said(line: bytes) -> bool:
@@ -167,10 +171,12 @@ def is_mentioned(line: bytes) -> bool:
     """Whether bytes speak of it, in any spelling, also escaped, packed or in base64. What unpacks
     to more than may be looked at may do so."""
     text, budget = _decoded(line), Budget()
+    letters = text.replace("-", "+").replace("_", "/")  # of base64's other alphabet
     try:
         return (
             _is_mentioned_in(text)
-            or any(_is_mentioned_in(one) for one in _texts_in_base64(text, budget))
+            or _is_mentioned_in(_APART.join(map(_of_base64, _BASE64.findall(letters))))
+            or _is_mentioned_in(_APART.join(_unpacked(letters, budget)))
             or _is_mentioned_in(_decoded(inflated(line, budget) or b""))
         )
     except TooMuch:
@@ -179,7 +185,7 @@ def is_mentioned(line: bytes) -> bool:
 
 def is_spelt_out(line: bytes) -> bool:
     """The same for very much, with no escapes but JSON's."""
-    return _MENTION.search(_unescaped(_decoded(line)).lower()) is not None
+    return _MENTION.search(escapes.of_json(_decoded(line)).lower()) is not None
 
 
 def _decoded(line: bytes) -> str:
@@ -189,11 +195,10 @@ def _decoded(line: bytes) -> str:
 def _is_mentioned_in(text: str) -> bool:
     if _MENTION.search(text.lower()):
         return True
-    meant = _unescaped(text)
-    if "&" in meant:
-        meant = unescape(meant)
-    if "%" in meant:
-        meant = unquote(meant)
+    plain = escapes.of_html(escapes.of_json(text))
+    if plain is None:  # too much to be read, so that it may be said
+        return True
+    meant = escapes.of_url(plain)
     if not meant.isascii():
         meant = meant.translate(_letters())
     return meant is not text and _MENTION.search(meant.lower()) is not None
@@ -207,18 +212,14 @@ def _letters() -> dict[int, str]:
     return {code: text for code, text in written if _ASCII.search(text)}
 
 
-def _unescaped(text: str) -> str:
-    if "\\u" not in text:
-        return text
-    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
+def _of_base64(letters: str) -> str:
+    return _decoded(a2b_base64(letters[: len(letters) - (len(letters) % 4 == 1)] + "=="))
 
 
-def _texts_in_base64(text: str, budget: Budget) -> Iterator[str]:
-    """What pieces of base64 say, packed or not. Raises TooMuch."""
-    for found in _BASE64.finditer(text):
-        content = of_base64(found[0])
-        budget.spend(len(content), 0)
-        yield _decoded(inflated(content, budget) or content)
+def _unpacked(text: str, budget: Budget) -> Iterator[str]:
+    """What pieces of base64 say that are packed. Raises TooMuch."""
+    for piece in _PACKED.finditer(text):
+        yield _decoded(inflated(of_base64(piece[0]), budget) or b"")
 
 
 def hash_of(line: bytes) -> bytes:

@@ -1,9 +1,7 @@
 """`POST /v1/records` over real sockets: shapes of bodies, results, refusals."""
 
-import asyncio
 import gzip
 import json
-import time
 from base64 import b64encode
 from functools import partial
 from typing import Any
@@ -12,6 +10,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from streams.pipeline.decode import LONE_SURROGATE, half_of_a_pair
 from streams.serving.http import media
 from streams.serving.http.problems import Problem
 from tests.command import turn
@@ -253,52 +252,29 @@ def test_too_many_records_at_once(api: httpx.Client) -> None:
     assert fields(post(content=large, headers=EVENT), 413) == ["body"]
 
 
-def test_elements_of_an_array_are_counted_as_they_are_decoded(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_elements_of_an_array_are_counted() -> None:
     """Commas within elements are none between them."""
-    monkeypatch.setattr(media, "CHEAP", 0)
     many = [[1, 'a,[{\\",', {}], {"b": "],"}, "x,y", [[], [1, {"c": [2, 3]}]], None] * 300
     text = json.dumps(many, indent=1).encode()
-    assert [json.loads(one) for one in asyncio.run(media.elements(text, len(many)))] == many
+    assert [json.loads(one) for one in media.elements(text, len(many))] == many
     with pytest.raises(Problem):
-        asyncio.run(media.elements(text, len(many) - 1))
-    assert asyncio.run(media._is_longer(text, len(many) - 1))
-    assert not asyncio.run(media._is_longer(text, len(many)))
+        media.elements(text, len(many) - 1)
     for text in (b"[", b"[1,]", b"[1" + b",1" * 3_000, b"]" * 10 + b"," * 3_000):
         with pytest.raises(Problem) as told_of:
-            asyncio.run(media.elements(text, 1_000_000))
+            media.elements(text, 1_000_000)
         assert told_of.value.status == 400
 
 
-def test_a_long_array_keeps_nobody_waiting() -> None:
-    """Whatever is in it: the longest time for which the event loop is not asked."""
-    bodies = [
-        (b"[" + b"1," * 7_900_000 + b"1]", 10_000),
-        (b"[" + b"[[1,2],{}]," * 50_000 + b"1]", 2_000_000),
-        (b'[["' + b'\\",' * 5_000_000, 10_000),
-        (b"[" * 100_000 + b"," * 300_000, 10_000),
-    ]
-
-    async def longest(body: bytes, most: int) -> float:
-        waits, last, over = [0.0], time.thread_time(), False
-
-        async def tick() -> None:
-            nonlocal last
-            while not over:
-                await asyncio.sleep(0)
-                waits.append(time.thread_time() - last)
-                last = time.thread_time()
-
-        ticking = asyncio.create_task(tick())
-        await asyncio.sleep(0)
-        await media._is_longer(body, most)
-        over = True
-        await ticking
-        return max(waits)
-
-    for body, most in bodies:
-        assert asyncio.run(longest(body, most)) < 0.3
+@pytest.mark.parametrize(
+    "half", [b"\\ud83d", b"\\ud83d x", b"\\udc00", b"\\ud83d\\u0041", b"\\ud83d\\ude00 \\ud83d"]
+)
+def test_half_of_a_pair_is_found_near_the_place_where_reading_ended(half: bytes) -> None:
+    body = b'["' + b"a" * 100_000 + half + b'"]'
+    with pytest.raises(Problem) as refused:
+        media.decoded(body)
+    lone = LONE_SURROGATE.search(body)
+    assert lone is not None
+    assert half_of_a_pair(lone) in json.loads(refused.value.body)["detail"]
 
 
 def test_a_record_too_large_is_refused_before_it_is_decoded(api: httpx.Client) -> None:

@@ -90,6 +90,26 @@ def test_who_shows_no_key_has_a_rate(tmp_path: Path) -> None:
     assert int(refused[0].headers["retry-after"]) >= 1
 
 
+@pytest.mark.parametrize(
+    "headers", [{}, {"authorization": "Bearer ts_0_0"}, {"authorization": "x"}]
+)
+def test_wrong_keys_have_a_rate_which_costs_right_ones_nothing(
+    tmp_path: Path, headers: dict[str, str]
+) -> None:
+    path = tmp_path / "keys.json"
+    with changed(path) as held:
+        token, key = make("default", "admin", None, "")
+        held.append(key)
+    with served(guarded(small_app(), Keys(path), Bounds(open_rate=2))) as server:
+        ask = partial(httpx.get, server.url + "/v1/dead-letters", timeout=WITHIN)
+        replies = [ask(headers=headers) for _ in range(40)]
+        assert ask(headers={"authorization": f"Bearer {token}"}).status_code == 200
+        assert httpx.get(server.url + "/healthz", timeout=WITHIN).status_code == 200
+    assert {one.status_code for one in replies} == {401, 429}
+    refused = next(one for one in replies if one.status_code == 429)
+    assert int(refused.headers["retry-after"]) >= 1
+
+
 def test_bodies_of_one_key_leave_room_for_those_of_others(tmp_path: Path) -> None:
     path, tokens = tmp_path / "keys.json", []
     with changed(path) as held:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import _duckdb
@@ -32,6 +33,9 @@ from tests.command import files_holding, rows, turn
 from tests.waiting import WITHIN, eventually
 
 pytestmark = pytest.mark.nightly
+
+POSTS = 40
+SLOW = Event()
 
 
 def encoded(*records: Any) -> list[bytes]:
@@ -151,6 +155,64 @@ def test_more_than_is_good_is_refused_as_a_whole(
 
     run(tmp_path / "h", ask)
     assert rows(tmp_path / "h", "SELECT count(*) FROM events") == [(3,)]
+
+
+def test_what_one_tenant_has_waiting_is_no_reason_to_refuse_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedded, "WAITING_RECORDS", 1)
+
+    async def ask(memory: EmbeddedBackend) -> None:
+        many = [
+            asyncio.create_task(memory.submit(encoded(turn("e1", tenant=f"t{at}")), WITHIN))
+            for at in range(2 * embedded.SHARES)
+        ]
+        await asyncio.sleep(0)
+        with pytest.raises(Busy):
+            await memory.submit(encoded(turn("e2", tenant="t0")), WITHIN)
+        assert await memory.submit(encoded(turn("e2", tenant="b")), WITHIN) == [Outcome("applied")]
+        assert await asyncio.gather(*many) == [[Outcome("applied")]] * len(many)
+
+    run(tmp_path / "h", ask)
+
+
+def test_a_tenants_many_posts_keep_those_of_another_waiting_for_few(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log is never far ahead of the folding, and tenants take turns on their way into it."""
+    monkeypatch.setattr(ingest.IngestThread, "records_within", lambda *_: 10)
+
+    async def ask(memory: EmbeddedBackend) -> None:
+        many = [
+            asyncio.create_task(
+                memory.submit(encoded(*(turn(f"e{at}-{n}", tenant="a") for n in range(10))), WITHIN)
+            )
+            for at in range(POSTS)
+        ]
+        await asyncio.sleep(0)
+        assert await memory.submit(encoded(turn("e", tenant="b")), WITHIN) == [Outcome("applied")]
+        assert sum(one.done() for one in many) < POSTS // 4
+        assert await asyncio.gather(*many) == [[Outcome("applied")] * 10] * POSTS
+
+    run(tmp_path / "h", ask)
+
+
+def test_a_post_that_waits_too_long_for_its_turn_is_refused_and_not_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedded, "LOGGED_WITHIN", 0.05)
+    monkeypatch.setattr(PostedLog, "_gather", lambda log: SLOW.wait() and [])
+
+    async def ask(memory: EmbeddedBackend) -> None:
+        try:
+            with pytest.raises(Busy):
+                await memory.submit(encoded(turn("e1")), 0.0)
+            assert not memory._waiting
+        finally:
+            SLOW.set()
+
+    run(tmp_path / "h", ask)
+    assert rows(tmp_path / "h", "SELECT count(*) FROM events") == [(0,)]
 
 
 def test_a_server_that_begins_well_warns_of_nothing(
@@ -340,7 +402,7 @@ def test_who_is_folded_from_the_disk_hears_of_it(
         await asyncio.to_thread(other.enter_context, lent)
         monkeypatch.setattr(Inbox, "append", slow)
         assert await memory.submit(encoded(turn("e1")), WITHIN) == [Outcome("applied")]
-        assert not memory._posts._waiting and not memory._waiting_records
+        assert not memory._posts._waiting and not memory._waiting
 
     run(tmp_path / "h", ask)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from sinks import locks
 from sinks.root import open_root
@@ -42,10 +42,32 @@ log = logging.getLogger(__name__)
 
 WAITING_RECORDS = 20_000
 WAITING_BYTES = 64_000_000
+"""Of a tenant; of all together `SHARES` times as much."""
+SHARES = 4
+LOGGED_WITHIN = 5.0
+"""Seconds until a post is in the log, or is refused: its tenant has many before it."""
 LOOK_EVERY = 0.02
 """Seconds between two looks at whether rows are written."""
 LOOP_WITHIN = 5.0
 """Seconds in which the event loop lets go of a store that is about to be closed."""
+
+
+class Waiting(NamedTuple):
+    """What a tenant has posted that is not folded yet."""
+
+    records: int
+    bytes: int
+
+    def and_of(self, posted: Posted) -> "Waiting":
+        """With one more post."""
+        return Waiting(self.records + len(posted.records), self.bytes + posted.bytes)
+
+    def is_beyond(self, shares: int) -> bool:
+        """Whether it is more than so many tenants may have."""
+        return self.records > shares * WAITING_RECORDS or self.bytes > shares * WAITING_BYTES
+
+
+NONE_WAITING = Waiting(0, 0)
 
 
 class EmbeddedBackend:
@@ -87,7 +109,7 @@ class EmbeddedBackend:
         self._live = NO_HISTORY
         self._why = "the history is being opened"
         self._closing = False
-        self._waiting_records = self._waiting_bytes = 0
+        self._waiting: dict[str, Waiting] = {}
         self._folded: dict[Where, tuple[Found, int]] = {}  # rows not on disk yet, and their batch
         self._changed: dict[Where, int] = {}  # the same, with the users who spoke in the sessions
         self._batch = 0
@@ -130,7 +152,7 @@ class EmbeddedBackend:
         if self.model is not None:
             await asyncio.to_thread(self.model.end)
         self._closing = True
-        self._posts.put(None)
+        self._posts.end_posts()
         for thread in reversed(self._threads):
             await asyncio.to_thread(thread.join)
             self._folder.ending = True
@@ -209,16 +231,14 @@ class EmbeddedBackend:
         if not records:
             return []
         posted = Posted(records, read, self._loop)
-        if self._waiting_records and (
-            self._waiting_records + len(records) > WAITING_RECORDS
-            or self._waiting_bytes + posted.bytes > WAITING_BYTES
-        ):
-            raise Busy(f"{self._waiting_records} records wait to be applied; send these again")
-        self._waiting_records += len(records)
-        self._waiting_bytes += posted.bytes
+        self._come(posted)
         self._posts.put(posted)
+        withdrawn_at = self._loop.time() + max(within, LOGGED_WITHIN)
         await asyncio.wait([posted.done], timeout=within)
         while not posted.logged and not posted.done.done():  # it may yet be refused
+            if self._loop.time() >= withdrawn_at and self._posts.withdraw(posted):
+                self._gone(posted)
+                raise Busy("the tenant's records before these take long; send these again")
             await asyncio.sleep(0.01)
         if posted.done.done():
             posted.done.result()
@@ -266,7 +286,7 @@ class EmbeddedBackend:
 
     def _refused(self, posted: Posted, error: Exception) -> None:
         """The log's thread could not write a request."""
-        self._call(self._gone, len(posted.records), posted.bytes)
+        self._call(self._gone, posted)
         self._call(posted.end, error)
 
     # --- what the folding thread tells ----------------------------------------------------------
@@ -316,13 +336,29 @@ class EmbeddedBackend:
                 for user_id in speakers_in(entity):
                     self._changed["users", entity.tenant, user_id] = self._batch
         for posted in ended:
-            self._gone(len(posted.records), posted.bytes)
+            self._gone(posted)
             posted.end()
         self.changes.tell([entity.where for entity in changed])
 
-    def _gone(self, records: int, size: int) -> None:
-        self._waiting_records -= records
-        self._waiting_bytes -= size
+    def _come(self, posted: Posted) -> None:
+        """Counts what waits. Raises Busy; a tenant of which nothing waits is always taken."""
+        own = self._waiting.get(posted.tenant, NONE_WAITING)
+        whole = own.and_of(posted)
+        if own.records and (
+            whole.is_beyond(1) or self._all_waiting().and_of(posted).is_beyond(SHARES)
+        ):
+            raise Busy(f"{own.records} records wait to be applied; send these again")
+        self._waiting[posted.tenant] = whole
+
+    def _all_waiting(self) -> Waiting:
+        every = self._waiting.values()
+        return Waiting(sum(one.records for one in every), sum(one.bytes for one in every))
+
+    def _gone(self, posted: Posted) -> None:
+        waiting = self._waiting.pop(posted.tenant)
+        if waiting.records > len(posted.records):
+            size = waiting.bytes - posted.bytes
+            self._waiting[posted.tenant] = Waiting(waiting.records - len(posted.records), size)
 
     def committing(self) -> None:
         def next_batch() -> None:

@@ -51,6 +51,12 @@ TICK = 0.1
 """Seconds in which it is noticed that somebody else asks for the history."""
 PIECE = 512
 """Records that are folded before their senders hear of it."""
+MANY = 1_000_000
+"""Records, where it is not known how long one takes."""
+FEW = 16
+"""Records that are folded together however long they take: one by one would take longer."""
+LATELY = 0.2
+"""The weight of the newest piece in how long a record takes."""
 AGAIN = 1.0
 """Seconds until it is tried again to go on, after an error."""
 FAILED = "the history cannot be read or written now; the server's log says why"
@@ -115,6 +121,9 @@ class IngestThread:
         """Whether a model is asked beside this thread, where one was chosen."""
         self.commit_seconds = Histogram(UPTO_MINUTES)
         """How long the writing of each batch took."""
+        self.is_open = False
+        """Whether what is in the log is being folded."""
+        self._seconds = 0.0  # that a record takes to be folded, lately
         self._told = told
         self._extractor = extractor
         self._said = ""
@@ -133,6 +142,15 @@ class IngestThread:
     def folded_to(self) -> int:
         """The offset up to which the log is folded."""
         return self._at
+
+    @property
+    def unfolded(self) -> int:
+        """Records of the log that are not folded yet."""
+        return 0 if self.inbox is None else self.inbox.end - self._at
+
+    def records_within(self, seconds: float) -> int:
+        """About how many records are folded in a time; `FEW` at least."""
+        return max(int(seconds / self._seconds), FEW) if self._seconds else MANY
 
     def fold(self, started: Callable[[BaseException | None], None]) -> None:
         """Until `ending`. `started` hears once that the history is open, or why it cannot be."""
@@ -201,6 +219,7 @@ class IngestThread:
                 for group in self.inbox.read(self._at):
                     self._take(runner, group)
                 self._told.opened(runner.store)
+                self.is_open = True
                 ready()
                 if self._trouble:
                     log.warning("%s: the history is back; memory is served again", self.root)
@@ -211,6 +230,7 @@ class IngestThread:
             why, lent = FAILED, False
             raise
         finally:
+            self.is_open = False
             self._told.closed(why, lent)
 
     def _go_on(self, runner: Runner) -> None:
@@ -241,7 +261,10 @@ class IngestThread:
             return
         for start in range(0, len(group.records), PIECE):
             piece = group.part(start, PIECE)
+            began = time.monotonic()
             outcomes = runner.apply(numbered(piece), piece.recorded_at, piece.read)
+            each = (time.monotonic() - began) / len(piece.records)
+            self._seconds += LATELY * (each - self._seconds)
             self._at = piece.last
             changed = [entity.copy() for entity in self._to_show(runner.store.take_kept())]
             self._told.folded(piece, outcomes, changed, runner.applier.rules)

@@ -1,19 +1,27 @@
 """What was posted to a server of a history, on its way into the log.
 
 One thread appends what has gathered, all at once; while that is under way the next posts gather.
+The log's order is that of folding, so tenants take turns here, and no more is appended than is
+folded soon: what is in the log stands before all that comes.
 """
 
 import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from queue import Empty, SimpleQueue
+from threading import Condition
+
+import msgspec
 
 from streams.files.inbox import FOLDER, Group, NoRoom
 from streams.folds.outcome import ACCEPTED, Outcome
 from streams.folds.rows import Input
+from streams.pipeline import bounds
+from streams.pipeline.plain import TENANT
 from streams.serving.backends.ingest import IngestThread
+from streams.serving.backends.turns import TenantTurns
 
 log = logging.getLogger(__name__)
 
@@ -23,6 +31,13 @@ GATHER = 0.005
 """Seconds from one write to the log to the next: what is posted meanwhile goes together, and costs
 one wait for the disk and one turn of each thread. Not after a write of one request: who posts alone
 does not wait."""
+AHEAD = 0.2
+"""Seconds of folding that the log is ahead of it: so long a tenant waits for what others have
+posted before it."""
+LOOK = 0.1
+"""Seconds in which it is noticed that the history is not being folded any more."""
+SAME = 1_000
+"""Bytes that cost about as much as a record does whatever its length."""
 
 
 class Posted:
@@ -36,6 +51,7 @@ class Posted:
     ) -> None:
         self.records = [_in_a_line(record) for record in records]
         self.read = read
+        self.tenant = _tenant_of(self.records[0], read[0] if read else None)
         self.bytes = sum(map(len, self.records))
         self.outcomes = [ACCEPTED] * len(records)
         self.left = len(records)
@@ -63,26 +79,33 @@ class PostedLog:
         self._root = root
         self._folder = folder
         self._refused = refused
-        self._posts: SimpleQueue[Posted | None] = SimpleQueue()
+        self._posts: TenantTurns[Posted] = TenantTurns(_cost)
+        self._folded = Condition()
         self._crowded = float("-inf")  # when several requests were last written together
         self._full = False
         self._waiting: dict[int, tuple[Posted, int]] = {}  # offset -> its place in a request
 
-    def put(self, posted: Posted | None) -> None:
-        """None: no more will be posted."""
-        self._posts.put(posted)
+    def put(self, posted: Posted) -> None:
+        """Behind what its tenant has posted."""
+        self._posts.put(posted.tenant, posted)
+
+    def withdraw(self, posted: Posted) -> bool:
+        """Whether it was not on its way into the log yet; nothing of it is taken then."""
+        return self._posts.withdraw(posted.tenant, posted)
+
+    def end_posts(self) -> None:
+        """No more will be posted."""
+        self._posts.end()
 
     def run(self) -> None:
-        """The thread's: until all is written that was posted before None."""
-        while True:
-            gathered, ended = self._gather()
-            if gathered:
-                self._append(gathered)
-            if ended:
-                return
+        """The thread's: until all is written that was posted before the end."""
+        while gathered := self._gather():
+            self._append(gathered)
 
     def end(self, group: Group, outcomes: Sequence[Outcome]) -> list[Posted]:
         """The folding thread tells what records ended as; requests that have ended with them."""
+        with self._folded:
+            self._folded.notify()
         ended = []
         for offset, outcome in enumerate(outcomes, group.first):
             posted, place = self._waiting.pop(offset, (None, 0))
@@ -94,23 +117,26 @@ class PostedLog:
                 ended.append(posted)
         return ended
 
-    def _gather(self) -> tuple[list[Posted], bool]:
-        """What was posted, at least one; whether that was all there will be."""
-        gathered: list[Posted] = []
-        posted = self._posts.get()
+    def _gather(self) -> list[Posted]:
+        """What was posted and may go into the log now; nothing at the end."""
+        self._let_fold()
+        posted = self._posts.take(wait=True)
         if (pause := self._crowded + GATHER - time.monotonic()) > 0:
             time.sleep(pause)
-        records = 0
+        gathered: list[Posted] = []
+        records, most = 0, min(GROUP_RECORDS, self._folder.records_within(AHEAD))
         while posted is not None:
             gathered.append(posted)
             records += len(posted.records)
-            if records >= GROUP_RECORDS:
-                return gathered, False
-            try:
-                posted = self._posts.get_nowait()
-            except Empty:
-                return gathered, False
-        return gathered, True
+            posted = self._posts.take(wait=False) if records < most else None
+        return gathered
+
+    def _let_fold(self) -> None:
+        """Waits while the log is far ahead of the folding thread, as long as that goes on."""
+        folder = self._folder
+        with self._folded:
+            while folder.is_open and folder.unfolded > folder.records_within(AHEAD):
+                self._folded.wait(LOOK)
 
     def _append(self, gathered: list[Posted]) -> None:
         inbox = self._folder.inbox
@@ -142,6 +168,18 @@ class PostedLog:
             posted.logged = True
         self._folder.groups.put(group._replace(read=read))
         self._crowded = time.monotonic() if len(gathered) > 1 else float("-inf")
+
+
+def _tenant_of(record: bytes, read: Input | None) -> str:
+    if read is not None:
+        return read.record.tenant
+    with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return str(bounds.head(record).get("tenant", TENANT))
+    return TENANT
+
+
+def _cost(posted: Posted) -> float:
+    return len(posted.records) + posted.bytes / SAME
 
 
 def _read(gathered: Sequence[Posted]) -> list[Input | None]:

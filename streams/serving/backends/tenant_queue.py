@@ -25,7 +25,7 @@ class TenantQueue:
         than it may have at once, so that others wait for these alone. Raises Busy.
         """
         if self._asked[tenant] >= self._most:
-            raise Busy("too many questions to the history are under way; try again")
+            raise Busy("too many requests of this tenant are under way; try again")
         self._asked[tenant] += 1
         own = self._of.setdefault(tenant, asyncio.Semaphore(self._each))
 

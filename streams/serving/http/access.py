@@ -7,6 +7,7 @@ headers to every reply, and writes the access log, which holds no id, text or to
 
 import time
 import traceback
+from collections.abc import Callable
 from functools import lru_cache
 from ipaddress import ip_address
 from logging import INFO, getLogger
@@ -78,10 +79,19 @@ class Access:
     Pages take a browser's session in place of a key; the API never does.
     """
 
-    def __init__(self, app: ASGIApp, keys: Keys | None, pages: Pages | None = None) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        keys: Keys | None,
+        pages: Pages | None = None,
+        strangers: Callable[[Scope], None] | None = None,
+    ) -> None:
+        """`strangers` is called for each request without a valid key; it raises Refusal where the
+        address has sent too many."""
         self._app = app
         self._keys = keys
         self._pages = pages
+        self._strangers = strangers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -139,7 +149,12 @@ class Access:
             return LOCAL
         if self._is_open(scope):
             return LOCAL._replace(role="read", of_all=False)
-        caller = reply.caller = self._known(scope, self._keys)
+        try:
+            caller = reply.caller = self._known(scope, self._keys)
+        except Refusal as refusal:
+            if refusal.status == 401 and self._strangers is not None:
+                self._strangers(scope)
+            raise
         if not caller.may(needed(scope["method"], path)):
             raise _forbidden(f"the key's role is {caller.role}, and this needs more")
         if path.startswith(METRICS):

@@ -22,6 +22,7 @@ from streams.serving.http.events import SessionEventStreams
 from streams.serving.http.keys import Keys
 from streams.serving.http.limits import Bounds, guarded
 from streams.serving.http.quotas import TenantQuotas
+from streams.serving.http.readers import Readers
 from streams.serving.http.route import Router, Serving
 from streams.serving.http.routes_health import index, metrics, openapi_json
 from streams.serving.http.sessions import Sessions
@@ -61,6 +62,7 @@ def create_app(
     end, it calls `app.state.serving.close_streams()`.
     """
     past, streams = HistoryQueries(backend, query_seconds), SessionEventStreams()
+    readers = Readers()
     flow = Sampler(backend, keys, metrics_from)
 
     @asynccontextmanager
@@ -72,6 +74,7 @@ def create_app(
         streams.close()
         flow.close()
         past.close()
+        readers.close()
 
     quotas = quotas or TenantQuotas()
     pages = Inspector(keys) if inspected else None
@@ -89,7 +92,7 @@ def create_app(
     )
     kafka: Any = getattr(backend, "kafka", None)
     app.state.serving = Serving(
-        backend, past, streams, Sent(), quotas, Sessions(), within, page, records,
+        backend, past, streams, Sent(), quotas, Sessions(), readers, within, page, records,
         flow, None if kafka is None else Replays(kafka),
     )  # fmt: skip
     app.router.routes += [endpoint.route() for endpoint in ENDPOINTS]

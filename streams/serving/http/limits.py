@@ -35,7 +35,7 @@ class Bounds(NamedTuple):
     key_rate: int = 2_000
     tenant_rate: int = 10_000
     open_rate: int = 200
-    """Of an address, at paths that need no key."""
+    """Of an address, at paths that need no key; as many without a valid key at all others."""
     streams: int = 100
     """Open event streams of a tenant."""
     all_streams: int = 2_000
@@ -77,6 +77,24 @@ def rate_headers(name: bytes, whole: int, left: int, until: int) -> list[Header]
     ]
 
 
+class Strangers:
+    """Holds each address to a rate of requests without a key; 0: none."""
+
+    def __init__(self, rate: int) -> None:
+        self._rate = Rate(rate) if rate else None
+
+    def check(self, scope: Scope) -> None:
+        """Takes a token of the address. Raises Refusal where it has none left."""
+        if self._rate is None:
+            return
+        address = (scope.get("client") or ("",))[0]
+        _, wait = self._rate.take(address, time.monotonic())
+        if wait:
+            again = (b"retry-after", b"%d" % max(1, -int(-wait // 1)))
+            detail = "too many requests without a key; try again later"
+            raise Refusal(429, "Too many requests", detail, again)
+
+
 class Limits:
     """Holds every caller with a key to the rates, and every tenant to its streams.
 
@@ -88,7 +106,7 @@ class Limits:
         self._bounds = bounds
         self._keys = Rate(bounds.key_rate) if bounds.key_rate else None
         self._tenants = Rate(bounds.tenant_rate) if bounds.tenant_rate else None
-        self._open = Rate(bounds.open_rate) if bounds.open_rate else None
+        self._open = Strangers(bounds.open_rate)
         self._streams: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -96,26 +114,15 @@ class Limits:
             await self._app(scope, receive, send)
             return
         caller: Caller = scope["state"].get("caller", LOCAL)
-        headers = self._take(caller) if caller.key_id is not None else self._take_open(scope)
+        if caller.key_id is None and caller is not LOCAL:
+            self._open.check(scope)
+        headers = self._take(caller) if caller.key_id is not None else []
         answer = self._stream if scope["path"].endswith(STREAMS) else self._app
         try:
             await answer(scope, receive, _with(headers, send) if headers else send)
         except Refusal as refusal:
             refusal.headers += headers
             raise
-
-    def _take_open(self, scope: Scope) -> list[Header]:
-        """A token of the address that shows no key. Raises Refusal."""
-        is_stranger = scope["state"].get("caller", LOCAL) is not LOCAL
-        if self._open is None or not is_stranger:
-            return []
-        address = (scope.get("client") or ("",))[0]
-        _, wait = self._open.take(address, time.monotonic())
-        if wait:
-            again = (b"retry-after", b"%d" % max(1, -int(-wait // 1)))
-            detail = "too many requests without a key; try again later"
-            raise Refusal(429, "Too many requests", detail, again)
-        return []
 
     def _take(self, caller: Caller) -> list[Header]:
         """A token of the key's and of the tenant's; headers that say what is left of the key's.
@@ -165,7 +172,7 @@ def guarded(
     """The application behind all layers that guard it. `charge`: as `Bodies` calls it."""
     held_to = bounds or Bounds()
     whole = Bodies(app, held_to.body_bytes, held_to.body_seconds, held_to.held_bytes, charge)
-    return Access(Limits(whole, held_to), keys, pages)
+    return Access(Limits(whole, held_to), keys, pages, Strangers(held_to.open_rate).check)
 
 
 def _with(headers: list[Header], send: Send) -> Send:

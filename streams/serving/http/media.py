@@ -1,6 +1,5 @@
 """What a body is: its media type, and JSON in it, read strictly."""
 
-import asyncio
 import re
 from typing import Any, TypeVar
 
@@ -13,18 +12,12 @@ from schemas.events import MAX_RECORD_BYTES
 from streams.pipeline import bounds
 from streams.pipeline.decode import LONE_SURROGATE, half_of_a_pair
 from streams.serving.http.problems import Fault, Problem, faults, invalid
+from streams.serving.http.readers import Readers
 
 JSON = "application/json"
-CHEAP = 500_000
-"""Elements that are told apart in 35 ms, however small they are; to count them takes longer."""
-TURN = 5_000
-"""Tokens that are looked at before other requests have a turn."""
-
-_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)'
-_INSIDE = re.compile(rb'(?:[^"\[\]{}]++|' + _STRING + rb")*+[\[\]{}]", re.DOTALL)
-"""Up to the next bracket."""
-_BETWEEN = re.compile(rb'(?:[^"\[\]{},]++|' + _STRING + rb")*+[\[\]{},]", re.DOTALL)
-"""Up to the next bracket or comma."""
+PLACE = re.compile(r"\(byte (\d+)\)$")
+PAIR = 16
+"""Bytes of two escapes, and some more."""
 
 
 def media_type(request: Request) -> str:
@@ -46,30 +39,37 @@ def unsupported(detail: str) -> Problem:
     return Problem(415, "Unsupported media type", f"Content-Type: {detail}")
 
 
-async def json_body(request: Request) -> Any:
-    """The body's JSON, decoded. Raises Problem."""
-    if media_type(request) != JSON:
-        raise unsupported(f"expected {JSON}")
-    body = await request.body()
-    if len(body) <= bounds.SHORT:
-        return decoded(body)
+def json_of(body: bytes) -> Any:
+    """A body's JSON, decoded. Raises Problem."""
     if (reason := bounds.too_many_values(body)) is not None:
         decoded(body, msgspec.Raw)  # says what is wrong with it, and makes nothing of it
-        raise Problem(413, "Body too large", f"body: {reason}", errors=[Fault("body", reason)])
-    return await asyncio.to_thread(decoded, body)
+        raise too_large(reason)
+    return decoded(body)
+
+
+async def json_bytes(request: Request) -> bytes:
+    """A body that is to be JSON. Raises Problem where its type says otherwise."""
+    if media_type(request) != JSON:
+        raise unsupported(f"expected {JSON}")
+    return await request.body()
 
 
 Body = TypeVar("Body", bound=Wire)
 
 
-async def model_body(request: Request, model: type[Body]) -> Body:
-    """The body as a model that becomes a record. Raises Problem."""
-    size = len(await request.body())
-    if size > MAX_RECORD_BYTES:  # it is long in being read
-        detail = f"{size} bytes; this body has at most {MAX_RECORD_BYTES}"
+async def model_body(request: Request, readers: Readers, model: type[Body]) -> Body:
+    """The body as a model that becomes a record. Raises Problem, Busy."""
+    body = await json_bytes(request)
+    if len(body) > MAX_RECORD_BYTES:  # it is long in being read
+        detail = f"{len(body)} bytes; this body has at most {MAX_RECORD_BYTES}"
         raise Problem(413, "Body too large", detail)
+    tenant = request.scope["state"]["caller"].tenant
+    return await readers.read(tenant, len(body), _modelled, body, model)
+
+
+def _modelled(body: bytes, model: type[Body]) -> Body:
     try:
-        return model.model_validate(await json_body(request))
+        return model.model_validate(json_of(body))
     except ValidationError as error:
         raise invalid(faults(error)) from None
 
@@ -91,15 +91,21 @@ def decoded(body: bytes, type: Any = Any) -> Any:
     except UnicodeDecodeError as error:
         reason = f"not UTF-8 (byte {error.start})"
     except msgspec.DecodeError as error:
-        if lone := LONE_SURROGATE.search(body):
+        reason = str(error)
+        if "byte" not in reason:  # it ends too soon
+            reason += f" (byte {len(body)})"
+        if lone := _half_near(body, reason):
             reason = half_of_a_pair(lone)
-        else:
-            reason = str(error)
-            if "byte" not in reason:  # it ends too soon
-                reason += f" (byte {len(body)})"
     except RecursionError:
         reason = "nested too deep"
     raise Problem(400, "Bad JSON", reason, errors=[Fault("body", reason)])
+
+
+def _half_near(body: bytes, reason: str) -> "re.Match[bytes] | None":
+    """The lone surrogate because of which a body is no JSON, if it is one. It stands near the
+    place that the reason names: a search of all of a long body would keep others waiting."""
+    place = PLACE.search(reason)
+    return LONE_SURROGATE.search(body, max(int(place[1]) - PAIR, 0)) if place else None
 
 
 def empty() -> Problem:
@@ -108,32 +114,17 @@ def empty() -> Problem:
     return Problem(400, "Bad JSON", reason, errors=[Fault("body", reason)])
 
 
-async def elements(body: bytes, most: int) -> list[bytes]:
-    """The elements of a JSON array, as they are written. Raises Problem, for more than `most` of
-    them before they are made: millions of small ones would keep all others waiting."""
-    if body.count(b",") >= max(most, CHEAP) and await _is_longer(body, most):
-        raise too_many(most)
+def elements(body: bytes, most: int) -> list[bytes]:
+    """The elements of a JSON array, as they are written. Raises Problem, for more than `most`."""
     found = decoded(body, list[msgspec.Raw])
     if len(found) > most:
         raise too_many(most)
     return [bytes(one) for one in found]
 
 
-async def _is_longer(body: bytes, most: int) -> bool:
-    """Whether an array has more elements, by its outermost commas."""
-    depth = commas = looked = 0
-    place = body.find(b"[") + 1
-    while depth >= 0 and (found := (_INSIDE if depth else _BETWEEN).match(body, place)):
-        place = found.end()
-        sign = body[place - 1 : place]
-        depth += (sign in b"[{") - (sign in b"]}")
-        commas += sign == b","
-        if commas >= most:
-            return True
-        looked += 1
-        if looked % TURN == 0:
-            await asyncio.sleep(0)
-    return False
+def too_large(reason: str) -> Problem:
+    """More in a body than may be read."""
+    return Problem(413, "Body too large", f"body: {reason}", errors=[Fault("body", reason)])
 
 
 def too_many(most: int) -> Problem:

@@ -1,18 +1,20 @@
 """The body of `POST /v1/messages`, checked: each fault names the field and where it stands."""
 
 from collections.abc import Iterator, Sequence
+from hashlib import blake2b
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
+import msgspec
 from pydantic import ValidationError
-from starlette.requests import Request
 
 from schemas.base import JsonObject
 from schemas.faults import faults
 from schemas.messages import MAX_MESSAGES, NewMessages
 from streams.importers.content import CALL_TYPES, TEXT_TYPES, THOUGHT_TYPES
 from streams.importers.turns import Place, as_message
-from streams.serving.http.media import json_body
+from streams.pipeline import withheld
+from streams.serving.http.media import json_of
 from streams.serving.http.problems import Fault, invalid
 
 MOST_FAULTS = 8
@@ -24,9 +26,18 @@ DROPPED = frozenset(
 """Parts of which nothing is kept, as of images without a description: the reply counts them."""
 
 
-async def read(request: Request) -> tuple[NewMessages, list[JsonObject]]:
-    """The body, and its messages as the chat API writes them. Raises Problem."""
-    said = await json_body(request)
+class Read(NamedTuple):
+    """A body, and its messages as the chat API writes them. `digest`: equal for equal JSON."""
+
+    body: NewMessages
+    messages: list[JsonObject]
+    is_withheld: bool
+    digest: bytes
+
+
+def read(sent: bytes) -> Read:
+    """The body of a request. Raises Problem."""
+    said = json_of(sent)
     found = list(islice(_of_body(said), MOST_FAULTS))
     if not found:
         try:
@@ -34,9 +45,11 @@ async def read(request: Request) -> tuple[NewMessages, list[JsonObject]]:
         except ValidationError as error:
             found = [Fault(_place(one.place), one.reason) for one in faults(error)]
         else:
-            return body, [
+            messages = [
                 as_message(one, Place(None, index)) for index, one in enumerate(said["messages"])
             ]
+            digest = blake2b(msgspec.json.encode(said, order="sorted"), digest_size=16).digest()
+            return Read(body, messages, withheld.is_said(sent), digest)
     raise invalid(found[:MOST_FAULTS])
 
 

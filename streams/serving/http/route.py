@@ -34,6 +34,7 @@ from streams.serving.http.access import OPEN, READING
 from streams.serving.http.events import SessionEventStreams
 from streams.serving.http.problems import KNOWN, Fault, Problem, invalid, not_found, problem_of
 from streams.serving.http.quotas import TenantQuotas
+from streams.serving.http.readers import Readers
 from streams.serving.http.refusal import Header, Refusal
 from streams.serving.http.sessions import Sessions
 from streams.serving.http.submitting import IdempotencyCache
@@ -85,6 +86,7 @@ class Serving(NamedTuple):
     keys: IdempotencyCache
     quotas: TenantQuotas
     sessions: Sessions
+    readers: Readers
     within: float
     page: int
     records: int

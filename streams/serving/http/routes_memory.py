@@ -74,7 +74,7 @@ async def memory_summary(
 async def update_session(request: Request) -> Response:
     """Updates a session's context: intent, topic, last artifact. Returns the new context once the
     update has been applied."""
-    body = await model_body(request, SessionUpdate)
+    body = await model_body(request, serving(request).readers, SessionUpdate)
     fields = said_in(body)
     return await _write(request, "sessions", body.session_id, body, fields)
 
@@ -82,7 +82,7 @@ async def update_session(request: Request) -> Response:
 async def update_user(request: Request) -> Response:
     """Updates a user's profile: mastery, counts, preferences. Returns the new profile once the
     update has been applied."""
-    body = await model_body(request, UserUpdate)
+    body = await model_body(request, serving(request).readers, UserUpdate)
     fields = said_in(body)
     event = fields.pop("event")
     return await _write(request, "users", body.user_id, body, event | fields)
@@ -102,7 +102,9 @@ async def _write(
     now = format_time(time.time_ns() // 1000)
     fields = {"occurred_at": now, **fields, "signal_id": signal_id}
     line = encode({**fields, "type": "signal", "scope": scope})
-    if withheld.in_headers(request.headers.items()) or withheld.is_said(await request.body()):
+    sent = await request.body()
+    is_said = await here.readers.read(tenant, len(sent), withheld.is_said, sent)
+    if is_said or withheld.in_headers(request.headers.items()):
         line = withheld.NOTHING
     if (key or body.signal_id) and body.occurred_at is None:
         # sent again it has another time: what came first stands
@@ -111,7 +113,9 @@ async def _write(
             return await _document(here, table, tenant, owner)
         line = here.keys.first((table, tenant, owner, signal_id), line)
     within = request_headers.preference(request, here.within).wait
-    (result,) = await submitting.submit(here.backend, here.quotas, tenant, [line], within)
+    (result,) = await submitting.submit(
+        here.backend, here.quotas, tenant, [line], within, readers=here.readers
+    )
     if result.ending in ("refused", "dead", "withheld"):
         here.keys.drop((table, tenant, owner, signal_id))
     submitting.check_written(result, "signal_id")

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from hashlib import blake2b
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -24,6 +23,7 @@ from streams.pipeline.decode import decode
 from streams.pipeline.plain import TENANT
 from streams.serving.backends.backend import Busy
 from streams.serving.http import kept_messages, message_bodies, request_headers, submitting
+from streams.serving.http.media import json_bytes
 from streams.serving.http.problems import Fault, Problem, invalid
 from streams.serving.http.quotas import OverQuota
 from streams.serving.http.route import Serving, encode, reply, serving, tenant_of
@@ -67,6 +67,7 @@ class _Asked(NamedTuple):
     messages: list[JsonObject]
     key: str | None
     digest: bytes
+    size: int
     session_id: str
     now: int
 
@@ -76,21 +77,20 @@ async def post_messages(request: Request) -> Response:
     tool calls and their results. They become turns; an answer belongs to the turn that waits for
     it. All of the request is stored, or nothing. 202: stored and not applied yet."""
     here, tenant = serving(request), tenant_of(request)
-    body, messages = await message_bodies.read(request)
+    sent = await json_bytes(request)
+    read = await here.readers.read(tenant, len(sent), message_bodies.read, sent)
+    body, messages = read.body, read.messages
     if body.tenant not in (None, tenant):
         raise Problem(403, "Forbidden", "the body names another tenant than yours")
-    raw = await request.body()
     key = request_headers.idempotency_key(request)
     asked_for = request_headers.preference(request, here.within)
     now = time.time_ns() // 1000
     session_id = body.session_id or _session_of_day(body.user_id, _first_time(messages) or now)
-    if withheld.in_headers(request.headers.items()) or withheld.is_said(raw):
+    if withheld.in_headers(request.headers.items()) or read.is_withheld:
         return reply(_told(_Plan(b"", session_id, [], [], [], [], {}), [], {"withheld": 1}))
     _check_times(messages, now)
-    said = msgspec.json.encode(msgspec.json.decode(raw), order="sorted")
     here.quotas.check(tenant)
-    digest = blake2b(said, digest_size=16).digest()
-    asked = _Asked(here, tenant, body, messages, key, digest, session_id, now)
+    asked = _Asked(here, tenant, body, messages, key, read.digest, len(sent), session_id, now)
     async with here.sessions.of(tenant, session_id):
         plan = _kept(asked)
         if plan is None:
@@ -120,6 +120,14 @@ async def _plan(asked: _Asked) -> _Plan:
     """What the request becomes, as its session stands. Raises Problem."""
     request = await _request(asked)
     rows, _ = await asked.here.backend.rows("sessions", asked.tenant, request.session_id)
+    plan = await asked.here.readers.read(asked.tenant, asked.size, _planned, asked, request, rows)
+    if asked.key and not plan.is_old:
+        asked.here.keys.first(_cache_key(asked), msgspec.msgpack.encode(plan))
+    return plan
+
+
+def _planned(asked: _Asked, request: session_messages.Request, rows: Rows) -> _Plan:
+    """The plan, as the session's rows say. Raises Problem."""
     originals = [one.original for one in asked.body.messages]
     try:
         found, made = kept_messages.read(rows, request, originals, lambda: asked.now)
@@ -141,8 +149,6 @@ async def _plan(asked: _Asked) -> _Plan:
     )
     if not plan.is_old:
         _check(rows, plan)
-        if asked.key:
-            asked.here.keys.first(_cache_key(asked), msgspec.msgpack.encode(plan))
     return plan
 
 
@@ -238,8 +244,9 @@ async def _submit(asked: _Asked, plan: _Plan, wait: float) -> list[submitting.Re
         return [submitting.Result(at, "duplicate") for at in range(1, len(plan.lines) + 1)]
     try:
         results = await submitting.submit(
-            here.backend, here.quotas, tenant, plan.lines, wait, all_or_none=True
-        )
+            here.backend, here.quotas, tenant, plan.lines, wait,
+            all_or_none=True, readers=here.readers,
+        )  # fmt: skip
     except (Busy, NoRoom, OverQuota):  # nothing of it was taken
         here.keys.drop(_cache_key(asked))
         raise

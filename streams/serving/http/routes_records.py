@@ -1,17 +1,16 @@
 """`POST /v1/records`: one record, many, NDJSON, or CloudEvents, each with its result."""
 
-import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from io import BytesIO
 from itertools import islice
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from schemas.events import MAX_RECORD_BYTES
-from streams.pipeline import withheld
+from streams.pipeline import bounds, withheld
 from streams.serving.http import request_headers, submitting
 from streams.serving.http.cloud_events import PREFIX, Event, of_headers
 from streams.serving.http.media import (
@@ -20,10 +19,10 @@ from streams.serving.http.media import (
     elements,
     empty,
     media_type,
+    too_large,
     too_many,
     unsupported,
 )
-from streams.serving.http.problems import Fault, Problem
 from streams.serving.http.route import reply, serving, tenant_of
 
 NDJSON = ("application/x-ndjson", "application/ndjson", "application/jsonl", "text/plain")
@@ -42,15 +41,27 @@ async def post_records(request: Request) -> Response:
     """Appends input records to the log: turns, recursions, tool results, signals, write plans. 200:
     every record has its outcome; 202: some are stored and not applied yet."""
     here, tenant = serving(request), tenant_of(request)
-    records = await _records(request, await request.body(), here.records)
+    body = await request.body()
+    kind = media_type(request)
+    is_binary = kind not in NDJSON and PREFIX + "specversion" in request.headers
+    records = await here.readers.read(
+        tenant, len(body), _records, body, kind, is_binary, here.records
+    )
+    form: submitting.Form | None = None
+    key = request_headers.idempotency_key(request)
     if withheld.in_headers(request.headers.items()):
         records = [withheld.NOTHING] * len(records)
-    key = request_headers.idempotency_key(request)
-    if key is not None:
-        records = await _keyed(records, tenant, key)
+    elif kind in (EVENT, EVENTS):
+        form = _event_form
+    elif is_binary:
+        form = partial(_binary, dict(request.headers))
+    elif key is not None:
+        form = partial(_keyed, tenant, key, len(records) > 1)
     asked = request_headers.preference(request, here.within)
-    results = await submitting.submit(here.backend, here.quotas, tenant, records, asked.wait)
-    if len(records) == 1 and isinstance(records[0], bytes) and media_type(request) == JSON:
+    results = await submitting.submit(
+        here.backend, here.quotas, tenant, records, asked.wait, readers=here.readers, form=form
+    )
+    if len(records) == 1 and kind == JSON and not is_binary:
         _check_json(records[0], results[0])
     status = submitting.status_of(results)
     told = [one for one in results if one.ending in ("refused", "dead") or not asked.minimal]
@@ -63,22 +74,14 @@ def _check_json(record: bytes, result: submitting.Result) -> None:
         decoded(record)
 
 
-async def _keyed(records: Sequence[Any], tenant: str, key: str) -> list[Any]:
-    """The records of a request with an `Idempotency-Key`: those without an id have one made of the
-    key, and of their place where there are several."""
-    made = []
-    for place, record in enumerate(records):
-        if place % submitting.CHUNK == submitting.CHUNK - 1:
-            await asyncio.sleep(0)
-        own = key if len(records) == 1 else f"{key}/{place + 1}"
-        whole = submitting.with_key(record, tenant, own) if isinstance(record, bytes) else record
-        made.append(whole)
-    return made
+def _keyed(tenant: str, key: str, several: bool, position: int, record: bytes) -> bytes:
+    """A record of a request with an `Idempotency-Key`: one without an id has one made of the key,
+    and of its position where there are several."""
+    return submitting.with_key(record, tenant, f"{key}/{position}" if several else key)
 
 
-async def _records(request: Request, body: bytes, most: int) -> list[Any]:
-    """The body's records as bytes, or as events, so many at most. Raises Problem."""
-    kind = media_type(request)
+def _records(body: bytes, kind: str, is_binary: bool, most: int) -> list[bytes]:
+    """The body's records or events as they were sent, so many at most. Raises Problem."""
     if kind not in TAKEN:
         raise unsupported(f"expected one of {', '.join(RECORD_TYPES)}")
     if kind in NDJSON:
@@ -86,27 +89,27 @@ async def _records(request: Request, body: bytes, most: int) -> list[Any]:
         taken = list(islice(lines, most + 1))
         if len(taken) > most:
             raise too_many(most)
+        _check_values(taken)
         return taken
     if not body or body.isspace():  # of lines there may be none
         raise empty()
-    if kind == EVENT:
-        return [_event(body)]
-    if kind == EVENTS:
-        return await _events(await elements(body, most))
-    if PREFIX + "specversion" in request.headers:
-        return [_binary(request, body)]
-    if body.lstrip().startswith(b"["):
-        return list(await elements(body, most))
+    if kind == EVENTS or (kind == JSON and not is_binary and body.lstrip()[:1] == b"["):
+        _check_values([body])
+        return elements(body, most)
     return [body]
 
 
-async def _events(many: Sequence[bytes]) -> list[Event | bytes]:
-    made: list[Event | bytes] = []
-    for number, one in enumerate(many):
-        if number % submitting.CHUNK == 0 or len(one) > submitting.LONG:
-            await asyncio.sleep(0)
-        made.append(_event(one))
-    return made
+def _check_values(documents: Sequence[bytes]) -> None:
+    """Raises Problem where the documents of a body hold more together than is read at once."""
+    most = bounds.MAX_BODY_VALUES
+    if sum(map(len, documents)) <= most:
+        return
+    if sum(bounds.values(document, most) for document in documents) > most:
+        raise too_large(f"more than {most} names and values; send it in several requests")
+
+
+def _event_form(position: int, body: bytes) -> Event | bytes:
+    return _event(body)
 
 
 def _event(body: bytes) -> Event | bytes:
@@ -120,13 +123,14 @@ def _event(body: bytes) -> Event | bytes:
 def _check_event(body: bytes) -> None:
     """What is in it is decoded at once, so that it has to be short. Raises Problem."""
     if len(body) > EVENT_BYTES:
-        reason = f"an event of {len(body)} bytes, at most {EVENT_BYTES}"
-        raise Problem(413, "Body too large", f"body: {reason}", errors=[Fault("body", reason)])
+        raise too_large(f"an event of {len(body)} bytes, at most {EVENT_BYTES}")
+    if (reason := bounds.too_many_values(body)) is not None:
+        raise too_large(reason)
 
 
-def _binary(request: Request, body: bytes) -> Event | bytes:
+def _binary(headers: Mapping[str, str], position: int, body: bytes) -> Event | bytes:
     _check_event(body)
     if withheld.is_said(body):
         return withheld.NOTHING
     decoded(body)  # says what is wrong with it
-    return of_headers(request.headers, body)
+    return of_headers(headers, body)

@@ -51,7 +51,7 @@ async def correct_state(
 ) -> Response:
     """Corrects a state. Fields that the body omits stay as they are; a later `valid_from` begins a
     new version. Returns the state once the correction has been applied."""
-    change = said_in(await model_body(request, StateCorrection))
+    change = said_in(await model_body(request, serving(request).readers, StateCorrection))
     return await corrected(request, state_id, change, change.pop("reason"), user_id)
 
 
@@ -132,7 +132,9 @@ async def _written(
     is_withheld = withheld.in_headers(request.headers.items())
     line = withheld.NOTHING if is_withheld else here.keys.first(first, line)
     within = request_headers.preference(request, here.within).wait
-    (result,) = await submitting.submit(here.backend, here.quotas, tenant, [line], within)
+    (result,) = await submitting.submit(
+        here.backend, here.quotas, tenant, [line], within, readers=here.readers
+    )
     submitting.check_written(result, "Idempotency-Key" if key else "state_id")
     if result.ending != "accepted":
         with suppress(NotReady):  # a 503 would have it sent again, and it is in the log

@@ -7,26 +7,17 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_settings import SettingsConfigDict
 
-from schemas.base import Tenant
 from streams.extractors.naming import check_choice
 from streams.pipeline.retention import ABOUT, DEFAULT_DAYS, check_days
-from streams.quota import (
-    Quota,
-    QuotaBytes,
-    QuotaRecords,
-    Quotas,
-    TenantQuota,
-    of_settings,
-)
+from streams.quota import Quotas, QuotaSettings
 from streams.serving.http.limits import Bounds
 from streams.serving.http.quotas import TenantQuotas
-from streams.settings import Settings
 
 PREFIX = "TURNFOLD_SERVE_"
 BOUNDS = Bounds()
 
 
-class ServeSettings(Settings):
+class ServeSettings(QuotaSettings):
     """The settings of a server, whichever tier it answers from."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid")
@@ -98,15 +89,6 @@ class ServeSettings(Settings):
     tenant_rate: Annotated[
         int, Field(ge=0, description="Maximum requests per second and tenant; 0: no limit.")
     ] = BOUNDS.tenant_rate
-    quota_records: QuotaRecords = 0
-    quota_bytes: QuotaBytes = 0
-    quotas: Annotated[
-        dict[Tenant, TenantQuota],
-        Field(
-            description="Tenants with a quota of their own: name -> `records`, `bytes`, as a table "
-            "or JSON (docs/quotas.md)."
-        ),
-    ] = Field(default_factory=dict)
     streams: Annotated[int, Field(ge=0, description="Maximum open event streams per tenant.")] = (
         BOUNDS.streams
     )
@@ -133,8 +115,7 @@ class ServeSettings(Settings):
     @property
     def all_quotas(self) -> TenantQuotas:
         """How much tenants may write, none of it used."""
-        default = Quota(self.quota_records, self.quota_bytes)
-        return TenantQuotas(Quotas(default, of_settings(default, self.quotas)))
+        return TenantQuotas(Quotas(self.quota, self.own_quotas))
 
     @property
     def bounds(self) -> Bounds:

@@ -4,13 +4,12 @@ The body is whole and unpacked (`bodies`). What `decode` refuses here is no inpu
 it reaches no topic and no dead letter, and its sender is told why.
 """
 
-import asyncio
 import re
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -29,16 +28,16 @@ from streams.serving.backends.backend import Backend, Busy
 from streams.serving.http.cloud_events import Event, NotAnEvent
 from streams.serving.http.problems import Fault, Problem, invalid
 from streams.serving.http.quotas import TenantQuotas
+from streams.serving.http.readers import Readers
 
-CHUNK = 64
-"""Records that are decoded before other requests have a turn; long ones count as several."""
 LONG = 4096
-"""Bytes."""
-IN_THREAD = 32_768
-"""Bytes of a record from which it is decoded beside the event loop, which others wait for."""
+"""Bytes of a plain turn of which what it says is kept while it waits."""
+MOST_REFUSED = 1_000
+"""Records of one request that may be refused: to say why takes longer than to take one."""
 SHORT = 512
 """Bytes of a record with something nested in it of which what it says is kept while it waits."""
 ALIKE = ("", 0, 0)
+Form = Callable[[int, bytes], bytes | Event]
 NEXT_FIELD = re.compile(r"; (?=[A-Za-z_][\w.]*: )")
 """Where the detail of a dead letter continues with another field."""
 
@@ -52,6 +51,14 @@ class Result(msgspec.Struct, omit_defaults=True):
     reason: str | None = None
     field: str | None = None
     detail: str | None = None
+
+
+class _Good(NamedTuple):
+    """A record that is taken: as the log takes it, and what it says where that is kept."""
+
+    line: bytes
+    kept: Input | None
+    result: Result
 
 
 class _Head(msgspec.Struct, gc=False):
@@ -68,56 +75,81 @@ async def submit(
     backend: Backend,
     quotas: TenantQuotas,
     tenant: str,
-    records: Sequence[bytes | Event],
+    records: Sequence[bytes],
     within: float,
     *,
     all_or_none: bool = False,
+    readers: Readers | None = None,
+    form: Form | None = None,
 ) -> list[Result]:
     """The result of each record, in order. `all_or_none`: where one is refused, none is taken.
+    `readers`: the threads that read what is long; None: the event loop reads it. `form`: what a
+    record is made of what was sent, and of its position (from 1).
 
-    Raises NotReady, Busy, NoRoom, OverQuota: nothing was taken then.
+    Raises NotReady, Busy, NoRoom, OverQuota, Problem: nothing was taken then.
     """
     quotas.check(tenant)
-    results: list[Result] = []
-    good: list[bytes] = []
-    read: list[Input | None] = []
-    waiting: list[Result] = []
-    decoded = 0
+    sent = sum(map(len, records))
     latest = time.time_ns() // 1000 + ahead.MOST
-    for number, record in enumerate(records):
-        decoded += 1 + (len(record) // LONG if isinstance(record, bytes) else 0)
-        if decoded >= CHUNK:
-            decoded = 0
-            await asyncio.sleep(0)
-        if isinstance(record, bytes) and len(record) <= IN_THREAD:
-            checked, result = _check(record, tenant, number + 1, latest)
-        else:
-            checked, result = await asyncio.to_thread(_check, record, tenant, number + 1, latest)
-        results.append(result)
-        if checked is not None:
-            good.append(checked[0])
-            read.append(_kept(*checked))
-            waiting.append(result)
+    if readers is None:
+        checked = _checked(records, tenant, latest, form)
+    else:
+        checked = await readers.read(tenant, sent, _checked, records, tenant, latest, form)
+    results, good = checked
     if all_or_none and len(good) < len(records):
         return results
     if good:
-        size = sum(map(len, good))
+        lines = [one.line for one in good]
+        size = sum(map(len, lines))
         quotas.take(tenant, len(good), size)
         if len(good) < len(records):  # where all are refused, the whole body is charged
-            quotas.charge(tenant, max(_size(records) - size, 0))
+            quotas.charge(tenant, max(sent - size, 0))
         try:
             with WRITE_WAIT_SECONDS.time():
-                outcomes = await backend.submit(good, within, read)
+                outcomes = await backend.submit(lines, within, [one.kept for one in good])
         except (Busy, NoRoom):
             quotas.give_back(tenant, len(good), size)
             raise
-        for result, outcome in zip(waiting, outcomes, strict=True):
-            _end(result, outcome)
+        for one, outcome in zip(good, outcomes, strict=True):
+            _end(one.result, outcome)
     return results
 
 
-def _size(records: Sequence[bytes | Event]) -> int:
-    return sum(len(one) for one in records if isinstance(one, bytes))
+def _checked(
+    records: Sequence[bytes], tenant: str, latest: int, form: Form | None
+) -> tuple[list[Result], list[_Good]]:
+    """The result of each record, and those that are taken. `latest`: see `_check`. Raises Problem
+    where too many are refused to go on: each costs more than what is taken."""
+    results: list[Result] = []
+    good: list[_Good] = []
+    refused: list[Result] = []
+    for position, sent in enumerate(records, 1):
+        checked, result = _check(
+            sent if form is None else form(position, sent), tenant, position, latest
+        )
+        results.append(result)
+        if checked is not None:
+            good.append(_Good(checked[0], _kept(*checked), result))
+        elif result.ending == "refused":
+            refused.append(result)
+            if len(refused) > MOST_REFUSED:
+                raise _too_many_refused(refused)
+    return results, good
+
+
+def _too_many_refused(refused: Sequence[Result]) -> Problem:
+    if all(one.reason == "other_tenant" for one in refused):
+        return _other_tenant()
+    first, *others = _first_faults(refused)
+    detail = (
+        f"more than {MOST_REFUSED} records are refused, so that none is taken; the first is record "
+        f"{first.position}: {first.field}: {first.reason}"
+    )
+    return Problem(422, "Invalid", detail, errors=[first, *others])
+
+
+def _other_tenant() -> Problem:
+    return Problem(403, "Forbidden", "the records name another tenant than yours")
 
 
 def _kept(line: bytes, given: Input) -> Input | None:
@@ -252,8 +284,8 @@ def status_of(results: Sequence[Result]) -> HTTPStatus:
     """200, or 202 where some are only accepted. Raises Problem where all were refused."""
     if results and all(one.ending == "refused" for one in results):
         if all(one.reason == "other_tenant" for one in results):
-            raise Problem(403, "Forbidden", "the records name another tenant than yours")
-        raise invalid([fault for one in results[:100] for fault in _faults(one)])
+            raise _other_tenant()
+        raise invalid(_first_faults(results))
     accepted = any(one.ending == "accepted" for one in results)
     return HTTPStatus.ACCEPTED if accepted else HTTPStatus.OK
 
@@ -266,6 +298,10 @@ def check_written(result: Result, field: str) -> None:
         status = 409 if result.reason == "conflicting_duplicate" else 422
         detail = f"{result.reason}: {result.detail}"
         raise Problem(status, "Not applied", detail, errors=[Fault(field, detail)])
+
+
+def _first_faults(refused: Sequence[Result]) -> list[Fault]:
+    return [fault for one in refused[:100] for fault in _faults(one)]
 
 
 def _faults(refused: Result) -> list[Fault]:

@@ -1,0 +1,109 @@
+"""No text costs a turn more than its share: patterns that are tried, and how far each may look."""
+
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+import pytest
+
+from streams.extractors import engine, rules
+from streams.extractors.clauses import Clause
+from streams.extractors.english import ENGLISH
+from tests.acceptance.utterances import turn, utterances
+from tests.tiers import soaked
+
+OWN = tuple(dict.fromkeys(one.text for one in utterances()))
+EXAMPLES = tuple(rule.example for language in rules.LANGUAGES.values() for rule in language.rules)
+CUES = tuple(
+    cue
+    for language in rules.LANGUAGES.values()
+    for rule in language.rules
+    for cue in rule.cues.split("|")
+)
+MARKS = (". ", ", ", "，", "、", "。", "\n", " and ", " but ", "; ", "? ", "i ", "i'm ", "a ")
+
+
+class Counted:
+    """What the engine does for one text."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.tries = 0
+        self.looked = 0
+        """Characters of sentences, each as often as a clause of it is looked at."""
+        match, subject = engine.Language._match, engine.Language._own_subject
+
+        def matched(own: Any, text: str, said: str, start: int, first: Clause, last: Clause,
+                    numbers: set[int], *more: Any) -> Any:  # fmt: skip
+            self.tries += len(numbers)
+            self.looked += min(last.stop, first.stop) - first.begin
+            return match(own, text, said, start, first, last, numbers, *more)
+
+        def sought(own: Any, said: str, begin: int, start: int, **more: Any) -> Any:
+            self.looked += start - begin
+            return subject(own, said, begin, start, **more)
+
+        monkeypatch.setattr(engine.Language, "_match", matched)
+        monkeypatch.setattr(engine.Language, "_own_subject", sought)
+
+    def of(self, text: str) -> tuple[int, int]:
+        """Tries, and characters looked at."""
+        self.tries = self.looked = 0
+        rules.extract(turn(text))
+        return self.tries, self.looked
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
+    return Counted(monkeypatch)
+
+
+def hostile(chance: Random) -> Iterator[str]:
+    """Texts of what the rules react to, as long as is read."""
+    while True:
+        pieces = [
+            chance.choice(chance.choice([CUES, CUES, EXAMPLES])) + chance.choice(MARKS)
+            for _ in range(chance.choice([1, 1, 2, 3]))
+        ]
+        unit = "".join(pieces)
+        yield (unit * (engine.MAX_TEXT // len(unit) + 1))[: engine.MAX_TEXT]
+
+
+def check(counted: Counted, text: str) -> None:
+    tries, _ = counted.of(text)
+    # a turn is read twice where a part of it is not the user's own; the last clause ends the budget
+    assert tries <= 2 * (engine.MAX_TRIES + 2 * len(ENGLISH.rules)), text[:200]
+
+
+@pytest.mark.parametrize(
+    "unit", ["i love tea, ", "i'm sad, i like it and ", "我喜欢茶，", "i am. "]
+)
+def test_a_designed_text_takes_no_more_than_its_share(counted: Counted, unit: str) -> None:
+    check(counted, (unit * 4_000)[: engine.MAX_TEXT])
+
+
+@pytest.mark.component
+@pytest.mark.parametrize("seed", soaked(range(6), 1))
+def test_no_text_takes_more_than_its_share(counted: Counted, seed: int) -> None:
+    texts = hostile(Random(seed))
+    for _ in range(40):
+        check(counted, next(texts))
+
+
+@pytest.mark.component
+def test_what_people_say_is_read_to_its_end(counted: Counted) -> None:
+    """As much as is read at once of what the rules were written and judged by."""
+    joined = "\n".join(Random(1).sample(OWN, len(OWN)))
+    most = max(counted.of(one)[0] for one in OWN[::7])
+    whole = max(
+        counted.of(joined[at : at + engine.MAX_TEXT])[0]
+        for at in range(0, len(joined), engine.MAX_TEXT)
+    )
+    print(f"at most {most} tries of one text, {whole} of {engine.MAX_TEXT} characters of them")
+    assert most < engine.MAX_TRIES / 10 and whole < engine.MAX_TRIES
+
+
+def test_a_sentence_that_is_too_long_is_not_looked_at_clause_by_clause(counted: Counted) -> None:
+    sentence = "i love tea, " * 300
+    tries, looked = counted.of(sentence)
+    assert (tries, looked) == (0, 0)
+    assert counted.of("I love tea. " + sentence)[0] > 0
