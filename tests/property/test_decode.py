@@ -42,7 +42,7 @@ def test_order_offset_nulls_and_white_space_change_no_content(
 ) -> None:
     record = turn("e1", 0, **fields)
     one = read(record)
-    same = {"occurred_at": "2026-01-01T09:00:00+09:00", "schema_version": 2, "error": None}
+    same = {"occurred_at": "2025-01-01T09:00:00+09:00", "schema_version": 2, "error": None}
     pairs = list({**record, **same, "recorded_at": "2026-03-01T00:00:00Z"}.items())
     shuffle.shuffle(pairs)
     other = read(dict(pairs), 2 if wide else None)

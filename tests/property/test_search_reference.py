@@ -47,7 +47,7 @@ def record(one: reference.Event) -> dict[str, Any]:
     return turn(
         one.id,
         session_id=one.session,
-        occurred_at=f"2026-{one.month:02}-01T00:00:00Z",
+        occurred_at=f"2025-{one.month:02}-01T00:00:00Z",
         user_input=f"{speaker.title()}: {' '.join(said)}{'?' if one.asks else ''}",
         agent_answer=" ".join(one.answered),
     )

@@ -17,7 +17,7 @@ from streams.folds.expiry import expire
 from streams.folds.rules import Rules
 from streams.pipeline.entity import Entity
 
-START = parse_time("2026-01-01T00:00:00Z")
+START = parse_time("2025-01-01T00:00:00Z")
 HOURS = 60
 DAYS = 24 * HOURS
 OUTCOMES = ("applied", "duplicate", "dead", "withheld")
