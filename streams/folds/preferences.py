@@ -10,7 +10,7 @@ from schemas.events import EndUpdate, PreferenceUpdate, WritePlan
 from schemas.row import Row, replace
 from streams.folds import ends
 from streams.folds.ids import make_id, normalise
-from streams.folds.order import MAX_UPDATES, NEVER, Place, inserted
+from streams.folds.order import MAX_UPDATES, NEVER, SENT, Place, inserted
 from streams.folds.revisions import add_evidence, revise
 from streams.folds.row_keys import RowKind
 from streams.folds.rows import Effects, Refused, Rows
@@ -80,6 +80,8 @@ def apply(rows: Rows, plan: WritePlan, update: PreferenceUpdate, out: Effects) -
         update.unchanged_since,
     )
     out.place = out.place._replace(ordinal=out.place.ordinal + 1)
+    if _is_corrected(known, told):
+        return
     opposite = _find(rows, update, OPPOSITE[update.polarity])
     is_last = all(
         not one.over and (not one.updates or one.updates[-1].place < told.place)
@@ -97,6 +99,14 @@ def apply(rows: Rows, plan: WritePlan, update: PreferenceUpdate, out: Effects) -
     reason = update.reason or plan.extractor.name
     for before, kept, after in ((known, put, plain[0]), (opposite, opposite, plain[1])):
         _put(rows, plan, before, kept, after, reason, told.evidence, out)
+
+
+def _is_corrected(known: Preference, update: Update) -> bool:
+    """As `states._is_corrected`."""
+    since = update.unchanged_since
+    if since is None or update.place.rank == SENT:
+        return False
+    return any(other.at > since for other in known.updates if other.place.rank == SENT)
 
 
 def _after(pair: Pair, update: Update, rows: Rows, rules: Rules) -> Pair:

@@ -115,6 +115,8 @@ def apply(rows: Rows, plan: WritePlan, ordinal: int, update: StateUpdate, out: E
     state_id = update.state_id or make_id("state", rows.tenant, rows.key, plan.plan_id, ordinal)
     state = rows.get(STATES.key(state_id))
     told = _update(plan, update, out)
+    if state is not None and _is_corrected(state, told):
+        return
     if state is not None and _is_changed(state.versions, told):
         fits = (
             update.kind in (None, state.kind) if update.op != "mark_done" else state.kind == "task"
@@ -191,6 +193,18 @@ def _after(kind: str, versions: Versions, update: Update, rules: Rules) -> Versi
         version = replace(version, valid_to=version.valid_from)
     others = (one for one in versions if one.valid_from != version.valid_from)
     return tuple(sorted((*others, version), key=lambda one: one.valid_from))[-MAX_VERSIONS:]
+
+
+def _is_corrected(state: State, update: Update) -> bool:
+    """Whether a plan that somebody sent has changed the state after `unchanged_since`. What the
+    product makes of turns then leaves it alone, although it stands before that plan."""
+    since = update.unchanged_since
+    if since is None or update.place.rank == SENT:
+        return False
+    sent = state.base if state.updates else state.versions
+    return any(version.updated_at > since for version in sent) or any(
+        other.at > since for other in state.updates if other.place.rank == SENT
+    )
 
 
 def _is_changed(versions: Versions, update: Update) -> bool:

@@ -316,7 +316,10 @@ class _Made:
         if not self.is_new("plan", tenant, user, name):
             return
         if self.often(3):
-            self.records.append(self.plan_of_rules(tenant, user, f"p{name}"))
+            plan = self.plan_of_rules(tenant, user, f"p{name}")
+            for update in plan["preference_updates"]:
+                update.pop("unchanged_since", None)  # what is sent meanwhile decides by its arrival
+            self.records.append(plan)
             return
         self.records.append(
             {"type": "write_plan", "tenant": tenant, "user_id": user, "plan_id": f"p{name}"}

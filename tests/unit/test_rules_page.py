@@ -57,6 +57,31 @@ def test_unchanged_since_is_about_the_version_that_would_change(
     assert bool(made) is changes
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.parametrize(
+    "update",
+    [{"op": "close", "state_id": "home"}, says("By a model.", state_id="home")],
+    ids=["close", "upsert"],
+)
+def test_what_a_user_has_corrected_stays_whatever_a_model_says_later_of_an_earlier_turn(
+    user: Memory, update: Json, is_first: bool
+) -> None:
+    """The correction has come before the model's plan, which stands before it by its time."""
+    by_rules = {"extractor": {"name": "rules"}}
+    by_model = {"extractor": {"name": "llm"}, "extraction": {"event_ids": ["e1"]}}
+    first = {} if is_first else by_rules
+    user.made(
+        plan("rules", 1, state_updates=[says("Kyoto", state_id="home", valid_from=day(1))], **first)
+    )
+    user.made(
+        plan("hand", 5, state_updates=[says("Kyoto city", state_id="home", valid_from=day(1))])
+    )
+    update = {**update, "unchanged_since": day(1)}
+    assert user.made(plan("model", 1, state_updates=[update], **by_model)) == []
+    state = user.state()
+    assert (state["body_text"], state["valid_to"]) == ("Kyoto city", None)
+
+
 def test_an_end_is_no_change_that_unchanged_since_asks_for(user: Memory) -> None:
     user.tell(says("Kyoto", state_id="home", payload={"family": "home"}))
     user.made(plan("over", 8, ends=[{"families": ["home"]}]))
