@@ -33,6 +33,12 @@ class Source(Reply):
     )
 
 
+VERSION = (
+    "Grows with each document of a key, also where the number of partitions changes. The newest "
+    "has the greatest; of equal ones the one written last. 0 in a history that no sink writes."
+)
+
+
 class EventRow(Reply):
     """Turns as they were sent. A turn that was `running` has a second row once it has ended."""
 
@@ -146,6 +152,7 @@ class TaskRow(Reply):
         description="Whether its last recursions repeat the same action with the same output."
     )
     updated_at: Micros = Field(description="Time of the latest record of the task.")
+    version: int = Field(description=VERSION)
     doc: Json = Field(description="The whole TaskDocument.")
 
 
@@ -163,6 +170,7 @@ class SessionRow(Reply):
     closed_reason: str | None = Field(description="Why `status` is `closed`; else null.")
     created_at: Micros = Field(description="Time of the earliest record of the session.")
     updated_at: Micros = Field(description="Time of the latest record of the session.")
+    version: int = Field(description=VERSION)
     doc: Json = Field(description="The whole SessionDocument.")
 
 
@@ -171,6 +179,7 @@ class ProfileRow(Reply):
 
     user_id: str = Field(description="The user.")
     updated_at: Micros = Field(description="Time of the latest lesson.")
+    version: int = Field(description=VERSION)
     doc: Json = Field(description="The whole UserLearningProfile.")
 
 

@@ -30,7 +30,7 @@ def digest(
 
     `log` counts every row of the append-only tables, `tables` each table's rows as a set. No
     hash knows when a row was recorded or where it came from, `memory` and `tables` not its
-    `seq` either. `max_iteration`: as `sinks.history.connect` has it.
+    `seq` or `version` either. `max_iteration`: as `sinks.history.connect` has it.
     """
     snapshots = {table for table, _ in SNAPSHOT_KEYS.values()}
     logs = [name for name in table_names() if name not in snapshots]
@@ -41,7 +41,7 @@ def digest(
         db.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
         db.execute(f"SET temp_directory = {quoted(str(spilled))}")
         db.execute("SET preserve_insertion_order = false")
-        memory = {view: _hash(db, view, SOURCE | {"seq"}) for view in MEMORY_VIEWS}
+        memory = {view: _hash(db, view, SOURCE | {"seq", "version"}) for view in MEMORY_VIEWS}
         log = {name: _hash(db, name, SOURCE) for name in logs}
         sets = {
             name: _hash(db, SETS.get(name, name), SOURCE | {"seq"}, "DISTINCT") for name in logs

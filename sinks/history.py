@@ -46,6 +46,9 @@ JSON_OF: dict[str, Any] = {"TIMESTAMPTZ": "VARCHAR", "VARCHAR[]": ["VARCHAR"]}
 SHOWN_AS = {"TIMESTAMPTZ": "TIMESTAMPTZ", "JSON": "VARCHAR"}
 DOCUMENT_FIELDS = re.compile(r"\$(type|columns)\((\w+)\)")
 COMMIT_ORDER = "commit_order"  # as in sinks.tables, which imports pyarrow
+NEWEST_FIRST = f"version DESC, {COMMIT_ORDER} DESC"
+"""The order of a key's documents. Sinks write those of several partitions in any order, and after a
+repartition a key's lie in several: only `version` grows over that."""
 SETTINGS = """
     SET TimeZone = 'UTC';
     SET enable_progress_bar = false; -- it would stand among the data
@@ -421,11 +424,11 @@ def select(
 
 
 def _newest(table: str, rows: str, key: str) -> str:
-    # commit_order, not a time: a late record's document is newer than what it replaces
+    # not a time of the document: a late record's document is newer than what it replaces
     names = ", ".join(f'"{name}"' for name in columns(table))
     return (
         f"SELECT {names} FROM ({rows}) "
-        f"QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY {COMMIT_ORDER} DESC) = 1"
+        f"QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY {NEWEST_FIRST}) = 1"
     )
 
 

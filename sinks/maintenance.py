@@ -20,7 +20,7 @@ from schemas.rows import TABLES
 from sinks.delta import WRITER, History, until_first
 from sinks.erasure import ERASED_LAST, LETTER, conditions, person_conditions, session_conditions
 from sinks.generation import own
-from sinks.history import COMMIT_ORDER, connect, define_over, quoted, select
+from sinks.history import COMMIT_ORDER, NEWEST_FIRST, connect, define_over, quoted, select
 from sinks.links import files_of
 from sinks.locations import Location, is_url
 from sinks.object_store import ObjectPath
@@ -124,7 +124,7 @@ def merge(history: History) -> None:
 
 
 def _keep_newest(history: History, name: str, key: str, table: DeltaTable) -> int:
-    newest = f"row_number() OVER (PARTITION BY {key}, date ORDER BY {COMMIT_ORDER} DESC) = 1"
+    newest = f"row_number() OVER (PARTITION BY {key}, date ORDER BY {NEWEST_FIRST}) = 1"
     with connect(own(history.at), views=()) as db:
         files = readable(db, history.at / name, table)
         rows = f"SELECT *, {newest} AS newest FROM ({select(name, files, more=True)})"

@@ -18,7 +18,8 @@ from schemas.rows import SNAPSHOT_KEYS, TABLES, Day, Json, Source
 
 TIMESTAMP = pa.timestamp("us", "UTC")
 COMMIT_ORDER = "commit_order"
-"""int64, Delta version << 32 | place in the commit: which document of a key was written last."""
+"""int64, Delta version << 32 | place in the commit: which document of a key was written last, of
+those of one `version`."""
 
 Rows = Sequence[tuple[Any, ...]]
 

@@ -92,6 +92,7 @@ class Task(Row, frozen=True):
     forced: bool
     stalled: bool
     updated_at: int
+    version: int
     doc: str
 
 
@@ -103,6 +104,7 @@ class Session(Row, frozen=True):
     closed_reason: str | None
     created_at: int
     updated_at: int
+    version: int
     doc: str
 
 
@@ -110,6 +112,7 @@ class Profile(Row, frozen=True):
     table: ClassVar[str] = "profiles"
     user_id: str
     updated_at: int
+    version: int
     doc: str
 
 

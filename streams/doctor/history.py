@@ -20,6 +20,7 @@ from sinks.generation import find_tables, pointer
 from sinks.history import table_names
 from sinks.locations import Location
 from sinks.root import OWNER, check_root, is_marked, is_shared
+from sinks.stale import stale_documents
 from streams.doctor import rocksdb
 from streams.doctor.finding import Finding, ok, warning, wrong
 from streams.errors import ConfigurationError
@@ -126,6 +127,26 @@ def _tables(folder: Location) -> Iterator[Finding]:
         )  # fmt: skip
     else:
         yield ok("tables", found_)
+    if isinstance(folder, Path):
+        yield from _documents(folder)
+
+
+def _documents(folder: Path) -> Iterator[Finding]:
+    """Whether the newest documents are the newest."""
+    try:
+        stale = stale_documents(folder)
+    except Exception as error:  # DuckDB's own of a damage that no footer shows
+        means = "Questions that read documents may fail."
+        yield wrong("documents", f"cannot be read: {in_a_line(error)}", means, ANEW)
+        return
+    if stale:
+        counts = ", ".join(f"{count:,} in {table}" for table, count in stale.items())
+        yield wrong(
+            "documents",
+            f"older than others of theirs: {counts}",
+            "Questions about these sessions, tasks or users answer with an older state.",
+            ANEW,
+        )
 
 
 def _files(root: Location, folder: Location) -> Iterator[Finding]:

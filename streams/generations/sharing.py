@@ -32,6 +32,7 @@ from deltalake import write_deltalake
 from schemas.rows import SNAPSHOT_KEYS, TABLES
 from sinks.delta import WRITER, History
 from sinks.errors import in_a_line
+from sinks.history import NEWEST_FIRST
 from sinks.links import DataFile, files_at, hold, share, version_of
 from sinks.maintenance import SMALL, drop_unnamed, vacuum
 from sinks.root import HistoryWriteError
@@ -238,7 +239,7 @@ def _compare(
     """
     if name in SNAPSHOT_KEYS:
         key, number = ", ".join(SNAPSHOT_KEYS[name]), "0"
-        counts = f"QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY {COMMIT_ORDER} DESC) = 1"
+        counts = f"QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY {NEWEST_FIRST}) = 1"
     else:
         key, number, counts = "says, number", "row_number() OVER (PARTITION BY says)", ""
     _tell(db, "mine_told", name, read(dict(enumerate(mine))))
@@ -260,7 +261,7 @@ def _compare(
 
 def _tell(db: duckdb.DuckDBPyConnection, table: str, name: str, given: Iterator[pa.Table]) -> None:
     """What tells some rows, as a table: number of the file, key, `ROW`, hash."""
-    key = ", ".join((*SNAPSHOT_KEYS.get(name, ()), COMMIT_ORDER))
+    key = ", ".join((*SNAPSHOT_KEYS.get(name, ()), "version", COMMIT_ORDER))
     if name not in SNAPSHOT_KEYS:
         key = f"CAST(-1 AS BIGINT) AS {COMMIT_ORDER}"
     says = f"md5_number({' || '.join(map(_short, SCHEMAS[name]))}) AS says"

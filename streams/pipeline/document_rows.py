@@ -15,7 +15,7 @@ _json = msgspec.json.Encoder().encode
 
 
 def session_row(
-    entity: Entity, rules: Rules, known: dict[str, Any] | None = None
+    entity: Entity, rules: Rules, known: dict[str, Any] | None = None, version: int = 0
 ) -> history.Session:
     """A row of `sessions`: the newest document, where it is not `known`."""
     document = known or documents.session(entity, rules)
@@ -27,11 +27,12 @@ def session_row(
         closed_reason=document["closed_reason"],
         created_at=header.created_at,
         updated_at=header.updated_at,
+        version=version,
         doc=_json(document).decode(),
     )
 
 
-def task_row(entity: Entity, task_id: str, rules: Rules) -> history.Task:
+def task_row(entity: Entity, task_id: str, rules: Rules, version: int = 0) -> history.Task:
     """A row of `tasks`: the newest document."""
     latest = documents.latest_turn(entity, rules) if entity.get(HEADER) else None
     document = task.document(entity, rules, task_id, latest)
@@ -45,15 +46,17 @@ def task_row(entity: Entity, task_id: str, rules: Rules) -> history.Task:
         forced=machine["forced"],
         stalled=machine["stalled"],
         updated_at=entity[task.TASKS.key(task_id)].updated_at,
+        version=version,
         doc=_json(document).decode(),
     )
 
 
-def profile_row(entity: Entity, rules: Rules) -> history.Profile:
+def profile_row(entity: Entity, rules: Rules, version: int = 0) -> history.Profile:
     """A row of `profiles`: the newest document."""
     return history.Profile(
         user_id=entity.key,
         updated_at=entity[learner.LEARNER].updated_at,
+        version=version,
         doc=_json(learner.document(entity, rules, entity.key)).decode(),
     )
 

@@ -105,7 +105,9 @@ def letters(*payloads: str) -> pa.Table:
 
 def documents(*told: tuple[str, str]) -> pa.Table:
     """Rows of `profiles`: user and document."""
-    return to_arrow("profiles", [(user, 0, doc, "default", 0, "f", 0, 1, 0) for user, doc in told])
+    return to_arrow(
+        "profiles", [(user, 0, 0, doc, "default", 0, "f", 0, 1, 0) for user, doc in told]
+    )
 
 
 def table(folder: Path, name: str, *commits: pa.Table) -> History:

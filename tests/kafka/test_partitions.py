@@ -367,6 +367,31 @@ def test_it_waits_for_sinks_the_digest_is_the_same_and_what_is_sent_again_is_a_d
         before = digest(history)
 
 
+@pytest.mark.nightly
+def test_a_history_written_anew_after_changes_of_the_number_is_the_one_that_was_kept(
+    remembered: Working, tmp_path: Path
+) -> None:
+    """Each session has documents in several partitions of `history` then."""
+    last = 200
+    for to in (6, 3):
+        kept = ("sink", *remembered.at, "--history", str(tmp_path / "kept"), "--once")
+        assert turnfold(*kept).code == 0
+        done = turnfold("repartition", "--to", str(to), *remembered.at)
+        assert done.code == 0, done.err
+        worker = remembered.start("--partitions", str(to))
+        remembered.send(message(line) for line in lines(range(last, last + 200)))
+        last += 200
+        assert remembered.await_done()["applied"] == last
+        worker.terminate()
+        assert worker.wait(WITHIN) == 0
+    assert turnfold(*kept).code == 0
+    expected = digest(tmp_path / "kept")
+    for name in ("once", "twice"):
+        anew = ("sink", *remembered.at, "--history", str(tmp_path / name), "--once")
+        assert turnfold(*anew).code == 0
+        assert digest(tmp_path / name) == expected
+
+
 @pytest.mark.soak
 def test_lanes_read_on_behind_the_last_record_as_if_they_had_read_it(remembered: Working) -> None:
     """Not at the topic's end, which is further: a generation, which has read the same records,

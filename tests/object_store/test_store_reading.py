@@ -336,5 +336,5 @@ def rows_of_profiles(root: ObjectPath) -> list[Any]:
 
 
 def profiles(offsets: list[int]) -> Piece:
-    rows = [("u", at, "{}", "default", at, "history", 0, at, 1) for at in offsets]
+    rows = [("u", at, at, "{}", "default", at, "history", 0, at, 1) for at in offsets]
     return Piece("a", offsets, to_arrow("profiles", rows))

@@ -161,7 +161,8 @@ def test_misfits_among_many_are_found_and_bury_nobody_else() -> None:
 
 def test_of_a_document_the_newest_of_a_batch_is_kept() -> None:
     document = {**SOURCE, "session_id": "s", "user_id": None, "status": "active",
-                "closed_reason": None, "created_at": MOMENT, "updated_at": MOMENT}  # fmt: skip
+                "closed_reason": None, "created_at": MOMENT, "updated_at": MOMENT,
+                "version": 7}  # fmt: skip
     batch = Batch()
     for offset in range(PACK_ROWS + 100):
         row = document | {"session_id": f"s{offset % 7}", "doc": str(offset)}

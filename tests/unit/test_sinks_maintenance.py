@@ -260,8 +260,9 @@ def test_another_persons_event_of_the_same_id_stays(tmp_path: Path) -> None:
             for owner in ("bobs", "anns", "bob", "group", "ann")
         ],
         "threads": [
-            row("threads", op="put", owner_id=owner, event_id="1", thread_key="k")
-            for owner in ("bobs", "anns", "bob")
+            row("threads", op="put", owner_id="bob", session_id=session, event_id="1",
+                thread_key="k")
+            for session in ("bobs", "anns", None)
         ],
         "revisions": [
             row("revisions", owner_id=owner, entity_type=what, entity_id="1", seq=0,
@@ -285,7 +286,7 @@ def test_another_persons_event_of_the_same_id_stays(tmp_path: Path) -> None:
     assert left("text", "affects") == [("own",), ("unclear",)]
     assert left("plan_id", "plans") == [("p0",), ("p1",)]
     assert left("owner_id", "links") == [("ann",), ("bob",), ("bobs",), ("group",)]
-    assert left("owner_id", "threads") == [("bob",), ("bobs",)]
+    assert left("session_id", "threads") == [("bobs",), (None,)]
     assert left("revision_id", "revisions") == [("ann link",), ("bobs link",), ("group link",)]
     assert left("payload", "dead_letters") == [(other,), (b"{joanne said it",)]
 

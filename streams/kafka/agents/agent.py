@@ -28,6 +28,8 @@ STEP = 128
 """Records that are decoded, then folded, then encoded: each finds its code and data in the
 cache."""
 
+DOCUMENT_VERSION = "document_version"
+"""In a marker's note: an integer, of which a repartition takes the greatest for every lane."""
 LEFT_OUT = "left_out"
 """A record that a generation passes over: it was made for the live memory."""
 
@@ -48,6 +50,10 @@ class Agent(ABC, Generic[M]):
         )
         self.reasons: Counter[str] = Counter()
         self.clock = LogClock()
+        self.document_version = 0
+        """Of the last batch's documents: microseconds of the log's time, one more at least with
+        each batch. So it grows where lanes continue from the latest of several
+        (`repartition_places.merged`), and where the same topics are folded again from nothing."""
         self._note: Mapping[str, Any] = {}
         self._pending: Mapping[str, Any] = {}
 
@@ -60,10 +66,11 @@ class Agent(ABC, Generic[M]):
 
     def process(self, records: Sequence[Any], again: bool = False) -> Batch:
         emitter = self.emitter
-        emitter.begin()
+        records = self.clock.dated(records, again)
+        self.document_version = max(self.document_version + 1, self.clock.newest * 1000)
+        emitter.begin(self.document_version)
         emitter.again = again
         self.processor.take_changed()  # of a batch that did not end
-        records = self.clock.dated(records, again)
         for at in range(0, len(records), STEP):
             some = records[at : at + STEP]
             for record, found in zip(some, [self.read(one) for one in some], strict=True):
@@ -108,6 +115,7 @@ class Agent(ABC, Generic[M]):
             "reasons": dict(self.reasons),
             NOTED: self.emitter.outcomes.runs,
             **self.clock.to_note(),
+            DOCUMENT_VERSION: self.document_version,
             **noted_rules.to_note(self.emitter.rules),
         }
 
@@ -130,6 +138,7 @@ class Agent(ABC, Generic[M]):
         noted_rules.check(note, self.emitter.rules)
         self._note = note
         self.clock.restore(note)
+        self.document_version = note.get(DOCUMENT_VERSION, 0)
         self.processor.counts = Counter(note.get("counts", {}))
         self.processor.warnings = Counter(note.get("warnings", {}))
         self.reasons = Counter(note.get("reasons", {}))

@@ -44,8 +44,9 @@ class MessageEmitter(ABC):
         self.origin = origin
         self.begin()
 
-    def begin(self) -> None:
-        """A batch begins."""
+    def begin(self, version: int = 0) -> None:
+        """A batch begins. `version`: of its documents (`Agent.document_version`)."""
+        self.version = version
         self.outbox = Outbox(self.partition, self.partitions, self.agent)
         self.again = False  # the records were set aside before
         self.outcomes = OutcomeNote()

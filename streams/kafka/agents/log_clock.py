@@ -52,6 +52,11 @@ class LogClock:
                 )  # fmt: skip
         return dated
 
+    @property
+    def newest(self) -> int:
+        """The latest of all sources."""
+        return max(self._newest.values(), default=0)
+
     def to_note(self) -> dict[str, int]:
         """What a marker's note keeps of it."""
         return {f"{NOTED}{source}": at for source, at in self._newest.items()}

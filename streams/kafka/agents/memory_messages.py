@@ -24,8 +24,8 @@ class MemoryMessages(MessageEmitter):
 
     agent = MEMORY_AGENT
 
-    def begin(self) -> None:
-        super().begin()
+    def begin(self, version: int = 0) -> None:
+        super().begin(version)
         self._changed: dict[tuple[Held, str, str], Origin] = {}
 
     def emitted(self, entity: Held, out: Effects, said: Input | Signalled, sent: Any) -> Origin:
@@ -39,7 +39,7 @@ class MemoryMessages(MessageEmitter):
     def write(self, changed: Changed[Held, Origin]) -> None:
         """The newest documents of what changed."""
         for entity, origin in changed.users.items():
-            row = profile_row(entity, self.rules)
+            row = profile_row(entity, self.rules, self.version)
             key = key_of(entity.tenant, entity.key)
             self.outbox.document_row(row, key, origin)
             self.outbox.document(PROFILES.name, key, row.doc.encode(), origin)

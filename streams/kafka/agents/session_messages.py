@@ -45,8 +45,8 @@ class SessionMessages(MessageEmitter):
         """Headers of the batch's user signals besides where they come from."""
         return [user_signal.AGAIN] if self.again else []
 
-    def begin(self) -> None:
-        super().begin()
+    def begin(self, version: int = 0) -> None:
+        super().begin(version)
         self.opened: dict[Held, Origin] = {}
         self._waiting: list[tuple[Effects, Origin, list[Output] | None]] = []
 
@@ -115,7 +115,7 @@ class SessionMessages(MessageEmitter):
     def _write_session(self, entity: Held, origin: Origin, told: bool) -> None:
         """The document for the history; where it is `told`, for the compacted topics, too."""
         document = documents.session(entity, self.rules)
-        row = session_row(entity, self.rules, document)
+        row = session_row(entity, self.rules, document, self.version)
         self.outbox.document_row(row, key_of(entity.tenant, entity.key), origin)
         if told:
             self._tell_session(entity, row, document, origin)
@@ -130,7 +130,7 @@ class SessionMessages(MessageEmitter):
             self.outbox.document(SESSION_CONTEXTS.name, key, value, origin)
 
     def _write_task(self, entity: Held, task_id: str, origin: Origin, told: bool) -> None:
-        row = task_row(entity, task_id, self.rules)
+        row = task_row(entity, task_id, self.rules, self.version)
         self.outbox.document_row(row, key_of(entity.tenant, entity.key), origin)
         if told:
             self._tell_task(entity, row, origin)

@@ -100,12 +100,18 @@ def _block(
 
 
 def _newest(table: str, piece: Piece) -> Piece:
-    """Of documents the newest of each key, in the order of their offsets."""
+    """Of documents the newest of each key, in the order of their offsets; of one `version`, as
+    folding from nothing may give it to two, the later one."""
     key = SNAPSHOT_KEYS.get(table)
     if key is None:
         return piece
     columns = [piece.rows[name].to_pylist() for name in key]
-    newest = {one: place for place, one in enumerate(zip(*columns, strict=True))}
+    versions: list[Any] = piece.rows["version"].to_pylist()
+    newest: dict[tuple[Any, ...], int] = {}
+    for place, one in enumerate(zip(*columns, strict=True)):
+        before = newest.get(one)
+        if before is None or versions[place] >= versions[before]:
+            newest[one] = place
     places = sorted(newest.values())
     return Piece(piece.app_id, [piece.offsets[at] for at in places], piece.rows.take(places))
 
