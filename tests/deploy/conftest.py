@@ -1,5 +1,5 @@
 """The parsers that will read what is deployed, built once from their Go modules, and the schemas of
-Kubernetes and KEDA as their own releases carry them."""
+Kubernetes, KEDA and the Prometheus operator as their own releases carry them."""
 
 import json
 import shutil
@@ -21,6 +21,10 @@ BUILD_WITHIN = 1_800.0
 """Seconds for the first time: two minutes of CPU on a core of 2023, which other tests use, too."""
 KUBERNETES = ("k8s.io/kubernetes", "v1.37.0", "h1:TDSD+Izz9inqs7SmtJCAu7L5/DuYW9hAZ3GBdF6Ddkw=")
 KEDA = ("github.com/kedacore/keda/v2", "v2.21.0", "h1:R6z2HZvstK4RLUMxroNACzBj74xGxt3kG59b5Xc+Xps=")
+OPERATOR = (
+    "github.com/prometheus-operator/prometheus-operator", "v0.85.0",
+    "h1:M5xLCLEoaW2IJfnuCwFzzpL+jSVQu3KGT84Pye+fW8s=",
+)  # fmt: skip
 """Go modules with their version and the hash of their content."""
 EITHER = {"anyOf": [{"type": "string"}, {"type": "number"}]}
 """A quantity, or a port by number or name."""
@@ -82,14 +86,20 @@ def _write_schemas(folder: Path) -> None:
             if kind["kind"] in KINDS:
                 schema = {"$ref": f"#/definitions/{name}", "definitions": definitions}
                 (folder / f"{file}.json").write_text(json.dumps(schema))
-    for file_of in ("scaledobjects", "triggerauthentications"):
-        crd = yaml.safe_load(
-            (_module(*KEDA) / "config" / "crd" / "bases" / f"keda.sh_{file_of}.yaml").read_text()
-        )["spec"]
+    keda = _module(*KEDA) / "config" / "crd" / "bases"
+    operator = _module(*OPERATOR) / "example" / "prometheus-operator-crd"
+    for source in (
+        keda / "keda.sh_scaledobjects.yaml",
+        keda / "keda.sh_triggerauthentications.yaml",
+        operator / "monitoring.coreos.com_podmonitors.yaml",
+        operator / "monitoring.coreos.com_prometheusrules.yaml",
+    ):
+        crd = yaml.safe_load(source.read_text())["spec"]
+        group = crd["group"].partition(".")[0]
         for version in crd["versions"]:
             schema = version["schema"]["openAPIV3Schema"]
             _make_strict(schema)
-            name = f"{crd['names']['kind']}-keda-{version['name']}".lower()
+            name = f"{crd['names']['kind']}-{group}-{version['name']}".lower()
             (folder / f"{name}.json").write_text(json.dumps(schema))
 
 
@@ -131,16 +141,22 @@ class Chart:
     def __init__(self, tool: Tool, folder: Path) -> None:
         self._tool, self._folder = tool, folder
 
-    def files(self, values: dict[str, Any]) -> dict[str, str]:
+    def files(
+        self, values: dict[str, Any], secrets: dict[str, str] | None = None
+    ) -> dict[str, str]:
         """By name of the template."""
-        done = self._render(values)
+        done = self._render(values, secrets)
         assert done.returncode == 0, done.stderr
         found: dict[str, str] = json.loads(done.stdout)
         return {Path(name).name: text for name, text in found.items()}
 
-    def manifests(self, values: dict[str, Any]) -> list[dict[str, Any]]:
-        """All of them."""
-        texts = [text for name, text in self.files(values).items() if name.endswith(".yaml")]
+    def manifests(
+        self, values: dict[str, Any], secrets: dict[str, str] | None = None
+    ) -> list[dict[str, Any]]:
+        """All of them. `secrets`: versions of the cluster's secrets by name; None: no cluster."""
+        texts = [
+            text for name, text in self.files(values, secrets).items() if name.endswith(".yaml")
+        ]
         return [one for text in texts for one in yaml.safe_load_all(text) if one]
 
     def refusal(self, values: dict[str, Any]) -> str:
@@ -149,10 +165,16 @@ class Chart:
         assert done.returncode == 1, done.stdout
         return done.stderr
 
-    def _render(self, values: dict[str, Any]) -> "subprocess.CompletedProcess[str]":
+    def _render(
+        self, values: dict[str, Any], secrets: dict[str, str] | None = None
+    ) -> "subprocess.CompletedProcess[str]":
         file = self._folder / "values.yaml"
         file.write_text(yaml.safe_dump(values))
-        return self._tool("render", CHART, "memory", file)
+        if secrets is None:
+            return self._tool("render", CHART, "memory", file)
+        versions = self._folder / "secrets.json"
+        versions.write_text(json.dumps(secrets))
+        return self._tool("render", CHART, "memory", file, versions)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import yaml
 
 from streams.commands.config import default_settings
 from streams.configuration import SECRETS
-from tests.deploy.conftest import CHART, Chart, Tool, merged
+from tests.deploy.conftest import CHART, ROOT, Chart, Tool, merged
 
 pytestmark = pytest.mark.needs("go")
 
@@ -36,6 +36,30 @@ SCALED = {"worker": {"autoscaling": {"enabled": True}}}
 IN_STORE = {"history": {"url": "s3://bucket/memory", "credentialsSecret": "s3-login"}}
 ON_DISK = {"serve": {"storage": {"size": "50Gi", "storageClass": "ssd"}}}
 SHARED = {"history": {"volume": {"accessMode": "ReadWriteMany", "existingClaim": "mine"}}}
+OWN = {
+    part: {
+        "saslSecret": {"name": f"{part}-login"},
+        "tlsSecret": {"name": f"{part}-tls", "certificateKey": "tls.crt", "keyKey": "tls.key"},
+        "secretSettings": {"TURNFOLD_TOKENIZER": {"name": f"{part}-own", "key": "key"}},
+        "serviceAccount": {"annotations": {"role": part}},
+    }
+    for part in ("worker", "sink", "serve")
+}
+EACH = {
+    "kafka": {"securityProtocol": "SASL_SSL"},
+    **OWN,
+    "secretSettings": {
+        "TURNFOLD_LLM_API_KEY": {"name": "llm", "key": "key"},
+        "TURNFOLD_EMBED_API_KEY": {"name": "embeddings", "key": "key"},
+        "TURNFOLD_REGISTRY_PASSWORD": {"name": "registry", "key": "key"},
+        "OTEL_EXPORTER_OTLP_HEADERS": {"name": "collector", "key": "headers"},
+    },
+    "history": {"url": "s3://b/m", "credentialsSecret": "s3-write", "readerSecret": "s3-read"},
+}
+WATCHED = {
+    "podMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
+    "prometheusRule": {"enabled": True, "labels": {"release": "prometheus"}},
+}
 BACKFILL = {
     "backfill": {
         "enabled": True, "generation": "Plain_2", "parts": 3, "extractor": "none",
@@ -57,6 +81,7 @@ ALL_SET = {
         "extraEgress": [{"ports": [{"port": 443}]}],
     },
 }  # fmt: skip
+COLLECTOR = {"OTEL_EXPORTER_OTLP_HEADERS"}
 ENDING = ("test", "backfill")
 """Pods that do their work and end: nobody asks them for anything."""
 VARIANTS = {
@@ -65,7 +90,8 @@ VARIANTS = {
     "oauth": (LEAST, OAUTH), "bare": (LEAST, BARE), "all set": (LEAST, SECURE, SCALED, ALL_SET),
     "backfill": (LEAST, SECURE, BACKFILL, ALL_SET),
     "backfill of a run's history": (LEAST, BACKFILL, BESIDE_NOBODY),
-    "rows on disk": (LEAST, ON_DISK),
+    "rows on disk": (LEAST, ON_DISK), "each its own": (LEAST, EACH), "watched": (LEAST, WATCHED),
+    "watched with one account": (LEAST, EACH, WATCHED, BARE),
 }  # fmt: skip
 every_variant = pytest.mark.parametrize("values", VARIANTS.values(), ids=VARIANTS)
 Values = tuple[dict[str, Any], ...]
@@ -159,7 +185,7 @@ def test_secrets_are_named_and_settings_are_documented(values: Values, chart: Ch
         if component not in ENDING:  # else `turnfold doctor` warns of the metrics port
             guarded = merged(*values).get("networkPolicy", {}).get("enabled", True)
             assert ("TURNFOLD_METRICS_GUARDED" in names) == guarded
-        assert set(names) <= known | {"POD_NAME"}, component
+        assert set(names) - COLLECTOR <= known | {"POD_NAME"}, component
         for one in variables:
             if SECRETS.search(one["name"]):
                 assert "secretKeyRef" in one["valueFrom"], one
@@ -178,6 +204,7 @@ def test_each_part_has_probes_a_budget_and_a_policy(values: Values, chart: Chart
             assert container[probe]["httpGet"]["port"] in ports
         budget = one_of(manifests, "PodDisruptionBudget", component)
         assert budget["spec"]["maxUnavailable"] == 1
+        assert budget["spec"]["unhealthyPodEvictionPolicy"] == "AlwaysAllow"
         selected = budget["spec"]["selector"]["matchLabels"]
         if given.get("networkPolicy", {}).get("enabled", True):
             policy = one_of(manifests, "NetworkPolicy", component)["spec"]
@@ -289,6 +316,16 @@ def test_large_numbers_are_no_powers_of_ten(chart: Chart) -> None:
         ({"kafka": {"securityProtocol": "SASL_SSL"}}, "kafka.saslSecret.name"),
         ({"kafka": {"saslSecret": {"name": "x"}}}, "set SASL_SSL"),
         ({"kafka": {"tlsSecret": {"name": "x"}}}, "set SSL"),
+        ({"sink": {"saslSecret": {"name": "x"}}}, "sink.saslSecret is given"),
+        ({"serve": {"tlsSecret": {"name": "x"}}}, "serve.tlsSecret is given"),
+        (
+            {"worker": {"autoscaling": {"saslSecret": {"name": "x"}}}},
+            "worker.autoscaling.saslSecret",
+        ),
+        (merged(OAUTH, {"serve": {"saslSecret": {"name": "x"}}}), "serve.saslSecret is given"),
+        (merged(EACH, {"sink": {"saslSecret": {"name": ""}}}), "sink.saslSecret.name, or kafka."),
+        ({"serve": {"secretSettings": {"PATH": {"name": "x", "key": "y"}}}}, "PATH"),
+        ({"podMonitor": {"interval": "often"}}, "/podMonitor/interval"),
         ({"kafka": {"saslSecret": {"password": "x"}}}, "password"),
         ({"kafka": {"topicPrefix": "a b"}}, "/kafka/topicPrefix"),
         (merged(OAUTH, {"kafka": {"saslSecret": {"name": "x"}}}), "kafka.saslSecret is given"),
@@ -362,6 +399,149 @@ def test_a_server_with_rows_on_disk_has_a_volume_that_a_new_pod_finds(chart: Cha
     assert serve["serviceName"] in names
     in_memory = one_of(chart.manifests(LEAST), "Deployment", "serve")["spec"]["template"]["spec"]
     assert "TURNFOLD_SERVE_DATA" not in {one["name"] for one in in_memory["containers"][0]["env"]}
+
+
+def secrets_of(spec: dict[str, Any]) -> set[str]:
+    """The names of all secrets that a pod reads."""
+    (container,) = spec["containers"]
+    variables = [one["valueFrom"] for one in container["env"] if "valueFrom" in one]
+    return {
+        *(one["secretKeyRef"]["name"] for one in variables if "secretKeyRef" in one),
+        *(one["secretRef"]["name"] for one in container.get("envFrom", ())),
+        *(one["secret"]["secretName"] for one in spec.get("volumes", ()) if "secret" in one),
+    }
+
+
+def test_each_part_has_the_secrets_that_it_reads_and_no_others(chart: Chart) -> None:
+    values = merged(LEAST, SECURE, EACH, SCALED)
+    manifests = chart.manifests(values)
+    have = {component: secrets_of(spec) for component, spec in pods(manifests)}
+    own = {part: {f"{part}-login", f"{part}-tls", f"{part}-own", "collector"} for part in OWN}
+    assert have == {
+        "worker": own["worker"] | {"llm", "registry"},
+        "sink": own["sink"] | {"s3-write"},
+        "serve": own["serve"] | {"embeddings", "s3-read", "api-keys"},
+        "test": set(),
+    }
+    scaler = one_of(manifests, "TriggerAuthentication", "worker")["spec"]["secretTargetRef"]
+    assert {one["name"] for one in scaler} == {"worker-login", "worker-tls"}
+    keda = {"worker": {"autoscaling": {"saslSecret": {"name": "keda-login"}}}}
+    manifests = chart.manifests(merged(values, keda))
+    scaler = one_of(manifests, "TriggerAuthentication", "worker")["spec"]["secretTargetRef"]
+    assert {one["name"] for one in scaler} == {"keda-login", "worker-tls"}
+
+
+def test_a_part_without_a_login_of_its_own_has_that_of_all(chart: Chart) -> None:
+    for part in OWN:
+        manifests = chart.manifests(merged(LEAST, SECURE, {part: OWN[part]}))
+        for component, spec in pods(manifests):
+            logins = {one for one in secrets_of(spec) if one.endswith("-login")}
+            if component != "test":
+                assert logins == {f"{part}-login" if component == part else "kafka-login"}
+
+
+def test_each_part_has_an_account_of_its_own(chart: Chart) -> None:
+    def accounts(*values: dict[str, Any]) -> tuple[dict[str, str], dict[str, Any]]:
+        manifests = chart.manifests(merged(LEAST, BACKFILL, *values))
+        made = {one["metadata"]["name"]: one["metadata"].get("annotations")
+                for one in manifests if one["kind"] == "ServiceAccount"}  # fmt: skip
+        return {part: spec["serviceAccountName"] for part, spec in pods(manifests)}, made
+
+    used, made = accounts({"sink": {"serviceAccount": {"annotations": {"role": "writes"}}}})
+    assert len(set(used.values())) == len(used) == 5
+    assert set(used.values()) - {"default"} == made.keys()
+    assert {name for name, about in made.items() if about} == {used["sink"]}
+    used, made = accounts({"serve": {"serviceAccount": {"name": "theirs"}}})
+    assert used["serve"] == "theirs" and len(made) == 3
+    used, made = accounts({"serviceAccount": {"name": "theirs"}})
+    assert set(used.values()) == {"theirs"} and not made
+
+
+def test_pods_start_again_when_a_secret_that_they_read_changes(chart: Chart) -> None:
+    values = merged(LEAST, SECURE, EACH, {"podAnnotations": {"a": "b"}})
+    parts = {part: spec for part, spec in pods(chart.manifests(values)) if part not in ENDING}
+    versions = dict.fromkeys(set().union(*map(secrets_of, parts.values())), "1")
+
+    def checksums(versions: dict[str, str] | None) -> dict[str, str]:
+        manifests = chart.manifests(values, versions)
+        templates = {part: process_of(manifests, part)["spec"]["template"] for part in parts}
+        annotations = {part: one["metadata"]["annotations"] for part, one in templates.items()}
+        assert all(one["a"] == "b" for one in annotations.values())
+        return {part: one["checksum/secrets"] for part, one in annotations.items()}
+
+    before = checksums(versions)
+    assert before == checksums(versions) and checksums(None) == checksums({})
+    for name in versions:
+        after = checksums(versions | {name: "2"})
+        changed = {part for part in parts if after[part] != before[part]}
+        assert changed == {part for part, spec in parts.items() if name in secrets_of(spec)}, name
+
+
+def test_pods_of_a_part_are_spread_over_zones_and_nodes(chart: Chart) -> None:
+    manifests = chart.manifests(merged(LEAST, {"sink": {"replicas": 2}}))
+    for part, spec in pods(manifests):
+        terms = spec["topologySpreadConstraints"]
+        assert [one["topologyKey"].rpartition("/")[2] for one in terms] == ["zone", "hostname"]
+        labels = {one["labelSelector"]["matchLabels"]["app.kubernetes.io/component"]
+                  for one in terms}  # fmt: skip
+        assert labels == {part}
+
+
+@pytest.mark.parametrize("mode", ["ReadWriteOnce", "ReadWriteMany"])
+def test_a_volume_of_one_node_is_the_sinks_alone(mode: str, chart: Chart) -> None:
+    values = merged(LEAST, {"history": {"volume": {"accessMode": mode}}})
+    parts = dict(pods(chart.manifests(values)))
+    claims = {part for part, spec in parts.items() for one in spec.get("volumes", ())
+              if "persistentVolumeClaim" in one}  # fmt: skip
+    reads = {one["name"] for one in parts["serve"]["containers"][0]["env"]}
+    many = mode == "ReadWriteMany"
+    assert claims == ({"sink", "serve"} if many else {"sink"})
+    assert ("TURNFOLD_HISTORY" in reads) == many
+    assert "affinity" not in parts["serve"] and ("affinity" in parts["sink"]) != many
+    assert ("do not read" in chart.files(values)["NOTES.txt"]) != many
+
+
+def test_metrics_of_a_server_can_be_scraped_from_inside_only(chart: Chart) -> None:
+    for kind, ports in (("ClusterIP", {"http", "metrics"}), ("LoadBalancer", {"http"}),
+                        ("NodePort", {"http"})):  # fmt: skip
+        manifests = chart.manifests(merged(LEAST, {"serve": {"service": {"type": kind}}}))
+        service = one_of(manifests, "Service", "serve")["spec"]
+        assert {one["name"] for one in service["ports"]} == ports
+
+
+def test_the_monitor_names_the_jobs_as_the_rules_know_them(chart: Chart) -> None:
+    manifests = chart.manifests(merged(LEAST, WATCHED))
+    monitor = one_of(manifests, "PodMonitor", "monitoring")
+    assert monitor["metadata"]["labels"]["release"] == "prometheus"
+    (endpoint,) = monitor["spec"]["podMetricsEndpoints"]
+    (term,) = monitor["spec"]["selector"]["matchExpressions"]
+    (relabeling,) = endpoint["relabelings"]
+    assert relabeling["targetLabel"] == "job"
+    label = term["key"].replace(".", "_").replace("/", "_")
+    assert relabeling["sourceLabels"] == [f"__meta_kubernetes_pod_label_{label}"]
+    jobs = {relabeling["replacement"].replace("$1", one) for one in term["values"]}
+    assert jobs == {f"turnfold-{one}" for one in ("worker", "sink", "serve", "extract")}
+    for part, spec in pods(manifests):
+        ports = {one["name"] for one in spec["containers"][0].get("ports", ())}
+        assert (endpoint["port"] in ports) == (part in term["values"])
+    kinds = {one["kind"] for one in chart.manifests(LEAST)}
+    assert not kinds & {"PodMonitor", "PrometheusRule"}
+
+
+def test_the_rules_are_those_of_the_repository(chart: Chart) -> None:
+    shipped = yaml.safe_load((ROOT / "docs" / "operations" / "alerts.yml").read_text())
+    rule = one_of(chart.manifests(merged(LEAST, WATCHED)), "PrometheusRule", "monitoring")
+    assert rule["spec"] == shipped
+    assert (CHART / "alerts.yml").resolve() == ROOT / "docs" / "operations" / "alerts.yml"
+    without = merged(LEAST, WATCHED, {"sink": {"enabled": False}})
+    (group,) = one_of(chart.manifests(without), "PrometheusRule", "monitoring")["spec"]["groups"]
+    absent = [one for one in shipped["groups"][0]["rules"] if one not in group["rules"]]
+    assert [one["labels"]["component"] for one in absent] == ["sink"]
+
+
+def test_helm_s_lint_has_no_warning_with_the_chart_s_own_values(tool: Tool) -> None:
+    done = tool("lint", CHART, "memory")
+    assert done.returncode == 0, done.stderr
 
 
 def test_every_value_has_a_schema_and_every_schema_a_value() -> None:

@@ -1,7 +1,9 @@
 // Checks what is deployed, by the parsers of the tools that will read it, without an engine or a
 // cluster:
 //
-//	deploy render CHART NAMESPACE [VALUES.yaml ...]  Helm's manifests, NOTES.txt last
+//	deploy render CHART NAMESPACE [VALUES.yaml ...]  Helm's manifests, NOTES.txt last;
+//	    a last FILE.json has the versions of the cluster's secrets by name
+//	deploy lint CHART NAMESPACE                      Helm's lint, strict, with the chart's own values
 //	deploy conform SCHEMAS FILE.yaml                 kubeconform, strict; SCHEMAS is its template
 //	deploy dockerfile FILE                           BuildKit's parser and linter
 //	deploy compose FILE                              Compose's loader with its schema
@@ -28,14 +30,21 @@ import (
 	"helm.sh/helm/v3/pkg/chart/loader"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/engine"
+	"helm.sh/helm/v3/pkg/lint"
+	"helm.sh/helm/v3/pkg/lint/support"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 )
 
 func main() {
 	commands := map[string]func([]string) error{
-		"render": render, "conform": conform, "dockerfile": dockerfile, "compose": compose,
+		"render": render, "lint": lintChart, "conform": conform, "dockerfile": dockerfile, "compose": compose,
 	}
 	if len(os.Args) < 3 || commands[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: deploy render|conform|dockerfile|compose ...")
+		fmt.Fprintln(os.Stderr, "usage: deploy render|lint|conform|dockerfile|compose ...")
 		os.Exit(2)
 	}
 	if err := commands[os.Args[1]](os.Args[2:]); err != nil {
@@ -53,8 +62,18 @@ func render(args []string) error {
 	if err := chart.Validate(); err != nil {
 		return err
 	}
-	given := chartutil.Values{}
+	given, versions := chartutil.Values{}, map[string]string(nil)
 	for _, file := range args[2:] {
+		if strings.HasSuffix(file, ".json") {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			if err := json.Unmarshal(text, &versions); err != nil {
+				return err
+			}
+			continue
+		}
 		values, err := chartutil.ReadValuesFile(file)
 		if err != nil {
 			return err
@@ -69,6 +88,9 @@ func render(args []string) error {
 		return err
 	}
 	files, err := engine.Engine{Strict: true}.Render(chart, values)
+	if err == nil && versions != nil {
+		files, err = engine.RenderWithClientProvider(chart, values, cluster{versions: versions})
+	}
 	if err != nil {
 		return err
 	}
@@ -87,6 +109,46 @@ func render(args []string) error {
 		}
 	}
 	return json.NewEncoder(os.Stdout).Encode(rendered)
+}
+
+// cluster answers `lookup` of secrets.
+type cluster struct {
+	dynamic.NamespaceableResourceInterface
+	versions map[string]string
+}
+
+func (c cluster) GetClientFor(_, _ string) (dynamic.NamespaceableResourceInterface, bool, error) {
+	return c, true, nil
+}
+
+func (c cluster) Namespace(string) dynamic.ResourceInterface { return c }
+
+func (c cluster) Get(
+	_ context.Context, name string, _ metav1.GetOptions, _ ...string,
+) (*unstructured.Unstructured, error) {
+	version, there := c.versions[name]
+	if !there {
+		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, name)
+	}
+	return &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"name": name, "uid": "1", "resourceVersion": version},
+	}}, nil
+}
+
+// lintChart prints what `helm lint --strict` would; warnings are faults.
+func lintChart(args []string) error {
+	found := lint.AllWithKubeVersion(args[0], map[string]any{}, args[1], nil)
+	faults := []string{}
+	for _, one := range found.Messages {
+		if one.Severity >= support.WarningSev {
+			faults = append(faults, one.Error())
+		}
+		fmt.Println(one.Error())
+	}
+	if len(faults) > 0 {
+		return fmt.Errorf("%s", strings.Join(faults, "\n"))
+	}
+	return nil
 }
 
 // conform validates every manifest of a file; a kind without a schema is a fault.

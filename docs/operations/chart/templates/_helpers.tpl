@@ -15,8 +15,60 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- end }}
 
+{{/* The values of a component: of the pod of `helm test` there are none. */}}
+{{- define "turnfold.of" -}}
+{{- toJson (default dict (get .root.Values .component)) -}}
+{{- end }}
+
+{{/* The service account of a component: its own, the one of all, or one that is made for it. */}}
 {{- define "turnfold.account" -}}
-{{- default (include "turnfold.name" .) .Values.serviceAccount.name -}}
+{{- $own := default dict (get (include "turnfold.of" . | fromJson) "serviceAccount") -}}
+{{- $made := ternary "default" (printf "%s-%s" (include "turnfold.name" .root) .component) (eq .component "test") -}}
+{{- default (default $made .root.Values.serviceAccount.name) (get $own "name") -}}
+{{- end }}
+
+{{/* The secret `saslSecret` or `tlsSecret` of a component, which is the one of `kafka` if it has none. */}}
+{{- define "turnfold.login" -}}
+{{- $own := get (default dict .values) .secret -}}
+{{- toJson (ternary $own (get .root.Values.kafka .secret) (not (empty (get (default dict $own) "name")))) -}}
+{{- end }}
+
+{{/* The secrets of other settings, by variable: those of all that the component reads, then its own. */}}
+{{- define "turnfold.secretSettings" -}}
+{{- $readers := dict "LLM" (list "worker") "REGISTRY" (list "worker") "WORKER" (list "worker")
+  "EMBED" (list "serve") "SERVE" (list "serve") "SINK" (list "sink") -}}
+{{- $set := dict -}}
+{{- $component := .component -}}
+{{- range $name, $at := .root.Values.secretSettings -}}
+{{- $part := index (splitList "_" (printf "%s_" $name)) 1 -}}
+{{- if or (not (hasKey $readers $part)) (has $component (get $readers $part)) }}{{ $_ := set $set $name $at }}{{ end -}}
+{{- end -}}
+{{- toJson (mustMergeOverwrite $set (deepCopy (default dict (get (include "turnfold.of" . | fromJson) "secretSettings")))) -}}
+{{- end }}
+
+{{/* Of the history's object store: servers only read. */}}
+{{- define "turnfold.storeSecret" -}}
+{{- $history := .root.Values.history -}}
+{{- if eq .component "serve" }}{{ default $history.credentialsSecret $history.readerSecret }}{{ else if eq .component "sink" }}{{ $history.credentialsSecret }}{{ end -}}
+{{- end }}
+
+{{/* Changes with every secret that the pods of a component read, so that they start again. It shows
+the version of a secret, which tells nothing of what is in it. Without a cluster (helm template)
+there is none. */}}
+{{- define "turnfold.annotations" -}}
+{{- $names := list (include "turnfold.storeSecret" .) -}}
+{{- $values := include "turnfold.of" . | fromJson -}}
+{{- range list "saslSecret" "tlsSecret" }}{{ $names = append $names (include "turnfold.login" (dict "root" $.root "values" $values "secret" .) | fromJson).name }}{{ end -}}
+{{- range include "turnfold.secretSettings" . | fromJson }}{{ $names = append $names .name }}{{ end -}}
+{{- if eq .component "serve" }}{{ $names = append $names .root.Values.serve.keysSecret.name }}{{ end -}}
+{{- $versions := list -}}
+{{- range compact $names | uniq | sortAlpha -}}
+{{- $secret := lookup "v1" "Secret" $.root.Release.Namespace . -}}
+{{- $version := "" -}}
+{{- if $secret }}{{ $version = printf "%s/%s" $secret.metadata.uid $secret.metadata.resourceVersion }}{{ end -}}
+{{- $versions = append $versions (printf "%s=%s" . $version) -}}
+{{- end -}}
+{{- toJson (mustMergeOverwrite (dict "checksum/secrets" (join "," $versions | sha256sum)) (deepCopy .root.Values.podAnnotations)) -}}
 {{- end }}
 
 {{- define "turnfold.image" -}}
@@ -37,9 +89,17 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- if not .Values.history.url }}yes{{ end -}}
 {{- end }}
 
+{{/* Whether servers can mount it: a volume of one node is the sinks'. */}}
+{{- define "turnfold.servedVolume" -}}
+{{- if and (include "turnfold.inVolume" .) .Values.sink.enabled (eq .Values.history.volume.accessMode "ReadWriteMany") }}yes{{ end -}}
+{{- end }}
+
 {{/* What no schema can say: values that must fit together. */}}
 {{- define "turnfold.check" -}}
 {{- $v := .Values -}}
+{{- if not $v.kafka.bootstrap -}}
+{{- fail "at '/kafka/bootstrap': kafka.bootstrap must name the brokers, as host:port,host:port" -}}
+{{- end -}}
 {{- if gt (int $v.worker.replicas) (int $v.kafka.partitions) -}}
 {{- fail (printf "worker.replicas is %d, kafka.partitions is %d: the workers beyond it would have nothing to do" (int $v.worker.replicas) (int $v.kafka.partitions)) -}}
 {{- end -}}
@@ -50,20 +110,26 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- fail "worker.autoscaling.minReplicas is greater than maxReplicas" -}}
 {{- end -}}
 {{- $oauth := eq $v.kafka.saslMechanism "OAUTHBEARER" -}}
-{{- if and $oauth $v.kafka.saslSecret.name -}}
-{{- fail "kafka.saslSecret is given, but kafka.saslMechanism is OAUTHBEARER: see docs/kubernetes.md" -}}
-{{- end -}}
 {{- if and $oauth $v.worker.autoscaling.enabled -}}
 {{- fail "worker.autoscaling cannot log in to Kafka by OAUTHBEARER: set worker.replicas instead" -}}
 {{- end -}}
-{{- if and (hasPrefix "SASL" $v.kafka.securityProtocol) (not $oauth) (not $v.kafka.saslSecret.name) -}}
-{{- fail (printf "kafka.securityProtocol is %s: kafka.saslSecret.name must name the secret with the login" $v.kafka.securityProtocol) -}}
+{{- $sasl := hasPrefix "SASL" $v.kafka.securityProtocol -}}
+{{- range $place, $values := dict "kafka" $v.kafka "worker" $v.worker "sink" $v.sink "serve" $v.serve "worker.autoscaling" $v.worker.autoscaling -}}
+{{- if and $oauth $values.saslSecret.name -}}
+{{- fail (printf "%s.saslSecret is given, but kafka.saslMechanism is OAUTHBEARER: see docs/kubernetes.md" $place) -}}
 {{- end -}}
-{{- if and (not (hasPrefix "SASL" $v.kafka.securityProtocol)) $v.kafka.saslSecret.name -}}
-{{- fail (printf "kafka.saslSecret is given, but kafka.securityProtocol is %s: set SASL_SSL" $v.kafka.securityProtocol) -}}
+{{- if and (not $sasl) $values.saslSecret.name -}}
+{{- fail (printf "%s.saslSecret is given, but kafka.securityProtocol is %s: set SASL_SSL" $place $v.kafka.securityProtocol) -}}
 {{- end -}}
-{{- if and $v.kafka.tlsSecret.name (not (hasSuffix "SSL" $v.kafka.securityProtocol)) -}}
-{{- fail (printf "kafka.tlsSecret is given, but kafka.securityProtocol is %s: set SSL or SASL_SSL" $v.kafka.securityProtocol) -}}
+{{- if and $values.tlsSecret.name (not (hasSuffix "SSL" $v.kafka.securityProtocol)) -}}
+{{- fail (printf "%s.tlsSecret is given, but kafka.securityProtocol is %s: set SSL or SASL_SSL" $place $v.kafka.securityProtocol) -}}
+{{- end -}}
+{{- end -}}
+{{- range $component := list "worker" "sink" "serve" -}}
+{{- $values := get $v $component -}}
+{{- if and $sasl (not $oauth) (not $v.kafka.saslSecret.name) (not $values.saslSecret.name) (or (eq $component "worker") $values.enabled) -}}
+{{- fail (printf "kafka.securityProtocol is %s: %s.saslSecret.name, or kafka.saslSecret.name for all, must name the secret with the login" $v.kafka.securityProtocol $component) -}}
+{{- end -}}
 {{- end -}}
 {{- if and $v.backfill.enabled (not $v.backfill.generation) -}}
 {{- fail "backfill.generation must name the generation that is made" -}}
@@ -84,9 +150,10 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- if and (kindIs "float64" .) (eq (float64 (int64 .)) .) }}{{ int64 . }}{{ else }}{{ toString . }}{{ end -}}
 {{- end }}
 
-{{/* Variables of every process. `settings`, `secretSettings`: those of the user. */}}
+{{/* Variables of a component's process. */}}
 {{- define "turnfold.env" -}}
 {{- $v := .root.Values -}}
+{{- $values := get $v .component -}}
 {{- $set := dict
   "TURNFOLD_KAFKA_BOOTSTRAP" $v.kafka.bootstrap
   "TURNFOLD_KAFKA_SECURITY_PROTOCOL" $v.kafka.securityProtocol
@@ -97,29 +164,29 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- if $v.networkPolicy.enabled }}{{ $_ := set $set "TURNFOLD_METRICS_GUARDED" "true" }}{{ end -}}
 {{- with $v.kafka.topicPrefix }}{{ $_ := set $set "TURNFOLD_KAFKA_TOPIC_PREFIX" . }}{{ end -}}
 {{- if hasPrefix "SASL" $v.kafka.securityProtocol }}{{ $_ := set $set "TURNFOLD_KAFKA_SASL_MECHANISM" $v.kafka.saslMechanism }}{{ end -}}
-{{- with $v.kafka.tlsSecret }}{{ if .name -}}
+{{- with include "turnfold.login" (dict "root" .root "values" $values "secret" "tlsSecret") | fromJson }}{{ if .name -}}
 {{- if .caKey }}{{ $_ := set $set "TURNFOLD_KAFKA_TLS_CA" (printf "/tls/%s" .caKey) }}{{ end -}}
 {{- if .certificateKey }}{{ $_ := set $set "TURNFOLD_KAFKA_TLS_CERTIFICATE" (printf "/tls/%s" .certificateKey) }}{{ end -}}
 {{- if .keyKey }}{{ $_ := set $set "TURNFOLD_KAFKA_TLS_KEY" (printf "/tls/%s" .keyKey) }}{{ end -}}
 {{- end }}{{ end -}}
-{{- $set = mustMergeOverwrite $set .own $v.settings .settings -}}
+{{- $set = mustMergeOverwrite $set .own $v.settings $values.settings -}}
 {{- range $name, $value := $set }}
 - name: {{ $name }}
   value: {{ include "turnfold.text" $value | quote }}
 {{- end }}
-{{- with $v.kafka.saslSecret }}{{ if .name }}
+{{- with include "turnfold.login" (dict "root" .root "values" $values "secret" "saslSecret") | fromJson }}{{ if .name }}
 - name: TURNFOLD_KAFKA_SASL_USERNAME
   valueFrom: {secretKeyRef: {name: {{ .name }}, key: {{ .usernameKey }}}}
 - name: TURNFOLD_KAFKA_SASL_PASSWORD
   valueFrom: {secretKeyRef: {name: {{ .name }}, key: {{ .passwordKey }}}}
 {{- end }}{{ end }}
-{{- range $name, $at := $v.secretSettings }}
+{{- range $name, $at := include "turnfold.secretSettings" . | fromJson }}
 - name: {{ $name }}
   valueFrom: {secretKeyRef: {name: {{ $at.name }}, key: {{ $at.key }}}}
 {{- end }}
 {{- end }}
 
-{{/* What every pod is: no root, no token, no service variables (TURNFOLD_SERVE_PORT would be one). */}}
+{{/* What every pod of a component is: no root, no token, no service variables (TURNFOLD_SERVE_PORT would be one). */}}
 {{- define "turnfold.pod" -}}
 serviceAccountName: {{ include "turnfold.account" . }}
 automountServiceAccountToken: false
@@ -131,20 +198,29 @@ securityContext:
   fsGroup: 10001
   fsGroupChangePolicy: OnRootMismatch
   seccompProfile: {type: RuntimeDefault}
-{{- with .Values.image.pullSecrets }}
+{{- with .root.Values.image.pullSecrets }}
 imagePullSecrets:
 {{- range . }}
   - name: {{ . }}
 {{- end }}
 {{- end }}
-{{- with .Values.priorityClassName }}
+{{- with .root.Values.priorityClassName }}
 priorityClassName: {{ . }}
 {{- end }}
-{{- with .Values.nodeSelector }}
+{{- with .root.Values.nodeSelector }}
 nodeSelector: {{ toJson . }}
 {{- end }}
-{{- with .Values.tolerations }}
+{{- with .root.Values.tolerations }}
 tolerations: {{ toJson . }}
+{{- end }}
+topologySpreadConstraints:
+{{- range list "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
+  - topologyKey: {{ . }}
+    maxSkew: 1
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels:
+        {{- include "turnfold.selector" $ | nindent 8 }}
 {{- end }}
 {{- end }}
 
@@ -178,7 +254,7 @@ readinessProbe:
 
 {{- define "turnfold.mounts" -}}
 - {name: tmp, mountPath: /tmp}
-{{- if .Values.kafka.tlsSecret.name }}
+{{- if (include "turnfold.login" (dict "root" .root "values" (get .root.Values .component) "secret" "tlsSecret") | fromJson).name }}
 - {name: tls, mountPath: /tls, readOnly: true}
 {{- end }}
 {{- end }}
@@ -186,31 +262,37 @@ readinessProbe:
 {{- define "turnfold.volumes" -}}
 - name: tmp
   emptyDir: {sizeLimit: 1Gi}
-{{- with .Values.kafka.tlsSecret.name }}
+{{- with (include "turnfold.login" (dict "root" .root "values" (get .root.Values .component) "secret" "tlsSecret") | fromJson).name }}
 - name: tls
   secret: {secretName: {{ . }}, defaultMode: 0440}
 {{- end }}
 {{- end }}
 
-{{/* The history's volume, for sinks and servers; without one an empty folder. */}}
-{{- define "turnfold.historyVolume" -}}
-- name: data
-{{- if and (include "turnfold.inVolume" .) .Values.sink.enabled }}
-  persistentVolumeClaim: {claimName: {{ include "turnfold.claim" . }}}
-{{- else }}
-  emptyDir: {sizeLimit: 1Gi}
-{{- end }}
-{{- end }}
-
-{{/* A volume that one node mounts: sinks and servers go where the first sink is. */}}
-{{- define "turnfold.besideSinks" -}}
-{{- if and (include "turnfold.inVolume" .) .Values.sink.enabled (ne .Values.history.volume.accessMode "ReadWriteMany") }}
+{{/* A volume that one node mounts: its pods go where the first of the component is. */}}
+{{- define "turnfold.beside" -}}
+{{- if and (include "turnfold.inVolume" .root) (ne .root.Values.history.volume.accessMode "ReadWriteMany") }}
 affinity:
   podAffinity:
     requiredDuringSchedulingIgnoredDuringExecution:
       - topologyKey: kubernetes.io/hostname
         labelSelector:
           matchLabels:
-            {{- include "turnfold.selector" (dict "root" . "component" "sink") | nindent 12 }}
+            {{- include "turnfold.selector" . | nindent 12 }}
 {{- end }}
+{{- end }}
+
+{{/* At most one pod of a component is away for a drain; one that is not ready keeps no node from it. */}}
+{{- define "turnfold.budget" -}}
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  name: {{ include "turnfold.name" .root }}-{{ .component }}
+  labels:
+    {{- include "turnfold.labels" . | nindent 4 }}
+spec:
+  maxUnavailable: 1
+  unhealthyPodEvictionPolicy: AlwaysAllow
+  selector:
+    matchLabels:
+      {{- include "turnfold.selector" . | nindent 6 }}
 {{- end }}
