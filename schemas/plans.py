@@ -154,6 +154,23 @@ class EndUpdate(Wire):
     reason: Text = Field(default="", description="Why, for `why`. Default: the extractor's name.")
 
 
+class EventUpdate(Wire):
+    """Takes an event back, as its message was edited, deleted or answered again; or restores it.
+
+    What was made of retracted events alone ends at the plan's time, known or still to come. Of
+    several updates of an event the latest counts. A plan with `event_updates` has no other updates.
+    """
+
+    op: Literal["retract", "restore"] = Field(description="What to do.")
+    event_id: Id = Field(description="The event.")
+    evidence_event_ids: list[Id] = Field(
+        default_factory=list,
+        max_length=64,
+        description="Events that it rests on, such as the edited message's.",
+    )
+    reason: Text = Field(default="", description="Why, for `why`. Default: the extractor's name.")
+
+
 class ThreadUpdate(Wire):
     """Puts an event into a thread, takes it out, or merges a whole thread into another."""
 
@@ -318,6 +335,12 @@ class WritePlan(Record):
         fail_fast=True,
         description="What is over.",
     )
+    event_updates: list[EventUpdate] = Field(
+        default_factory=list,
+        max_length=200,
+        fail_fast=True,
+        description="Events that are retracted or restored.",
+    )
     event_affect: PlanAffect | None = Field(default=None, description="A moment of affect.")
     context_updates: ContextUpdates | None = Field(
         default=None,
@@ -327,6 +350,19 @@ class WritePlan(Record):
         default=None,
         description="When it happened, and whom it concerns.",
     )
+
+    @model_validator(mode="after")
+    def _marks_stand_alone(self) -> "WritePlan":
+        others = (
+            self.state_updates,
+            self.preference_updates,
+            self.ends,
+            self.event_affect,
+            self.context_updates,
+        )
+        if self.event_updates and any(others):
+            raise ValueError("`event_updates` need a plan without other updates")
+        return self
 
     @model_validator(mode="after")
     def _affect_has_an_event(self) -> "WritePlan":

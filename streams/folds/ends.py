@@ -1,15 +1,16 @@
 """What is over: an end closes the states, and revokes the likes, that it names.
 
 An end names families, and words that the value has; it needs to know no id. It is remembered in
-rows `e/{family}`, so that what held before it is closed whichever of the two came first. The
+rows `e/{family}`, so that what held before it is closed whichever of the two came first. Rows
+`v/{event_id}` say which events are retracted: what rests on these alone has ended, too. The
 rules: docs/rules.md, "Long-term memory".
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from schemas.events import EndUpdate, WritePlan
+from schemas.events import EndUpdate, EventUpdate, WritePlan
 from schemas.row import Row
 from streams.folds.ids import normalise
 from streams.folds.order import FIRST, Place
@@ -63,6 +64,60 @@ ENDS = RowKind("e", Ends)
 """By family."""
 
 
+class Mark(Row, frozen=True):
+    """Whether an event is retracted, since a time, and why."""
+
+    at: int
+    plan_id: str
+    ordinal: int
+    retracted: bool
+    reason: str
+    evidence: tuple[str, ...]
+
+    def order(self) -> tuple[int, str, int]:
+        """The latest of several marks counts."""
+        return self.at, self.plan_id, self.ordinal
+
+
+MARKS = RowKind("v", Mark)
+"""By event id; the row without one is the latest of all."""
+
+
+def mark(rows: Rows, plan: WritePlan, ordinal: int, update: EventUpdate) -> None:
+    """Retracts or restores an event, unless a later mark has done so."""
+    mark = Mark(
+        plan.occurred_at,
+        plan.plan_id,
+        ordinal,
+        update.op == "retract",
+        update.reason or plan.extractor.name,
+        tuple(dict.fromkeys(update.evidence_event_ids)),
+    )
+    for key in (MARKS.key(update.event_id), MARKS.key()):
+        before = rows.get(key)
+        if before is None or before.order() < mark.order():
+            rows.put(key, mark)
+
+
+def is_marked(rows: Rows) -> bool:
+    """Whether any of the user's events was retracted or restored."""
+    return rows.get(MARKS.key()) is not None
+
+
+def retraction(rows: Rows, evidence: Iterable[str]) -> End | None:
+    """The end of what rests on these events, if all are retracted."""
+    if not is_marked(rows):
+        return None
+    marks = [rows.get(MARKS.key(event_id)) for event_id in evidence]
+    retracted = [mark for mark in marks if mark is not None and mark.retracted]
+    if not retracted or len(retracted) < len(marks):
+        return None
+    last = max(retracted, key=Mark.order)
+    return End(
+        last.at, last.plan_id, last.ordinal, "", "", last.reason, last.evidence, told_at=last.at
+    )
+
+
 def of(plan: WritePlan, ordinal: int, update: EndUpdate, place: Place) -> End:
     """An end of a plan as it is remembered."""
     own = (plan.event_id,) if plan.event_id else ()
@@ -96,7 +151,10 @@ def first_after(rows: Rows, said: Said, since: int, until: Place | None = None) 
         end
         for family in said.families
         for end in (rows.get(ENDS.key(family)) or Ends(())).ends
-        if since < end.at and (until is None or end.place[:4] < until[:4]) and concerns(end, said)
+        if since < end.at
+        and (until is None or end.place[:4] < until[:4])
+        and concerns(end, said)
+        and retraction(rows, end.evidence) is None
     ]
     return min(found, key=End.order, default=None)
 

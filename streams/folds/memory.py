@@ -1,8 +1,8 @@
 """The user's fold: what turns signal of a user, and write plans.
 
 Rows of a user: `u` the header, `s/{state_id}` states, `p/{id}` preferences, `k/…` links,
-`x/…` thread members, `e/{family}` ends, `a` the mood, `l` and `y/{topic}` the learner, `i/…` seen
-ids.
+`x/…` thread members, `e/{family}` ends, `v` and `v/{event_id}` marks of events, `a` the mood, `l`
+and `y/{topic}` the learner, `i/…` seen ids.
 """
 
 from schemas.dead_letters import Reason
@@ -104,6 +104,9 @@ def _plan(rows: Rows, header: User, plan: WritePlan, out: Effects) -> User:
     """All of a plan; whatever refuses it refuses the whole (the runtime takes the writes back)."""
     if plan.extraction and plan.extraction.error:
         raise Refused("extraction_failed", plan.extraction.error)
+    if plan.event_updates:
+        _settle(rows, plan, out)
+        return header  # it has no place among the plans, as its time alone counts
     out.place = place = place_of(plan, header.clock, header.plans)
     for ordinal, update in enumerate(plan.state_updates):
         if update.kind == "long_mood_state" and update.op == "upsert":
@@ -118,7 +121,10 @@ def _plan(rows: Rows, header: User, plan: WritePlan, out: Effects) -> User:
         for revised in getattr(plan, kind.updates):
             kind.apply(rows, plan, revised, out)
     for ordinal, over in enumerate(plan.ends):
-        ends.remember(rows, ends.of(plan, ordinal, over, out.place))
+        end = ends.of(plan, ordinal, over, out.place)
+        ends.remember(rows, end)
+        if ends.retraction(rows, end.evidence):
+            continue
         states.end(rows, plan, ordinal, over, out)
         for kind in REVISED_KINDS:
             if kind.end:
@@ -137,6 +143,16 @@ def _plan(rows: Rows, header: User, plan: WritePlan, out: Effects) -> User:
     if plans == out.rules.tidy_first or plans % out.rules.tidy_every == 0:
         tidying.tidy(rows, plan, out)
     return replace(header, plans=plans, clock=place.at if place.rank == SENT else header.clock)
+
+
+def _settle(rows: Rows, plan: WritePlan, out: Effects) -> None:
+    """Events that are retracted or restored, and what was made of them."""
+    for ordinal, update in enumerate(plan.event_updates):
+        ends.mark(rows, plan, ordinal, update)
+    states.settle(rows, plan, out)
+    for kind in REVISED_KINDS:
+        if kind.settle:
+            kind.settle(rows, plan, out)
 
 
 def mood_id(rows: Rows) -> str:

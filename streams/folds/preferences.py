@@ -83,7 +83,7 @@ def apply(rows: Rows, plan: WritePlan, update: PreferenceUpdate, out: Effects) -
     if _is_corrected(known, told):
         return
     opposite = _find(rows, update, OPPOSITE[update.polarity])
-    is_last = all(
+    is_last = not ends.is_marked(rows) and all(
         not one.over and (not one.updates or one.updates[-1].place < told.place)
         for one in (known, opposite)
     )
@@ -145,7 +145,24 @@ def _changed(known: Preference, update: Update, rules: Rules, **fields: Any) -> 
 
 
 def _folded(pair: Pair, rows: Rows, rules: Rules) -> Pair:
-    """Both as their updates make them, in order, of which the ends know nothing yet."""
+    """Both as their updates make them, in order, of which the ends know nothing yet. Those of
+    retracted events count only for a preference that has no others: it has ended."""
+    if not ends.is_marked(rows):
+        return _all_folded(pair, rows, rules)
+    standing = [replace(one, updates=_standing(rows, one)) for one in pair]
+    first, second = _all_folded((standing[0], standing[1]), rows, rules)
+    if not first.status:
+        first, _ = _all_folded((pair[0], _blank(pair[1])), rows, rules)
+    if not second.status:
+        second, _ = _all_folded((pair[1], _blank(pair[0])), rows, rules)
+    return first, second
+
+
+def _standing(rows: Rows, known: Preference) -> tuple[Update, ...]:
+    return tuple(one for one in known.updates if ends.retraction(rows, one.evidence) is None)
+
+
+def _all_folded(pair: Pair, rows: Rows, rules: Rules) -> Pair:
     first, second = (one.base or _blank(one) for one in pair)
     placed = sorted(
         ((update.place, number, update) for number in (0, 1) for update in pair[number].updates),
@@ -218,7 +235,7 @@ def end(rows: Rows, plan: WritePlan, ordinal: int, update: EndUpdate, out: Effec
         if known.polarity not in update.families or not ends.concerns(over, _said(known)):
             continue
         is_late = known.updates and over.place[:4] < known.updates[-1].place[:4]
-        if known.over is None and not is_late:
+        if known.over is None and not is_late and not ends.is_marked(rows):
             after = _revoked_by(known, over, out.rules)
             if after is not known:
                 rows.put(PREFERENCES.key(after.preference_id), after)
@@ -231,13 +248,28 @@ def end(rows: Rows, plan: WritePlan, ordinal: int, update: EndUpdate, out: Effec
             _put(rows, plan, before, before, one, over.reason, over.evidence, out)
 
 
+def settle(rows: Rows, plan: WritePlan, out: Effects) -> None:
+    """All preferences as they are by the marks of events that a plan has changed."""
+    mark = plan.event_updates[0]
+    reason, evidence = mark.reason or plan.extractor.name, tuple(mark.evidence_event_ids)
+    for preference_id in PREFERENCES.ids(rows):
+        known = rows.peek(PREFERENCES.key(preference_id))
+        made, _ = _folded((known, _row(rows, known, OPPOSITE[known.polarity])), rows, out.rules)
+        _put(rows, plan, known, known, made, reason, evidence, out)
+
+
 def _ended(rows: Rows, plain: Preference, before: ends.End | None, rules: Rules) -> Preference:
     """A preference as the earliest end that concerns it revokes it: remembered, or applied."""
     if not plain.status:
         return plain
     over = ends.first_after(rows, _said(plain), plain.said_at)
-    if before is not None and before.at > plain.said_at:
+    is_before = before is not None and before.families and before.at > plain.said_at
+    if before is not None and is_before and not ends.retraction(rows, before.evidence):
         over = before if over is None else min(over, before, key=ends.End.order)
+    taken = ends.retraction(rows, plain.evidence)
+    if taken is not None:
+        taken = replace(taken, at=max(taken.at, plain.said_at + 1))
+        over = taken if over is None else min(over, taken, key=ends.End.order)
     return plain if over is None else _revoked_by(plain, over, rules)
 
 

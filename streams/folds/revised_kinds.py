@@ -17,10 +17,13 @@ from streams.folds.rows import Effects, Rows
 Apply = Callable[[Rows, WritePlan, Any, Effects], None]
 End = Callable[[Rows, WritePlan, int, EndUpdate, Effects], None]
 
+Settle = Callable[[Rows, WritePlan, Effects], None]
+
 
 class RevisedKind(NamedTuple, Generic[R]):
     """`updates`: a plan's list for the kind, each of which `apply` folds into its `rows`. `end`:
-    folds one of a plan's `ends`. `document`: what readers get of a row."""
+    folds one of a plan's `ends`, `settle` its `event_updates`. `document`: what readers get of a
+    row."""
 
     kind: MemoryKind
     rows: RowKind[R]
@@ -28,6 +31,7 @@ class RevisedKind(NamedTuple, Generic[R]):
     apply: Apply
     document: Callable[[R], dict[str, Any]]
     end: End | None = None
+    settle: Settle | None = None
 
     def newest(self, rows: Rows, id: str) -> dict[str, Any]:
         """The document of a user's memory with that id."""
@@ -48,6 +52,7 @@ REVISED_KINDS: tuple[RevisedKind[Any], ...] = (
         preferences.apply,
         preferences.document,
         preferences.end,
+        preferences.settle,
     ),
 )
 """In the order in which a plan is folded."""

@@ -314,12 +314,16 @@ def put(
     if updates and update.place.rank == SENT and updates[-1].place > update.place:
         # it names what was read, and clocks differ: what it corrects or ends is what is there
         update = replace(update, place=update.place._replace(at=updates[-1].place.at))
-    if not updates or updates[-1].place <= update.place:
+    is_kept = bool(updates) or update.place.rank != SENT
+    is_last = not updates or updates[-1].place <= update.place
+    if is_kept:
+        base, updates = base if updates else plain, inserted(updates, update)
+    if is_kept and ends.is_marked(rows):
+        versions = _standing(rows, state.kind, base, updates, rules)
+    elif is_last:
         versions = _after(state.kind, plain, update, rules)
     else:
-        versions = _folded(state.kind, base, inserted(updates, update), rules)
-    if updates or update.place.rank != SENT:
-        base, updates = base if updates else plain, inserted(updates, update)
+        versions = _folded(state.kind, base, updates, rules)
     if len(updates) > MAX_UPDATES:
         base, updates = _after(state.kind, base, updates[0], rules), updates[1:]
     shown = tuple(one if one in old else _ended(rows, one, old, rules) for one in versions)
@@ -331,6 +335,15 @@ def put(
 
 def _folded(kind: str, base: Versions, updates: Iterable[Update], rules: Rules) -> Versions:
     return reduce(lambda versions, one: _after(kind, versions, one, rules), updates, base)
+
+
+def _standing(
+    rows: Rows, kind: str, base: Versions, updates: tuple[Update, ...], rules: Rules
+) -> Versions:
+    """The versions without the updates of retracted events; with them, if none are left: these
+    versions have ended."""
+    standing = (one for one in updates if ends.retraction(rows, one.evidence) is None)
+    return _folded(kind, base, standing, rules) or _folded(kind, base, updates, rules)
 
 
 def _revise(
@@ -384,15 +397,22 @@ def _ended(rows: Rows, version: Version, old: Versions, rules: Rules) -> Version
     said = ends.said_in(version.payload, version.body_text)
     end = ends.first_after(rows, said, version.valid_from)
     before = _at(old, version.valid_from)
-    if before is not None and before.over is not None and ends.speaks_of(before.over.end, said):
-        end = before.over.end if end is None else min(end, before.over.end, key=ends.End.order)
+    known = before.over.end if before is not None and before.over is not None else None
+    if known and ends.speaks_of(known, said) and not ends.retraction(rows, known.evidence):
+        end = known if end is None else min(end, known, key=ends.End.order)
+    taken = ends.retraction(rows, version.evidence)
+    if taken is not None:
+        taken = replace(taken, at=max(taken.at, version.valid_from))
+        end = taken if end is None else min(end, taken, key=ends.End.order)
     return version if end is None else _closed_by(version, end, rules)
 
 
 def _closed_by(version: Version, end: ends.End, rules: Rules) -> Version:
-    """A version closed at an end, unless it begins later or is closed by then."""
+    """A version closed at an end, unless it begins later or is closed by then. A retraction, which
+    has no families, closes where it begins, too."""
     known = version.valid_to
-    if end.at <= version.valid_from or (known is not None and known <= end.at):
+    begins = version.valid_from if end.families else version.valid_from - 1
+    if end.at <= begins or (known is not None and known <= end.at):
         return version
     return replace(
         version,
@@ -436,6 +456,47 @@ def end(rows: Rows, plan: WritePlan, ordinal: int, update: EndUpdate, out: Effec
             was, now = document(state, version), document(state, closed)
             revise(out, rows.key, entity, "close", was, now, over.reason, over.evidence, at,
                    plan.plan_id)  # fmt: skip
+
+
+def settle(rows: Rows, plan: WritePlan, out: Effects) -> None:
+    """All states as they are by the marks of events that a plan has changed."""
+    for state_id in STATES.ids(rows):
+        state = rows.peek(STATES.key(state_id))
+        old = state.versions
+        if state.updates:
+            plain = _standing(rows, state.kind, state.base, state.updates, out.rules)
+        else:
+            plain = tuple(map(_unended, old))
+        versions = tuple(_ended(rows, one, old, out.rules) for one in plain)
+        if versions == old:
+            continue
+        after = replace(state, versions=versions)
+        rows.put(STATES.key(state_id), after)
+        was = {one.valid_from: one for one in old}
+        now = {one.valid_from: one for one in versions}
+        for since in sorted(was.keys() | now.keys()):
+            _revise_settled(rows, plan, after, was.get(since), now.get(since), out)
+
+
+def _revise_settled(
+    rows: Rows,
+    plan: WritePlan,
+    state: State,
+    before: Version | None,
+    now: Version | None,
+    out: Effects,
+) -> None:
+    over = now.over.end if now is not None and now.over is not None else None
+    is_closed = over is not None and (before is None or before.over is None)
+    op = "remove" if now is None else "close" if is_closed else "update" if before else "insert"
+    mark = plan.event_updates[0]
+    reason, evidence = mark.reason or plan.extractor.name, tuple(mark.evidence_event_ids)
+    if over is not None and is_closed:
+        reason, evidence = over.reason, over.evidence
+    was = None if before is None else document(state, before)
+    stands = None if now is None else document(state, now)
+    entity = ("state", state.state_id, state.kind)
+    revise(out, rows.key, entity, op, was, stands, reason, evidence, plan.occurred_at, plan.plan_id)
 
 
 def status_of(state: State, version: Version) -> str:

@@ -4,11 +4,17 @@ A conversation is a tree (`mapping`: node id -> parent, children, message). The 
 to `current_node` is the session; messages on branches not taken, and hidden ones, are left out and
 counted. A message to a tool (its `recipient`) becomes a call, the tool's message its result. Then
 openai_chat does the rest.
+
+Ids are made of the messages' ids, a turn's of its last message's. So in a later export of a
+conversation an edited message, or an answer that was generated again, makes another turn. The turns
+of branches not taken are retracted at the conversation's time, by a write plan behind the turns,
+and those of the branch that is taken are restored, as an earlier export may have left them aside.
 """
 
 import io
 import json
 import zipfile
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatch
@@ -16,7 +22,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from schemas.base import JsonObject
+from schemas.base import JsonObject, format_time, parse_time
+from schemas.events import SCHEMA_VERSION
+from streams.folds.ids import canonical, make_id
 from streams.importers import json_stream, openai_chat
 from streams.importers.base import (
     NOTHING,
@@ -25,6 +33,7 @@ from streams.importers.base import (
     Shape,
     Skipped,
     Told,
+    micros,
     shaped,
     spoken,
     whole,
@@ -34,6 +43,13 @@ CONVERSATIONS = "conversations*.json"  # newer exports cut it into conversations
 USER = "user.json"
 MAX_USER = 1 << 20
 """Bytes of it that are read."""
+MAX_UPDATES = 200
+"""Of one write plan."""
+REASONS = {
+    "retract": "the message was edited or answered again",
+    "restore": "the conversation goes on from this message again",
+}
+"""Why a turn is retracted or restored."""
 
 
 def read(path: Path, skipped: Skipped, told: Told = NOTHING) -> Iterator[JsonObject]:
@@ -62,8 +78,12 @@ def parse(
 def _records(
     conversation: Any, number: int, user_id: str | None, told: Told, skipped: Skipped
 ) -> Iterator[JsonObject]:
-    item = _item(conversation, number, skipped) | {"user_id": user_id}
-    return openai_chat.conversation(item, number, told, skipped)
+    tree = _Tree(conversation, number)
+    item = tree.item(skipped) | {"user_id": user_id}
+    ids = tree.ids()
+    records = list(openai_chat.conversation(item, number, told, skipped, ids))
+    yield from records
+    yield from _retractions(tree, ids, records)
 
 
 def _read_zip(path: Path, skipped: Skipped, told: Told) -> Iterator[JsonObject]:
@@ -121,26 +141,112 @@ def _elements(documents: Iterable[Any]) -> Iterator[Any]:
             yield document
 
 
-def _item(conversation: Any, number: int, skipped: Skipped) -> JsonObject:
-    """A conversation as an item of openai_chat."""
-    if not isinstance(conversation, dict) or not isinstance(conversation.get("mapping"), dict):
-        raise ImportFault("expected a conversation with `mapping`", item=number, field="mapping")
-    path = _path(conversation, number)
-    nodes = conversation["mapping"]
-    aside = sum(1 for key, node in nodes.items() if key not in path and _spoken(node))
-    if aside:
-        skipped["message on a branch not taken"] += aside
-    messages = [
-        Said(nodes[key]["message"], number, f"mapping.{key}.message")
-        for key in path
-        if _spoken(nodes[key])
-    ]
-    return {
-        "session_id": conversation.get("conversation_id") or conversation.get("id"),
-        "created": conversation.get("create_time"),
-        "title": conversation.get("title"),
-        "messages": list(_messages(messages, skipped)),
+class _Tree:
+    """A conversation with its branches. `path`: node ids of the branch taken."""
+
+    def __init__(self, conversation: Any, number: int) -> None:
+        if not isinstance(conversation, dict) or not isinstance(conversation.get("mapping"), dict):
+            reason = "expected a conversation with `mapping`"
+            raise ImportFault(reason, item=number, field="mapping")
+        self.conversation = conversation
+        self.number = number
+        self.path = _path(conversation, number)
+        self.nodes: JsonObject = conversation["mapping"]
+        self._named = Counter(_message_id(node) for node in self.nodes.values())
+        self._taken: list[Said] = []
+
+    def item(self, skipped: Skipped) -> JsonObject:
+        """The branch taken as an item of openai_chat. Counts what is left out."""
+        aside = len(self.aside())
+        if aside:
+            skipped["message on a branch not taken"] += aside
+        said = [self._said(key) for key in self.path if _spoken(self.nodes[key])]
+        pairs = list(_messages(said, skipped))
+        self._taken = [one for one, _ in pairs]
+        return {
+            "session_id": self.conversation.get("conversation_id") or self.conversation.get("id"),
+            "created": self.conversation.get("create_time"),
+            "title": self.conversation.get("title"),
+            "messages": [message for _, message in pairs],
+        }
+
+    def ids(self) -> openai_chat.Ids:
+        """The ids of the branch's messages. A turn reaches to the next user's message."""
+        messages = [self.id(one.key) for one in self._taken]
+        turns = list(messages)
+        for at in range(len(turns) - 2, -1, -1):
+            if self._taken[at + 1].role != "user":
+                turns[at] = turns[at + 1]
+        return openai_chat.Ids(messages, turns)
+
+    def aside(self) -> list[str]:
+        """Nodes with messages on branches not taken."""
+        return [key for key, node in self.nodes.items() if key not in self.path and _spoken(node)]
+
+    def forked(self) -> frozenset[str]:
+        """Ids of the branch's messages from the first place on where another branch begins."""
+        named = (self.nodes[key].get("parent") for key in self.aside())
+        parents = {parent for parent in named if parent is None or isinstance(parent, str)}
+        path = iter(self.path)
+        for key in path:
+            if self.nodes[key].get("parent") in parents:
+                return frozenset(map(self.id, (key, *path)))
+        return frozenset()
+
+    def id(self, key: str) -> str:
+        """A message's own id; the node's, where that is missing or another message has it."""
+        own = _message_id(self.nodes[key])
+        return own if own and self._named[own] == 1 else key
+
+    def updated_at(self, at: int) -> int:
+        """When the conversation was changed last, in microseconds: not before its last record."""
+        given = self.conversation.get("update_time")
+        if given is None:
+            return at
+        return max(at, micros(given, item=self.number, field="update_time"))
+
+    def _said(self, key: str) -> "Said":
+        return Said(key, self.nodes[key]["message"], self.number)
+
+
+def _message_id(node: Any) -> str | None:
+    message = node.get("message") if isinstance(node, dict) else None
+    own = message.get("id") if isinstance(message, dict) else None
+    return own if isinstance(own, str) and own else None
+
+
+def _retractions(
+    tree: _Tree, ids: openai_chat.Ids, records: list[JsonObject]
+) -> Iterator[JsonObject]:
+    """Write plans that retract the turns of branches not taken. Each message of these may have been
+    a turn's last one when an earlier export was made."""
+    aside = tree.aside()
+    if not aside or not records:
+        return
+    turn = records[0]
+    session_id, forked = turn["session_id"], tree.forked()
+    places = {
+        "retract": map(tree.id, aside),
+        "restore": (one for one in ids.turns if one in forked),
     }
+    updates = [
+        {"op": op, "event_id": make_id("event", session_id, place), "reason": reason}
+        for op, reason in REASONS.items()
+        for place in dict.fromkeys(places[op])
+    ]
+    at = format_time(tree.updated_at(max(parse_time(one["occurred_at"]) for one in records)))
+    for begin in range(0, len(updates), MAX_UPDATES):
+        part = updates[begin : begin + MAX_UPDATES]
+        yield {
+            "type": "write_plan",
+            "schema_version": SCHEMA_VERSION,
+            "plan_id": make_id("plan", session_id, at, canonical(part)),
+            "user_id": turn["user_id"],
+            "session_id": session_id,
+            "occurred_at": at,
+            "extractor": {"name": "chatgpt-export"},
+            "event_updates": part,
+        }
 
 
 def _path(conversation: JsonObject, number: int) -> dict[str, None]:
@@ -189,12 +295,13 @@ def _spoken(node: Any) -> bool:
 
 
 class Said:
-    """A message of the path. `number` and `place` say where the export has it."""
+    """A message of the path. `number` and `key`, of its node, say where the export has it."""
 
-    def __init__(self, message: JsonObject, number: int, place: str) -> None:
+    def __init__(self, key: str, message: JsonObject, number: int) -> None:
         """Raises ImportFault where a part of it is not what it has to be."""
+        self.key = key
         self.id = str(message.get("id"))
-        self._number, self._place = number, place
+        self._number, self._place = number, f"mapping.{key}.message"
         self.time = message.get("create_time")
         self.content: JsonObject = message["content"]
         self.kind = self.content.get("content_type")
@@ -229,8 +336,8 @@ class Said:
         return {**part, "description": drawn["prompt"]} if drawn.get("prompt") else part
 
 
-def _messages(path: list[Said], skipped: Skipped) -> Iterator[JsonObject]:
-    """Messages of the path as OpenAI's chat API writes them."""
+def _messages(path: list[Said], skipped: Skipped) -> Iterator[tuple[Said, JsonObject]]:
+    """Messages of the path, and what OpenAI's chat API writes for each."""
     thoughts: list[str] = []
     calls: list[tuple[str, str]] = []  # recipient, call id
     for said in path:
@@ -249,7 +356,7 @@ def _messages(path: list[Said], skipped: Skipped) -> Iterator[JsonObject]:
                 message |= _call(said)
         elif said.role == "tool":
             message |= _result(said, calls)
-        yield message
+        yield said, message
 
 
 def _call(said: Said) -> JsonObject:

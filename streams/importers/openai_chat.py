@@ -23,10 +23,10 @@ the whole item, so that equal items are one session.
   copy the first one's times.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from schemas.base import SECOND, JsonObject
 from streams.folds.ids import canonical, make_id
@@ -74,33 +74,52 @@ def parse(
         yield from whole(partial(conversation, item, number, told), number, skipped)
 
 
-def conversation(item: Any, number: int, told: Told, skipped: Skipped) -> Iterator[JsonObject]:
+class Ids(NamedTuple):
+    """Ids of a conversation's messages, and for each message that of the turn it would open."""
+
+    messages: Sequence[str]
+    turns: Sequence[str]
+
+
+def conversation(
+    item: Any, number: int, told: Told, skipped: Skipped, ids: Ids | None = None
+) -> Iterator[JsonObject]:
     """One item's records, of the turns in their order. Raises ImportFault."""
     item = {"messages": item} if isinstance(item, list) else item
     if not isinstance(item, dict):
         raise ImportFault("expected an object or an array of messages", item=number)
-    return _Conversation(item, number, told, skipped).records()
+    return _Conversation(item, number, told, skipped, ids).records()
 
 
 class _Conversation:
     """One item on its way to records."""
 
-    def __init__(self, item: JsonObject, number: int, told: Told, skipped: Skipped) -> None:
+    def __init__(
+        self, item: JsonObject, number: int, told: Told, skipped: Skipped, ids: "Ids | None"
+    ) -> None:
         self._number = number
         self._skipped = skipped
         self._messages = _messages(item, number)
+        self._ids = ids
         session_id = identifier(item.get("session_id"), item=number, field="session_id")
         session_id = session_id or make_id("session", canonical(item))
         self._maker = TurnMaker(
             session_id,
             self._user(item, told),
-            lambda kind, index: make_id(kind, session_id, index),
+            lambda kind, index: make_id(kind, session_id, self._id(kind, index)),
             skipped,
             limit=max(MIN_ITERATIONS, len(self._messages)),
             number=number,
         )
         self._maker.title = item.get("title")
         self._maker.now = self._start(item, told) - SECOND
+
+    def _id(self, kind: str, index: int) -> int | str:
+        """What a record's id is made of: its message's own id where an importer knows it
+        (`Ids`), else the index."""
+        if self._ids is None:
+            return index
+        return self._ids.messages[index] if kind == "trace" else self._ids.turns[index]
 
     def _user(self, item: JsonObject, told: Told) -> str | None:
         """Whose conversation it is; nobody's only where nobody says anything. Raises NoUser."""

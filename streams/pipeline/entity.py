@@ -50,6 +50,7 @@ ROW_KINDS: dict[str, tuple[RowKind[Any], ...]] = {
         graph.LINKS,
         graph.THREADS,
         ends.ENDS,
+        ends.MARKS,
         affect.MOODS,
         learner.LEARNERS,
         learner.TOPICS,

@@ -2,6 +2,8 @@
 
 import json
 import zipfile
+from collections.abc import Iterable
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +11,12 @@ import pytest
 
 from schemas.events import RECORD_TYPES
 from schemas.upcast import upcast
+from streams.extractors.naming import named
+from streams.folds import states
 from streams.importers import chatgpt_export
 from streams.importers.base import ImportFault, Skipped, Told
 from streams.importers.convert import convert
+from tests.unit.test_record_processor import Files, Kafka
 
 Json = dict[str, Any]
 HIDDEN = {"is_visually_hidden_from_conversation": True}
@@ -67,7 +72,7 @@ BRANCHED = chain() | {
 
 def test_the_branch_not_taken_stays_out_and_is_counted() -> None:
     skipped = Skipped()
-    turn, answer = parse(BRANCHED, skipped)
+    turn, answer, _ = parse(BRANCHED, skipped)
     assert (turn["user_input"], turn["agent_answer"]) == ("A door?", "A red one.")
     assert turn["session_id"] == "c-1"
     assert turn["subject"] == {"content": "Doors", "source": "agent", "confidence": 0.5}
@@ -75,8 +80,100 @@ def test_the_branch_not_taken_stays_out_and_is_counted() -> None:
     assert skipped == {"message on a branch not taken": 2}
 
 
+def remembered(running: Files | Kafka, exports: Iterable[Json]) -> set[str]:
+    """What holds of the user after exports were imported one after the other."""
+    for export in exports:
+        for record in parse(export):
+            assert running.give(record).ending in ("applied", "duplicate"), running.letters
+    rows = running.rows("users", "u").items()
+    versions = [(row, row.versions[-1]) for name, row in rows if name.startswith("s/")]
+    return {one.body_text for row, one in versions if states.status_of(row, one) == "active"}
+
+
+def branches(current: str, *messages: tuple[str, str, Json], **fields: float) -> Json:
+    """A conversation of messages with their ids and parents, and where it stands."""
+    mapping = {"root": node("root", None)}
+    for key, parent, message in messages:
+        mapping[parent]["children"].append(key)
+        mapping[key] = node(key, parent, message=message | {"id": key})
+    times = [message["create_time"] for _, _, message in messages]
+    changed = {"update_time": max(times) + fields.pop("later", 0)}
+    return chain() | changed | {"mapping": mapping, "current_node": current}
+
+
+HELLO = (("a", "root", said("user", "Hi", 1.0)), ("b", "a", said("assistant", "Hello", 2.0)))
+OLD = (
+    ("c1", "b", said("user", "I live in Leeds. I have a dog called Rex.", 3.0)),
+    ("d1", "c1", said("assistant", "Nice", 4.0)),
+)
+NEW = (
+    ("c2", "b", said("user", "I live in York.", 100.0)),
+    ("d2", "c2", said("assistant", "Lovely", 101.0)),
+)
+AGAIN = (
+    ("d3", "c1", said("assistant", "Lovely", 50.0)),
+    ("e3", "d3", said("user", "I have a cat called Tom.", 51.0)),
+)
+FIRST = branches("d1", *HELLO, *OLD)
+"""The first export; in later ones the user has edited a message, had one answered again, gone back
+to the first branch, and edited the first message."""
+EDITED = branches("d2", *HELLO, *OLD, *NEW)
+ANSWERED = branches("e3", *HELLO, *OLD, *AGAIN)
+BACK = branches("d1", *HELLO, *OLD, *NEW, later=10)
+RESTARTED = branches("x", *HELLO, *OLD, ("x", "root", said("user", "Good morning", 200.0)))
+LEEDS, REX, YORK = "Lives in Leeds.", "Has a dog called Rex.", "Lives in York."
+
+
+@pytest.fixture(scope="module")
+def compiled() -> None:
+    """The rules compile their patterns at the first turn, which is not a test's own time."""
+    remembered(Files(named("rules")), [FIRST])
+
+
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("tier", [Files, Kafka])
+@pytest.mark.parametrize(
+    ("exports", "facts"),
+    [
+        pytest.param([FIRST], {LEEDS, REX}, id="one"),
+        pytest.param([FIRST, EDITED], {YORK}, id="edited"),
+        pytest.param([FIRST, ANSWERED], {LEEDS, REX, "Has a cat called Tom."}, id="answered again"),
+        pytest.param([FIRST, EDITED, BACK], {LEEDS, REX}, id="went back"),
+        pytest.param([FIRST, RESTARTED], set(), id="edited the first message"),
+        pytest.param([FIRST, EDITED, BACK, RESTARTED], set(), id="all"),
+    ],
+)
+def test_a_later_export_wins_in_any_order(
+    tier: type[Files | Kafka], exports: list[Json], facts: set[str]
+) -> None:
+    for order in permutations(exports):
+        assert remembered(tier(named("rules")), order) == facts
+    assert remembered(tier(named("rules")), [*exports, *exports]) == facts
+
+
+def test_a_retraction_names_the_turns_of_the_branch_not_taken() -> None:
+    old = {one["event_id"] for one in parse(FIRST) if one["type"] == "turn"}
+    new = {one["event_id"] for one in parse(EDITED) if one["type"] == "turn"}
+    plan = parse(EDITED)[-1]
+    ops = {one["event_id"]: one["op"] for one in plan["event_updates"]}
+    assert {one for one in old if ops.get(one) == "retract"} == old - new
+    assert {one for one in new if ops.get(one) == "restore"} == new - old
+    assert plan["occurred_at"] == "1970-01-01T00:01:41Z"
+
+
+def test_a_message_without_an_id_goes_by_its_node() -> None:
+    unnamed = [(key, above, said | {"id": None}) for key, above, said in (*HELLO, *OLD)]
+    export = branches("d1", *unnamed)
+    for one in export["mapping"].values():
+        if one["message"]:
+            one["message"]["id"] = "same"
+    assert [one.get("event_id") for one in parse(export)] == [
+        one.get("event_id") for one in parse(FIRST)
+    ]
+
+
 def test_without_a_current_node_the_newest_leaf_is_where_it_stands() -> None:
-    turn, _ = parse(BRANCHED | {"current_node": None})
+    turn, _, _ = parse(BRANCHED | {"current_node": None})
     assert turn["agent_answer"] == "A red one."
 
 
@@ -191,7 +288,7 @@ def test_the_export_is_read_as_json_and_as_the_zip_itself(tmp_path: Path) -> Non
     skipped = Skipped()
     of_json = list(convert("chatgpt-export", plain, skipped, Told("ann")))
     of_zip = list(convert("chatgpt-export", export))
-    assert [record["session_id"] for record in of_json] == ["c-1", "c-1", "c-2"]
+    assert [record["session_id"] for record in of_json] == ["c-1", "c-1", "c-1", "c-2"]
     assert [r["user_id"] for r in of_zip if r["type"] == "turn"] == ["user-7", "user-7"]
     for record in (*of_zip, *of_json):
         record.pop("user_id", None)

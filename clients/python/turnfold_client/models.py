@@ -248,6 +248,18 @@ class EventStream(RootModel[str]):
     `event: gone` if the session no longer exists. Comments keep the connection open."""
 
 
+class EventUpdate(Open):
+    """Takes an event back, as its message was edited, deleted or answered again; or restores
+    it. What was made of retracted events alone ends at the plan's time, known or still to come.
+    Of several updates of an event the latest counts. A plan with `event_updates` has no other
+    updates."""
+
+    op: Literal["retract", "restore"]
+    event_id: Id
+    evidence_event_ids: Annotated[list[Id], Field(max_length=64)] = Field(default_factory=list)
+    reason: Text = ""
+
+
 class Extraction(Open):
     """How a model made a plan: the turns it read, its calls, their tokens and cost. With
     `error` no plan could be made of these turns: the record becomes a dead letter with reason
@@ -1048,6 +1060,7 @@ class WritePlan(Open):
         default_factory=list
     )
     ends: Annotated[list[EndUpdate], Field(max_length=200)] = Field(default_factory=list)
+    event_updates: Annotated[list[EventUpdate], Field(max_length=200)] = Field(default_factory=list)
     event_affect: PlanAffect | None = None
     context_updates: ContextUpdates | None = None
     event_annotations: EventAnnotations | None = None

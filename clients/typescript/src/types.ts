@@ -293,6 +293,24 @@ export interface EventAnnotations {
 export type EventStream = string;
 
 /**
+ * Takes an event back, as its message was edited, deleted or answered again; or restores it.
+ * What was made of retracted events alone ends at the plan's time, known or still to come.
+ * Of several updates of an event the latest counts. A plan with `event_updates` has no other
+ * updates.
+ */
+export interface EventUpdate {
+  /** What to do. */
+  op: "retract" | "restore";
+  /** The event. */
+  event_id: string;
+  /** Events that it rests on, such as the edited message's. */
+  evidence_event_ids?: Array<string>;
+  /** Why, for `why`. Default: the extractor's name. */
+  reason?: string;
+  [more: string]: unknown;
+}
+
+/**
  * How a model made a plan: the turns it read, its calls, their tokens and cost. With `error`
  * no plan could be made of these turns: the record becomes a dead letter with reason
  * `extraction_failed`. `answer` is the model's last answer.
@@ -1614,6 +1632,8 @@ export interface WritePlan {
   preference_updates?: Array<PreferenceUpdate>;
   /** What is over. */
   ends?: Array<EndUpdate>;
+  /** Events that are retracted or restored. */
+  event_updates?: Array<EventUpdate>;
   /** A moment of affect. */
   event_affect?: PlanAffect | null;
   /** Changes of threads and links. */

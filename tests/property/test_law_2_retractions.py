@@ -1,0 +1,103 @@
+"""Retracted events (docs/rules.md, "Long-term memory"): in any order of the plans memory is the
+same, and what still holds is what would hold if the events had never been."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams.folds import preferences, states
+from tests.unit.memory_told import Json, Memory, plan, prefers, says
+
+EVENTS = ("a", "b", "c", "d")
+CITIES = ("Leeds", "York", "Bath")
+
+
+def _fact(draw: Any, day: float, is_same: bool) -> Json:
+    city = draw(st.sampled_from(CITIES))
+    payload = {"family": "home", "value": city}
+    return says(city, state_id="home", payload=payload) | ({} if is_same else {"valid_from": day})
+
+
+@st.composite
+def plans(draw: Any) -> list[Json]:
+    """What the rules make of four events, each a day after the one before."""
+    made = []
+    for number, event_id in enumerate(EVENTS, 1):
+        kind = draw(st.sampled_from(("fact", "correction", "own", "like", "end", "close")))
+        day = f"2026-01-0{number}T00:00:00Z"
+        fields: Json = {}
+        if kind in ("fact", "correction"):
+            fields["state_updates"] = [_fact(draw, day, kind == "correction")]  # type: ignore[arg-type]
+        elif kind == "own":
+            own = {"family": "home", "value": draw(st.sampled_from(CITIES))}
+            fields["state_updates"] = [says(f"of {event_id}", state_id=event_id, payload=own)]
+        elif kind == "like":
+            polarity = draw(st.sampled_from(("like", "dislike")))
+            fields["preference_updates"] = [prefers("confirm", polarity=polarity)]
+        else:
+            families = ["home"] if kind == "end" else ["like", "dislike"]
+            words = draw(st.sampled_from(("", "Leeds"))) if kind == "end" else ""
+            fields["ends"] = [{"families": families, "value": words}]
+        made.append(
+            plan(f"p-{event_id}", number, event_id=event_id, extractor={"name": "rules"}, **fields)
+        )
+    return made
+
+
+def marks(op: str, event_ids: list[str], at: float) -> Json:
+    updates = [{"op": op, "event_id": one, "reason": "the message was edited"} for one in event_ids]
+    return plan(f"{op}-{at}", at, event_updates=updates)
+
+
+def memory_of(records: list[Json]) -> Memory:
+    memory = Memory()
+    for record in records:
+        assert memory.give(record) == "applied"
+    return memory
+
+
+def everything(memory: Memory) -> Json:
+    """All documents of states and preferences by the names of their rows."""
+    known = {
+        name: [states.document(row, one) for one in row.versions]
+        for name, row in memory.rows.scan("s/")
+    }
+    return known | {name: preferences.document(row) for name, row in memory.rows.scan("p/")}
+
+
+def standing(memory: Memory) -> tuple[Json, dict[tuple[str, str], str]]:
+    """What holds now: texts of active states, and preferences that are not revoked."""
+    active = {
+        name: (state["body_text"], state["valid_from"])
+        for name, state in memory.states().items()
+        if state["status"] == "active"
+    }
+    likes = {name: one for name, one in memory.preferences().items() if one != "revoked"}
+    return active, likes
+
+
+@given(st.data(), plans(), st.lists(st.sampled_from(EVENTS), min_size=1, unique=True))
+def test_law_2_a_retraction_counts_in_any_order(
+    data: st.DataObject, made: list[Json], gone: list[str]
+) -> None:
+    back = data.draw(st.lists(st.sampled_from(gone), unique=True))
+    sent = [*made, marks("retract", gone, 9)] + ([marks("restore", back, 10)] if back else [])
+    memory = memory_of(sent)
+    assert everything(memory_of(data.draw(st.permutations(sent)))) == everything(memory)
+    left = [one for one in made if one["event_id"] not in set(gone) - set(back)]
+    assert standing(memory) == standing(memory_of(left))
+
+
+@given(plans(), st.lists(st.sampled_from(EVENTS), min_size=1, unique=True))
+def test_law_4_a_retraction_has_a_revision_for_each_change(
+    made: list[Json], gone: list[str]
+) -> None:
+    memory = memory_of(made)
+    before = everything(memory)
+    revisions = memory.made(marks("retract", gone, 9))
+    after = everything(memory)
+    changed = {name for name in before if before[name] != after[name]}
+    assert {one["entity_id"] for one in revisions} == {name[2:] for name in changed}
+    reasons = {one["reason"] for one in revisions}
+    assert reasons <= {"the message was edited", "rules"}, "an end that closes what is back"
