@@ -411,7 +411,7 @@ def test_the_published_example_makes_the_published_profile(tmp_path: Path) -> No
     applier = Applier(store, Rules())
     applier.apply([(json.dumps(record).encode(), SOURCE)])
     (rows,) = applier.take_documents()
-    user_id, updated_at, doc, *_ = rows["profiles"][0]
+    user_id, updated_at, _, doc, *_ = rows["profiles"][0]
     assert (user_id, updated_at) == ("u123", parse_time(day(1)))
     assert json.loads(doc) == {
         "user_id": "u123",
