@@ -48,18 +48,13 @@ def sweep(history: History) -> None:
 
 
 def _fenced(history: History, name: str) -> DeltaTable:
-    """The table as the fence left it."""
-    return mark(history, name, FENCE, uuid4().hex)
+    """Fences a table that is there; the table as that left it."""
 
-
-def mark(history: History, name: str, key: str, value: str) -> DeltaTable:
-    """Sets a property of a table that is there, which is a fence; the table as that left it."""
-
-    def marked() -> DeltaTable:
+    def attempt() -> DeltaTable:
         table = history.newest(name)
         assert table is not None, "a table stays"
         with history.writing(name):
-            table.alter.set_table_properties({key: value}, raise_if_not_exists=False)
+            table.alter.set_table_properties({FENCE: uuid4().hex}, raise_if_not_exists=False)
         return table
 
-    return until_first(marked)
+    return until_first(attempt)

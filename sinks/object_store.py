@@ -29,8 +29,6 @@ RETRIES = 8
 RETRY_WITHIN = 60
 """Seconds: throttling and faults of the store that pass by then are not noticed."""
 DELETED_AT_ONCE = 1_000
-AT_ONCE = 16_000_000
-"""Bytes that are fetched in one request."""
 ALLOW_HTTP = "AWS_ALLOW_HTTP"
 OF_STORES = ("AWS_", "GOOGLE_", "AZURE_")
 KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")

@@ -14,7 +14,7 @@ import msgspec
 
 from schemas.base import format_time
 from sinks.generation import folder_of, pointer
-from sinks.locations import Location, P
+from sinks.locations import Location
 from sinks.root import open_root, replace
 from streams.errors import ConfigurationError, TurnfoldError
 from streams.extractors.naming import MODEL, NAMES, in_process, version_of
@@ -83,11 +83,7 @@ def asks_model(history: Path) -> bool:
     return choice is not None and choice.name == MODEL
 
 
-def settle(
-    history: Location,
-    told: str | None,
-    say: Callable[[str], None],
-) -> Choice:
+def settle(history: Path, told: str | None, say: Callable[[str], None]) -> Choice:
     """What extracts from now on: `told`, which is remembered, else what was chosen before. The
     caller holds the history's lock. `say` hears in a line what somebody may not know.
 
@@ -118,15 +114,12 @@ def remembered(history: Path, told: str | None) -> str | None:
     return None if known is None else known.name
 
 
-def _live(history: P) -> P:
+def _live(history: Path) -> Path:
     return folder_of(history, pointer(history).current)
 
 
 def _gone_on(
-    history: Location,
-    folder: Location,
-    known: Choice | None,
-    say: Callable[[str], None],
+    history: Path, folder: Path, known: Choice | None, say: Callable[[str], None]
 ) -> Choice:
     if known is None or known.name == NONE:
         return known or Choice(NONE)
@@ -146,7 +139,7 @@ def _gone_on(
     return now
 
 
-def _changed(history: Location, before: Choice, now: Choice) -> str:
+def _changed(history: Path, before: Choice, now: Choice) -> str:
     """What becomes of the plans already made: nothing, until somebody asks for it."""
     again = f"turnfold backfill --history {quote(str(history))} --generation NAME"
     if now.name == NONE:
@@ -162,7 +155,7 @@ def _changed(history: Location, before: Choice, now: Choice) -> str:
     return f"memory is made by {now.shown()} from now on, {what}{way}"
 
 
-def _save(folder: Location, choice: Choice) -> None:
+def _save(folder: Path, choice: Choice) -> None:
     text = msgspec.json.format(msgspec.json.encode(choice).decode())
     try:
         replace(folder / FILE, text + "\n")

@@ -125,10 +125,10 @@ def _plan(rows: Rows, header: User, plan: WritePlan, out: Effects) -> User:
         ends.remember(rows, end)
         if ends.retraction(rows, end.evidence):
             continue
-        states.end(rows, plan, ordinal, over, out)
+        states.end(rows, plan, end, out)
         for kind in REVISED_KINDS:
             if kind.end:
-                kind.end(rows, plan, ordinal, over, out)
+                kind.end(rows, plan, end, out)
     if plan.context_updates:
         graph.apply(rows, plan, plan.context_updates, out)
     if plan.event_affect:

@@ -6,6 +6,7 @@ update that comes late is put where it belongs and those after it are applied ag
 """
 
 from bisect import bisect_right
+from collections.abc import Iterable
 from typing import NamedTuple, Protocol, TypeVar
 
 from schemas.events import WritePlan
@@ -44,10 +45,12 @@ def place_of(plan: WritePlan, clock: int, number: int) -> Place:
 
 
 class Placed(Protocol):
-    """An update with its place."""
+    """An update with its place. `at`: its plan's time."""
 
     @property
     def place(self) -> Place: ...
+    @property
+    def at(self) -> int: ...
 
 
 P = TypeVar("P", bound=Placed)
@@ -59,3 +62,8 @@ def inserted(updates: tuple[P, ...], update: P) -> tuple[P, ...]:
         return (*updates, update)
     at = bisect_right(updates, update.place, key=lambda one: one.place)
     return (*updates[:at], update, *updates[at:])
+
+
+def sent_after(updates: Iterable[Placed], since: int) -> bool:
+    """Whether one of them is of a plan that others sent, of a later time."""
+    return any(update.at > since for update in updates if update.place.rank == SENT)

@@ -6,11 +6,11 @@ See docs/rules.md, "Long-term memory".
 from typing import Any
 
 from schemas.base import format_time
-from schemas.events import EndUpdate, PreferenceUpdate, WritePlan
+from schemas.events import PreferenceUpdate, WritePlan
 from schemas.row import Row, replace
 from streams.folds import ends
 from streams.folds.ids import make_id, normalise
-from streams.folds.order import MAX_UPDATES, NEVER, SENT, Place, inserted
+from streams.folds.order import MAX_UPDATES, NEVER, SENT, Place, inserted, sent_after
 from streams.folds.revisions import add_evidence, revise
 from streams.folds.row_keys import RowKind
 from streams.folds.rows import Effects, Refused, Rows
@@ -104,9 +104,7 @@ def apply(rows: Rows, plan: WritePlan, update: PreferenceUpdate, out: Effects) -
 def _is_corrected(known: Preference, update: Update) -> bool:
     """As `states._is_corrected`."""
     since = update.unchanged_since
-    if since is None or update.place.rank == SENT:
-        return False
-    return any(other.at > since for other in known.updates if other.place.rank == SENT)
+    return since is not None and update.place.rank != SENT and sent_after(known.updates, since)
 
 
 def _after(pair: Pair, update: Update, rows: Rows, rules: Rules) -> Pair:
@@ -225,14 +223,13 @@ def _revise(
 # --- ends -------------------------------------------------------------------------------------
 
 
-def end(rows: Rows, plan: WritePlan, ordinal: int, update: EndUpdate, out: Effects) -> None:
+def end(rows: Rows, plan: WritePlan, over: ends.End, out: Effects) -> None:
     """One of a plan's `ends`, for preferences: revokes those that it concerns."""
-    over = ends.of(plan, ordinal, update, out.place)
-    if not set(OPPOSITE).intersection(update.families):
+    if not set(OPPOSITE).intersection(over.families):
         return
     for preference_id in PREFERENCES.ids(rows):
         known = rows.peek(PREFERENCES.key(preference_id))
-        if known.polarity not in update.families or not ends.concerns(over, _said(known)):
+        if not ends.speaks_of(over, _said(known)):
             continue
         is_late = known.updates and over.place[:4] < known.updates[-1].place[:4]
         if known.over is None and not is_late and not ends.is_marked(rows):

@@ -8,15 +8,14 @@ from collections.abc import Callable
 from typing import Any, Generic, NamedTuple
 
 from schemas import memory_kinds
-from schemas.events import EndUpdate, WritePlan
+from schemas.events import WritePlan
 from schemas.memory_kinds import MemoryKind
-from streams.folds import preferences
+from streams.folds import ends, preferences
 from streams.folds.row_keys import R, RowKind
 from streams.folds.rows import Effects, Rows
 
 Apply = Callable[[Rows, WritePlan, Any, Effects], None]
-End = Callable[[Rows, WritePlan, int, EndUpdate, Effects], None]
-
+End = Callable[[Rows, WritePlan, ends.End, Effects], None]
 Settle = Callable[[Rows, WritePlan, Effects], None]
 
 

@@ -11,11 +11,11 @@ from typing import Any
 
 from schemas.base import format_time
 from schemas.dead_letters import Reason
-from schemas.events import EndUpdate, StateUpdate, WritePlan
+from schemas.events import StateUpdate, WritePlan
 from schemas.row import Row, replace
 from streams.folds import ends
 from streams.folds.ids import make_id
-from streams.folds.order import MAX_UPDATES, OF_RULES, SENT, Place, inserted
+from streams.folds.order import MAX_UPDATES, OF_RULES, SENT, Place, inserted, sent_after
 from streams.folds.revisions import add_evidence, revise, time_or_none
 from streams.folds.row_keys import RowKind
 from streams.folds.rows import Effects, Refused, Rows
@@ -202,9 +202,7 @@ def _is_corrected(state: State, update: Update) -> bool:
     if since is None or update.place.rank == SENT:
         return False
     sent = state.base if state.updates else state.versions
-    return any(version.updated_at > since for version in sent) or any(
-        other.at > since for other in state.updates if other.place.rank == SENT
-    )
+    return any(version.updated_at > since for version in sent) or sent_after(state.updates, since)
 
 
 def _is_changed(versions: Versions, update: Update) -> bool:
@@ -434,9 +432,8 @@ def _unended(version: Version) -> Version:
     )  # fmt: skip
 
 
-def end(rows: Rows, plan: WritePlan, ordinal: int, update: EndUpdate, out: Effects) -> None:
+def end(rows: Rows, plan: WritePlan, over: ends.End, out: Effects) -> None:
     """One of a plan's `ends`, for states: closes every version that it concerns."""
-    over = ends.of(plan, ordinal, update, out.place)
     for state_id in STATES.ids(rows):
         state = rows.peek(STATES.key(state_id))
         for version in state.versions:

@@ -3,13 +3,12 @@
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Generic, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from sinks.delta import History
 from sinks.generation import ROOT, find, folder_of, pointer
-from sinks.locations import Location, P
 from sinks.root import find_root, open_root
 from streams.errors import ConfigurationError
 from streams.files.extractor_choice import choice_of
@@ -36,14 +35,14 @@ def place_of(history: Path, name: str, settings: Settings, split: int = 0) -> tu
     return root, folder
 
 
-class Source(NamedTuple, Generic[P]):
+class Source(NamedTuple):
     """The generation that another one is made of."""
 
     name: str
-    folder: P
+    folder: Path
 
 
-def source_of(root: P, name: str) -> Source[P]:
+def source_of(root: Path, name: str) -> Source:
     """The live generation. Raises ConfigurationError where it is the one to be made."""
     live = pointer(root).current
     if name == live:
@@ -51,18 +50,18 @@ def source_of(root: P, name: str) -> Source[P]:
     return Source(live, find(root, live))
 
 
-def run_extractor_of(source: Source[P]) -> str | None:
+def run_extractor_of(source: Source) -> str | None:
     """What turns that come to it are extracted with, if anybody has chosen."""
     choice = choice_of(source.folder)
     return None if choice is None else choice.name
 
 
 def begun(
-    folder: Location,
+    folder: Path,
     name: str,
     settings: Settings,
     tables: History,
-    source: Source[P],
+    source: Source,
     split: int = 0,
 ) -> Generation:
     """What the generation says of itself; a new one begins here, `split` into so many parts, each

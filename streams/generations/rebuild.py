@@ -70,7 +70,7 @@ def reported(folder: Path) -> Iterator[None]:
 
 
 def read_on(
-    source: Source[Path],
+    source: Source,
     folder: Path,
     generation: Generation,
     store: Store,
@@ -89,7 +89,7 @@ def read_on(
 
 
 def _read_on(
-    source: Source[Path],
+    source: Source,
     folder: Path,
     generation: Generation,
     store: Store,
@@ -114,7 +114,7 @@ def _read_on(
     end(source, folder, generation, store, tables, names if share else (), began)
 
 
-def hold_said(source: Source[Path], folder: Path, tables: History) -> None:
+def hold_said(source: Source, folder: Path, tables: History) -> None:
     """The tables of what was said, of the files that the pass has read."""
     files = msgspec.json.decode((folder / WORK / FILES).read_bytes(), type=Snapshot)
     for name in SAID:
@@ -127,7 +127,7 @@ def records_of(folder: Path, generation: Generation) -> Reading:
 
 
 def end(
-    source: Source[Path],
+    source: Source,
     folder: Path,
     generation: Generation,
     store: Store,
@@ -152,7 +152,7 @@ def end(
 
 
 def _pass_extractor(
-    source: Source[Path], folder: Path, generation: Generation, tables: History
+    source: Source, folder: Path, generation: Generation, tables: History
 ) -> str | None:
     """How a generation catches up with one that extracts otherwise: as was chosen for it while it
     was live; one that replays, as that did of which it was made; if nobody ever chose, with the one
@@ -180,7 +180,7 @@ def _extractors(plans: DeltaTable | None) -> set[str]:
     return set(pc.unique(found).to_pylist())
 
 
-def read(source: Source[Path], folder: Path, generation: Generation) -> None:
+def read(source: Source, folder: Path, generation: Generation) -> None:
     """The stage of reading."""
     work = folder / WORK
     generation.stage, generation.source = "reading", source.name

@@ -7,6 +7,7 @@ folds' part for as many as it is told.
 """
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -47,40 +48,38 @@ def faults(records: list[Json], world: World) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("count", [60, pytest.param(1600, marks=pytest.mark.soak)])
-def test_law_2_and_4_folds_and_revisions_say_what_the_reference_says(count: int) -> None:
-    @settings(
+def in_worlds(count: int, check: Callable[[Random], None]) -> None:
+    """Calls a check with so many draws."""
+    bounds = settings(
         max_examples=count,
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )
-    @given(st.randoms(use_true_random=False))
+    bounds(given(st.randoms(use_true_random=False))(check))()
+
+
+@pytest.mark.parametrize("count", [60, pytest.param(1600, marks=pytest.mark.soak)])
+def test_law_2_and_4_folds_and_revisions_say_what_the_reference_says(count: int) -> None:
     def check(draw: Random) -> None:
         records = worlds.arranged(draw, worlds.world(draw))
         world = World()
         world.say(*records)
         assert faults(records, world) == []
 
-    check()
+    in_worlds(count, check)
 
 
 @pytest.mark.parametrize("count", [60, pytest.param(1600, marks=pytest.mark.soak)])
 def test_law_1_the_stored_records_make_the_same_memory_in_any_order(count: int) -> None:
     """A rebuild, an import of an export and a look back have no others."""
 
-    @settings(
-        max_examples=count,
-        deadline=None,
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-    )
-    @given(st.randoms(use_true_random=False))
     def check(draw: Random) -> None:
         first, again = World(), World()
         first.say(*worlds.arranged(draw, worlds.world(draw)))
         again.say(*worlds.arranged(draw, stored(first), copies=0))
         assert compared.differences(compared.held(first), compared.held(again)) == []
 
-    check()
+    in_worlds(count, check)
 
 
 def stored(world: World) -> list[Json]:

@@ -7,7 +7,7 @@ from typing import get_args, get_origin
 import pytest
 from _duckdb import DuckDBPyConnection
 
-from schemas.events import EndUpdate, WritePlan
+from schemas.events import WritePlan
 from schemas.memory import DOCUMENTS, State, UserDocument
 from schemas.memory_kinds import MEMORY_KINDS, REVISED, SESSION_MEMORY, MemoryKind
 from schemas.record_kinds import RECORD_TABLES
@@ -131,8 +131,8 @@ def test_a_plan_is_folded_by_each_revised_kind(monkeypatch: pytest.MonkeyPatch) 
     def apply(rows: Rows, plan: WritePlan, update: object, out: Effects) -> None:
         told.append(update)
 
-    def end(rows: Rows, plan: WritePlan, ordinal: int, over: EndUpdate, out: Effects) -> None:
-        told.append(over.families)
+    def end(rows: Rows, plan: WritePlan, over: ends.End, out: Effects) -> None:
+        told.append(list(over.families))
 
     another = REVISED_KINDS[0]._replace(updates="state_updates", apply=apply, end=end)
     monkeypatch.setattr(
