@@ -20,10 +20,10 @@ JUST_MADE = 60.0
 
 
 @contextmanager
-def scratch(within: Path | None = None) -> Iterator[Path]:
-    """A folder that is removed at the end; by default in the system's folder of temporary files.
-    Raises OSError."""
-    folder, lock = _made(within)
+def scratch() -> Iterator[Path]:
+    """A folder that is removed at the end, in the system's folder of temporary files. Raises
+    OSError."""
+    folder, lock = _made()
     try:
         yield folder
     finally:
@@ -39,7 +39,7 @@ def of_process() -> str:
 @cache
 def _of_process(process: int) -> str:
     try:
-        folder, _ = _made(None)  # the lock ends with the process
+        folder, _ = _made()  # the lock ends with the process
     except OSError:
         return ""
     atexit.register(_remove, folder, process)
@@ -51,8 +51,8 @@ def _remove(folder: Path, process: int) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _made(within: Path | None) -> tuple[Path, int]:
-    folder = (within or _temporary()) / f"{PREFIX}{os.urandom(8).hex()}"
+def _made() -> tuple[Path, int]:
+    folder = _temporary() / f"{PREFIX}{os.urandom(8).hex()}"
     folder.mkdir(mode=0o700)
     lock = os.open(folder, os.O_RDONLY)
     fcntl.flock(lock, fcntl.LOCK_EX)
@@ -64,9 +64,9 @@ def _temporary() -> Path:
     return Path(os.environ.get("TMPDIR") or "/tmp")
 
 
-def clear_left(within: Path | None = None) -> None:
+def clear_left() -> None:
     """Removes what killed processes of this account left."""
-    for folder in (within or _temporary()).glob(f"{PREFIX}*"):
+    for folder in _temporary().glob(f"{PREFIX}*"):
         try:
             found = folder.stat()
             is_new = time.time() - found.st_mtime < JUST_MADE and not any(folder.iterdir())

@@ -7,26 +7,33 @@ import pytest
 from sinks import locations, scratch
 
 
-def test_a_folder_goes_at_its_end_also_after_an_error(tmp_path: Path) -> None:
-    with pytest.raises(KeyError), scratch.scratch(tmp_path) as folder:
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The system's folder of temporary files."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    return tmp_path
+
+
+def test_a_folder_goes_at_its_end_also_after_an_error(temporary: Path) -> None:
+    with pytest.raises(KeyError), scratch.scratch() as folder:
         (folder / "rows").touch()
         raise KeyError
-    assert list(tmp_path.iterdir()) == []
+    assert list(temporary.iterdir()) == []
 
 
-def test_what_a_killed_process_left_goes_and_nothing_else(tmp_path: Path) -> None:
-    left = tmp_path / f"{scratch.PREFIX}left"
+def test_what_a_killed_process_left_goes_and_nothing_else(temporary: Path) -> None:
+    left = temporary / f"{scratch.PREFIX}left"
     (left / "deep").mkdir(parents=True)
     (left / "deep" / "rows").touch()
-    other = tmp_path / "turnfold-broker-ab12"
+    other = temporary / "turnfold-broker-ab12"
     other.mkdir()
     (other / "rows").touch()
-    just_made = tmp_path / f"{scratch.PREFIX}made"
+    just_made = temporary / f"{scratch.PREFIX}made"
     just_made.mkdir()
-    with scratch.scratch(tmp_path) as busy:
+    with scratch.scratch() as busy:
         (busy / "rows").touch()
-        scratch.clear_left(tmp_path)
-        assert {*tmp_path.iterdir()} == {other, just_made, busy}
+        scratch.clear_left()
+        assert {*temporary.iterdir()} == {other, just_made, busy}
         assert (busy / "rows").exists()
 
 
