@@ -94,9 +94,11 @@ def pytest_unconfigure() -> None:
     gc.callbacks.clear()
 
 
-# how long an example takes depends on what else the machine does
-hypothesis.settings.register_profile("untimed", deadline=None)
-hypothesis.settings.load_profile("untimed")
+# how long an example takes depends on what else the machine does; a change is judged by examples
+# that do not change, the soak tests look for others (`--hypothesis-profile random`)
+hypothesis.settings.register_profile("same", deadline=None, derandomize=True)
+hypothesis.settings.register_profile("random", deadline=None)
+hypothesis.settings.load_profile("same")
 
 
 @pytest.fixture(scope="session")

@@ -4,18 +4,18 @@ import re
 
 BLANK = "\ua66e"  # a letter that nobody writes
 
-_UNCLOSED = r"(?:[^\n]|\n(?![ \t]*\n))*+"  # to the end of the paragraph
+_UNCLOSED = r"[^\n]*+(?:\n(?![ \t]*\n)[^\n]*+)*"  # to the end of the paragraph
 _QUOTED = re.compile(
     r"```.*?(?:```|\Z)|^[ \t]*(?:>|&gt;|\|).*?$|`[^`\n]+`"
     r"|(?<![:\w/])//[^\n]*|/\*.*?(?:\*/|\Z)|<!--.*?(?:-->|\Z)"  # comments of code
     r"|(?:^[ \t]*|;[ \t]*)--[ \t][^\n]*|(?:^|(?<=\s))#+[ \t][^\n]*"
     # a mark between a space and a letter opens, and so does not close what is open
-    rf"|\"(?:(?:[^\"]|(?<=\s)\"(?=\w))*+\"|{_UNCLOSED})"
+    rf"|\"(?:[^\"]*+(?:(?<=\s)\"(?=\w)[^\"]*+)*(?:(?<!\s)\"|\"(?!\w))|{_UNCLOSED})"
     + "".join(
         rf"|{one}(?:[^{end}]*+{end}|{_UNCLOSED})"
         for one, end in ("„“", "“”", "«»", "»«", "「」", "『』", "《》")
     )
-    + r"|(?<![\w'])'(?:[^'\n]|(?<=\w)'(?=\w))++'(?!\w)",
+    + r"|(?<![\w'])'[^'\n]++(?:(?<=\w)'(?=\w)[^'\n]*+)*'(?!\w)",
     re.DOTALL | re.MULTILINE,
 )
 _INTRODUCED = re.compile(r"[:：][ \t]*\n")  # a line that ends so shows what follows it

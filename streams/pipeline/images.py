@@ -42,7 +42,7 @@ _START = re.compile(
     rf"|{_ALONE}(?:SUkqA|TU0AK|SUkrAA|JVBERi|PHN2Z|PD94bW|77u/P)"  # TIFF, PDF, SVG
 )
 _RUN = re.compile(
-    rf"{_LETTER}{{28,}}+(?:\s++{_LETTER}{{28,}}+)*+(?:={{1,2}}|\s++{_LETTER}*+={{1,2}})?"
+    rf"{_LETTER}{{28,}}+(?:\s++{_LETTER}{{28,}}+)*(?:={{1,2}}|\s++{_LETTER}*+={{1,2}})?"
 )
 _LAST_LINE = re.compile(
     rf"[ \t]*\r?\n[ \t]*{_LETTER}{{1,75}}+={{0,2}}(?=[ \t]*(?:\r?\n|[\"']|\Z))"
@@ -51,12 +51,12 @@ _LAST_LINE = re.compile(
 """It may be short, and look like a word."""
 _URL = re.compile(
     r"data:image/[\w.+-]{1,64}+"
-    r"(?:\s?;\s?(?:base64|utf-?8|[\w.+-]{1,64}+=(?:\"[^\"]{0,128}+\"|[^,;\"\s]{0,128}+))){0,8}+"
+    r"(?:\s?;\s?(?:base64|utf-?8|[\w.+-]{1,64}+=(?:\"[^\"]{0,128}+\"|[^,;\"\s]{0,128}+))){0,8}"
     r"\s*+,",
     re.IGNORECASE | re.ASCII,
 )
 _URL_RUN = re.compile(
-    r"\s*+([A-Za-z0-9+/_%-]++(?:\s++[A-Za-z0-9+/_%-]{28,}+)*+"
+    r"\s*+([A-Za-z0-9+/_%-]++(?:\s++[A-Za-z0-9+/_%-]{28,}+)*"
     r"(?:={1,2}|\s++[A-Za-z0-9+/_%-]*+={1,2})?)"
 )
 _DRAWING = re.compile(r"\s*+(?:<|%3C)(?:svg|\?xml|%3Fxml|!--|!doctype)", re.IGNORECASE)

@@ -328,7 +328,7 @@ class _Made:
             | ({"session_id": self.one(self.sessions)} if self.often() else {})
             | {"state_updates": [self.state_update() for _ in self.some(3)]}
             | self.maybe(
-                preference_updates=lambda: [self.preference() for _ in self.some(2)],
+                preference_updates=lambda: sum((self.preferences() for _ in self.some(2)), []),
                 ends=lambda: [self.end() for _ in self.some(2)],
                 event_affect=lambda: self.feeling()
                 | self.maybe(event_id=lambda: self.one(self.events)),
@@ -412,9 +412,15 @@ class _Made:
             | self.reasons()
         )
 
+    def preferences(self) -> list[Json]:
+        """One update, or two: what is revoked is named first. Whether a plan is refused is decided
+        when it comes, and the rules' plan that named it may come later."""
+        update = self.preference()
+        return [update, update | {"op": "revoke"}] if self.often(8) else [update]
+
     def preference(self) -> Json:
         return (
-            {"op": "revoke" if self.often(8) else self.one(("upsert_candidate", "confirm"))}
+            {"op": self.one(("upsert_candidate", "confirm"))}
             | {"domain": "drinks", "polarity": self.one(("like", "dislike"))}
             | {"subject": self.words()}
             | self.maybe(confidence=lambda: self.one(SURE), note=self.text, unchanged_since=self.at)
