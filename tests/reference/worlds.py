@@ -11,6 +11,7 @@ those of the rules.
 """
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, Protocol, TypeVar
 
 from schemas.time import MINUTE, format_time, parse_time
@@ -328,7 +329,7 @@ class _Made:
             | ({"session_id": self.one(self.sessions)} if self.often() else {})
             | {"state_updates": [self.state_update() for _ in self.some(3)]}
             | self.maybe(
-                preference_updates=lambda: sum((self.preferences() for _ in self.some(2)), []),
+                preference_updates=lambda: list(chain(*(self.preferences() for _ in self.some(2)))),
                 ends=lambda: [self.end() for _ in self.some(2)],
                 event_affect=lambda: self.feeling()
                 | self.maybe(event_id=lambda: self.one(self.events)),
