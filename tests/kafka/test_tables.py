@@ -411,7 +411,6 @@ def test_a_standby_takes_over_with_next_to_nothing_to_restore(
     counting.wait_for(" ready\n", 0, times=PARTITIONS + PARTITIONS // 2)
     counting.produce(4_000)
     counting.wait_done()
-    time.sleep(1)  # what is committed last has to reach the standbys
     rows = rows_of(counting)
     doomed.kill()
     doomed.wait()
@@ -420,5 +419,5 @@ def test_a_standby_takes_over_with_next_to_nothing_to_restore(
     counting.wait_done()
     totals = end(counting, 1)
     assert totals["followed_rows"] > rows / 4
-    assert totals["restored_rows"] == 0
+    assert totals["restored_rows"] < rows / 10  # what was committed just before
     assert counting.problems() == []
