@@ -147,7 +147,7 @@ async def _fill(bootstrap: str, topic: str, sessions: int) -> None:
                     named = prefix[: -len(name)] + name + b"\0" + row
                     parts.setdefault(to, []).append((named, value))
             await asyncio.gather(*(_send(producer, topic, *one) for one in parts.items()))
-        marker = Marker(dict.fromkeys((one.name for one in SESSION_AGENT.sources), 0), {}, "log")
+        marker = Marker(dict.fromkeys((one.name for one in SESSION_AGENT.sources), 0), {}, "log", 1)
         for partition in range(PARTITIONS):
             await _send(producer, topic, partition, [(MARKER_KEY, marker.encode())])
 

@@ -24,7 +24,7 @@ from tests.kafka.conftest import PASSWORD, USER, Certificates
 from tests.kafka.counting import create_known
 from tests.kafka.working import Working, alone
 
-OLD = json.dumps({"offsets": {}, "note": {}, "partitions": 4, "format": 0}).encode()
+OLD = json.dumps({"offsets": {}, "note": {}, "log": "log", "partitions": 4, "format": 0}).encode()
 
 
 def found(*options: str | Path, code: int, **env: str) -> dict[str, dict[str, Any]]:

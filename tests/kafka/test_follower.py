@@ -76,7 +76,7 @@ class Log:
 
     def marked(self, rows: Rows) -> Rows:
         self.written += 1
-        marker = Marker({"turns": self.written}, {}, self.log_id)
+        marker = Marker({"turns": self.written}, {}, self.log_id, 1)
         return {**rows, MARKER_KEY: marker.encode()}
 
     async def commit(self, rows: Rows) -> None:

@@ -14,6 +14,7 @@ from streams.kafka.client.aiokafka_internals import KafkaProducer
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import check, create
 from streams.kafka.transport.marker import MARKER_KEY, Marker
+from streams.pipeline.row_formats import ROW_FORMAT, Reached
 from tests.command import start
 from tests.kafka.working import options_of
 
@@ -28,14 +29,13 @@ async def _create(settings: KafkaSettings, group: str) -> None:
 
 async def _mark(settings: KafkaSettings, group: str, ends: object) -> None:
     """Writes a marker into the changelog of the sessions, as a worker does."""
-    await _write(settings, group, Marker({"turns": 1}, {"ends": ends}, "log").encode().decode())
+    await _write(settings, group, Marker({"turns": 1}, {"ends": ends}, "log", settings.partitions))
 
 
-async def _write(settings: KafkaSettings, group: str, text: str) -> None:
-    marker = text.encode()
+async def _write(settings: KafkaSettings, group: str, marker: Marker) -> None:
     async with KafkaProducer(**settings.client()) as producer:
         await producer.send_and_wait(
-            changelogs(group, settings.partitions)[0].name, marker, MARKER_KEY, partition=0
+            changelogs(group, settings.partitions)[0].name, marker.encode(), MARKER_KEY, partition=0
         )
 
 
@@ -67,9 +67,10 @@ def test_what_it_cannot_read_ends_the_process_with_an_error(broker: Broker) -> N
 def test_a_changelog_of_another_version_is_exit_3_and_the_way_out_is_reported(
     command: str, prefixed: KafkaSettings
 ) -> None:
-    more = ("--port", "0") if command == "serve" else ("--partitions", "1")
+    more = ("--port", "0") if command == "serve" else ()
     asyncio.run(_create(prefixed, "old"))
-    asyncio.run(_write(prefixed, "old", json.dumps({"offsets": {}, "note": {}, "format": 1})))
+    older = Marker({"turns": 1}, {}, "log", prefixed.partitions, Reached(ROW_FORMAT - 1))
+    asyncio.run(_write(prefixed, "old", older))
     process = start(command, *options_of(prefixed), "--app-id", "old", *more)
     try:
         _, error = process.communicate(timeout=TOO_LONG)
@@ -77,6 +78,6 @@ def test_a_changelog_of_another_version_is_exit_3_and_the_way_out_is_reported(
         process.kill()
         process.communicate()
     assert process.returncode == 3, error.decode()
-    assert "rows have format 1" in error.decode()
+    assert f"rows have format {ROW_FORMAT - 1}" in error.decode()
     assert "another app id" in error.decode()
     assert "Traceback" not in error.decode()

@@ -241,7 +241,8 @@ def test_a_changelog_made_again_is_read_again(lasting: Working) -> None:
     async def write(log: str, transactions: int) -> None:
         async with KafkaProducer(transactional_id="remade", **settings.client()) as producer:
             for number in range(transactions):
-                marker = Marker({"turns": number + 1}, {"ends": {}}, log).encode()
+                reached = Marker({"turns": number + 1}, {"ends": {}}, log, settings.partitions)
+                marker = reached.encode()
                 async with producer.transaction():
                     row = f"s\0default\0{log}\0i/0".encode()
                     await producer.send(at.topic, b"%d" % number, row, partition=at.partition)

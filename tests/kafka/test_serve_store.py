@@ -276,7 +276,8 @@ def test_a_changelog_made_again_leaves_nothing_on_disk(lasting: Working, tmp_pat
     async def write(log: str, value: bytes) -> None:
         async with KafkaProducer(transactional_id=log, **settings.client()) as producer:
             for number in range(4):
-                marker = Marker({"turns": number + 1}, {"ends": {}}, log).encode()
+                reached = Marker({"turns": number + 1}, {"ends": {}}, log, settings.partitions)
+                marker = reached.encode()
                 async with producer.transaction():
                     key = b"s\0default\0%d\0i/0" % number
                     await producer.send(specs[0].name, value, key, partition=2)

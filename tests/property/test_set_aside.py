@@ -78,7 +78,7 @@ class Lane:
     batch: int
     answers: bool = False
     """Whether each marker is compared with what was folded."""
-    marker: Marker = field(default_factory=lambda: Marker(dict.fromkeys(TOPICS, 0), {}, "log"))
+    marker: Marker = field(default_factory=lambda: Marker(dict.fromkeys(TOPICS, 0), {}, "log", 1))
     folded: list[Record] = field(default_factory=list)
     hops: dict[str, int] = field(default_factory=dict)
 
@@ -125,7 +125,7 @@ class Lane:
             self.folded.append(record)
             self._hop(record)
         note = {} if step.ahead is None else step.ahead.to_note()
-        self.marker = decode(Marker(step.offsets, note, "log").encode())
+        self.marker = decode(Marker(step.offsets, note, "log", 1).encode())
         self.standing.offsets = step.offsets
         self.passes.stands(step.ahead)
         if self.answers:

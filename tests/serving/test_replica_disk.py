@@ -217,13 +217,13 @@ def test_law_8_no_byte_of_what_is_gone_is_left(
     for number in range(40):
         gone = (b"s\0default\0wanderer\0c/%d" % number, b"%d: %s" % (number, WORDS))
         rows.put([gone, (b"s\0default\0stays-%d\0c/0" % number, b"kept")])
-        standing.saw(number, Marker({"turns": number + 1}, {}, "log"))
+        standing.saw(number, Marker({"turns": number + 1}, {}, "log", 1))
         rows.commit(standing)
     rows.read(b"s\0default\0wanderer")  # a cursor that holds old files
     asyncio.run(rewritten(store, folder, monkeypatch))
     assert holding(folder, WORDS, b"wanderer")
     rows.put([(b"s\0default\0wanderer\0c/%d" % number, None) for number in range(40)])
-    standing.saw(41, Marker({"turns": 42}, {}, "log"))
+    standing.saw(41, Marker({"turns": 42}, {}, "log", 1))
     rows.commit(standing)
     assert holding(folder, WORDS, b"wanderer")
     asyncio.run(rewritten(store, folder, monkeypatch))
@@ -260,7 +260,7 @@ def test_what_cannot_be_rewritten_is_left_as_it_is(
     rows = store.rows("turnfold", AT, 4)
     rows.open()
     rows.put([(b"s\0default\0s-1\0c/0", b"x")])
-    rows.commit(Standing(1, marker=Marker({}, {}, "log"), marker_at=0))
+    rows.commit(Standing(1, marker=Marker({}, {}, "log", 1), marker_at=0))
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=0))
     asyncio.run(store._compact(rows))  # type: ignore[arg-type]
     assert "too little room" in caplog.text
@@ -275,7 +275,7 @@ def test_closing_breaks_off_what_takes_long(folder: Path) -> None:
     for number in range(60):
         rows.put([(b"s\0default\0%08d\0c" % chance.randrange(10**8), chance.randbytes(1_000))
                   for _ in range(1_000)])  # fmt: skip
-        rows.commit(Standing(number + 1, marker=Marker({}, {}, "log"), marker_at=number))
+        rows.commit(Standing(number + 1, marker=Marker({}, {}, "log", 1), marker_at=number))
     rewriting = Thread(target=rows.compact)
     rewriting.start()
     while not rows._compacting.locked() and rewriting.is_alive():

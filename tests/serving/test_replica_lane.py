@@ -39,7 +39,7 @@ def row(offset: int, value: bytes | None, name: bytes = b"i/0") -> Record:
 
 def marker(offset: int, following: int, log: str = "log", **note: object) -> Record:
     return Record(
-        offset, MARKER_KEY, Marker({"turns": following}, {"ends": {}, **note}, log).encode()
+        offset, MARKER_KEY, Marker({"turns": following}, {"ends": {}, **note}, log, 1).encode()
     )
 
 
@@ -212,7 +212,7 @@ def test_no_ending_is_made_up(lane: ReplicaLane) -> None:
     assert restored.outcome("turns", 4, "default") == Outcome("accepted")
     assert restored.outcome("turns", 5, "default") == Outcome("applied")
 
-    silent = Record(0, MARKER_KEY, Marker({"turns": 3}, {}, "log").encode())
+    silent = Record(0, MARKER_KEY, Marker({"turns": 3}, {}, "log", 1).encode())
     read(lane, [silent, marker(2, 4)], 4)
     assert lane.outcome("turns", 2, "default") == Outcome("accepted")
     assert lane.outcome("turns", 3, "default") == Outcome("applied")

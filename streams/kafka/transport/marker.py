@@ -30,8 +30,8 @@ class Marker(NamedTuple):
 
     offsets: Mapping[str, int]
     note: Mapping[str, Any]
-    log: str = ""
-    partitions: int = 0
+    log: str
+    partitions: int
     reached: Reached = CURRENT
 
     @property
@@ -70,7 +70,7 @@ def decode(value: bytes | None) -> Marker:
         check("changelog: its rows", reached, ANEW)
         offsets = {str(k): int(v) for k, v in kept["offsets"].items()}
         partitions = int(kept["partitions"])
-        note, log = dict(kept["note"]), str(kept.get("log", ""))
+        note, log = dict(kept["note"]), str(kept["log"])
         return Marker(offsets, note, log, partitions, reached)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"changelog: key {MARKER_KEY!r} holds {value!r}, not a marker") from error
