@@ -84,14 +84,14 @@ def flat_rows(entities: Iterable[Entity], links: Iterable[Json]) -> Flat:
     return _texts(flat)
 
 
-def of_sessions(flat: Flat) -> Flat:
-    """What sessions hold of it."""
-    return {name: text for name, text in flat.items() if name[0] in SESSION_KINDS}
-
-
-def of_users(flat: Flat) -> Flat:
-    """What users hold of it."""
-    return {name: text for name, text in flat.items() if name[0] not in SESSION_KINDS}
+def of_entity(flat: Flat, rows: Entity) -> Flat:
+    """What one session or user holds of it."""
+    is_session, owner = rows.where[0] == "sessions", (rows.tenant, rows.key)
+    return {
+        name: text
+        for name, text in flat.items()
+        if (name[0] in SESSION_KINDS) is is_session and name[1:3] == owner
+    }
 
 
 def _of_session(rows: Entity) -> Iterator[tuple[tuple[Any, ...], Any]]:

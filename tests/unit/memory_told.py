@@ -14,7 +14,7 @@ from streams.folds.rows import Effects, Input, Refused, UserSignal
 from streams.folds.rules import Rules
 from streams.pipeline.decode import decode
 from streams.pipeline.entity import Entity
-from tests.reference.compared import differences, flat_rows, of_users, wanted
+from tests.reference.compared import differences, flat_rows, of_entity, wanted
 
 Json = dict[str, Any]
 SOURCE = ("records.ndjson", 0, 1)
@@ -118,7 +118,7 @@ class Memory:
 
     def faults(self) -> list[str]:
         """Where it is not what the reference makes of the same records."""
-        return differences(of_users(wanted(self.records)), flat_rows([self.rows], []))
+        return differences(of_entity(wanted(self.records), self.rows), flat_rows([self.rows], []))
 
     def _effects(self, read: Input) -> Effects:
         self.rows.keep()

@@ -16,7 +16,7 @@ from streams.folds.rows import Effects, Input, Refused, UserSignal
 from streams.folds.rules import Rules
 from streams.pipeline.decode import decode
 from streams.pipeline.entity import Entity
-from tests.reference.compared import differences, flat_rows, of_sessions, wanted
+from tests.reference.compared import differences, flat_rows, of_entity, wanted
 
 START = parse_time("2026-01-01T00:00:00Z")
 
@@ -91,7 +91,9 @@ class Told:
         """Where it is not what the reference makes of the same records."""
         source = {"tenant": "default", "owner_id": "s"}
         links = [asdict(row) | source for row in self.history if isinstance(row, Link)]
-        return differences(of_sessions(wanted(self.records)), flat_rows([self.rows], links))
+        return differences(
+            of_entity(wanted(self.records), self.rows), flat_rows([self.rows], links)
+        )
 
     @property
     def document(self) -> Json:
