@@ -26,6 +26,7 @@ from tests.reference.user import users
 
 Json = dict[str, Any]
 Flat = dict[tuple[Any, ...], str]
+SESSION_KINDS = ("session", "task", "reply")
 
 
 def given(records: Iterable[Json]) -> list[Given]:
@@ -62,18 +63,35 @@ def wanted(records: Iterable[Json]) -> Flat:
 
 def held(world: World) -> Flat:
     """What the folds' rows hold."""
+    entities = [rows for _, rows in sorted(world.store.entities.items())]
+    return flat_rows(entities, world.rows["links"])
+
+
+def flat_rows(entities: Iterable[Entity], links: Iterable[Json]) -> Flat:
+    """What the rows of sessions and users hold, with the rows of links in the order in which they
+    were written."""
     flat: dict[tuple[Any, ...], Any] = {}
-    for (table, tenant, key), rows in world.store.entities.items():
-        found = _of_session(rows) if table == "sessions" else _of_user(rows)
+    for rows in entities:
+        found = _of_session(rows) if rows.where[0] == "sessions" else _of_user(rows)
         for (kind, *rest), document in found:
-            flat[kind, tenant, key, *rest] = document
-    for row in world.rows["links"]:
-        if row["provisional"]:  # in the order in which they were written
+            flat[kind, rows.tenant, rows.key, *rest] = document
+    for row in links:
+        if row["provisional"]:
             name = "reply", row["tenant"], row["owner_id"], row["from_event_id"]
             flat[name] = [row["to_event_id"], format_time(row["occurred_at"])]
             if row["op"] == "remove":
                 del flat[name]
     return _texts(flat)
+
+
+def of_entity(flat: Flat, rows: Entity) -> Flat:
+    """What one session or user holds of it."""
+    is_session, owner = rows.where[0] == "sessions", (rows.tenant, rows.key)
+    return {
+        name: text
+        for name, text in flat.items()
+        if (name[0] in SESSION_KINDS) is is_session and name[1:3] == owner
+    }
 
 
 def _of_session(rows: Entity) -> Iterator[tuple[tuple[Any, ...], Any]]:

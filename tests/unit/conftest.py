@@ -1,10 +1,24 @@
 """What the tests of several rules begin with."""
 
+from collections.abc import Iterator
+
 import pytest
 
+from tests.unit import memory_told, session_told
 from tests.unit.memory_told import Memory
 
 
 @pytest.fixture
 def user() -> Memory:
     return Memory()
+
+
+@pytest.fixture(autouse=True)
+def reference(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Each memory that a test makes is at the end what the reference makes of its records."""
+    compared = [memory_told.beside, session_told.beside]
+    for memories in compared:
+        memories.clear()
+    yield
+    if not request.node.get_closest_marker("beyond_reference"):
+        assert [fault for memories in compared for one in memories for fault in one.faults()] == []

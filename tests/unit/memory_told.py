@@ -14,9 +14,11 @@ from streams.folds.rows import Effects, Input, Refused, UserSignal
 from streams.folds.rules import Rules
 from streams.pipeline.decode import decode
 from streams.pipeline.entity import Entity
+from tests.reference.compared import differences, flat_rows, of_entity, wanted
 
 Json = dict[str, Any]
 SOURCE = ("records.ndjson", 0, 1)
+beside: list["Memory"] = []
 
 
 def day(number: float) -> str:
@@ -60,12 +62,15 @@ class Memory:
 
     def __init__(self) -> None:
         self.rows = Entity("users", "default", "u", {})
+        self.records: list[Json] = []
+        beside.append(self)
         self.history: list[tuple[str, Json]] = []
         self.warnings: list[str] = []
 
     def give(self, record: Json) -> str:
         """Folds one record; raises Refused, with the rows as they were."""
         read = given(record)
+        self.records.append(record)
         out = self._effects(read)
         try:
             outcome = memory.fold(self.rows, read, out)
@@ -77,6 +82,7 @@ class Memory:
 
     def hear(self, record: Json, signal: UserSignal) -> None:
         """What an ended turn means for the user."""
+        self.records.append(record)
         out = self._effects(given(record))
         memory.fold_signal(self.rows, signal, out)
         self._keep(out)
@@ -109,6 +115,10 @@ class Memory:
         """(polarity, subject) -> status."""
         found: Iterator[tuple[str, preferences.Preference]] = self.rows.scan("p/")
         return {(row.polarity, row.subject): row.status for _, row in found}
+
+    def faults(self) -> list[str]:
+        """Where it is not what the reference makes of the same records."""
+        return differences(of_entity(wanted(self.records), self.rows), flat_rows([self.rows], []))
 
     def _effects(self, read: Input) -> Effects:
         self.rows.keep()

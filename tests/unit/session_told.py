@@ -16,10 +16,12 @@ from streams.folds.rows import Effects, Input, Refused, UserSignal
 from streams.folds.rules import Rules
 from streams.pipeline.decode import decode
 from streams.pipeline.entity import Entity
+from tests.reference.compared import differences, flat_rows, of_entity, wanted
 
 START = parse_time("2026-01-01T00:00:00Z")
 
 Json = dict[str, Any]
+beside: list["Told"] = []
 
 
 def micros(hours: float) -> int:
@@ -58,6 +60,8 @@ class Told:
         self.signals: list[UserSignal] = []
         self.history: list[CausedRow] = []
         self.dead: list[str] = []
+        self.records: list[Json] = []
+        beside.append(self)
         self.say(*records)
 
     def say(self, *records: Json) -> "Told":
@@ -65,6 +69,8 @@ class Told:
             given = decode(encode(record), ("test", 0, len(self.outcomes) + 1))
             assert isinstance(given, Input), given
             self._fold(given)
+            if self.outcomes[-1] != "conflicting_duplicate":
+                self.records.append(record)
         return self
 
     def _fold(self, given: Input) -> None:
@@ -80,6 +86,14 @@ class Told:
         self.signals += out.signals
         self.history += out.history
         self.dead += [late.reason for late in out.late]
+
+    def faults(self) -> list[str]:
+        """Where it is not what the reference makes of the same records."""
+        source = {"tenant": "default", "owner_id": "s"}
+        links = [asdict(row) | source for row in self.history if isinstance(row, Link)]
+        return differences(
+            of_entity(wanted(self.records), self.rows), flat_rows([self.rows], links)
+        )
 
     @property
     def document(self) -> Json:

@@ -93,7 +93,7 @@ def test_an_agent_sends_nothing_that_the_topology_does_not_say() -> None:
         with pytest.raises(ValueError, match="user-signals is no output of the memory agent"):
             send(USER_SIGNALS.name, b"default/u1", b"{}", origin)
     with pytest.raises(KeyError, match="events"):
-        users.rows(Told(turn("a", 0)).history, "u1", origin)
+        users.rows(Told(turn("a", 0, session_id="s")).history, "u1", origin)
     assert (len(sessions.outputs), users.outputs) == (1, [])
 
 

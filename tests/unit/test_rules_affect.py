@@ -263,6 +263,7 @@ def fill(user: Memory, count: int) -> None:
         feel(user, (-1) ** number * 0.5, 2 + number / 24, f"e{number:03}")
 
 
+@pytest.mark.beyond_reference
 def test_the_newest_64_moments_are_kept_before_them_a_checkpoint(user: Memory) -> None:
     fill(user, Rules().max_moments + 6)
     row = user.rows[affect.MOOD]
@@ -272,6 +273,7 @@ def test_the_newest_64_moments_are_kept_before_them_a_checkpoint(user: Memory) -
     assert row.checkpoint == mood(other)
 
 
+@pytest.mark.beyond_reference
 def test_a_moment_older_than_the_checkpoint_is_kept_and_counted_and_moves_nothing(
     user: Memory,
 ) -> None:
@@ -284,6 +286,7 @@ def test_a_moment_older_than_the_checkpoint_is_kept_and_counted_and_moves_nothin
     assert user.warnings == ["moment_leaves_mood"]
 
 
+@pytest.mark.beyond_reference
 def test_a_late_moment_after_the_checkpoint_is_put_in_its_place() -> None:
     late, in_order = Memory(), Memory()
     fill(late, Rules().max_moments + 6)

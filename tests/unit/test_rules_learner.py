@@ -265,6 +265,7 @@ def test_what_is_expected_follows_the_constants(user: Memory) -> None:
     assert found["expected_correct"][LIMITS] == round((2 * level + 1) / 3.5, 9)
 
 
+@pytest.mark.beyond_reference
 def test_a_topic_whose_answers_an_older_version_did_not_keep_is_expected_as_elsewhere() -> None:
     user = Memory()
     answer(user, 1.0)
@@ -307,12 +308,14 @@ def travelled() -> Memory:
     return user
 
 
+@pytest.mark.beyond_reference
 def test_the_500_newest_topics_are_kept(travelled: Memory) -> None:
     learn(travelled, 30, topic="newest")
     visited = profile(travelled)["history"]["topics_visited"]
     assert visited == [*(f"t{number:03}" for number in range(1, 500)), "newest"]
 
 
+@pytest.mark.beyond_reference
 def test_a_late_visit_older_than_500_topics_drops_none_of_them(travelled: Memory) -> None:
     before = profile(travelled)["history"]["topics_visited"]
     learn(travelled, 1, topic="late")

@@ -57,6 +57,7 @@ def test_unchanged_since_is_about_the_version_that_would_change(
     assert bool(made) is changes
 
 
+@pytest.mark.beyond_reference
 @pytest.mark.parametrize("is_first", [True, False])
 @pytest.mark.parametrize(
     "update",
@@ -211,6 +212,7 @@ def test_a_state_keeps_what_was_said_of_it_last(made_by: Json, text: str) -> Non
     assert user.state()["body_text"] == text
 
 
+@pytest.mark.beyond_reference
 @pytest.mark.parametrize(
     "update", [{"op": "close"}, says("corrected"), {"op": "close", "valid_to": day(3)}]
 )

@@ -201,6 +201,7 @@ def test_evidence_names_the_20_newest_events() -> None:
     assert known["evidence"] == [f"e{n:02}" for n in range(5, 25)]
 
 
+@pytest.mark.beyond_reference
 def test_of_201_items_the_least_confident_falls_out_with_a_revision() -> None:
     def batch(first: int, last: int) -> Json:
         add = [item(f"m{n}", f"c{n}", confidence=0.1 if n in (7, 70) else 0.5)
@@ -214,6 +215,7 @@ def test_of_201_items_the_least_confident_falls_out_with_a_revision() -> None:
     assert (removed["entity_id"], removed["reason"]) == ("m7", "over the cap")
 
 
+@pytest.mark.beyond_reference
 def test_of_101_candidates_the_oldest_is_forgotten() -> None:
     def others(event_id: str, hours: float, count: int) -> Json:
         said = [{"type": "background", "content": f"{event_id}{n}"} for n in range(count)]

@@ -556,6 +556,7 @@ def long() -> list[Json]:
     return [step(at, max_iteration=1000, plan=plan, step_id="x") for at in range(205)]
 
 
+@pytest.mark.beyond_reference
 def test_200_recursions_are_kept_whole_and_the_older_counted(long: list[Json]) -> None:
     made = task_of(*long)
     assert made["older_recursions"] == 5
@@ -563,6 +564,7 @@ def test_200_recursions_are_kept_whole_and_the_older_counted(long: list[Json]) -
     assert (made["global"]["iteration"], made["global"]["status"]) == (205, "running")
 
 
+@pytest.mark.beyond_reference
 def test_a_version_of_an_older_recursion_changes_nothing(long: list[Json]) -> None:
     told = Told(*long)
     before = document(told)
@@ -572,6 +574,7 @@ def test_a_version_of_an_older_recursion_changes_nothing(long: list[Json]) -> No
     assert document(told) == before
 
 
+@pytest.mark.beyond_reference
 def test_a_late_recursion_before_the_window_is_counted_only(long: list[Json]) -> None:
     told = Told(*long)
     told.say(step(1, trace_id="late"), step(1, trace_id="late"))
