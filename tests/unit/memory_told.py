@@ -60,8 +60,8 @@ def link(op: str = "put", label: str = "caused_by", **fields: Any) -> Json:
 class Memory:
     """One user's rows, and the history rows the records caused."""
 
-    def __init__(self) -> None:
-        self.rows = Entity("users", "default", "u", {})
+    def __init__(self, user_id: str = "u") -> None:
+        self.rows = Entity("users", "default", user_id, {})
         self.records: list[Json] = []
         beside.append(self)
         self.history: list[tuple[str, Json]] = []
@@ -122,7 +122,7 @@ class Memory:
 
     def _effects(self, read: Input) -> Effects:
         self.rows.keep()
-        return Effects("u", ("default", "users", "u"), read.record, Rules())
+        return Effects(self.rows.key, self.rows.where, read.record, Rules())
 
     def _keep(self, out: Effects) -> None:
         for said in out.history:

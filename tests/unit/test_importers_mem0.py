@@ -79,7 +79,7 @@ def test_pages_arrays_and_lines_say_the_same(tmp_path: Path, documents: list[Any
 
 
 def test_a_later_export_changes_what_has_changed_and_doubles_nothing(tmp_path: Path) -> None:
-    user = Memory()
+    user = Memory("maya")
     moved = {**PLATFORM, "memory": "Lives in Braga", "updated_at": "2026-02-20T00:00:00Z"}
     first, again = read(tmp_path, PLATFORM), read(tmp_path, PLATFORM)
     assert first == again
