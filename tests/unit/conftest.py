@@ -16,9 +16,9 @@ def user() -> Memory:
 @pytest.fixture(autouse=True)
 def reference(request: pytest.FixtureRequest) -> Iterator[None]:
     """Each memory that a test makes is at the end what the reference makes of its records."""
-    compared = [memory_told.beside, session_told.beside]
-    for memories in compared:
-        memories.clear()
+    memory_told.beside.clear()
+    session_told.beside.clear()
     yield
     if not request.node.get_closest_marker("beyond_reference"):
-        assert [fault for memories in compared for one in memories for fault in one.faults()] == []
+        memories = (*memory_told.beside, *session_told.beside)
+        assert [fault for memory in memories for fault in memory.faults()] == []
