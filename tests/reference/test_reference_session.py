@@ -163,8 +163,16 @@ def test_only_the_latest_turn_closes_a_session() -> None:
     closing = turn(1, session_status="closed")
     assert document(closing)["status"] == "closed"
     assert document(closing)["closed_reason"] == "closed by the turn"
-    later = document(closing, turn(2, session_status="waiting_input"))
+    later = document(closing, turn(2, session_status="active"))
     assert (later["status"], later["closed_reason"]) == ("active", None)
+
+
+def test_only_the_latest_turn_makes_a_session_wait() -> None:
+    waiting = turn(1, session_status="waiting_input")
+    assert document(waiting)["status"] == "waiting_input"
+    assert document(waiting, turn(2))["status"] == "active"
+    later = document(turn(0, session_status="closed"), waiting)
+    assert (later["status"], later["closed_reason"]) == ("waiting_input", None)
 
 
 def test_a_session_waits_while_a_task_of_it_waits() -> None:

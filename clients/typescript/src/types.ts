@@ -1488,7 +1488,7 @@ export interface Turn {
   subject?: Claim | null;
   /** What the session is for. */
   object?: Claim | null;
-  /** Status of the session from now on. */
+  /** Status of the session until its next turn. */
   session_status?: "active" | "waiting_input" | "closed" | null;
   /** Where the session's files are. */
   artifacts_metadata?: ArtifactsMetadata | null;
