@@ -50,6 +50,11 @@ class Message(Wire):
         default=None,
         description="When it was said: RFC 3339 or Unix seconds. Default: the time of the request.",
     )
+    replaces: Id | None = Field(
+        default=None,
+        description="Of a user's message: id of the earlier one that it takes the place of, which "
+        "was edited or answered again. What memory made of that one and its answer ends.",
+    )
     original: Text | None = Field(
         default=None,
         description="The message as your program has it, word for word: `GET "

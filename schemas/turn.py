@@ -219,7 +219,7 @@ class Turn(Record):
     object: Claim | None = Field(default=None, description="What the session is for.")
     session_status: Literal["active", "waiting_input", "closed"] | None = Field(
         default=None,
-        description="Status of the session from now on.",
+        description="Status of the session until its next turn.",
     )
     artifacts_metadata: ArtifactsMetadata | None = Field(
         default=None,

@@ -7,7 +7,7 @@ rules: docs/rules.md, "Long-term memory".
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from schemas.events import EndUpdate, EventUpdate, WritePlan
@@ -19,6 +19,10 @@ from streams.folds.rows import Rows
 
 MAX_ENDS = 64
 """Ends remembered of a family: the latest."""
+MAX_FAMILIES = 1_000
+"""Families of which ends are remembered: those with the latest ends."""
+MAX_MARKS = 1_000
+"""Marks remembered of events on which no memory rests: the latest."""
 
 _WORD = re.compile(r"\w+")
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
@@ -99,6 +103,19 @@ def mark(rows: Rows, plan: WritePlan, ordinal: int, update: EventUpdate) -> None
             rows.put(key, mark)
 
 
+def trim_marks(rows: Rows, evidence: Callable[[], set[str]]) -> None:
+    """Drops the oldest marks over the cap. `evidence`: the events on which states and preferences
+    rest, which keep their marks: what a retraction has ended must not come back."""
+    marked = MARKS.ids(rows)
+    if len(marked) <= MAX_MARKS:
+        return
+    of_ends = {one for _, row in ENDS.scan(rows) for end in row.ends for one in end.evidence}
+    idle = set(marked) - of_ends - evidence()
+    oldest = sorted(idle, key=lambda event_id: (rows.peek(MARKS.key(event_id)).order(), event_id))
+    for event_id in oldest[: max(0, len(oldest) - MAX_MARKS)]:
+        rows.delete(MARKS.key(event_id))
+
+
 def is_marked(rows: Rows) -> bool:
     """Whether any of the user's events was retracted or restored."""
     return rows.get(MARKS.key()) is not None
@@ -142,6 +159,15 @@ def remember(rows: Rows, end: End) -> None:
         known = rows.get(key) or Ends(())
         kept = sorted((*known.ends, end), key=End.order)[-MAX_ENDS:]
         rows.put(key, Ends(tuple(kept)))
+        if not known.ends:
+            _trim_families(rows)
+
+
+def _trim_families(rows: Rows) -> None:
+    families = ENDS.ids(rows)
+    if len(families) > MAX_FAMILIES:
+        latest = {family: rows.peek(ENDS.key(family)).ends[-1].order() for family in families}
+        rows.delete(ENDS.key(min(families, key=lambda family: (latest[family], family))))
 
 
 def first_after(rows: Rows, said: Said, since: int, until: Place | None = None) -> End | None:

@@ -62,7 +62,7 @@ def append(rows: Rows, header: Session, turn: Turn, given: Input, out: Effects) 
     if said_by and header.user and said_by != header.user[2]:
         after = replace(after, users=speakers(header, said_by))
     expired = previous and at - previous[0] > rules.session_expiry
-    if expired or now == "closed" or (was and was[2] == "closed"):
+    if expired or now != (was[2] if was else None):
         revise_turn(header, after, facts, (previous, None), out)
         after = replace(after, seq=out.seq)
     rows.put(HEADER, after)

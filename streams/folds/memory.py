@@ -153,6 +153,16 @@ def _settle(rows: Rows, plan: WritePlan, out: Effects) -> None:
     for kind in REVISED_KINDS:
         if kind.settle:
             kind.settle(rows, plan, out)
+    ends.trim_marks(rows, lambda: _evidence(rows))
+
+
+def _evidence(rows: Rows) -> set[str]:
+    """The events on which states and whatever else marks may end rest."""
+    evidence = set(states.evidence(rows))
+    for kind in REVISED_KINDS:
+        if kind.evidence:
+            evidence.update(kind.evidence(rows))
+    return evidence
 
 
 def mood_id(rows: Rows) -> str:

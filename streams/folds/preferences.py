@@ -3,6 +3,7 @@
 See docs/rules.md, "Long-term memory".
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 from schemas.base import format_time
@@ -253,6 +254,14 @@ def settle(rows: Rows, plan: WritePlan, out: Effects) -> None:
         known = rows.peek(PREFERENCES.key(preference_id))
         made, _ = _folded((known, _row(rows, known, OPPOSITE[known.polarity])), rows, out.rules)
         _put(rows, plan, known, known, made, reason, evidence, out)
+
+
+def evidence(rows: Rows) -> Iterator[str]:
+    """The events on which preferences rest."""
+    for _, known in PREFERENCES.scan(rows):
+        for one in (known, *known.updates, known.base, known.over):
+            if one is not None:
+                yield from one.evidence
 
 
 def _ended(rows: Rows, plain: Preference, before: ends.End | None, rules: Rules) -> Preference:

@@ -4,7 +4,7 @@
 revision is its newest document.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Generic, NamedTuple
 
 from schemas import memory_kinds
@@ -17,12 +17,13 @@ from streams.folds.rows import Effects, Rows
 Apply = Callable[[Rows, WritePlan, Any, Effects], None]
 End = Callable[[Rows, WritePlan, ends.End, Effects], None]
 Settle = Callable[[Rows, WritePlan, Effects], None]
+Evidence = Callable[[Rows], Iterable[str]]
 
 
 class RevisedKind(NamedTuple, Generic[R]):
     """`updates`: a plan's list for the kind, each of which `apply` folds into its `rows`. `end`:
-    folds one of a plan's `ends`, `settle` its `event_updates`. `document`: what readers get of a
-    row."""
+    folds one of a plan's `ends`, `settle` its `event_updates`; `evidence`: the events on which rows
+    that it settles rest. `document`: what readers get of a row."""
 
     kind: MemoryKind
     rows: RowKind[R]
@@ -31,6 +32,7 @@ class RevisedKind(NamedTuple, Generic[R]):
     document: Callable[[R], dict[str, Any]]
     end: End | None = None
     settle: Settle | None = None
+    evidence: Evidence | None = None
 
     def newest(self, rows: Rows, id: str) -> dict[str, Any]:
         """The document of a user's memory with that id."""
@@ -52,6 +54,7 @@ REVISED_KINDS: tuple[RevisedKind[Any], ...] = (
         preferences.document,
         preferences.end,
         preferences.settle,
+        preferences.evidence,
     ),
 )
 """In the order in which a plan is folded."""

@@ -249,10 +249,11 @@ def converse(row: Conversation | None, first: Key | None, turn: Facts) -> tuple[
 
 
 def status_of(header: Session) -> str:
-    """closed if the latest turn says so, else waiting_input if a task waits, else active."""
+    """closed or waiting_input if the latest turn says so, else waiting_input if a task waits, else
+    active."""
     latest = header.latest
-    if latest and latest[2] == "closed":
-        return "closed"
+    if latest and latest[2] in ("closed", "waiting_input"):
+        return latest[2]
     for _, asked, still in header.waiting:
         if still and (latest is None or latest[0] <= asked):
             return "waiting_input"

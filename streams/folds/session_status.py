@@ -48,7 +48,8 @@ def revise_turn(
     if follower and follower[0] - at > expiry:
         _revise_gap(out, was, was, at, follower[0], evidence)
     if was != now:
-        reason = "the latest turn says so" if now == "closed" else "a turn came"
+        is_named = now != "active" and after.latest is not None and after.latest[2] == now
+        reason = "the latest turn says so" if is_named else "a turn came"
         revise_status(
             out, status_document(was), status_document(now), "update", reason, evidence, at
         )

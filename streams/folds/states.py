@@ -5,7 +5,7 @@ version; the history needs no other table to know what held when. The rules:
 docs/rules.md, "Long-term memory".
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
 from typing import Any
 
@@ -473,6 +473,17 @@ def settle(rows: Rows, plan: WritePlan, out: Effects) -> None:
         now = {one.valid_from: one for one in versions}
         for since in sorted(was.keys() | now.keys()):
             _revise_settled(rows, plan, after, was.get(since), now.get(since), out)
+
+
+def evidence(rows: Rows) -> Iterator[str]:
+    """The events on which states rest."""
+    for _, state in STATES.scan(rows):
+        for update in state.updates:
+            yield from update.evidence
+        for version in (*state.base, *state.versions):
+            yield from version.evidence
+            if version.over is not None:
+                yield from (*version.over.evidence, *version.over.end.evidence)
 
 
 def _revise_settled(

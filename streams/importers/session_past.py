@@ -7,9 +7,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from schemas.base import JsonObject
-from schemas.events import Record, Recursion, Signal, ToolResult
+from schemas.events import Record, Recursion
 from schemas.time import parse_time
-from streams.folds.ids import short_hash
 from streams.folds.index import find_id, find_turn, is_running, running, turn_hash
 from streams.folds.rows import Rows
 from streams.folds.session_state import HEADER, RUNNING, Facts, Session
@@ -230,21 +229,6 @@ def conflicts(rows: Rows, record: Record, fingerprint: bytes) -> bool:
     if is_running(check):
         return begun and check != running(fingerprint)
     return not begun and check != fingerprint
-
-
-def is_there(rows: Rows, record: Record) -> bool:
-    """Whether the session has the record, or a later word on it."""
-    if isinstance(record, Recursion):
-        return rows.get(STEPS.key(record.task_id, record.trace_id)) is not None
-    if isinstance(record, ToolResult):
-        return rows.get(RESULTS.key(record.task_id, record.trace_id)) is not None
-    if isinstance(record, Signal):
-        header = rows.get(HEADER)
-        signal = short_hash("s" + record.signal_id)
-        return header is not None and find_id(rows, header.runs, signal)[0] is not None
-    check = _turn_check(rows, record)
-    begun = record.status == "running"  # type: ignore[attr-defined]
-    return check is not None and (begun or not is_running(check))
 
 
 def _turn_check(rows: Rows, record: Record) -> bytes | None:

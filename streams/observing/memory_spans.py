@@ -31,6 +31,7 @@ OPERATIONS = {
     ("GET", "/v1/search"): Operation("search_memory", "search"),
     ("GET", "/v1/states/{state_id}/why"): Operation("search_memory", "why"),
     ("POST", "/v1/messages"): Operation("upsert_memory", "add"),
+    ("DELETE", "/v1/messages/{message_id}"): Operation("update_memory", "retract"),
     ("POST", "/v1/records"): Operation("upsert_memory", "records"),
     ("PATCH", "/v1/states/{state_id}"): Operation("update_memory", "correct"),
     ("DELETE", "/v1/states/{state_id}"): Operation("update_memory", "end"),

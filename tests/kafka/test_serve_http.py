@@ -1,12 +1,9 @@
 """Two `turnfold serve` over real workers: each answers every key, whatever dies meanwhile."""
 
 import json
-import re
-import subprocess
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -14,41 +11,12 @@ import httpx
 import pytest
 
 from streams.broker import Broker
-from tests.command import PROGRAM, environment
+from tests.kafka.served import TOO_LONG, Served
 from tests.kafka.working import Working, one_worker
 
 SESSIONS = [f"s-{number}" for number in range(12)]
 USERS = [f"u-{number}" for number in range(6)]
-TOO_LONG = 120.0
 WAIT = {"Prefer": "wait=60"}
-
-
-class Served:
-    """A `serve` process; `url` once it has said it."""
-
-    def __init__(self, broker: Broker, log: Path) -> None:
-        with log.open("wb") as file:
-            self.process = subprocess.Popen(
-                [PROGRAM, "serve", "--bootstrap", broker.bootstrap, "--port", "0"],
-                stdout=file, stderr=file, env=environment(),
-            )  # fmt: skip
-        deadline = time.monotonic() + TOO_LONG
-        while not (found := re.search(r"(http://\S+) answers", log.read_text())):
-            assert self.process.poll() is None, log.read_text()
-            assert time.monotonic() < deadline, log.read_text()
-            time.sleep(0.05)
-        self.client = httpx.Client(base_url=found[1], timeout=TOO_LONG + 10)
-
-    def await_ready(self) -> None:
-        deadline = time.monotonic() + TOO_LONG
-        while self.client.get("/readyz").status_code != 200:
-            assert time.monotonic() < deadline, self.client.get("/readyz").text
-            time.sleep(0.05)
-
-    def stop(self) -> None:
-        self.client.close()
-        self.process.kill()
-        self.process.wait()
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +38,9 @@ def both(
 ) -> Iterator[list[Served]]:
     """Two of them, ready."""
     folder = tmp_path_factory.mktemp("serve")
-    made = [Served(broker, folder / f"serve-{number}") for number in range(2)]
+    made = [
+        Served(folder / f"serve-{number}", "--bootstrap", broker.bootstrap) for number in range(2)
+    ]
     try:
         for one in made:
             one.await_ready()

@@ -153,6 +153,49 @@ def test_law_7_rows_of_their_own_are_bounded_in_number(heavy: World) -> None:
     assert len(list(user.scan("y/"))) == 500
 
 
+def marks(kind: str, event_ids: list[str], at: int) -> Json:
+    updates = [{"op": kind, "event_id": event_id} for event_id in event_ids]
+    return plan(f"marks {at}", at, event_updates=updates)
+
+
+def test_law_7_marks_of_events_are_bounded_and_what_they_ended_stays_ended() -> None:
+    """The first events have a fact, a preference or an end; nothing rests on the later ones."""
+    rules = {"name": "rules"}
+    said = World()
+    for n in range(40):
+        field, update = [
+            ("state_updates", {"op": "upsert", "kind": "fact", "body_text": f"fact {n}"}),
+            ("preference_updates", {"op": "confirm", "domain": "d", "polarity": "like",
+                                    "subject": f"tea {n}"}),
+            ("ends", {"families": ["pet"], "value": f"cat {n}"}),
+        ][n % 3]  # fmt: skip
+        made: Json = {field: [update]}
+        said.say(plan(f"said {n}", n, event_id=f"said{n}", extractor=rules, **made))
+    said.say(marks("retract", [f"said{n}" for n in range(40)], 50))
+    user = said.rows_of("users", "u1")
+    before = [dict(user.scan(letter)) for letter in ("s/", "p/", "e/")]
+    for batch in range(10):
+        kind = "restore" if batch % 2 else "retract"
+        events = [f"idle{batch}-{n}" for n in range(200)]
+        said.say(marks(kind, events, 100 - batch if batch < 5 else 100 + batch))
+    assert [dict(user.scan(letter)) for letter in ("s/", "p/", "e/")] == before
+    kept = {name[2:] for name in user.names("v/")}
+    assert {f"said{n}" for n in range(40)} <= kept
+    latest = {f"idle{batch}-{n}" for batch in range(5, 10) for n in range(200)}
+    assert kept - {f"said{n}" for n in range(40)} == latest
+    assert len(latest) == ends.MAX_MARKS
+
+
+def test_law_7_families_of_ends_are_bounded() -> None:
+    said = World()
+    most, names = ends.MAX_FAMILIES, [f"family{n:04}" for n in range(ends.MAX_FAMILIES + 60)]
+    for n in range(0, len(names), 20):
+        over = [{"families": [name]} for name in names[n : n + 20]]
+        said.say(plan(f"ends {n}", n // 20 + 1, ends=over))
+    kept = said.rows_of("users", "u1").names("e/")
+    assert kept == [f"e/{name}" for name in names[-most:]]
+
+
 def test_law_7_documents_keep_the_caps_of_their_schemas(heavy: World) -> None:
     document, machine_document = heavy.session(), heavy.task()
     assert len(document["conversations"]) == 20

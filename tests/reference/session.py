@@ -89,11 +89,12 @@ def strongest_claim(turns: Sequence[Turn], field: str) -> dict[str, Any] | None:
 
 
 def status(turns: Sequence[Turn], of_tasks: Documents) -> dict[str, Any]:
-    """Closed if the latest turn says so; else a task that waits makes it wait; no turn does."""
-    if turns and turns[-1].session_status == "closed":
+    """Closed or waiting if the latest turn says so; else a task that waits makes it wait."""
+    latest = turns[-1].session_status if turns else None
+    if latest == "closed":
         return {"status": "closed", "closed_reason": constants.CLOSED_REASON}
     waits = any(task["global"]["status"] == "waiting_input" for task in of_tasks.values())
-    return {"status": "waiting_input" if waits else "active"}
+    return {"status": "waiting_input" if waits or latest == "waiting_input" else "active"}
 
 
 def conversations(turns: Sequence[Turn], of_tasks: Documents) -> list[dict[str, Any]]:

@@ -138,6 +138,46 @@ def test_a_session_waits_while_one_of_its_tasks_waits() -> None:
     assert told.statuses() == [("update", "waiting_input"), ("update", "active")]
 
 
+STATUSES = [None, "active", "waiting_input", "closed"]
+
+
+@pytest.mark.parametrize("after", STATUSES)
+@pytest.mark.parametrize("before", STATUSES)
+@pytest.mark.parametrize("hours", [1, 25], ids=["soon", "after the session expired"])
+@pytest.mark.parametrize("running", [False, True], ids=["ended", "running"])
+def test_the_latest_turn_decides_the_status_in_any_order_with_a_revision_for_each_change(
+    before: str | None, after: str | None, hours: int, running: bool
+) -> None:
+    begun = {"status": "running"} if running else {}
+    turns = (
+        turn("a", 0, **({} if before is None else {"session_status": before})),
+        turn("b", hours, **({} if after is None else {"session_status": after}), **begun),
+    )
+    for order in (turns, turns[::-1]):
+        told = Told(*order)
+        assert told.document["status"] == (after or "active")
+        last = "active"
+        for revision in told.revisions("status"):
+            assert revision["before"] != revision["after"]
+            last = json.loads(revision["after"])["status"]
+        assert last == (after or "active")
+
+
+def test_a_turn_that_waits_for_the_user_has_revisions_that_say_so() -> None:
+    told = Told(turn("a", 0, session_status="waiting_input"), turn("b", 1))
+    revisions = told.revisions("status")
+    changes = [(json.loads(one["after"])["status"], one["reason"]) for one in revisions]
+    assert changes == [("waiting_input", "the latest turn says so"), ("active", "a turn came")]
+
+
+def test_what_a_task_does_changes_no_status_that_the_latest_turn_gave() -> None:
+    waiting = turn("a", 0, session_status="waiting_input")
+    told = Told(waiting, clarify("k", 1), {**clarify("k", 2), "trace_id": "l", "iteration_index": 1,
+                "action": {"action_type": "REFLECT", "output": {}}})  # fmt: skip
+    assert told.document["status"] == "waiting_input"
+    assert told.statuses() == [("update", "waiting_input")]
+
+
 def test_closed_comes_before_waiting() -> None:
     told = Told(turn("a", 0, session_status="closed"), clarify("k", 1))
     assert told.document["status"] == "closed"

@@ -395,6 +395,7 @@ class Message(Open):
     tool_call_id: str | None = None
     id: Id | None = None
     created_at: str | float | None = None
+    replaces: Id | None = None
     original: Text | None = None
     status: str | None = None
 

@@ -110,6 +110,22 @@ def post_messages(
     )
 
 
+def delete_message(
+    message_id: str,
+    session_id: str,
+    *,
+    prefer: str | None = None,
+) -> Call[RecordsReply]:
+    """DELETE /v1/messages/{message_id}"""
+    return Call(
+        "DELETE",
+        f"/v1/messages/{in_path(message_id)}",
+        {200: RecordsReply, 202: RecordsReply},
+        query={"session_id": session_id},
+        headers={"Prefer": prefer},
+    )
+
+
 def sessions(
     *,
     prefix: str | None = None,

@@ -101,6 +101,20 @@ class Turnfold(Sender):
             operations.post_messages(body, prefer=prefer, idempotency_key=idempotency_key),
         )
 
+    def delete_message(
+        self,
+        message_id: str,
+        session_id: str,
+        *,
+        prefer: str | None = None,
+    ) -> RecordsReply:
+        """Ends the facts and preferences that rest only on a user's message and its answer. The
+        turn stays in the session and in the history: to erase it, erase the session. 202: stored
+        and not applied yet."""
+        return self._send(
+            operations.delete_message(message_id, session_id=session_id, prefer=prefer),
+        )
+
     def sessions(
         self,
         *,

@@ -103,6 +103,21 @@ export class Turnfold extends Sender {
     });
   }
 
+  /**
+   * Ends the facts and preferences that rest only on a user's message and its answer. The turn
+   * stays in the session and in the history: to erase it, erase the session. 202: stored and
+   * not applied yet.
+   */
+  deleteMessage(message_id: string, options: { session_id: string; prefer?: string }): Promise<RecordsReply> {
+    return this.send({
+      method: "DELETE",
+      path: `/v1/messages/${inPath(message_id)}`,
+      gives: [200, 202],
+      query: { session_id: options.session_id },
+      headers: { Prefer: options.prefer },
+    });
+  }
+
   /** The sessions, with counts. What was written within the last second or two may be missing. */
   sessions(options: { prefix?: string; user_id?: string; from?: Moment; to?: Moment; order?: string; limit?: number; cursor?: string } = {}): Promise<SessionList> {
     return this.send({

@@ -514,6 +514,11 @@ export interface Message {
   /** When it was said: RFC 3339 or Unix seconds. Default: the time of the request. */
   created_at?: string | number | null;
   /**
+   * Of a user's message: id of the earlier one that it takes the place of, which was edited or
+   * answered again. What memory made of that one and its answer ends.
+   */
+  replaces?: string | null;
+  /**
    * The message as your program has it, word for word: `GET /v1/sessions/{id}/messages` gives
    * it back. With neither `role` nor `type` it is kept, and nothing is remembered of it.
    */
@@ -1488,7 +1493,7 @@ export interface Turn {
   subject?: Claim | null;
   /** What the session is for. */
   object?: Claim | null;
-  /** Status of the session from now on. */
+  /** Status of the session until its next turn. */
   session_status?: "active" | "waiting_input" | "closed" | null;
   /** Where the session's files are. */
   artifacts_metadata?: ArtifactsMetadata | null;

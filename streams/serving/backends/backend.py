@@ -48,6 +48,9 @@ class Busy(TurnfoldError):  # noqa: N818
     retry_after = 1
 
 
+BEHIND = "records before these are not applied yet; nothing was stored"
+"""Why a request cannot be read yet."""
+
 Prepare = Callable[[Live], Awaitable[None]]
 """Makes something ready for a generation before it answers."""
 
@@ -84,6 +87,13 @@ class Backend(Protocol):
         """The committed rows of one session or user, for reading; empty where it is unknown.
 
         Raises NotReady.
+        """
+
+    async def catch_up(self, table: Table, tenant: str, key: str, within: float) -> None:
+        """Waits until `rows` shows each record of one session or user that is in the log now,
+        whichever server has appended it.
+
+        Raises NotReady, also after so many seconds.
         """
 
     async def submit(

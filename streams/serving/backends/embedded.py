@@ -26,7 +26,15 @@ from streams.folds.session_state import speakers_in
 from streams.observing.readiness import COMMIT, Advance, Readiness
 from streams.pipeline.entity import Entity
 from streams.pipeline.ports import StoreError
-from streams.serving.backends.backend import Busy, Found, NotReady, Prepare, Subject, Table
+from streams.serving.backends.backend import (
+    BEHIND,
+    Busy,
+    Found,
+    NotReady,
+    Prepare,
+    Subject,
+    Table,
+)
 from streams.serving.backends.changes import Changes, Where
 from streams.serving.backends.ingest import FAILED, IngestThread
 from streams.serving.backends.last_read import LastRead
@@ -110,6 +118,7 @@ class EmbeddedBackend:
         self._why = "the history is being opened"
         self._closing = False
         self._waiting: dict[str, Waiting] = {}
+        self._left: dict[Posted, None] = {}  # whose senders wait no longer, in order
         self._folded: dict[Where, tuple[Found, int]] = {}  # rows not on disk yet, and their batch
         self._changed: dict[Where, int] = {}  # the same, with the users who spoke in the sessions
         self._batch = 0
@@ -233,16 +242,31 @@ class EmbeddedBackend:
         posted = Posted(records, read, self._loop)
         self._come(posted)
         self._posts.put(posted)
+        try:
+            await self._await(posted, within)
+        finally:
+            if not posted.done.done():
+                self._left[posted] = None
+                posted.done.add_done_callback(lambda _: self._left.pop(posted))
+        return list(posted.outcomes)
+
+    async def _await(self, posted: Posted, within: float) -> None:
+        """Until it is folded, or so many seconds are over and it is in the log. Raises Busy, and
+        what became of it."""
         withdrawn_at = self._loop.time() + max(within, LOGGED_WITHIN)
         await asyncio.wait([posted.done], timeout=within)
         while not posted.logged and not posted.done.done():  # it may yet be refused
             if self._loop.time() >= withdrawn_at and self._posts.withdraw(posted):
                 self._gone(posted)
-                raise Busy("the tenant's records before these take long; send these again")
+                posted.end(Busy("the tenant's records before these take long; send these again"))
             await asyncio.sleep(0.01)
         if posted.done.done():
             posted.done.result()
-        return list(posted.outcomes)
+
+    async def catch_up(self, table: Table, tenant: str, key: str, within: float) -> None:
+        left = [posted.done for posted in self._left if posted.tenant == tenant]
+        if left and (await asyncio.wait(left, timeout=within))[1]:
+            raise NotReady(BEHIND)
 
     def unwritten(self, tenant: str, *of: Subject) -> bool:
         return self._waits(tenant, self._batch, of)

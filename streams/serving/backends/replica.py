@@ -8,7 +8,7 @@ Beside a history it answers from the promoted generation (`streams.serving.backe
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from time import monotonic
 from typing import NamedTuple, Self
@@ -26,9 +26,18 @@ from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.transport.layout import check
 from streams.kafka.transport.set_aside import tenant_of
 from streams.observing.readiness import WRITE, Readiness
-from streams.serving.backends.backend import Busy, Found, NotReady, Prepare, Subject, Table
+from streams.serving.backends.backend import (
+    BEHIND,
+    Busy,
+    Found,
+    NotReady,
+    Prepare,
+    Subject,
+    Table,
+)
 from streams.serving.backends.changes import Changes
 from streams.serving.backends.live import NO_HISTORY, Live, check_readable, pinned, promoted
+from streams.serving.backends.log_ends import LogEnds
 from streams.serving.backends.observed import Observed
 from streams.serving.backends.promotion import Promotion
 from streams.serving.backends.replica_store import MemoryStore, ReplicaStore
@@ -37,10 +46,16 @@ from streams.serving.backends.writing import Message, NotAppended, Writing
 
 log = logging.getLogger(__name__)
 
+USUAL = 0.3
+"""Seconds in which workers usually apply what is in the log."""
 STEP = 256
 """Records that are routed before other requests have a turn."""
 MOST_RECORDS, MOST_BYTES = 50_000, 64_000_000
 """What may wait to be applied, of all requests together."""
+
+
+Record = tuple[Table, TopicPartition, str]
+"""Where a tenant's records are: the table that will show them, and their place in the log."""
 
 
 class _Sent(NamedTuple):
@@ -79,6 +94,7 @@ class ReplicaBackend:
         self._failed: BaseException | None = None
         self._connection = kafka.client()
         self._writing = Writing(self._connection)
+        self._ends = LogEnds(self._connection)
         self._pinned = pinned(history, app_id)
         self._tables = self._made(self._pinned or (promoted(history) if history else NO_HISTORY))
         self._promotion: Promotion | None = None
@@ -110,6 +126,7 @@ class ReplicaBackend:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._ends.close()
         await self.tables.close()
         self._store.release()
 
@@ -225,15 +242,36 @@ class ReplicaBackend:
                 outcomes[place] = lane.outcome(message.to.topic, offset, tenant_of(message.key))
         return outcomes
 
+    async def catch_up(self, table: Table, tenant: str, key: str, within: float) -> None:
+        self._check_going()
+        deadline = monotonic() + within
+        partition = self._tables.lane(table, f"{tenant}/{key}".encode()).at.partition
+        sources = [topic for topic, folded in TABLES.items() if folded == table]
+        ends = await self._ends.of([TopicPartition(topic, partition) for topic in sources])
+        last = {(table, at, tenant): end - 1 for at, end in ends.items() if end}
+        await self._reached(last, min(USUAL, deadline - monotonic()))
+        for where, offset in list(last.items()):
+            at, begun = where[1], self._tables.lane_at(table, partition).reached(where[1].topic)
+            if begun <= offset and not await self._ends.has_records(at, begun, offset + 1):
+                del last[where]
+        tables = await self._reached(last, deadline - monotonic())
+        lane = tables.lane_at(table, partition)
+        if not all(lane.has(at.topic, offset, tenant) for (_, at, _), offset in last.items()):
+            raise NotReady(BEHIND)
+
     async def _passed(
         self, sent: Sequence[_Sent], offsets: Sequence[int], within: float
     ) -> ReplicaTables:
-        """Waits until all are folded and in the rows, or so many seconds are over. The tables that
-        say so: where another generation goes live meanwhile, it is asked again."""
-        last: defaultdict[tuple[Table, TopicPartition, str], int] = defaultdict(int)
+        """Waits as `_reached`, for records that were sent."""
+        last: defaultdict[Record, int] = defaultdict(int)
         for (_, table, message), offset in zip(sent, offsets, strict=True):
             where = (table, message.to, tenant_of(message.key))
             last[where] = max(last[where], offset)
+        return await self._reached(last, within)
+
+    async def _reached(self, last: Mapping[Record, int], within: float) -> ReplicaTables:
+        """Waits until all are folded and in the rows, or so many seconds are over. The tables that
+        say so: where another generation goes live meanwhile, it is asked again."""
         deadline = monotonic() + within
         while True:
             tables = self._tables
@@ -242,7 +280,8 @@ class ReplicaBackend:
                 for (table, to, tenant), offset in last.items()
             ]
             try:
-                await asyncio.wait(waits, timeout=max(0.0, deadline - monotonic()))
+                if waits:
+                    await asyncio.wait(waits, timeout=max(0.0, deadline - monotonic()))
             finally:
                 for one in waits:
                     one.cancel()

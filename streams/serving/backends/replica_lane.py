@@ -194,15 +194,21 @@ class ReplicaLane:
             (topic, offset), _ = self._outcomes.popitem(last=False)
             self._told_from[topic] = max(self._told_from.get(topic, 0), offset + 1)
 
-    def _has(self, topic: str, offset: int, tenant: str) -> bool:
+    def has(self, topic: str, offset: int, tenant: str) -> bool:
+        """Whether a tenant's record is folded and in the rows."""
         marker = self.progress.standing.marker
         return marker is not None and marker.has(topic, offset, tenant)
+
+    def reached(self, topic: str) -> int:
+        """The offset before which all records of a topic are folded and in the rows."""
+        marker = self.progress.standing.marker
+        return 0 if marker is None else marker.offsets.get(topic, 0)
 
     def passed(self, topic: str, offset: int, tenant: str) -> "asyncio.Future[None]":
         """Done when a tenant's record is folded and in the rows; who does not wait any more cancels
         it."""
         passed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        if self._has(topic, offset, tenant):
+        if self.has(topic, offset, tenant):
             passed.set_result(None)
             return passed
         waiting = self._waiting[topic]
@@ -225,7 +231,7 @@ class ReplicaLane:
 
     def outcome(self, topic: str, offset: int, tenant: str) -> Outcome:
         """What a tenant's record ended as, which stands in the log for good."""
-        if not self._has(topic, offset, tenant) or offset < self._told_from.get(topic, 0):
+        if not self.has(topic, offset, tenant) or offset < self._told_from.get(topic, 0):
             return ACCEPTED
         return self._outcomes.get((topic, offset), APPLIED)
 

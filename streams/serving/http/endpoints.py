@@ -20,6 +20,7 @@ from streams.serving.http import (
     routes_health,
     routes_lists,
     routes_memory,
+    routes_message_deletion,
     routes_messages,
     routes_reading,
     routes_records,
@@ -112,6 +113,10 @@ ENDPOINTS = (
                 {"role": "assistant", "content": "Welcome to Oslo!"},
             ],
         },
+    ),
+    Endpoint(
+        "DELETE", "/v1/messages/{message_id}", routes_message_deletion.delete_message, "records",
+        {200: http.RecordsReply, 202: http.RecordsReply}, also=(404, *WRITTEN),
     ),
     Endpoint(
         "GET", "/v1/sessions", routes_lists.sessions, "sessions",

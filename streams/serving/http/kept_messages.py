@@ -93,11 +93,10 @@ def signals(
     rows: Rows, request: session_messages.Request, originals: Originals, now: int
 ) -> Iterator[Made]:
     """The signals that keep the originals, but for those that the session has."""
-    header = rows.get(HEADER)
     times = session_messages.given_times(request.messages)
     for at, original in enumerate(originals):
         signal_id = request.ids[at]
-        if original is None or (header is not None and _is_known(rows, header.runs, signal_id)):
+        if original is None or is_known(rows, signal_id):
             continue
         moment = times[at]
         yield Made(
@@ -115,5 +114,10 @@ def signals(
         )
 
 
-def _is_known(rows: Rows, runs: int, signal_id: str) -> bool:
-    return find_id(rows, runs, short_hash("s" + signal_id))[0] is not None
+def is_known(rows: Rows, signal_id: str) -> bool:
+    """Whether the session has a signal of that id."""
+    header = rows.get(HEADER)
+    return (
+        header is not None
+        and find_id(rows, header.runs, short_hash("s" + signal_id))[0] is not None
+    )

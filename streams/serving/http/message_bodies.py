@@ -72,6 +72,8 @@ def _of_body(said: Any) -> Iterator[Fault]:
             yield Fault(at, "expected an object with `role`")
             continue
         yield from _of_message(message, at)
+        if message.get("replaces") is not None:
+            yield from _of_replacing(message, at)
         own = message.get("id")
         if isinstance(own, str):
             if own in seen:
@@ -117,6 +119,14 @@ def _of_message(message: JsonObject, at: str) -> Iterator[Fault]:
         if role == "tool" and not _is_text(message.get("tool_call_id")):
             yield Fault(f"{at}.tool_call_id", "expected the call's id")
         yield from _of_calls(message.get("tool_calls"), f"{at}.tool_calls")
+
+
+def _of_replacing(message: JsonObject, at: str) -> Iterator[Fault]:
+    if message.get("role") != "user" or message.get("type") not in (None, "message"):
+        reason = "only a user's message replaces another; for a new answer send both again"
+        yield Fault(f"{at}.replaces", reason)
+    elif message["replaces"] == message.get("id"):
+        yield Fault(f"{at}.replaces", "is the message's own id: give the new version another one")
 
 
 def _is_only_kept(message: Any) -> bool:

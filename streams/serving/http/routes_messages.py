@@ -1,8 +1,9 @@
 """`POST /v1/messages`: what user, assistant and tools said, as turns of a session."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from time import monotonic
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -15,19 +16,29 @@ from schemas.messages import NewMessages
 from streams.files.inbox import NoRoom
 from streams.folds.ids import make_id
 from streams.folds.rows import Input, Rows
+from streams.folds.session_state import speakers_in
 from streams.importers import session_messages
 from streams.importers.base import ImportFault
 from streams.importers.session_past import conflicts
+from streams.importers.turns import Made
 from streams.pipeline import ahead, withheld
 from streams.pipeline.decode import decode
 from streams.pipeline.plain import TENANT
 from streams.serving.backends.backend import Busy
-from streams.serving.http import kept_messages, message_bodies, request_headers, submitting
+from streams.serving.http import (
+    kept_messages,
+    message_bodies,
+    request_headers,
+    retracting,
+    submitting,
+)
 from streams.serving.http.media import json_bytes
 from streams.serving.http.problems import Fault, Problem, invalid
 from streams.serving.http.quotas import OverQuota
 from streams.serving.http.route import Serving, encode, reply, serving, tenant_of
 
+ATTEMPTS = 3
+"""To read a request's messages, where other servers write to its session at the same time."""
 ORDER = ("withheld", "accepted", "applied", "duplicate")
 """Of outcomes: a turn's is the first that one of its records has."""
 OF_TURNS = {"client_id", "intent", "topic", "artifact", "metadata"}
@@ -72,6 +83,15 @@ class _Asked(NamedTuple):
     now: int
 
 
+class _Overtaken(Exception):  # noqa: N818 - what happened
+    """A record of a plan conflicts with what came meanwhile. `problem`: what to reply, if that is
+    so each time."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(str(problem))
+        self.problem = problem
+
+
 async def post_messages(request: Request) -> Response:
     """Adds messages of a conversation to memory: what the user said, what the assistant answered,
     tool calls and their results. They become turns; an answer belongs to the turn that waits for
@@ -91,13 +111,16 @@ async def post_messages(request: Request) -> Response:
     _check_times(messages, now)
     here.quotas.check(tenant)
     asked = _Asked(here, tenant, body, messages, key, read.digest, len(sent), session_id, now)
+    until = monotonic() + max(asked_for.wait, here.within)
     async with here.sessions.of(tenant, session_id):
-        plan = _kept(asked)
-        if plan is None:
-            wait = max(asked_for.wait, here.within)
-            await here.sessions.settle(here.backend, tenant, session_id, wait)
-            plan = await _plan(asked)
-        results = await _submit(asked, plan, asked_for.wait)
+        for attempt in range(ATTEMPTS):
+            plan = _kept(asked) or await _plan(asked, until)
+            try:
+                results = await _submit(asked, plan, asked_for.wait)
+                break
+            except _Overtaken as overtaken:  # another server has written to the session meanwhile
+                if attempt == ATTEMPTS - 1:
+                    raise overtaken.problem from None
     status = submitting.status_of(results)
     return reply(_told(plan, results, _counts(plan, results)), status)
 
@@ -116,10 +139,11 @@ def _kept(asked: _Asked) -> _Plan | None:
     return plan
 
 
-async def _plan(asked: _Asked) -> _Plan:
-    """What the request becomes, as its session stands. Raises Problem."""
-    request = await _request(asked)
-    rows, _ = await asked.here.backend.rows("sessions", asked.tenant, request.session_id)
+async def _plan(asked: _Asked, until: float) -> _Plan:
+    """What the request becomes, as its session stands, whichever server the messages before it came
+    to. Raises Problem, and NotReady where they are not applied until then (`monotonic`)."""
+    request = await _request(asked, until)
+    rows = await _rows(asked, request.session_id, until)
     plan = await asked.here.readers.read(asked.tenant, asked.size, _planned, asked, request, rows)
     if asked.key and not plan.is_old:
         asked.here.keys.first(_cache_key(asked), msgspec.msgpack.encode(plan))
@@ -135,13 +159,14 @@ def _planned(asked: _Asked, request: session_messages.Request, rows: Rows) -> _P
     except ImportFault as fault:
         raise invalid([Fault(fault.field or "messages", fault.reason)]) from None
     own = {} if asked.tenant == TENANT else {"tenant": asked.tenant}
-    lines = [encode(one.record | own) for one in (*made, *kept)]
+    records = [*made, *kept, *_replaced(asked, request, rows, made)]
+    lines = [encode(one.record | own) for one in records]
     plan = _Plan(
         asked.digest,
         request.session_id,
         list(request.ids),
         lines,
-        [one.place for one in (*made, *kept)],
+        [one.place for one in records],
         _turns(found),
         dict(found.left_out),
         found.is_old,
@@ -152,7 +177,38 @@ def _planned(asked: _Asked, request: session_messages.Request, rows: Rows) -> _P
     return plan
 
 
-async def _request(asked: _Asked) -> session_messages.Request:
+def _replaced(
+    asked: _Asked, request: session_messages.Request, rows: Rows, made: Sequence[Made]
+) -> Iterator[Made]:
+    """Retractions of the turns in whose place others come, at the time of these. Raises Problem."""
+    turns = {
+        one.place: one.record
+        for one in made
+        if one.record["type"] == "turn" and one.record["event_id"] == request.ids[one.place]
+    }
+    for place, message in enumerate(asked.body.messages):
+        if message.replaces is None:
+            continue
+        if not retracting.is_turn(rows, message.replaces):
+            reason = "no turn of this session begins with that message"
+            raise invalid([Fault(f"messages[{place}].replaces", reason)])
+        if place in turns:
+            at, own = turns[place]["occurred_at"], request.ids[place]
+            users = {*speakers_in(rows), request.user_id}
+            for plan in retracting.plans(
+                request.session_id, users, message.replaces, at, retracting.EDITED, own
+            ):
+                yield Made(place, plan)
+
+
+async def _rows(asked: _Asked, session_id: str, until: float) -> Rows:
+    """With all that was posted before."""
+    backend, tenant = asked.here.backend, asked.tenant
+    await backend.catch_up("sessions", tenant, session_id, max(0.0, until - monotonic()))
+    return (await backend.rows("sessions", tenant, session_id)).rows
+
+
+async def _request(asked: _Asked, until: float) -> session_messages.Request:
     """In the session of its day; shortly after midnight in that of the day before, if it goes on
     there."""
     body = asked.body
@@ -167,8 +223,7 @@ async def _request(asked: _Asked) -> session_messages.Request:
         before = _session_of_day(body.user_id, asked.now - HOUR)
         if before != asked.session_id:
             earlier = request._replace(session_id=before)
-            rows, _ = await asked.here.backend.rows("sessions", asked.tenant, before)
-            if session_messages.goes_on(rows, earlier):
+            if session_messages.goes_on(await _rows(asked, before, until), earlier):
                 return earlier
     return request
 
@@ -238,7 +293,8 @@ def _check(rows: Rows, plan: _Plan) -> None:
 
 
 async def _submit(asked: _Asked, plan: _Plan, wait: float) -> list[submitting.Result]:
-    """The results of the plan's records: all are taken, or none. Raises Problem."""
+    """The results of the plan's records: all are taken, or none. Raises Problem, and _Overtaken
+    where the session has not stayed as the plan takes it to be."""
     here, tenant = asked.here, asked.tenant
     if plan.is_old:
         return [submitting.Result(at, "duplicate") for at in range(1, len(plan.lines) + 1)]
@@ -259,11 +315,11 @@ async def _submit(asked: _Asked, plan: _Plan, wait: float) -> list[submitting.Re
         here.keys.drop(_cache_key(asked))
         if any(one.ending == "refused" for one, _ in faults):
             raise invalid([fault for _, fault in faults[: message_bodies.MOST_FAULTS]])
-        status = 409 if any(one.reason == "conflicting_duplicate" for one, _ in faults) else 422
         detail = f"{faults[0][1].field}: {faults[0][1].reason}"
-        raise Problem(status, "Not applied", detail, errors=[fault for _, fault in faults])
-    left = [line for line, one in zip(plan.lines, results, strict=True) if one.ending == "accepted"]
-    here.sessions.leave(tenant, plan.session_id, left)
+        told = [fault for _, fault in faults]
+        if any(one.reason == "conflicting_duplicate" for one, _ in faults):
+            raise _Overtaken(Problem(409, "Not applied", detail, errors=told))
+        raise Problem(422, "Not applied", detail, errors=told)
     return results
 
 

@@ -1,0 +1,83 @@
+"""Where the logs end that workers read, as the broker says it: what is before that end was appended
+before, by whichever server."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from aiokafka.errors import KafkaError
+from aiokafka.structs import TopicPartition
+
+from streams.kafka.client.aiokafka_internals import KafkaConsumer
+from streams.serving.backends.backend import NotReady
+
+REQUEST_MS = 5_000
+ANSWER_WITHIN = 5.0
+"""Seconds; also for a new consumer to find its way."""
+CLOSE_WITHIN = 2.0
+
+
+FETCH_MS = 50
+
+
+class LogEnds:
+    """One consumer, made when it is first needed and again after an error."""
+
+    def __init__(self, connection: Mapping[str, Any]) -> None:
+        self._connection = connection
+        self._consumer: KafkaConsumer | None = None
+        self._starting = asyncio.Lock()
+        self._reading = asyncio.Lock()
+
+    async def of(self, parts: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        """The offset after the newest committed record, or mark of a transaction, of each
+        partition. Raises NotReady."""
+        async with self._asked() as consumer:
+            ends: dict[TopicPartition, int] = await consumer.end_offsets(parts)
+            return ends
+
+    async def has_records(self, at: TopicPartition, start: int, end: int) -> bool:
+        """Whether there is a record between these offsets, and not only marks of transactions,
+        which no worker's position may ever pass. Raises NotReady."""
+        async with self._reading, self._asked() as consumer:
+            consumer.assign([at])
+            try:
+                consumer.seek(at, start)
+                while await consumer.position(at) < end:
+                    fetched = await consumer.getmany(timeout_ms=FETCH_MS)
+                    if any(record.offset < end for record in fetched.get(at, ())):
+                        return True
+                return False
+            finally:
+                consumer.unsubscribe()
+
+    @asynccontextmanager
+    async def _asked(self) -> AsyncIterator[KafkaConsumer]:
+        """Raises NotReady where there is no answer."""
+        try:
+            async with asyncio.timeout(ANSWER_WITHIN):
+                yield await self._started()
+        except (KafkaError, OSError, TimeoutError) as error:
+            await self.close()
+            raise NotReady(f"Kafka: where the log ends: {type(error).__name__}") from None
+
+    async def _started(self) -> KafkaConsumer:
+        async with self._starting:
+            if self._consumer is None:
+                consumer = KafkaConsumer(
+                    **self._connection,
+                    isolation_level="read_committed",
+                    request_timeout_ms=REQUEST_MS,
+                )
+                await consumer.start()
+                self._consumer = consumer
+            return self._consumer
+
+    async def close(self) -> None:
+        """The next question is put to a new consumer."""
+        consumer, self._consumer = self._consumer, None
+        if consumer is not None:
+            with suppress(KafkaError, OSError, TimeoutError):
+                async with asyncio.timeout(CLOSE_WITHIN):
+                    await consumer.stop()

@@ -1,0 +1,91 @@
+"""`DELETE /v1/messages/{message_id}`: what memory made of a message, and of its answer, ends."""
+
+import time
+from collections.abc import Iterator
+from time import monotonic
+from typing import Annotated
+
+from fastapi import Path, Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from schemas.base import Id, JsonObject, format_time
+from schemas.events import SCHEMA_VERSION
+from streams.folds import ends
+from streams.folds.ids import make_id
+from streams.folds.rows import Rows
+from streams.folds.session_state import speakers_in
+from streams.pipeline.plain import TENANT
+from streams.serving.backends.backend import Table
+from streams.serving.http import kept_messages, request_headers, retracting, submitting
+from streams.serving.http.problems import not_found
+from streams.serving.http.route import Serving, encode, reply, serving, tenant_of
+
+MessageInPath = Annotated[
+    Id, Path(description="Id of a user's message; a slash in it is `%2F`."),
+]  # fmt: skip
+SessionOfMessage = Annotated[Id, Query(description="The session.")]
+
+
+async def delete_message(
+    request: Request, message_id: MessageInPath, session_id: SessionOfMessage
+) -> Response:
+    """Ends the facts and preferences that rest only on a user's message and its answer. The turn
+    stays in the session and in the history: to erase it, erase the session. 202: stored and not
+    applied yet."""
+    here, tenant = serving(request), tenant_of(request)
+    asked = request_headers.preference(request, here.within)
+    until = monotonic() + max(asked.wait, here.within)
+    here.quotas.check(tenant)
+    async with here.sessions.of(tenant, session_id):
+        session = await _rows(here, "sessions", tenant, session_id, until)
+        if not retracting.is_turn(session, message_id):
+            raise not_found("user's message")
+        users = [
+            user_id
+            for user_id in speakers_in(session)
+            if not _is_retracted(await _rows(here, "users", tenant, user_id, until), message_id)
+        ]
+        now = format_time(time.time_ns() // 1000)
+        records = [
+            *retracting.plans(session_id, users, message_id, now, retracting.DELETED),
+            *_taken_back(session, session_id, message_id, now),
+        ]
+        own = {} if tenant == TENANT else {"tenant": tenant}
+        results = await submitting.submit(
+            here.backend, here.quotas, tenant, [encode(one | own) for one in records], asked.wait,
+            all_or_none=True, readers=here.readers,
+        )  # fmt: skip
+    for result in results:
+        submitting.check_written(result, "message_id")
+    return reply(
+        {"counts": submitting.counts(results), "results": results}, submitting.status_of(results)
+    )
+
+
+async def _rows(here: Serving, table: Table, tenant: str, key: str, until: float) -> Rows:
+    """With all that was posted before."""
+    await here.backend.catch_up(table, tenant, key, max(0.0, until - monotonic()))
+    return (await here.backend.rows(table, tenant, key)).rows
+
+
+def _is_retracted(user: Rows, message_id: str) -> bool:
+    mark = user.get(ends.MARKS.key(message_id))
+    return mark is not None and mark.retracted
+
+
+def _taken_back(session: Rows, session_id: str, message_id: str, now: str) -> Iterator[JsonObject]:
+    """The signal that takes the message's original back, if one is kept."""
+    signal_id = make_id("deleted", session_id, message_id)
+    if kept_messages.is_known(session, message_id) and not kept_messages.is_known(
+        session, signal_id
+    ):
+        yield {
+            "type": "signal",
+            "schema_version": SCHEMA_VERSION,
+            "signal_id": signal_id,
+            "scope": "session",
+            "session_id": session_id,
+            "occurred_at": now,
+            "takes_back": message_id,
+        }

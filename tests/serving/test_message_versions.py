@@ -1,0 +1,160 @@
+"""Messages that are edited, answered again or deleted: memory is what the others alone make, and
+`why` says what happened."""
+
+from collections.abc import Iterator
+from random import Random
+from time import monotonic, sleep
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from tests.serving.serving import Server, serving
+from tests.serving.tiers import TIERS
+from tests.waiting import until
+
+Json = dict[str, Any]
+SAYINGS = (
+    "I live in Leeds.", "I moved to Oslo.", "I love tea.", "I hate running.", "I love running.",
+    "I work at Acme.", "I am allergic to nuts.",
+)  # fmt: skip
+WAIT = {"prefer": "wait=60"}
+
+
+@pytest.fixture(scope="module", params=["files", pytest.param("kafka", marks=pytest.mark.nightly)])
+def server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
+    with (
+        TIERS[request.param](tmp_path_factory.mktemp("versions")) as tier,
+        serving("--within=60", "--extractor=rules", *tier.options) as server,
+    ):
+        server.until("/readyz", 200)
+        yield server
+
+
+def say(server: Server, user: str, text: str, id: str, at: int = 0, **more: Any) -> httpx.Response:
+    """A user's message and its answer, in the session of the user's name."""
+    when = {"created_at": 1_750_000_000 + 10 * at}
+    messages = [
+        {"role": "user", "content": text, "id": id, **when, **more},
+        {"role": "assistant", "content": "Noted.", "id": f"{id}-answer"},
+    ]
+    body = {"user_id": user, "session_id": user, "messages": messages}
+    return server.client.post("/v1/messages", json=body, headers=WAIT)
+
+
+def delete(server: Server, session: str, id: str) -> httpx.Response:
+    return server.client.delete(f"/v1/messages/{id}", params={"session_id": session}, headers=WAIT)
+
+
+def document(server: Server, user: str) -> Json:
+    """On Kafka the user has it a moment after the session."""
+    deadline = monotonic() + 60
+    while (reply := server.client.get(f"/v1/users/{user}")).status_code == 404:
+        assert monotonic() < deadline
+        sleep(0.02)
+    found: Json = reply.json()
+    return found
+
+
+def holding(server: Server, user: str) -> set[tuple[str, str]]:
+    """Texts of states that hold, and preferences that are not revoked."""
+    found = document(server, user)
+    states = {("", one["body_text"]) for one in found["states"]}
+    likes = {
+        (one["polarity"], one["subject"])
+        for one in found["preferences"]
+        if one["status"] != "revoked"
+    }
+    return states | likes
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_memory_is_what_the_messages_that_are_left_make(server: Server, seed: int) -> None:
+    draw, user, other = Random(seed), uuid4().hex, uuid4().hex
+    standing: dict[str, tuple[str, int]] = {}
+    for at in range(8):
+        id, text = f"m{at}", draw.choice(SAYINGS)
+        how = draw.random()
+        if standing and how < 0.3:
+            gone = draw.choice(sorted(standing))
+            assert delete(server, user, gone).json()["counts"] == {"applied": 1}
+            del standing[gone]
+            continue
+        replaced: Json = {}
+        if standing and how < 0.6:
+            replaced = {"replaces": draw.choice(sorted(standing))}
+            del standing[replaced["replaces"]]
+        reply = say(server, user, text, id, at, **replaced)
+        assert reply.status_code == 200, reply.text
+        standing[id] = text, at
+    for id, (text, at) in standing.items():
+        assert say(server, other, text, id, at).status_code == 200
+    until(lambda: holding(server, user) == (holding(server, other) if standing else set()))
+    count = server.client.get(f"/v1/sessions/{user}").json()["conversation_count"]
+    assert count >= len(standing)
+
+
+def test_an_edit_is_the_reason_of_what_it_ends(server: Server) -> None:
+    user = uuid4().hex
+    say(server, user, "I live in Leeds.", "first")
+    until(lambda: len(document(server, user)["states"]) == 1)
+    (leeds,) = document(server, user)["states"]
+    for _ in range(2):  # it may be sent again
+        reply = say(server, user, "I like green tea.", "second", 1, replaces="first").json()
+        assert [turn["id"] for turn in reply["turns"]] == ["second"]
+    assert set(reply["counts"]) == {"duplicate"}
+    until(lambda: document(server, user)["states"] == [])
+    until(lambda: ("like", "green tea") in holding(server, user))
+
+    def changes() -> list[tuple[str, str]]:
+        why = server.client.get(f"/v1/states/{leeds['state_id']}/why").json()
+        return [(one["op"], one["reason"]) for one in why.get("revisions", ())]
+
+    until(lambda: changes()[1:] == [("close", "the message was edited or answered again")])
+
+
+def test_a_deletion_may_be_sent_again_and_takes_the_original_back(server: Server) -> None:
+    user = uuid4().hex
+    say(server, user, "I live in Leeds.", "first", original="as sent")
+    assert delete(server, user, "first").json()["counts"] == {"applied": 2}
+    assert delete(server, user, "first").json() == {"counts": {}, "results": []}
+    until(lambda: holding(server, user) == set())
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({"replaces": "unknown"}, "no turn of this session begins with that message"),
+        ({"replaces": "first-answer"}, "no turn of this session begins with that message"),
+        ({"replaces": "new"}, "the message's own id"),
+        ({"replaces": ""}, "at least 1 character"),
+        ({"replaces": 7}, "valid string"),
+    ],
+)
+def test_what_replaces_nothing_is_refused_and_nothing_is_written(
+    server: Server, more: Json, reason: str
+) -> None:
+    user = uuid4().hex
+    say(server, user, "I live in Leeds.", "first")
+    reply = say(server, user, "I live in Oslo.", "new", 1, **more)
+    assert reply.status_code == 422
+    (fault,) = reply.json()["errors"]
+    assert fault["field"] == "messages[0].replaces"
+    assert reason in fault["reason"]
+    assert server.client.get(f"/v1/sessions/{user}").json()["conversation_count"] == 1
+
+
+def test_only_a_users_message_replaces_or_is_deleted(server: Server) -> None:
+    user = uuid4().hex
+    say(server, user, "I live in Leeds.", "first")
+    answer = {"role": "assistant", "content": "Better.", "replaces": "first-answer"}
+    body = {"user_id": user, "session_id": user, "messages": [answer]}
+    reply = server.client.post("/v1/messages", json=body)
+    assert (reply.status_code, reply.json()["errors"][0]["field"]) == (422, "messages[0].replaces")
+    for id in ("first-answer", "unknown"):
+        assert delete(server, user, id).status_code == 404
+    assert delete(server, uuid4().hex, "first").status_code == 404
+    until(lambda: len(holding(server, user)) == 1)
