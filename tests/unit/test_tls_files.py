@@ -186,6 +186,11 @@ def test_a_new_connection_has_the_renewed_certificate_and_an_open_one_keeps_its_
     run(scene(), loop)
 
 
+def as_a_folder(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
 BROKEN: dict[str, Callable[[Path, Made, Made], None]] = {
     "removed": lambda file, ours, theirs: file.unlink(),
     "empty": lambda file, ours, theirs: replaced(file, ""),
@@ -195,7 +200,7 @@ BROKEN: dict[str, Callable[[Path, Made, Made], None]] = {
     "another's key": lambda file, ours, theirs: replaced(
         file, "".join([*theirs.second.partition(CHAIN)[:1], *ours.first.partition(CHAIN)[1:]])
     ),
-    "a folder": lambda file, ours, theirs: (file.unlink(), file.mkdir())[0],
+    "a folder": lambda file, ours, theirs: as_a_folder(file),
 }  # fmt: skip
 
 
