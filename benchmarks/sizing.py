@@ -1,12 +1,15 @@
 """What a turn, a session and a user cost in each tier: CPU, memory, disk, changelog.
 
-    python -m benchmarks.sizing [--turns 100000]
+    python -m benchmarks.sizing [--turns 100000] [--corpus sgd]
 
-Real turns (SGD) with the extractor `rules` through the commands themselves: `run`, `compact` and
+Real turns with the extractor `rules` through the commands themselves: `run`, `compact` and
 `search` over a file; a broker, `worker` (RocksDB), `sink` and `serve` over Kafka. CPU is that of a
 command's process with all threads, less that of the same process with nothing to do. Factors are
 to a bare loop that decodes the same turns and writes them as Parquet (CPU), and to the turns as
 JSON (bytes). docs/sizing.md says what follows from the figures; `tables.py` measures a restore.
+
+The tier `sample` is `turnfold admin size`, which anybody can run over records of their own.
+Corpora: `sgd`, short orders that resemble each other; `locomo`, 2,960 turns of ordinary English.
 """
 
 import asyncio
@@ -16,6 +19,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,8 +28,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
 
-from benchmarks import common, loops, tables, topology
+from benchmarks import common, locomo, loops, tables, topology
 from benchmarks.peers.__main__ import broker_cpu
+from schemas.base import JsonObject
+from streams.apps.size import measure
 from streams.apps.worker import prepare
 from streams.apps.worker_settings import WorkerSettings
 from streams.broker import Broker
@@ -37,7 +43,6 @@ from tests.command import PROGRAM, environment
 from tests.serving.serving import serving
 
 STORE = "_store"
-INDEX = "_search"
 SOURCES = {name.name for agent in (SESSION_AGENT, MEMORY_AGENT) for name in agent.sources}
 TOO_LONG = 600.0
 
@@ -82,11 +87,6 @@ def command(*args: str | Path) -> Ended:
     return Ended(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
 
 
-def size(folder: Path) -> float:
-    """Bytes below a folder."""
-    return common.folder_size(folder) * 1e6
-
-
 def live(history: Path) -> int:
     """Bytes of the files that the tables of a history have now, without those that were merged."""
     tables = [DeltaTable(one.parent) for one in history.glob("*/_delta_log")]
@@ -94,9 +94,23 @@ def live(history: Path) -> int:
     return int(sum(pc.sum(one["size_bytes"]).as_py() or 0 for one in actions))
 
 
-# --- the file tier ----------------------------------------------------------------------------
-
 Line = tuple[str, ...]
+
+# --- a sample ---------------------------------------------------------------------------------
+
+
+def sample(file: Path, scale: Scale) -> Iterator[Line]:
+    """What needs no broker, as if each turn of a session came in a batch of its own."""
+    measured = common.in_process(measure, str(file)).answer
+    for name, amount in measured.bytes_per_turn.items():
+        yield "sample", name, *scale.size(amount * scale.turns)
+    for name, amount in measured.bytes_per_session.items():
+        yield "sample", name, f"{amount:,.0f} B", ""
+    for name, cpu in measured.cpu_us_per_turn.items():
+        yield "sample", f"{name}, CPU a turn", *scale.cpu(cpu * scale.turns / 1e6)
+
+
+# --- the file tier ----------------------------------------------------------------------------
 
 
 def files(file: Path, folder: Path, scale: Scale) -> Iterator[Line]:
@@ -106,9 +120,7 @@ def files(file: Path, folder: Path, scale: Scale) -> Iterator[Line]:
     again = command("run", file, "--history", history)
     yield "run", "CPU a turn", *scale.cpu(ran.cpu - again.cpu)
     yield "run", "peak memory", f"{ran.peak:.0f} MB", ""
-    kept = size(history / STORE)
     yield "run", "tables", *scale.size(live(history))
-    yield "run", "store, a session with its share of users", f"{kept / scale.sessions:,.0f} B", ""
     for name, prefix, count in (("session", b"s\0", scale.sessions), ("user", b"u\0", scale.users)):
         rows, weight = _rows(history / STORE, prefix)
         said = f"{rows / count:.1f} rows of {weight / count:,.0f} B, not packed"
@@ -117,7 +129,6 @@ def files(file: Path, folder: Path, scale: Scale) -> Iterator[Line]:
     first = command("search", "a table for two", "--history", history)
     again = command("search", "a table for two", "--history", history)
     yield "search index", "CPU a turn", *scale.cpu(first.cpu - again.cpu)
-    yield "search index", "disk", *scale.size(size(history / INDEX))
     yield "search index", "peak memory", f"{first.peak:.0f} MB", ""
 
 
@@ -244,22 +255,36 @@ def _sunk(reached: tuple[str, str], folder: Path, scale: Scale) -> Iterator[Line
 # --- command line -----------------------------------------------------------------------------
 
 
+def talk(_: int) -> Iterator[JsonObject]:
+    """The turns of LoCoMo's conversations: each speaker is a user, each conversation a tenant."""
+    for name in (*locomo.DEVELOPMENT, locomo.KEPT_BACK):
+        for record in locomo.convert(name, locomo.read(name), "users", together=False):
+            if record.get("type") == "turn":
+                yield record
+
+
+CORPORA = {"sgd": common.sgd_records, "locomo": talk}
+TIERS = ["sample", "files", "kafka"]
+
+
 def main() -> None:
     """The tiers that are asked for, one after the other."""
     parser = common.arguments(__doc__)
     parser.add_argument("--turns", type=int, default=100_000)
-    parser.add_argument(
-        "--tiers", nargs="+", choices=["files", "kafka"], default=["files", "kafka"]
-    )
+    parser.add_argument("--tiers", nargs="+", choices=TIERS, default=TIERS, help="default: all")
+    parser.add_argument("--corpus", choices=["sgd", "locomo"], default="sgd")
     given = parser.parse_args()
+    if given.corpus != "sgd" and "kafka" in given.tiers:
+        parser.error("the tier kafka takes sgd alone: give --tiers sample files")
     with common.work_folder(given.work) as folder:
         file = folder / "turns.ndjson"
-        turns = common.write_ndjson(file, common.sgd_records(given.turns))
-        said = list(common.sgd_records(given.turns))
+        said = list(islice(CORPORA[given.corpus](given.turns), given.turns))
+        turns = common.write_ndjson(file, said)
         sessions, users = ({one[name] for one in said} for name in ("session_id", "user_id"))
         bare = common.in_process(loops.bare, str(file), str(folder / "events.parquet"))
         scale = Scale(turns, len(sessions), len(users), file.stat().st_size, bare.cpu)
         tiers: dict[str, Callable[[], Iterator[Line]]] = {
+            "sample": lambda: sample(file, scale),
             "files": lambda: files(file, folder, scale),
             "kafka": lambda: kafka(folder, scale),
         }

@@ -71,6 +71,7 @@ SECTIONS = {
     "Inspect": {
         "doctor": "doctor:doctor",
         "config": "config:config",
+        "admin": "admin:admin",
         "topology": "describing:topology",
         "schema": "describing:schema",
     },

@@ -21,6 +21,8 @@ FILE = "turnfold.toml"
 VARIABLE = "TURNFOLD_CONFIG"
 """Names another file; empty: no file is read."""
 PREFIX = "TURNFOLD_"
+MOST = 10**12
+"""The greatest number that a setting or an option may be. Most have a bound that is smaller."""
 NO_SETTINGS = frozenset({VARIABLE, "TURNFOLD_OUTAGES_TOLD_BY"})
 """Variables of ours that are none: which file, and what `dev` tells its parts."""
 
@@ -139,9 +141,9 @@ def apply(path: Path, explicit: bool) -> None:
 
 
 def _check_implicit(path: Path, settings: Mapping[str, tuple[str, str]]) -> None:
-    for name in settings.keys() & EXPLICIT_ONLY:
+    if refused := [place for name, (place, _) in settings.items() if name in EXPLICIT_ONLY]:
         raise ConfigurationError(
-            f"{path}: {settings[name][0]}: only a file that you name may set addresses or code. "
+            f"{path}: {', '.join(refused)}: only a file that you name may set addresses or code. "
             f"If you trust this one: turnfold --config {path} …, or {VARIABLE}={path}"
         )
 

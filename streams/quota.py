@@ -10,6 +10,7 @@ from typing import Annotated, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 
 from schemas.base import Tenant
+from streams.configuration import MOST
 from streams.settings import Settings
 
 BURST_SECONDS = 2
@@ -33,8 +34,8 @@ class TenantQuota(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    records: Annotated[int | None, Field(ge=0, strict=True)] = None
-    bytes: Annotated[int | None, Field(ge=0, strict=True)] = None
+    records: Annotated[int | None, Field(ge=0, le=MOST, strict=True)] = None
+    bytes: Annotated[int | None, Field(ge=0, le=MOST, strict=True)] = None
 
 
 class Bucket:

@@ -37,6 +37,15 @@ class Settings(BaseSettings):
             raise ValueError("is empty; give a path, or do not set it")
         return configuration.at_home(value)
 
+    @field_validator("*", mode="after")
+    @classmethod
+    def _with_measure(cls, value: Any) -> Any:
+        """A process that took an endless time or an endless number of bytes would wait for ever,
+        or fail where it uses it."""
+        if isinstance(value, int | float) and not abs(value) <= configuration.MOST:
+            raise ValueError(f"must be a number of at most {configuration.MOST}")
+        return value
+
     @classmethod
     def load(cls, **given: Any) -> Self:
         """The environment's settings, with those given that are not None. Logs a warning of

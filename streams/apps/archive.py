@@ -16,10 +16,9 @@ from sinks.erasure import OF_SESSION, conditions
 from sinks.history import columns, connect, quoted, read
 from sinks.locations import Location
 from sinks.scope import scope
-from streams.files.stored_records import LINE, OFFSET, PLACE, SAID, more, plan_order
+from streams.files.stored_records import lines
 
 FORMAT, VERSION = "turnfold", 1
-BATCH = 1_000
 _encode = msgspec.json.Encoder().encode
 
 OTHERS_TASK = """
@@ -84,8 +83,16 @@ def export(root: Location, tenant: str, user_id: str) -> Iterator[bytes]:
             yield _encode({"kind": "end", "lines": count + 2}) + b"\n"
 
 
+def records(root: Location, tenant: str | None) -> Iterator[bytes]:
+    """Every input record of a history, or of one of its tenants, as JSON lines (docs/operations.md,
+    "A lost cluster"). Raises HistoryError."""
+    with connect(root, tenant=tenant) as db:
+        for line in lines(db):
+            yield line + b"\n"
+
+
 def _lines(db: DuckDBPyConnection, user_id: str) -> Iterator[bytes]:
-    for record in _records(db, user_id):
+    for record in lines(db, _theirs, f"user_id = {quoted(user_id)}"):
         yield b'{"kind":"record","record":' + record + b"}"
     user = quoted(user_id)
     for kind, (view, theirs, order) in _DOCUMENTS.items():
@@ -96,29 +103,6 @@ def _lines(db: DuckDBPyConnection, user_id: str) -> Iterator[bytes]:
         sql = f"SELECT t.* FROM {view} t WHERE {theirs.format(user=user)} ORDER BY {order}"
         for row in read(db, sql).objects():
             yield _encode({"kind": kind, "row": _plain(row)})
-
-
-def _records(db: DuckDBPyConnection, user_id: str) -> Iterator[bytes]:
-    """The input records in the order in which they came, and behind them the plans as they were
-    applied: folded so, they make the person's memory again."""
-    union = " UNION ALL BY NAME ".join(
-        f"SELECT recorded_at, {PLACE}, doc, {more(table)} AS more FROM {table} t "
-        f"WHERE {_theirs(table)}"
-        for table in SAID
-    )
-    said = f"SELECT {LINE} FROM ({union}) ORDER BY recorded_at, src_topic, src_partition, {OFFSET}"
-    plans = f"""
-        SELECT {LINE} FROM (
-            SELECT due, number, doc, {more("plans")} AS more
-            FROM plans JOIN ({plan_order(f"user_id = {quoted(user_id)}")})
-            USING (tenant, user_id, plan_id) WHERE user_id = {quoted(user_id)}
-        ) ORDER BY due, number
-    """
-    for sql in (said, plans):
-        found = db.execute(sql)
-        while rows := found.fetchmany(BATCH):
-            for (line,) in rows:
-                yield bytes(line)
 
 
 def _theirs(table: str) -> str:

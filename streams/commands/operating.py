@@ -8,7 +8,7 @@ import click
 from sinks.locations import Location
 from streams import output
 from streams.commands import options
-from streams.errors import DataRefused
+from streams.errors import DataRefused, UsageError
 
 
 @click.command()
@@ -91,28 +91,42 @@ def forget(user_id: str, history: Location, tenant: str, yes: bool, as_json: boo
 
 
 @click.command()
-@options.argument("user_id", help="Id of the user.")
+@options.argument("user_id", required=False, help="Id of the user.")
+@click.option(
+    "--records",
+    is_flag=True,
+    help="Instead of a user: every input record, as `run` and `produce` read them.",
+)
 @options.asked_history
-@options.tenant
+@click.option("--tenant", help="Tenant. Default: default; with --records all.")
 @options.fails_in_a_line
-def export(user_id: str, history: Location, tenant: str) -> None:
+def export(user_id: str | None, records: bool, history: Location, tenant: str | None) -> None:
     """Write all that is held of a user, as JSON lines.
 
     Of a session with other users, only this user's turns and their answers are included.
     docs/export.md describes each line. `turnfold import turnfold FILE` converts the archive into
     input records for another history. Exit code 4 if nothing is held of the user.
 
-    Example: turnfold export emma --history turnfold-demo > emma.jsonl
+    \b
+    turnfold export emma --history turnfold-demo > emma.jsonl
+    turnfold export --records --history memory | turnfold produce - --bootstrap new:9092
     """
-    from streams.apps.archive import export as lines_of
+    from streams.apps import archive
+    from streams.pipeline.plain import TENANT
 
+    if (user_id is None) != records:
+        raise UsageError("give the id of a user, or --records for every record of the history")
+    if user_id is None:
+        lines = archive.records(history, tenant)
+    else:
+        lines = archive.export(history, tenant or TENANT, user_id)
     count = 0
-    for line in lines_of(history, tenant, user_id):
+    for line in lines:
         sys.stdout.buffer.write(line)
         count += 1
     sys.stdout.buffer.flush()
-    if not count:
-        raise DataRefused(f"nothing of {user_id!r} (tenant {tenant}) is in this history")
+    if not count and user_id is not None:
+        raise DataRefused(f"nothing of {user_id!r} (tenant {tenant or TENANT}) is in this history")
 
 
 def _confirm(question: str) -> None:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from errno import EACCES, EBADF, EISDIR, ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR, EPERM
-from math import nan
+from math import isfinite, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
@@ -80,6 +80,19 @@ class _Argument(click.Argument):
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
         return (self.human_readable_name, self.help or "")
+
+
+class Number(click.FloatRange):
+    """A number from `min` to `max`. Click takes NaN for one of every range."""
+
+    def __init__(self, min: float, max: float = configuration.MOST) -> None:
+        super().__init__(min, max)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not isfinite(number):
+            self.fail(f"{value!r} is not a number from {self.min:g} to {self.max:g}", param, ctx)
+        return number
 
 
 class _Days(click.ParamType):

@@ -61,7 +61,7 @@ REQUESTS = "streams.serving.http.access"
 )
 @click.option(
     "--within",
-    type=click.FloatRange(0, 60, min_open=True),
+    type=options.Number(0.001, 60),
     help="Seconds to wait until a write is applied, before replying 202. Default: 2.",
 )
 @click.option(

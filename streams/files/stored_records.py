@@ -6,9 +6,15 @@ all other tables, and when it was recorded. Without these a record would have an
 than it had, and sent again it would be a conflicting duplicate (docs/rules.md, "One event").
 """
 
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
 from schemas.record_kinds import owned_by
 from schemas.rows import TABLES
 from streams.kinds import KINDS, WRITE_PLAN
+
+if TYPE_CHECKING:
+    from _duckdb import DuckDBPyConnection
 
 SAID = tuple(dict.fromkeys(kind.history for kind in KINDS if kind is not WRITE_PLAN))
 """The tables of input records but for plans, whose order is one of their own (`plan_order`)."""
@@ -51,6 +57,8 @@ LINE = "encode(IF(more = '', doc, doc[:-2] || more || '}'))"
 """SQL of a record as a line, from `doc` and `more`; `pipeline.decode.decode_again` reads it. It may
 be longer than a line that is taken from outside."""
 
+LINES_AT_ONCE = 1_000
+
 OFFSET = "IF(src_topic = '-', recorded_at, NULL) NULLS FIRST, src_offset"
 """Of stdin each run counts its lines from 1."""
 
@@ -80,3 +88,33 @@ def plan_order(where: str = "true") -> str:
             ROWS UNBOUNDED PRECEDING
         )
     """
+
+
+def lines(
+    db: "DuckDBPyConnection",
+    theirs: Callable[[str], str] = lambda table: "true",
+    plans: str = "true",
+) -> Iterator[bytes]:
+    """Stored records as lines: those of `SAID` in the order in which they came, then the plans in
+    the order in which they were applied. Folded so, they make the same memory again.
+
+    `theirs` limits the rows `t` of a table, `plans` those of `plans`, by SQL.
+    """
+    union = " UNION ALL BY NAME ".join(
+        f"SELECT recorded_at, {PLACE}, doc, {more(table)} AS more FROM {table} t "
+        f"WHERE {theirs(table)}"
+        for table in SAID
+    )
+    said = f"SELECT {LINE} FROM ({union}) ORDER BY recorded_at, src_topic, src_partition, {OFFSET}"
+    applied = f"""
+        SELECT {LINE} FROM (
+            SELECT due, number, tenant, user_id, doc, {more("plans")} AS more
+            FROM plans JOIN ({plan_order(plans)})
+            USING (tenant, user_id, plan_id) WHERE {plans}
+        ) ORDER BY due, number, tenant, user_id
+    """
+    for sql in (said, applied):
+        answer = db.execute(sql)
+        while rows := answer.fetchmany(LINES_AT_ONCE):
+            for (line,) in rows:
+                yield bytes(line)

@@ -15,6 +15,7 @@ from sinks.digest import SOURCE, digest
 from sinks.history import connect
 from sinks.views import MEMORY_VIEWS
 from streams.apps.archive import export
+from streams.apps.archive import records as records_of
 from streams.extractors.naming import named
 from streams.files import local
 from streams.importers.base import ImportFault, Skipped
@@ -76,6 +77,37 @@ def test_what_a_person_takes_along_makes_the_same_memory(records: list[Json]) ->
             into.mkdir()
             other = taken_along(history, user, into)
             assert told(other, user, OWN_VIEWS) == told(history, user, OWN_VIEWS)
+
+
+@given(worlds())
+@FEW
+def test_every_record_of_a_history_makes_the_same_memory(records: list[Json]) -> None:
+    """Also where some of them come a second time."""
+    with TemporaryDirectory() as folder:
+        history, other = Path(folder, "history"), Path(folder, "other")
+        local.run([str(ndjson(Path(folder, "all.ndjson"), records))], history)
+        lines = list(records_of(history, None))
+        for name, some in (("half", lines[: len(lines) // 2]), ("all", lines)):
+            Path(folder, f"{name}.ndjson").write_bytes(b"".join(some))
+            local.run([str(Path(folder, f"{name}.ndjson"))], other)
+        assert digest(other)["memory"] == digest(history)["memory"]
+
+
+def test_records_of_every_tenant_or_of_one_are_exported(tmp_path: Path) -> None:
+    history = tmp_path / "history"
+    file = ndjson(tmp_path / "all.ndjson", [turn("1"), turn("2", tenant="acme")])
+    local.run([str(file)], history)
+    for options, ids in (
+        ((), {"1", "2"}),
+        (("--tenant", "acme"), {"2"}),
+        (("--tenant", "x"), set()),
+    ):
+        done = turnfold("export", "--records", "--history", history, *options)
+        assert done.code == 0, done.err
+        assert {json.loads(line)["event_id"] for line in done.out.splitlines()} == ids
+    for wrong in ((), ("u", "--records")):
+        done = turnfold("export", *wrong, "--history", history)
+        assert done.code == 2 and "--records" in done.err and not done.out
 
 
 def test_real_dialogues_of_one_person_have_an_equal_digest(tmp_path: Path) -> None:

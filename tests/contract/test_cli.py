@@ -33,9 +33,9 @@ COMMANDS = (
     "dlq replay", "broker", "broker start", "broker stop", "broker status", "worker", "sink",
     "produce", "lag", "reset", "dev", "backfill", "diff", "promote", "rollback", "generations",
     "generations list", "generations drop", "extract", "search", "context", "evaluate", "serve",
-    "keys", "mcp", "config", "config show", "doctor", "map",
+    "keys", "mcp", "config", "config show", "doctor", "map", "admin", "admin size",
 )  # fmt: skip
-GROUPS = ((), ("dlq",), ("broker",), ("generations",), ("config",))
+GROUPS = ((), ("dlq",), ("broker",), ("generations",), ("config",), ("admin",))
 HELP_SECONDS = 0.7
 
 

@@ -6,16 +6,25 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
+from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+import click
 import pytest
 from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from streams import cli, configuration
-from streams.commands.config import default_settings
+from streams.commands.config import class_of, default_settings
 from streams.configuration import COMMON, FAMILIES, SECRETS
+from streams.errors import ConfigurationError
+from streams.serving.http.serve import serve
+from streams.serving.http.settings import ServeSettings
+from streams.settings import Settings
 from tests.command import Done, environment, ndjson, turn, turnfold
 
 ROOT = Path(__file__).parents[2]
@@ -165,6 +174,20 @@ def test_a_file_that_nobody_named_sets_neither_addresses_nor_code(
     assert "only a file that you name" not in kept.err
 
 
+@given(st.sets(st.sampled_from(sorted(configuration.EXPLICIT_ONLY)), min_size=1))
+@settings(max_examples=50, deadline=None)
+def test_all_settings_that_such_a_file_may_not_have_are_named(variables: set[str]) -> None:
+    places = {name: f"place of {name}" for name in variables | {"TURNFOLD_WORKER_STORE"}}
+    with pytest.raises(ConfigurationError) as refusal:
+        configuration._check_implicit(
+            Path("turnfold.toml"), {name: (place, "x") for name, place in places.items()}
+        )
+    message = str(refusal.value)
+    named = [name for name in places if re.search(rf"{places[name]}\b", message)]
+    assert named == [name for name in places if name in variables]
+    assert message.startswith(f"turnfold.toml: {places[named[0]]}"), "in the order of the file"
+
+
 def test_every_setting_that_has_an_address_or_names_code_needs_a_file_that_is_named() -> None:
     """Addresses that a process listens at send nothing."""
     words = re.compile(r"\b(URL|Address|[Bb]ootstrap|Mirror|where to ask|MODULE:NAME)\b")
@@ -273,6 +296,76 @@ def test_a_command_that_uses_a_wrong_setting_names_its_place(tmp_path: Path) -> 
     written(tmp_path, "[kafka]\npartitions = 0\n")
     refused(call(tmp_path, "lag"), "turnfold.toml: kafka.partitions")
     assert call(tmp_path, "topology").code == 0, "which uses none of Kafka's settings"
+
+
+# --- numbers -----------------------------------------------------------------------------------
+
+
+def numbers() -> Iterator[tuple[str, type[Settings], str]]:
+    """Each setting that is a number: the family's class and the field."""
+    for family in FAMILIES:
+        cls = class_of(family)
+        for name, field in cls.model_fields.items():
+            kinds = (field.annotation, *get_args(field.annotation))
+            if int in kinds or (float in kinds and bool not in kinds):
+                yield f"{family}.{name}", cls, name
+
+
+@pytest.mark.parametrize("setting", [name for name, _, _ in numbers()])
+@pytest.mark.parametrize("value", ["inf", "nan", "1e300", "9" * 300, "1" + "0" * 13])
+def test_a_number_without_measure_is_refused(
+    monkeypatch: pytest.MonkeyPatch, setting: str, value: str
+) -> None:
+    """A process that took one would wait for ever, or fail where it uses it."""
+    cls, name = next((cls, name) for one, cls, name in numbers() if one == setting)
+    for required in ("BASE_URL", "MODEL"):
+        monkeypatch.setenv(f"{cls.model_config['env_prefix']}{required}", "http://127.0.0.1:1/v1")
+    variable = f"{cls.model_config['env_prefix']}{name.upper()}"
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(ConfigurationError, match=f"^{cls.about}: {variable}: "):
+        cls.load()
+
+
+@pytest.mark.parametrize("limit", ["records", "bytes"])
+def test_a_tenant_s_own_quota_has_a_measure(limit: str) -> None:
+    with pytest.raises(ConfigurationError, match="TURNFOLD_SERVE_QUOTAS"):
+        ServeSettings.load(quotas={"acme": {limit: 10**13}})
+
+
+def options_of_numbers() -> Iterator[tuple[str, click.Parameter]]:
+    """Each option of a command whose value may have a fraction."""
+    waiting = [(name, cli.app.get_command(click.Context(cli.app), name)) for name in cli.COMMANDS]
+    while waiting:
+        name, command = waiting.pop()
+        if isinstance(command, click.Group):
+            waiting += [(f"{name} {one}", command.commands[one]) for one in command.commands]
+        for parameter in command.params if command else ():
+            if isinstance(parameter.type, click.types.FloatParamType) or (
+                parameter.type.name == "float"
+            ):
+                yield f"{name} {parameter.name}", parameter
+
+
+@pytest.mark.parametrize("option", [name for name, _ in options_of_numbers()])
+@pytest.mark.parametrize("value", ["inf", "nan", "1e300", "-inf"])
+def test_an_option_without_measure_is_refused(option: str, value: str) -> None:
+    parameter = dict(options_of_numbers())[option]
+    with pytest.raises((click.BadParameter, click.exceptions.Exit)):  # one says it by itself
+        parameter.type.convert(value, parameter, None)
+
+
+def test_a_server_refuses_wrong_settings_of_embeddings_at_its_start(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Otherwise each search would get 500."""
+    for name, value in {
+        "BASE_URL": "http://127.0.0.1:1/v1",
+        "MODEL": "m",
+        "SECONDS": "601",
+    }.items():
+        monkeypatch.setenv(f"TURNFOLD_EMBED_{name}", value)
+    with pytest.raises(ConfigurationError, match=r"TURNFOLD_EMBED_SECONDS: .*600"):
+        serve(ServeSettings(), None, None, lambda ready: nullcontext(), lambda url: None)
 
 
 # --- secrets -----------------------------------------------------------------------------------

@@ -93,7 +93,7 @@ OVER_KAFKA: dict[str, tuple[str, ...]] = {
 ELSE = {
     "import", "catalog", "broker start", "broker stop", "broker status", "keys add", "keys list",
     "keys revoke", "topology", "schema",
-    "evaluate", "mcp", "config show", "doctor", "map",
+    "evaluate", "mcp", "config show", "doctor", "map", "admin size",
 }  # fmt: skip
 
 

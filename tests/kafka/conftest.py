@@ -78,12 +78,12 @@ def prefixed() -> KafkaSettings:
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
     """Made anew for each run by openssl, valid for a day."""
     folder = tmp_path_factory.mktemp("certificates")
-    authority = _certificate(folder, "authority")
+    authority = certificate(folder, "authority")
     signed = ("-CA", str(authority), "-CAkey", str(folder / "authority.key"))
     return Certificates(
         authority,
-        _certificate(folder, "broker", *signed, "-addext", "subjectAltName=IP:127.0.0.1"),
-        _certificate(folder, "client", *signed),
+        certificate(folder, "broker", *signed, "-addext", "subjectAltName=IP:127.0.0.1"),
+        certificate(folder, "client", *signed),
     )
 
 
@@ -111,7 +111,7 @@ def guarded(certificates: Certificates, issuer: Issuer) -> Iterator[Broker]:
         yield started
 
 
-def _certificate(folder: Path, name: str, *options: str) -> Path:
+def certificate(folder: Path, name: str, *options: str) -> Path:
     """NAME.pem (certificate and, for all but the authority, its key) and NAME.key."""
     key, pem = folder / f"{name}.key", folder / f"{name}.pem"
     subprocess.run(

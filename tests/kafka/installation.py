@@ -1,7 +1,7 @@
 """One of several installations on a cluster: what its processes are told, and its worker."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -40,10 +40,12 @@ class Installation:
 
 
 @contextmanager
-def installed(broker: Broker, prefix: str, folder: Path, **told: str) -> Iterator[Installation]:
-    """One whose worker is ready."""
+def installed(
+    broker: Broker, prefix: str, folder: Path, *, options: Sequence[str] = (), **told: str
+) -> Iterator[Installation]:
+    """One whose worker, with these options, is ready."""
     made = Installation(broker, prefix, folder, **told)
-    made.working.start(env=made.env)
+    made.working.start(*options, env=made.env)
     try:
         made.working.await_ready()
         yield made

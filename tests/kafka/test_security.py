@@ -1,5 +1,6 @@
 """The whole way with login and encryption; and what refuses it says so within seconds."""
 
+import asyncio
 import re
 import subprocess
 import sys
@@ -14,8 +15,11 @@ import pytest
 from sinks.digest import digest
 from streams import sample
 from streams.broker import Broker
+from streams.errors import ConfigurationError, Unreachable
+from streams.kafka.client.admin import connected
+from streams.kafka.client.settings import KafkaSettings
 from tests.command import environment, folded, turnfold
-from tests.kafka.conftest import PASSWORD, USER, Certificates
+from tests.kafka.conftest import PASSWORD, USER, Certificates, certificate
 from tests.kafka.installation import Installation, installed
 from tests.kafka.issuer import AUDIENCE, CLIENT, SECRET, Issuer
 from tests.tiers import soaked
@@ -126,6 +130,35 @@ def test_worker_produce_lag_sink_and_admin_come_in(way: Installation) -> None:
     assert way.working.workers[-1].wait(WITHIN) == 0
     said = way.working.log()
     assert PASSWORD not in said and SECRET not in said and "Bearer" not in said
+
+
+@pytest.mark.nightly
+def test_a_certificate_is_renewed_without_a_restart(
+    guarded: Broker, certificates: Certificates, tmp_path: Path
+) -> None:
+    file, usable = tmp_path / "client.pem", certificates.client.read_text()
+    file.write_text(usable)
+    settings = KafkaSettings(
+        bootstrap=guarded.bootstrap_of("TLS"), security_protocol="SSL",
+        tls_ca=certificates.authority, tls_certificate=file,
+    )  # fmt: skip
+    stranger = certificate(tmp_path, "stranger", "-addext", "subjectAltName=IP:127.0.0.1")
+
+    async def answers() -> bool:
+        async with connected(settings) as admin:
+            return isinstance(await admin.list_topics(), list)
+
+    async def scene() -> None:
+        assert await answers()
+        file.write_text("renewed soon")
+        assert await answers(), "with the certificate of before"
+        file.write_text(stranger.read_text())
+        with pytest.raises((ConfigurationError, Unreachable)):
+            await answers()
+        file.write_text(usable)
+        assert await answers()
+
+    asyncio.run(scene())
 
 
 # --- what is refused --------------------------------------------------------------------------

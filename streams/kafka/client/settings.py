@@ -12,9 +12,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, PrivateAttr, SecretStr, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
-from streams import configuration
-from streams.errors import ConfigurationError
 from streams.kafka.client.prefix import Names
+from streams.kafka.client.tls import TlsFiles, renewed_context
 from streams.settings import Settings
 from streams.topology import TOPICS
 
@@ -245,25 +244,6 @@ class KafkaSettings(Settings):
         )
 
     def _ssl_context(self) -> ssl.SSLContext:
-        try:
-            context = ssl.create_default_context(cafile=self.tls_ca)
-        except OSError as error:
-            raise ConfigurationError(_unusable("tls_ca", self.tls_ca, error)) from None
-        if self.tls_certificate:
-            secret = self.tls_key_password
-            # without a password here OpenSSL would ask for one on the terminal
-            password = secret.get_secret_value() if secret else ""
-            try:
-                context.load_cert_chain(self.tls_certificate, self.tls_key, password)
-            except OSError as error:
-                files = self.tls_key or self.tls_certificate
-                raise ConfigurationError(_unusable("tls_certificate", files, error)) from None
-        return context
-
-
-def _unusable(field: str, path: Path | None, error: OSError) -> str:
-    shown = configuration.shown("", str(path))  # a key may have been pasted in its file's place
-    return (
-        f"{PREFIX}{field.upper()}: {shown} cannot be used: {error.strerror or error}; "
-        "give a readable PEM file"
-    )
+        secret = self.tls_key_password
+        password = secret.get_secret_value() if secret else ""
+        return renewed_context(TlsFiles(self.tls_ca, self.tls_certificate, self.tls_key, password))

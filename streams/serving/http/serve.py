@@ -25,6 +25,7 @@ from streams.files.extractor_choice import asks_model
 from streams.observing.readiness import Readiness
 from streams.pipeline.ports import StoreError
 from streams.pipeline.retention import retention_of
+from streams.search.meaning import embedder
 from streams.serving.backends.backend import Backend
 from streams.serving.flow.sampler import addresses
 from streams.serving.http.app import create_app
@@ -60,6 +61,7 @@ def serve(
     on, so that the supervisor starts another.
     """
     tokenizer()  # a wrong one is told now
+    embedder()
     backend = backend_of(settings, history, bootstrap)
     keys = Keys(settings.keys) if settings.keys else None
     raise_file_limit()

@@ -1,0 +1,69 @@
+"""A cluster is lost with all its topics: its history fills another one (docs/operations.md)."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sinks.digest import digest
+from streams import sample
+from streams.broker import Broker
+from tests.command import rows, turn, turnfold
+from tests.kafka.installation import Installation, installed
+
+SAMPLE = Path(sample.__file__).with_name("conversations.ndjson")
+MORE = (
+    turn("said-1", user_id="ann", user_input="I live in Oslo.", tenant="acme"),
+    turn("said-2", user_id="ann", user_input="I don't live in Oslo any more, I live in Bergen.",
+         occurred_at="2025-02-01T00:00:00Z", tenant="acme"),
+    {"type": "signal", "signal_id": "quiz-1", "scope": "user", "user_id": "ann", "topic": "fjords",
+     "occurred_at": "2025-02-02T00:00:00Z", "metadata": {"correct_rate": 1.0}, "tenant": "acme"},
+)  # fmt: skip
+AFTER = turn("said-3", user_id="ann", user_input="I work as a nurse.", tenant="acme",
+             occurred_at="2025-03-01T00:00:00Z")  # fmt: skip
+REASONS = "SELECT reason FROM dead_letters ORDER BY 1"
+FACTS = "SELECT body_text FROM state_current WHERE owner_id = 'ann' AND kind = 'fact' ORDER BY 1"
+
+
+def written(installation: Installation, file: Path, history: Path) -> None:
+    """A file of records, in topics, memory and the history."""
+    installation.run("produce", file)
+    installation.await_read()
+    installation.run("sink", "--history", history, "--once")
+
+
+@pytest.mark.nightly
+def test_a_history_fills_another_cluster_and_memory_is_the_same(tmp_path: Path) -> None:
+    lost, history = tmp_path / "lost", tmp_path / "history"
+    said, after = tmp_path / "said.ndjson", tmp_path / "after.ndjson"
+    said.write_text(SAMPLE.read_text() + "".join(f"{json.dumps(one)}\n" for one in (*MORE, "?")))
+    after.write_text(json.dumps(AFTER) + "\n")
+    with (
+        Broker.start(short_lived=True) as first,
+        installed(first, "", tmp_path / "first", options=("--extractor", "rules")) as before,
+    ):
+        written(before, said, lost)
+        assert (before.working.workers[0].poll(), len(rows(lost, FACTS))) == (None, 1)
+        first.kill()
+    with Broker.start(short_lived=True) as second:
+        with installed(second, "", tmp_path / "second") as restored:
+            refusal = turnfold("sink", "--history", lost, "--once", env=restored.env)
+            assert refusal.code == 3 and "its rows are from the cluster" in refusal.err
+            records = turnfold("export", "--records", "--history", lost)
+            file = tmp_path / "records.ndjson"
+            file.write_text(records.out)
+            restored.run("produce", file)
+            restored.await_read()
+            restored.run("produce", file)  # as after an interruption
+            restored.await_read()
+            restored.run("sink", "--history", history, "--once")
+            assert digest(history)["memory"] == digest(lost)["memory"]
+            letters = restored.run("dlq", "replay", "--history", lost, "--elsewhere")
+            reasons = rows(lost, REASONS)
+            assert letters["sent"] == len(reasons) > 1, letters
+            restored.await_read()
+            restored.run("sink", "--history", history, "--once")
+            assert rows(history, REASONS) == reasons
+        with installed(second, "", tmp_path / "third", options=("--extractor", "rules")) as goes_on:
+            written(goes_on, after, history)
+    assert len(rows(history, FACTS)) == 2
