@@ -19,7 +19,7 @@ from sinks.letters import GOES, Letters
 from sinks.locations import Location
 from sinks.root import DROPPED, LOCAL, MARKER, OWNER
 from sinks.shared import LOCKS
-from streams.apps import erasures
+from streams.apps import erasure_requests
 from streams.files import access, extractor_choice, inbox, manifest
 from streams.generations import in_parts
 from streams.llm import spool
@@ -68,7 +68,7 @@ def _clear_interrupted(erasing: Erasing) -> int:
     root = erasing.root
     if not isinstance(root, Path):
         return 0
-    folders = [root, root / erasures.FOLDER, root / pointer.NUMBERED]
+    folders = [root, root / erasure_requests.FOLDER, root / pointer.NUMBERED]
     for name in generation.names(root):
         own = generation.folder_of(root, name)
         folders += [own, *(own / erased_ids.FOLDER).glob("*")]
@@ -81,7 +81,7 @@ def _clear_requests(erasing: Erasing) -> int:
     root, letters, whose, asked_at, receipt = erasing
     if not isinstance(root, Path):
         return 0
-    return erasures.clear(root, letters, whose, asked_at, receipt)
+    return erasure_requests.clear(root, letters, whose, asked_at, receipt)
 
 
 def _clear_spool(erasing: Erasing) -> int:
@@ -140,7 +140,7 @@ PLACES = (
     Place(
         "requests of erasure", "whom a server was asked to erase", "counted",
         "completes those of the person; unreadable files are deleted if they name the person, else "
-        "counted", (f"{erasures.FOLDER}/*",), _clear_requests,
+        "counted", (f"{erasure_requests.FOLDER}/*",), _clear_requests,
     ),
     Place(
         "the note of an erasure", "sessions and users of a `forget` that has not ended", "nothing",

@@ -12,8 +12,7 @@ from schemas.base import format_time
 from schemas.events import Affect
 from schemas.row import Row, replace
 from streams.folds.revisions import add_evidence
-from streams.folds.row_keys import RowKind
-from streams.folds.rows import Moment
+from streams.folds.rows import Moment, RowKind
 from streams.folds.rules import Rules
 
 MAX_WORDS = 16

@@ -2,8 +2,7 @@
 
 from streams.folds.ids import short_hash
 from streams.folds.index import find_id, put_id
-from streams.folds.row_keys import RowKind
-from streams.folds.rows import Rows
+from streams.folds.rows import RowKind, Rows
 from streams.folds.rules import Rules
 from streams.folds.session_state import Conversation, Facts, Key, Said, Session, converse
 

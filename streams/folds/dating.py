@@ -1,22 +1,33 @@
 """Since when and until when something is known of a session or task: `created_at`, `updated_at`."""
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import Protocol, TypeVar
 
 from schemas.row import replace
 
-if TYPE_CHECKING:
-    from streams.folds.session_state import Session
-    from streams.folds.task import Task
 
-Dated = TypeVar("Dated", "Session", "Task")
+class DatedRow(Protocol):
+    """`undated`: only tool results have come."""
+
+    @property
+    def created_at(self) -> int: ...
+    @property
+    def updated_at(self) -> int: ...
+    @property
+    def undated(self) -> bool: ...
 
 
-def dated(row: Dated, at: int, by_result: bool = False) -> Dated:
+R = TypeVar("R", bound=DatedRow)
+
+
+def dated(row: R, at: int, by_result: bool = False) -> R:
     """The row with one more record's time, microseconds UTC. A tool result may turn out to fit no
     call, so its recursion dates it: its own time counts only while there is nothing else.
     """
     if by_result and not row.undated:
         return row
+    first, last = min(row.created_at, at), max(row.updated_at, at)
     if row.undated and not by_result:
-        return replace(row, created_at=at, updated_at=at, undated=False)
-    return replace(row, created_at=min(row.created_at, at), updated_at=max(row.updated_at, at))
+        first = last = at
+    return replace(  # type: ignore[type-var] # that a row is a Row no protocol can say
+        row, created_at=first, updated_at=last, undated=row.undated and by_result
+    )

@@ -14,8 +14,7 @@ from schemas.events import EndUpdate, EventUpdate, WritePlan
 from schemas.row import Row
 from streams.folds.ids import normalise
 from streams.folds.order import FIRST, Place
-from streams.folds.row_keys import RowKind
-from streams.folds.rows import Rows
+from streams.folds.rows import RowKind, Rows
 
 MAX_ENDS = 64
 """Ends remembered of a family: the latest."""

@@ -17,8 +17,7 @@ from schemas.generated.history import Link, Thread
 from schemas.row import Row
 from streams.folds.ids import make_id
 from streams.folds.revisions import revise
-from streams.folds.row_keys import SEP, RowKey, RowKind
-from streams.folds.rows import Effects, Rows
+from streams.folds.rows import SEP, Effects, RowKey, RowKind, Rows
 from streams.folds.states import evidence_of
 
 

@@ -9,8 +9,7 @@ from struct import Struct
 
 from schemas.row import Row, replace
 from streams.folds.ids import short_hash
-from streams.folds.row_keys import RowKey, RowKind
-from streams.folds.rows import Rows
+from streams.folds.rows import RowKey, RowKind, Rows
 
 # --- seen ids ---------------------------------------------------------------------------------
 # Entries of 12 bytes, 8 of the id's hash and 4 that check the content, in the order they came, in

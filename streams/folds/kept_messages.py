@@ -4,8 +4,7 @@ The messages themselves are in the history alone, which is written after the row
 there knows by this count whether all of them have come.
 """
 
-from streams.folds.row_keys import RowKind
-from streams.folds.rows import Rows
+from streams.folds.rows import RowKind, Rows
 
 KEPT = RowKind("k", int)
 """The number of signals that kept a message or took one back."""

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 from schemas.base import DAY, format_time
 from schemas.row import Row
 from streams.folds.expected import Answer, expectation, newest
-from streams.folds.row_keys import RowKind
-from streams.folds.rows import Rows, UserSignal
+from streams.folds.rows import RowKind, Rows, UserSignal
 from streams.folds.rules import Rules
 
 QUARTERS = {"easy": 3, "medium": 4, "hard": 5, None: 4}  # difficulty weights 0.75, 1, 1.25

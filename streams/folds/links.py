@@ -17,8 +17,7 @@ from streams.folds.index import (
     remove_turn,
 )
 from streams.folds.revisions import revise
-from streams.folds.row_keys import RowKind
-from streams.folds.rows import Effects, Rows
+from streams.folds.rows import Effects, RowKind, Rows
 from streams.folds.session_state import Facts
 
 PROVISIONAL_CONFIDENCE = 0.5

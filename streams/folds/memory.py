@@ -17,8 +17,7 @@ from streams.folds.outcome import APPLIED, DUPLICATE, Outcome
 from streams.folds.quoting import shortened
 from streams.folds.revised_kinds import REVISED_KINDS
 from streams.folds.revisions import revise
-from streams.folds.row_keys import RowKind
-from streams.folds.rows import Effects, Input, Moment, Refused, Rows, UserSignal
+from streams.folds.rows import Effects, Input, Moment, Refused, RowKind, Rows, UserSignal
 from streams.folds.rules import Rules
 
 

@@ -13,8 +13,7 @@ from streams.folds import ends
 from streams.folds.ids import make_id, normalise
 from streams.folds.order import MAX_UPDATES, NEVER, SENT, Place, inserted, sent_after
 from streams.folds.revisions import add_evidence, revise
-from streams.folds.row_keys import RowKind
-from streams.folds.rows import Effects, Refused, Rows
+from streams.folds.rows import Effects, Refused, RowKind, Rows
 from streams.folds.rules import Rules
 from streams.folds.states import evidence_of
 

@@ -11,8 +11,7 @@ from schemas import memory_kinds
 from schemas.events import WritePlan
 from schemas.memory_kinds import MemoryKind
 from streams.folds import ends, preferences
-from streams.folds.row_keys import R, RowKind
-from streams.folds.rows import Effects, Rows
+from streams.folds.rows import Effects, R, RowKind, Rows
 
 Apply = Callable[[Rows, WritePlan, Any, Effects], None]
 End = Callable[[Rows, WritePlan, ends.End, Effects], None]

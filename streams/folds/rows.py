@@ -3,19 +3,56 @@
 A fold is `fold(rows, record) -> effects`: pure, because every row is an immutable value, the
 runtime alone decides where rows live, and a fold that raises leaves no trace (the runtime takes
 its writes back). An entity (a session, a user) is many small rows, so that a change
-writes little. A row's name is a prefix, which tells its type, and an id: `c/task-1`.
+writes little.
+
+A row's name is the letter of its kind, which tells its type, and an id, which may have parts:
+`c/task-1`, `q/task-1␟trace-1`. Of a kind that has one row the letter is its name: `h`.
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from schemas.dead_letters import Reason
 from schemas.events import Record
 from schemas.generated.history import CausedRow
 from schemas.row import Mutable, Row
 from streams.folds.order import FIRST, Place
-from streams.folds.row_keys import R, RowKey
 from streams.folds.rules import Rules
+
+R = TypeVar("R")
+
+SEP = "\x1f"
+"""Between the parts of an id."""
+
+
+class RowKey(str, Generic[R]):
+    """The name of a row of type `R`. `RowKind.key` alone makes keys, and makes them as plain
+    strings: `R` is for the type checker."""
+
+
+class RowKind(Generic[R]):
+    """The rows whose names begin with a `letter`, and their type."""
+
+    def __init__(self, letter: str, type: type[R]) -> None:
+        self.letter = letter
+        self.type = type
+        self._begin = f"{letter}/"
+
+    def key(self, id: str | None = None, *parts: str) -> RowKey[R]:
+        """The name of the row with this id, which may have more parts; without one, of a kind's one
+        row."""
+        if parts:
+            return self._begin + SEP.join((id or "", *parts))  # type: ignore[return-value]
+        return self.letter if id is None else self._begin + id  # type: ignore[return-value]
+
+    def scan(self, rows: "Rows", *parts: str) -> Iterator[tuple[RowKey[R], R]]:
+        """The rows whose ids begin with these parts, by name."""
+        return rows.scan(self.key(*parts, ""))  # type: ignore[return-value]
+
+    def ids(self, rows: "Rows", *parts: str) -> list[str]:
+        """What follows these parts in the ids that begin with them, sorted."""
+        begin = self.key(*parts, "")
+        return [name[len(begin) :] for name in rows.names(begin)]
 
 
 class Rows(Protocol):

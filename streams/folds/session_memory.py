@@ -11,8 +11,7 @@ from schemas.events import MemoryItemPatch, MemoryItemWrite, Observation, Turn
 from schemas.row import Row, replace
 from streams.folds.ids import make_id, normalise
 from streams.folds.revisions import revise
-from streams.folds.row_keys import RowKind
-from streams.folds.rows import Effects, Rows
+from streams.folds.rows import Effects, RowKind, Rows
 from streams.folds.rules import Rules
 
 MAX_OPS = 32

@@ -9,8 +9,7 @@ from typing import Any
 from schemas.events import Claim, Turn, first_intent
 from schemas.row import Row, replace
 from streams.folds.index import Newest
-from streams.folds.row_keys import RowKind
-from streams.folds.rows import Rows
+from streams.folds.rows import RowKind, Rows
 from streams.folds.rules import Rules
 
 FAR = 2**62  # a time later than any

@@ -17,8 +17,7 @@ from streams.folds import ends
 from streams.folds.ids import make_id
 from streams.folds.order import MAX_UPDATES, OF_RULES, SENT, Place, inserted, sent_after
 from streams.folds.revisions import add_evidence, revise, time_or_none
-from streams.folds.row_keys import RowKind
-from streams.folds.rows import Effects, Refused, Rows
+from streams.folds.rows import Effects, Refused, RowKind, Rows
 from streams.folds.rules import Rules
 
 MAX_VERSIONS = 16

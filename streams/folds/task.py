@@ -19,8 +19,7 @@ from streams.folds.ids import canonical, short_hash
 from streams.folds.index import find_id, put_id
 from streams.folds.machine import Key, Machine, advance, limit_of, settle, status_of
 from streams.folds.outcome import APPLIED, DUPLICATE, WAITS, Outcome
-from streams.folds.row_keys import RowKey, RowKind
-from streams.folds.rows import Effects, Input, Late, Refused, Rows
+from streams.folds.rows import Effects, Input, Late, Refused, RowKey, RowKind, Rows
 from streams.folds.rules import Rules
 
 

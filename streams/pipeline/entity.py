@@ -26,7 +26,7 @@ from streams.folds import (
     task,
 )
 from streams.folds.revised_kinds import REVISED_KINDS
-from streams.folds.row_keys import R, RowKey, RowKind
+from streams.folds.rows import R, RowKey, RowKind
 
 ROW_KINDS: dict[str, tuple[RowKind[Any], ...]] = {
     "sessions": (

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sinks import scratch
-from streams.apps.erasures import FOLDER as ERASURES
+from streams.apps.erasure_requests import FOLDER as ERASURES
 from streams.apps.places import PLACES, of_file
 from streams.files.inbox import FOLDER as INBOX
 from streams.files.inbox import Inbox

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from streams.apps import maintenance
-from streams.apps.erasures import FOLDER, Erasure
+from streams.apps.erasure_requests import FOLDER, Erasure
 from streams.files import local
 from streams.files.manifest import Settings
 from streams.generations.rebuild import backfill

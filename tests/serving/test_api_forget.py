@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from schemas.managing import Erasure
-from streams.apps.erasures import Erasures
+from streams.apps.erasure_queue import Erasures
 from streams.files.access import erasing
 from tests.command import files_holding, folded, ndjson, turn, turnfold
 from tests.serving.serving import Server, serving

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sinks.digest import digest
-from streams.apps.erasures import Erasures
+from streams.apps.erasure_queue import Erasures
 from streams.search import unbuilt
 from tests.command import files_holding, folded, ndjson, turn
 from tests.serving.serving import Server, serving

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Literal, NamedTuple, Protocol
 
 from sinks.locations import Location
-from streams.apps.erasures import Erasures
+from streams.apps.erasure_queue import Erasures
 from streams.errors import TurnfoldError
 from streams.folds.outcome import Outcome
 from streams.folds.rows import Input, Rows

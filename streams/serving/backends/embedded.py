@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from sinks import locks
 from sinks.root import open_root
-from streams.apps.erasures import Erasures
+from streams.apps.erasure_queue import Erasures
 from streams.errors import ConfigurationError
 from streams.files.inbox import FOLDER, Group
 from streams.files.store import Store

@@ -18,7 +18,7 @@ from sinks.generation import find_tables, stamp
 from sinks.history import table_names
 from sinks.locations import Location
 from sinks.root import HistoryError, find_root, is_shared
-from streams.apps.erasures import Erasures
+from streams.apps.erasure_queue import Erasures
 from streams.errors import TurnfoldError
 from streams.files.refold import refold, refold_user
 from streams.folds.outcome import Outcome

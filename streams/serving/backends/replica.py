@@ -17,7 +17,7 @@ from aiokafka.structs import TopicPartition
 
 from sinks.generation import ROOT
 from sinks.locations import Location
-from streams.apps.erasures import Erasures
+from streams.apps.erasure_queue import Erasures
 from streams.errors import ConfigurationError
 from streams.folds.outcome import WITHHELD, Outcome
 from streams.folds.rows import Input

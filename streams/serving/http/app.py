@@ -5,9 +5,12 @@ The same over files and over Kafka: `backend` is the tier (`streams.serving.back
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cache
 from typing import Any
 
 from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
@@ -23,8 +26,8 @@ from streams.serving.http.keys import Keys
 from streams.serving.http.limits import Bounds, guarded
 from streams.serving.http.quotas import TenantQuotas
 from streams.serving.http.readers import Readers
-from streams.serving.http.route import Router, Serving
-from streams.serving.http.routes_health import index, metrics, openapi_json
+from streams.serving.http.route import JSON, Router, Serving, check_accept, check_names, encode
+from streams.serving.http.routes_health import index, metrics
 from streams.serving.http.sessions import Sessions
 from streams.serving.http.submitting import IdempotencyCache as Sent
 from streams.serving.inspector.inspector import Inspector
@@ -96,7 +99,7 @@ def create_app(
         flow, None if kafka is None else Replays(kafka),
     )  # fmt: skip
     app.router.routes += [endpoint.route() for endpoint in ENDPOINTS]
-    app.router.routes += [Route("/openapi.json", openapi_json), Route("/metrics", metrics)]
+    app.router.routes += [Route("/openapi.json", _openapi_json), Route("/metrics", metrics)]
     app.router.routes += pages.routes() if pages else [Route("/", index)]
     asked = Router(app.router)
     tools = McpEndpoint(asked, forget=mcp_forget) if mcp_is_installed() else None
@@ -121,3 +124,17 @@ class _Api(FastAPI):
 
     def build_middleware_stack(self) -> ASGIApp:
         return Requests(guarded(Router(self.router), *self._guard))
+
+
+async def _openapi_json(request: Request) -> Response:
+    """The OpenAPI document."""
+    check_names(request, ())
+    check_accept(request.scope, JSON)
+    return Response(_document(), media_type="application/json")
+
+
+@cache
+def _document() -> bytes:
+    from streams.serving.http.openapi import document  # seldom asked for, and slow to load
+
+    return encode(document())

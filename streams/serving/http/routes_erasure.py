@@ -11,7 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from schemas.time import format_time
-from streams.apps.erasures import Erasure, Erasures
+from streams.apps.erasure_queue import Erasures
+from streams.apps.erasure_requests import Erasure
 from streams.files.inbox import NoRoom
 from streams.serving.http import request_headers
 from streams.serving.http.problems import Problem, not_found

@@ -1,6 +1,5 @@
-"""Liveness, readiness, metrics and the OpenAPI document."""
+"""Liveness, readiness and metrics."""
 
-from functools import cache
 from http import HTTPStatus
 
 from starlette.requests import Request
@@ -8,7 +7,7 @@ from starlette.responses import Response
 
 from streams.apps.metrics import CONTENT_TYPE, exposition
 from streams.serving.backends.backend import NotReady
-from streams.serving.http.route import JSON, check_accept, check_names, encode, reply, serving
+from streams.serving.http.route import JSON, check_accept, check_names, reply, serving
 
 PLAIN = CONTENT_TYPE.partition(";")[0]
 
@@ -40,12 +39,6 @@ def _generation(request: Request) -> str | None:
         return None
 
 
-async def openapi_json(request: Request) -> Response:
-    """The OpenAPI document."""
-    _check(request, JSON)
-    return Response(_document(), media_type="application/json")
-
-
 async def metrics(request: Request) -> Response:
     """Metrics in Prometheus text format."""
     _check(request, PLAIN)
@@ -55,10 +48,3 @@ async def metrics(request: Request) -> Response:
 def _check(request: Request, media: str) -> None:
     check_names(request, ())
     check_accept(request.scope, media)
-
-
-@cache
-def _document() -> bytes:
-    from streams.serving.http.openapi import document  # seldom asked for, and slow to load
-
-    return encode(document())

@@ -15,6 +15,7 @@ from streams.serving.http.route import Route as ApiRoute
 from streams.serving.inspector import assets, letter, pipeline, session
 from streams.serving.inspector.browsers import Browsers, cookie, written
 from streams.serving.inspector.page import address_of, refused, render
+from streams.serving.inspector.view_routes import routes
 from streams.serving.inspector.views import VIEWS
 
 SIGN_IN, SIGN_OUT = "/sign-in", "/sign-out"
@@ -32,7 +33,7 @@ class Inspector:
     def routes(self) -> list[BaseRoute]:
         """Of all views, and of what they load."""
         return [
-            *(route for view in VIEWS for route in view.routes()),
+            *(route for view in VIEWS for route in routes(view)),
             ApiRoute(pipeline.EVENTS, pipeline.events, include_in_schema=False),
             ApiRoute(session.EVENTS, session.events, include_in_schema=False),
             ApiRoute(letter.REPLAY, letter.replay, methods=["POST"], include_in_schema=False),

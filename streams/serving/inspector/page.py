@@ -19,6 +19,7 @@ from streams.serving.http.request_headers import language
 from streams.serving.inspector import assets, consent, show, tour
 from streams.serving.inspector.catalogue import Texts
 from streams.serving.inspector.links import CLOCKS, Links, anchor
+from streams.serving.inspector.views import MENU
 
 HTML = "text/html"
 POLICY = "; ".join(
@@ -75,8 +76,6 @@ def _compile_the_others() -> Thread:
 def render(request: Request, template: str, status: int = HTTPStatus.OK, **given: Any) -> Response:
     """A page; the two clocks are those of its answer. A form on it can do what `will` says there;
     `otherwise`: it asked for something else than was said."""
-    from streams.serving.inspector.views import MENU
-
     answer = given.get("answer") or {}
     will = answer.get("will")
     spoken = language(request) or "en"

@@ -1,9 +1,5 @@
 """Erasures that a server was asked for: each is on disk before it is promised, and goes on after a
 kill.
-
-`_erasures/ID.json` in a history's folder says which user or session is to be erased and, once that
-is done, the receipt in place of the name. A file that cannot be read is set aside: what it asked
-for is asked for again.
 """
 
 import logging
@@ -17,15 +13,12 @@ from uuid import uuid4
 import msgspec
 
 from sinks.disk import trouble
-from sinks.letters import GOES, STAYS, Letters
-from sinks.root import HistoryError, replace
+from sinks.root import HistoryError
+from streams.apps.erasure_requests import ASIDE, FOLDER, Erasure, decode, ended, write
 from streams.errors import TurnfoldError
 
 log = logging.getLogger(__name__)
 
-FOLDER = "_erasures"
-ASIDE = ".broken"
-"""In place of `.json`: a file that could not be read."""
 AGAIN = 2.0
 """Seconds until an erasure that could not be done is tried again."""
 INDEX_WITHIN = 5.0
@@ -35,24 +28,6 @@ BACK_WITHIN = 5.0
 LOOK_EVERY = 0.01
 END_WITHIN = 20.0
 """Seconds that one under way may take, once the server ends; a later start continues it."""
-
-
-class Erasure(msgspec.Struct, frozen=True):
-    """One erasure, of a user or of a session; times in microseconds. Once it is done
-    (`finished_at`) it names neither."""
-
-    id: str
-    tenant: str
-    requested_at: int
-    user_id: str | None = None
-    session_id: str | None = None
-    finished_at: int | None = None
-    receipt: dict[str, Any] | None = None
-
-    @property
-    def whose(self) -> tuple[str, str | None, str | None]:
-        """What it is still to erase."""
-        return self.tenant, self.user_id, self.session_id
 
 
 class Erasures:
@@ -75,7 +50,7 @@ class Erasures:
         """Continues what an earlier process was asked for. Raises OSError."""
         for file in sorted(self._folder.glob("*.json")):
             try:
-                found = _decode(file.read_bytes())
+                found = decode(file.read_bytes())
             except msgspec.MsgspecError:  # its words may quote a name
                 aside = file.with_suffix(ASIDE)
                 file.replace(aside)
@@ -104,7 +79,7 @@ class Erasures:
                     return known
             made = Erasure(uuid4().hex, tenant, time.time_ns() // 1000, user_id, session_id)
             self._folder.mkdir(exist_ok=True)
-            _write(self._root, made)
+            write(self._root, made)
             self._waiting[made.id] = made
         self._asked.set()
         return made
@@ -114,7 +89,7 @@ class Erasures:
         known = self._waiting.get(id)
         if known is None:
             try:
-                known = _decode((self._folder / f"{id}.json").read_bytes())
+                known = decode((self._folder / f"{id}.json").read_bytes())
             except (FileNotFoundError, msgspec.MsgspecError):
                 return None
         return known if known.tenant == tenant else None
@@ -145,7 +120,7 @@ class Erasures:
         """Whether it is done now."""
         try:
             receipt = _erased(self._root, erasure)
-            _write(self._root, _ended(erasure, receipt))
+            write(self._root, ended(erasure, receipt))
         except (TurnfoldError, HistoryError, OSError) as error:
             log.warning("erasure %s: %s; trying again", erasure.id, trouble(error) or str(error))
             return False
@@ -166,46 +141,6 @@ class Erasures:
                 return
 
 
-def clear(
-    root: Path,
-    letters: Letters,
-    whose: tuple[str, str | None, str | None],
-    asked_at: int,
-    receipt: dict[str, Any],
-) -> int:
-    """Completes the requests that an erasure, begun at `asked_at`, has done; how many of the others
-    may name whom it erased. One that cannot be read goes if it does. Raises OSError."""
-    stay = 0
-    for file in sorted((root / FOLDER).glob("[!.]*")):
-        content = file.read_bytes()
-        try:
-            found = _decode(content)
-        except msgspec.MsgspecError:
-            found = None
-        if found is not None and found.finished_at is not None:
-            continue
-        if found is not None and found.whose == whose and found.requested_at <= asked_at:
-            _write(root, _ended(found, receipt))
-            continue
-        verdict = letters.verdict(content, None, None, None)
-        if found is None and verdict == GOES and letters.is_of_tenant(content):
-            file.unlink()
-        elif verdict != STAYS and (found is None or found.tenant == letters.tenant):
-            stay += 1
-    return stay
-
-
-def _ended(erasure: Erasure, receipt: dict[str, Any]) -> Erasure:
-    return msgspec.structs.replace(
-        erasure, user_id=None, session_id=None, finished_at=time.time_ns() // 1000, receipt=receipt
-    )
-
-
-def _write(root: Path, erasure: Erasure) -> None:
-    text = msgspec.json.encode(erasure).decode()
-    replace(root / FOLDER / f"{erasure.id}.json", text + "\n")
-
-
 def _erased(root: Path, erasure: Erasure) -> dict[str, Any]:
     """Erases what it names; the receipt. Raises TurnfoldError, HistoryError, OSError."""
     from streams.apps.forget_session import forget_session  # not needed before, and slow to load
@@ -215,6 +150,3 @@ def _erased(root: Path, erasure: Erasure) -> dict[str, Any]:
         return forget_session(root, erasure.tenant, erasure.session_id, INDEX_WITHIN)
     assert erasure.user_id is not None, "it waits, so it names whom"
     return forget(root, erasure.tenant, erasure.user_id, INDEX_WITHIN)
-
-
-_decode = msgspec.json.Decoder(Erasure).decode
