@@ -197,6 +197,12 @@ class Turn(Record):
     )
     user_input: Text = Field(default="", description="What the user said.")
     agent_answer: Text = Field(default="", description="What the agent answered.")
+    replaces: Id | None = Field(
+        default=None,
+        description="Event id of the earlier turn of the session that this one takes the place of: "
+        "a message was edited or answered again. Facts and preferences that rest on that turn "
+        "alone end when this one has ended.",
+    )
     status: Literal["running", "done", "error"] = Field(
         default="done",
         description="`running` while the agent works; then `done` or `error`.",
@@ -235,3 +241,9 @@ class Turn(Record):
         description="Candidates for session memory.",
     )
     affect: Affect | None = Field(default=None, description="The user's feeling in this turn.")
+
+    @model_validator(mode="after")
+    def _replaces_another(self) -> "Turn":
+        if self.replaces == self.event_id:
+            raise ValueError("`replaces` is the turn's own event_id")
+        return self

@@ -57,6 +57,7 @@ class PlainTurn(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     session_memory_delta: None = None
     observations: None = None
     affect: None = None
+    replaces: None = None
 
 
 _decode = msgspec.json.Decoder(PlainTurn, float_hook=number).decode

@@ -19,6 +19,7 @@ from streams.folds.outcome import APPLIED, SKIPPED, WITHHELD, Outcome
 from streams.folds.rows import Effects, Input, Refused, Rows, UserSignal
 from streams.folds.rules import Rules
 from streams.kinds import Fold, kind_of
+from streams.pipeline import retracting
 from streams.pipeline.decode import Dead, Decoded, decode
 from streams.pipeline.ports import E, Emitter, O, RowSource, S, Signalled, StoreError
 
@@ -134,8 +135,11 @@ class RecordProcessor(Generic[E, S, O]):
             changed.users[entity] = origin
         if out.warnings or out.late or out.settled or out.waits:
             self._count(out, entity, said, sent)
-        if self.extract is not None and outcome is APPLIED and record.type == "turn":
-            self._extract(self.extract, said, origin, sent)
+        if outcome is APPLIED and record.type == "turn":
+            if type(said) is Input and record.replaces is not None:
+                self._retract(said, origin, sent)
+            if self.extract is not None:
+                self._extract(self.extract, said, origin, sent)
         return outcome
 
     def _refuse(
@@ -185,6 +189,16 @@ class RecordProcessor(Generic[E, S, O]):
             if plan is None:
                 return
             line = self.emit.plan(plan, turn.record, origin)
+        self._count_plan(line, turn, sent)
+
+    def _retract(self, turn: Any, origin: O, sent: S) -> None:
+        """What memory made of the turn in whose place this one comes ends, by a plan."""
+        plan = retracting.of_turn(turn.record)
+        if plan is not None:
+            self._count_plan(self.emit.plan(plan, turn.record, origin), turn, sent)
+
+    def _count_plan(self, line: bytes | None, turn: Any, sent: S) -> None:
+        """A plan that was made of a turn: sent, or to be folded here."""
         if line is None:
             self.counts[EXTRACTED] += 1
             return

@@ -964,6 +964,7 @@ class Turn(Open):
     source: Label = "chat"
     user_input: Text = ""
     agent_answer: Text = ""
+    replaces: Id | None = None
     status: Literal["running", "done", "error"] = "done"
     error: Text | None = None
     intent: Label | list[Label] | None = None

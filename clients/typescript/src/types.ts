@@ -1473,6 +1473,12 @@ export interface Turn {
   user_input?: string;
   /** What the agent answered. */
   agent_answer?: string;
+  /**
+   * Event id of the earlier turn of the session that this one takes the place of: a message
+   * was edited or answered again. Facts and preferences that rest on that turn alone end when
+   * this one has ended.
+   */
+  replaces?: string | null;
   /** `running` while the agent works; then `done` or `error`. */
   status?: "running" | "done" | "error";
   /** Why the turn failed. */

@@ -15,9 +15,9 @@ from streams.folds import ends
 from streams.folds.ids import make_id
 from streams.folds.rows import Rows
 from streams.folds.session_state import speakers_in
-from streams.pipeline.plain import TENANT
+from streams.pipeline import retracting
 from streams.serving.backends.backend import Table
-from streams.serving.http import kept_messages, request_headers, retracting, submitting
+from streams.serving.http import kept_messages, request_headers, submitting
 from streams.serving.http.problems import not_found
 from streams.serving.http.route import Serving, encode, reply, serving, tenant_of
 
@@ -43,17 +43,17 @@ async def delete_message(
             raise not_found("user's message")
         users = [
             user_id
-            for user_id in speakers_in(session)
+            for user_id in sorted(speakers_in(session))
             if not _is_retracted(await _rows(here, "users", tenant, user_id, until), message_id)
         ]
         now = format_time(time.time_ns() // 1000)
         records = [
-            *retracting.plans(session_id, users, message_id, now, retracting.DELETED),
-            *_taken_back(session, session_id, message_id, now),
+            retracting.plan(tenant, session_id, user_id, message_id, now, retracting.DELETED)
+            for user_id in users
         ]
-        own = {} if tenant == TENANT else {"tenant": tenant}
+        records += _taken_back(session, tenant, session_id, message_id, now)
         results = await submitting.submit(
-            here.backend, here.quotas, tenant, [encode(one | own) for one in records], asked.wait,
+            here.backend, here.quotas, tenant, list(map(encode, records)), asked.wait,
             all_or_none=True, readers=here.readers,
         )  # fmt: skip
     for result in results:
@@ -74,7 +74,9 @@ def _is_retracted(user: Rows, message_id: str) -> bool:
     return mark is not None and mark.retracted
 
 
-def _taken_back(session: Rows, session_id: str, message_id: str, now: str) -> Iterator[JsonObject]:
+def _taken_back(
+    session: Rows, tenant: str, session_id: str, message_id: str, now: str
+) -> Iterator[JsonObject]:
     """The signal that takes the message's original back, if one is kept."""
     signal_id = make_id("deleted", session_id, message_id)
     if kept_messages.is_known(session, message_id) and not kept_messages.is_known(
@@ -82,6 +84,7 @@ def _taken_back(session: Rows, session_id: str, message_id: str, now: str) -> It
     ):
         yield {
             "type": "signal",
+            "tenant": tenant,
             "schema_version": SCHEMA_VERSION,
             "signal_id": signal_id,
             "scope": "session",

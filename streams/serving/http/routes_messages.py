@@ -1,7 +1,7 @@
 """`POST /v1/messages`: what user, assistant and tools said, as turns of a session."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from time import monotonic
 from typing import Any, NamedTuple
@@ -16,12 +16,11 @@ from schemas.messages import NewMessages
 from streams.files.inbox import NoRoom
 from streams.folds.ids import make_id
 from streams.folds.rows import Input, Rows
-from streams.folds.session_state import speakers_in
 from streams.importers import session_messages
 from streams.importers.base import ImportFault
 from streams.importers.session_past import conflicts
 from streams.importers.turns import Made
-from streams.pipeline import ahead, withheld
+from streams.pipeline import ahead, retracting, withheld
 from streams.pipeline.decode import decode
 from streams.pipeline.plain import TENANT
 from streams.serving.backends.backend import Busy
@@ -29,7 +28,6 @@ from streams.serving.http import (
     kept_messages,
     message_bodies,
     request_headers,
-    retracting,
     submitting,
 )
 from streams.serving.http.media import json_bytes
@@ -159,14 +157,14 @@ def _planned(asked: _Asked, request: session_messages.Request, rows: Rows) -> _P
     except ImportFault as fault:
         raise invalid([Fault(fault.field or "messages", fault.reason)]) from None
     own = {} if asked.tenant == TENANT else {"tenant": asked.tenant}
-    records = [*made, *kept, *_replaced(asked, request, rows, made)]
-    lines = [encode(one.record | own) for one in records]
+    _name_replaced(asked, request, rows, made)
+    lines = [encode(one.record | own) for one in (*made, *kept)]
     plan = _Plan(
         asked.digest,
         request.session_id,
         list(request.ids),
         lines,
-        [one.place for one in records],
+        [one.place for one in (*made, *kept)],
         _turns(found),
         dict(found.left_out),
         found.is_old,
@@ -177,28 +175,22 @@ def _planned(asked: _Asked, request: session_messages.Request, rows: Rows) -> _P
     return plan
 
 
-def _replaced(
+def _name_replaced(
     asked: _Asked, request: session_messages.Request, rows: Rows, made: Sequence[Made]
-) -> Iterator[Made]:
-    """Retractions of the turns in whose place others come, at the time of these. Raises Problem."""
-    turns = {
-        one.place: one.record
-        for one in made
-        if one.record["type"] == "turn" and one.record["event_id"] == request.ids[one.place]
+) -> None:
+    """Turns say in whose place they come. Raises Problem."""
+    replaces = {
+        request.ids[place]: (place, message.replaces)
+        for place, message in enumerate(asked.body.messages)
+        if message.replaces is not None
     }
-    for place, message in enumerate(asked.body.messages):
-        if message.replaces is None:
-            continue
-        if not retracting.is_turn(rows, message.replaces):
+    for place, event_id in replaces.values():
+        if not retracting.is_turn(rows, event_id):
             reason = "no turn of this session begins with that message"
             raise invalid([Fault(f"messages[{place}].replaces", reason)])
-        if place in turns:
-            at, own = turns[place]["occurred_at"], request.ids[place]
-            users = {*speakers_in(rows), request.user_id}
-            for plan in retracting.plans(
-                request.session_id, users, message.replaces, at, retracting.EDITED, own
-            ):
-                yield Made(place, plan)
+    for _, record in made:
+        if record["type"] == "turn" and record["event_id"] in replaces:
+            record["replaces"] = replaces[record["event_id"]][1]
 
 
 async def _rows(asked: _Asked, session_id: str, until: float) -> Rows:

@@ -1,0 +1,119 @@
+"""Turns that replace others: in any order, in both tiers and folded again memory is the same, and
+what holds is what the turns that nobody replaced make."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+
+from sinks.digest import digest
+from streams.extractors.naming import named
+from streams.files import local
+from streams.files.manifest import Settings
+from streams.generations.rebuild import backfill
+from streams.pipeline.decode import Dead, decode
+from tests.command import ndjson, rows
+from tests.property.test_law_2_rules import OPPOSITE, TIERS, memory_of, told
+from tests.property.world import Json, turn
+from tests.tiers import examples
+from tests.unit.test_record_processor import Files, Kafka
+
+UNDER = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SAYINGS = (
+    "I live in Oslo.", "I moved to Bergen.", "I love tea.", "I hate tea.", "I gave up tea.",
+    "I work at Acme.", "I am allergic to nuts.", "Good evening.",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled() -> None:
+    """The rules compile their patterns at the first turn, which is not a test's own time."""
+    told(Files, OPPOSITE)
+
+
+def versions(draw: Random, count: int = 9) -> tuple[list[Json], list[Json]]:
+    """Turns of one session, and those of them that no other replaces."""
+    every: list[Json] = []
+    standing: dict[str, Json] = {}
+    for number in range(count):
+        one = turn(f"e{number}", number * 10, user_id="u1", user_input=draw.choice(SAYINGS))
+        if standing and draw.random() < 0.5:
+            one["replaces"] = draw.choice(sorted(standing))
+            del standing[one["replaces"]]
+        every.append(one)
+        standing[one["event_id"]] = one
+    return every, [{**one, "replaces": None} for one in standing.values()]
+
+
+def holding(memory: dict[str, Any]) -> Any:
+    """What holds of states and preferences."""
+    states = {
+        (one["body_text"], one["valid_from"])
+        for name, found in memory.items()
+        if name.startswith("s/")
+        for one in found
+        if one["status"] == "active"
+    }
+    likes = {
+        (one["polarity"], one["subject"], one["status"])
+        for name, one in memory.items()
+        if name.startswith("p/") and one["status"] != "revoked"
+    }
+    return states, likes
+
+
+@examples(4, 600, st.randoms(use_true_random=False), under=UNDER)
+def test_law_2_what_holds_is_what_turns_that_nobody_replaced_make(draw: Random) -> None:
+    every, standing = versions(draw)
+    shuffled = draw.sample(every, len(every))
+    assert told(Files, shuffled) == told(Files, every)
+    assert holding(told(Files, every)) == holding(told(Files, standing))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_law_1_workers_replace_turns_as_files_do(seed: int) -> None:
+    draw = Random(seed)
+    every, _ = versions(draw)
+    wanted = told(Files, every)
+    assert told(Kafka, draw.sample(every, len(every))) == wanted
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_running_turn_replaces_nothing_before_it_has_ended(
+    tier: Callable[..., Files | Kafka],
+) -> None:
+    running = tier(named("rules"))
+    first = turn("a", 0, user_id="u1", user_input="I live in Oslo.")
+    second = turn("b", 1, user_id="u1", user_input="I love tea.", replaces="a")
+    for record, states in ((first, 1), (second | {"status": "running"}, 1), (second, 0)):
+        assert running.give(record).ending == "applied"
+        assert len(holding(memory_of(running.rows("users", "u1")))[0]) == states
+    assert running.give(second).ending == "duplicate"
+
+
+def test_a_turn_cannot_replace_itself() -> None:
+    line = json.dumps(turn("a", 0, user_id="u1", replaces="a")).encode()
+    found = decode(line, ("", 0, 0))
+    assert isinstance(found, Dead)
+    assert (found.reason, found.detail) == (
+        "invalid",
+        "record: `replaces` is the turn's own event_id",
+    )
+
+
+@pytest.mark.component
+def test_law_1_a_rebuild_replaces_turns_as_the_run_did(tmp_path: Path) -> None:
+    draw, history = Random(5), tmp_path / "history"
+    every, _ = versions(draw, 30)
+    file = ndjson(tmp_path / "records.ndjson", draw.sample(every, len(every)))
+    local.run([str(file)], history, choose=lambda: named("rules"))
+    live = digest(history)
+    backfill(history, "again", Settings(extractor="rules"))
+    assert digest(history / "generations" / "again")["memory"] == live["memory"]
+    reasons = "SELECT count(*) FROM revisions WHERE reason LIKE 'the message was edited%'"
+    assert rows(history, reasons) != [(0,)]
