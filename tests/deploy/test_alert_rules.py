@@ -24,6 +24,11 @@ ELSEWHERE = f"turnfold_dead_letters_total{{{OTHER},{LANE},reason="
 GROUP = f'{SERVER},group="turnfold",topic="turns",partition='
 LAG, POSITION = "turnfold_group_lag_offsets{", "turnfold_group_position_offsets{"
 
+OTHER_SINK = 'job="turnfold-sink",instance="s2:9101"'
+OLDEST = f"turnfold_sink_oldest_seconds{{{SINK}}}"
+BUCKET = f'turnfold_write_wait_seconds_bucket{{{SERVER},le="1.0"}}'
+WRITES = f"turnfold_write_wait_seconds_count{{{SERVER}}}"
+
 HEALTHY = {
     f"up{{{WORKER}}}": "1x120",
     f"up{{{SINK}}}": "1x120",
@@ -36,6 +41,9 @@ HEALTHY = {
     f"{POSITION}{GROUP}\"0\"}}": "0+100x120",
     f'{LETTERS}"invalid"}}': "7x120",
     f"turnfold_sink_misfits_total{{{SINK}}}": "0x120",
+    OLDEST: "2x120",
+    BUCKET: "0+60x120",
+    WRITES: "0+60x120",
     f"turnfold_http_failures_total{{{SERVER}}}": "0x120",
     f'turnfold_http_requests_total{{{SERVER},route="/v1/records",status="200"}}': "0+60x120",
     f'turnfold_quota_refusals_total{{{SERVER},limit="records"}}': "0x120",
@@ -133,6 +141,23 @@ CASES = [
          {f'turnfold_http_requests_total{{{SERVER},route="/v1/records",status="200"}}': "0x120",
           f"turnfold_http_failures_total{{{SERVER}}}": "0x19 0+1x60"}, 28,
          {"TurnfoldServerErrors", "TurnfoldErrorBudgetBurns"}),
+    Case("writes take long",
+         {BUCKET: "0+60x19 1140+40x90", WRITES: "0+60x120"}, 60, {"TurnfoldWritesBurn"}),
+    Case("some writes take long for hours",
+         {BUCKET: "0+54x120", WRITES: "0+60x120"}, 100, {"TurnfoldWritesBurn"}),
+    Case("no write is within a second",
+         {BUCKET: "0x120", WRITES: "0+1x120"}, 60, {"TurnfoldWritesBurn"}),
+    Case("nothing is written", {BUCKET: "9x120", WRITES: "9x120"}, 60, set()),
+    Case("few writes take long", {BUCKET: "0+58x120", WRITES: "0+60x120"}, 100, set()),
+    Case("long writes that are over",
+         {BUCKET: "0x19 0+60x90", WRITES: "0+60x120"}, 60, set()),
+    Case("the history is behind",
+         {OLDEST: "2x19 90x90"}, 60, {"TurnfoldFreshnessBurns"}),
+    Case("one of two sinks is behind",
+         {OLDEST: "2x120", f"turnfold_sink_oldest_seconds{{{OTHER_SINK}}}": "2x19 90x90"}, 60,
+         {"TurnfoldFreshnessBurns"}),
+    Case("the history was behind", {OLDEST: "2x19 90x20 2x90"}, 70, set()),
+    Case("the history is within a minute", {OLDEST: "55x120"}, 100, set()),
     Case("a tenant is refused",
          {f'turnfold_quota_refusals_total{{{SERVER},limit="records"}}': "0x19 150x60"}, 22,
          {"TurnfoldQuotaRefuses"}),
