@@ -10,8 +10,7 @@ Section = Literal[
     "identity", "constraints", "preferences", "facts", "tasks", "mood", "session", "turns"
 ]
 SECTIONS: tuple[str, ...] = get_args(Section)
-"""In the order in which a pack shows them: what changes least comes first, so that the beginning
-of a prompt stays the same from call to call and caches of it hold."""
+"""Sections of items; the first ones, which change least, come first in the text."""
 
 
 class ContextItem(Reply):
@@ -37,11 +36,17 @@ class ContextItem(Reply):
         "a turn that names no user.",
     )
     session_id: str | None = Field(default=None, description="Its session; null if it has none.")
+    later: str = Field(
+        default="",
+        description="Date and text of a later turn about the same subject, which may have "
+        "overtaken the fact.",
+    )
+    later_id: str | None = Field(default=None, description="Event id of that turn.")
 
 
 class ContextPack(Reply):
-    """What an agent should know of a user. `text` is ready for a prompt and `tokens` long, by a
-    count that is rather too high than too low. `known` is false if nothing is known of the user.
+    """What an agent should know of a user. `text` is ready for a prompt and about `tokens`
+    long. `known` is false if nothing is known of the user.
     `left_out` counts the items that the budget did not hold. `missing` says what could not be
     looked up, and why; usually it is empty."""
 
@@ -50,8 +55,13 @@ class ContextPack(Reply):
     as_of: Micros = Field(description="Time of the answer.")
     known_at: Micros | None = Field(description="Time up to which memory is used; null: all of it.")
     max_tokens: int = Field(ge=1, description="The budget.")
-    tokens: int = Field(ge=0, description="Tokens of `text`, counted rather too high than too low.")
+    tokens: int = Field(
+        ge=0, description="Tokens of `text`: an estimate, or your tokenizer's count."
+    )
     left_out: int = Field(ge=0, description="Number of items for which the budget was too small.")
+    left_out_by_section: dict[str, int] = Field(
+        default_factory=dict, description="The same, by section."
+    )
     missing: list[str] = Field(
         default_factory=list,
         description="What could not be looked up, and why; usually empty.",

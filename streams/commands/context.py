@@ -12,9 +12,9 @@ from streams.commands.query_commands import asked_at
 @options.argument("user_id", help="Id of the user.")
 @options.asked_history
 @options.search_folder
-@click.option("--query", help="The user's question; turns about it are recalled.")
+@click.option("--query", help="The user's question; facts and turns about it are recalled.")
 @click.option("--session", help="Current session: what was decided in it is shown.")
-@click.option("--max-tokens", type=int, default=800, show_default=True, help="Token budget.")
+@click.option("--max-tokens", type=int, default=1500, show_default=True, help="Token budget.")
 @click.option("--sections", help="Comma-separated sections. Default: all.")
 @click.option(
     "--format",
@@ -71,4 +71,6 @@ def context(
     if not found.known:
         output.note(f"nothing is known of user {user_id!r} in this history")
     elif found.pack.left_out:
-        output.note(f"left out for want of room: {found.pack.left_out}; --max-tokens gives more")
+        named = ", ".join(f"{count} {name}" for name, count in found.pack.left_out.items())
+        total = sum(found.pack.left_out.values())
+        output.note(f"{total} left out (token budget): {named}; raise --max-tokens")

@@ -16,8 +16,7 @@ from streams.errors import ConfigurationError, DataRefused, UsageError
 from streams.extractors.naming import MODEL, NAMES
 
 if TYPE_CHECKING:
-    from streams.evaluation.extraction import Extracted
-    from streams.evaluation.retrieval import Figures
+    from streams.evaluation.labels import Labels
 
 
 @click.command()
@@ -26,8 +25,10 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--extractor",
+    "extractors",
+    multiple=True,
     type=click.Choice([*NAMES, MODEL]),
-    help="How to find memory in the set's turns. Default: none.",
+    help="How to find memory in the set's turns; repeat it to compare. Default: none.",
 )
 @click.option(
     "--history",
@@ -49,6 +50,12 @@ if TYPE_CHECKING:
     help="Turns shown on each side of a hit. Default: 1.",
 )
 @click.option(
+    "--budgets",
+    default="400,800,1500",
+    show_default=True,
+    help="Token budgets of the context packs, comma-separated.",
+)
+@click.option(
     "--everybody", is_flag=True, help="Search all users of the tenant, not only the user who asks."
 )
 @click.option(
@@ -58,51 +65,89 @@ if TYPE_CHECKING:
 @options.fails_in_a_line
 def evaluate(
     file: Path,
-    extractor: str | None,
+    extractors: tuple[str, ...],
     history: Path | None,
     generation: str | None,
     hits: int,
     neighbours: int,
+    budgets: str,
     everybody: bool,
     details: Path | None,
     as_json: bool,
 ) -> None:
-    """Measure search and extraction on a labelled set.
+    """Measure search, context packs and extraction on a labelled set.
 
     Example: turnfold evaluate labelled.ndjson --extractor rules
     """
-    from streams.evaluation import extraction, labels, retrieval
+    from streams.evaluation import labels
+    from streams.evaluation.retrieval import Options
 
     if history is None and generation is not None:
         raise UsageError("--generation: needs --history")
-    if history is not None and extractor is not None:
+    if history is not None and extractors:
         raise UsageError("--extractor: a history has been made already; omit it, or --history")
+    tokens = _budgets(budgets)
     with scratch() as folder:
         if history is None:
             records = folder / "records.ndjson"
-            found = labels.read(file, records)
-            evaluated = folder / "history"
-            _fold(file, records, evaluated, extractor or NAMES[0])
+            labelled = labels.read(file, records)
+            runs = {name: folder / f"history-{name}" for name in extractors or (NAMES[0],)}
+            for name, root in runs.items():
+                _fold(file, records, root, name)
         else:
-            found = labels.read(file)
-            evaluated = _named(history, generation)
-        asked = retrieval.ask(
-            evaluated, file, found.questions, retrieval.Options(hits, neighbours, everybody)
-        )
-        items = extraction.match(evaluated, found.observations) if found.observations else []
-    figures = retrieval.figures(asked)
-    extracted = extraction.extracted(found.observations, items) if found.observations else None
+            labelled = labels.read(file)
+            runs = {generation or "history": _named(history, generation)}
+        options = Options(hits, neighbours, everybody)
+        results = {
+            name: _measured(root, file, labelled, options, tokens) for name, root in runs.items()
+        }
     if details is not None:
-        lines = [output.json_text(_plain(one), indent=0) + "\n" for one in (*asked, *items)]
+        lines = [
+            output.json_text({"run": name} | line, indent=0) + "\n"
+            for name, result in results.items()
+            for line in result.pop("details")
+        ]
         details.write_text("".join(lines), encoding="utf-8")
     if as_json:
-        output.say_json({"search": _plain(figures), "extraction": _plain(extracted)})
+        whole = {
+            name: {key: value for key, value in result.items() if key != "details"}
+            for name, result in results.items()
+        }
+        output.say_json(whole if len(whole) > 1 else next(iter(whole.values())))
         return
-    if figures:
-        shown = [_shown(one) for one in figures]
-        output.table(shown, list(shown[0]))
-    if extracted is not None:
-        _show(extracted)
+    _show(results, tokens)
+
+
+def _budgets(text: str) -> list[int]:
+    from streams.context.question import LEAST, MOST
+
+    budgets = []
+    for part in text.split(","):
+        if not part.strip().isdecimal() or not LEAST <= int(part) <= MOST:
+            raise UsageError(f"--budgets: {part.strip()!r} is not between {LEAST} and {MOST:,}")
+        budgets.append(int(part))
+    return sorted(set(budgets))
+
+
+def _measured(
+    root: Path, file: Path, labelled: Labels, options: Any, budgets: list[int]
+) -> dict[str, Any]:
+    """The figures of one history, as JSON."""
+    from streams.evaluation import extraction, packs, retrieval
+
+    events = retrieval.events_of(root, file, labelled.questions)
+    asked = retrieval.ask(root, labelled.questions, events, options)
+    packed = packs.pack(root, labelled.questions, events, budgets)
+    facts = extraction.facts(root, labelled)
+    items = extraction.match(root, labelled.observations) if labelled.observations else []
+    found = extraction.extracted(labelled.observations, items) if labelled.observations else None
+    return {
+        "search": _plain(retrieval.figures(asked) if asked else []),
+        "packs": _plain(packs.figures(packed) if packed else []),
+        "extraction": _plain(found),
+        "facts": _plain(facts),
+        "details": [_plain(one) for one in (*asked, *packed, *items)],
+    }
 
 
 def _named(history: Path, generation: str | None) -> Path:
@@ -151,24 +196,47 @@ def _plain(value: Any) -> Any:
     return msgspec.to_builtins(value)
 
 
-def _shown(one: Figures) -> dict[str, Any]:
-    return {
-        "category": one.category,
-        "questions": one.questions,
-        "turn": _percent(one.turn),
-        "session": _percent(one.session),
-        "answer": _percent(one.answer),
-        "with neighbours": _percent(one.answer_with_neighbours),
+def _show(results: dict[str, dict[str, Any]], budgets: list[int]) -> None:
+    """Tables: a row for each run and category."""
+    rows = [
+        {"run": name} | _row(figures, result["packs"], budgets)
+        for name, result in results.items()
+        for figures in result["search"]
+    ]
+    if rows:
+        output.table(rows, list(rows[0]))
+    for name, result in results.items():
+        if (found := result["extraction"]) is not None:
+            output.say()
+            output.say(
+                f"{name}: precision {_percent(found['precision'])} ({found['items_matching']} of "
+                f"{found['items']} items), recall {_percent(found['recall'])} "
+                f"({found['observations_found']} of {found['observations']} observations)"
+            )
+        if (facts := result["facts"]) is not None:
+            output.say(
+                f"{name}: useful {_percent(facts['useful'])}, with arguable "
+                f"{_percent(facts['useful_or_arguable'])} of {facts['judged']} judged items "
+                f"({facts['not_judged']} not judged); current facts: {facts['wrong']} wrong, "
+                f"{facts['missing']} missing, {facts['users_wrong']} of {facts['users']} users "
+                "with a wrong one"
+            )
+
+
+def _row(figures: dict[str, Any], packs: list[dict[str, Any]], budgets: list[int]) -> Any:
+    row = {
+        "category": figures["category"],
+        "questions": figures["questions"],
+        "turn": _percent(figures["turn"]),
+        "session": _percent(figures["session"]),
+        "answer": _percent(figures["answer"]),
+        "with neighbours": _percent(figures["answer_with_neighbours"]),
     }
-
-
-def _show(one: Extracted) -> None:
-    output.say()
-    output.say(
-        f"precision {_percent(one.precision)} ({one.items_matching} of {one.items} items), "
-        f"recall {_percent(one.recall)} ({one.observations_found} of {one.observations} "
-        "observations)"
-    )
+    by_budget = {one["max_tokens"]: one for one in packs if one["category"] == figures["category"]}
+    for budget in budgets:
+        one = by_budget.get(budget)
+        row[f"pack {budget}"] = f"{one['any']:.1%} / {one['all']:.1%}" if one else "-"
+    return row
 
 
 def _percent(share: float | None) -> str:

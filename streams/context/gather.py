@@ -1,7 +1,8 @@
 """The documents that a context pack is made of, read from a history."""
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
+
+import msgspec
 
 from schemas.time import format_time
 from sinks.generation import find_tables
@@ -13,13 +14,18 @@ from streams.context.question import Question, checked
 from streams.context.session import session_of
 from streams.files.manifest import rules_of
 from streams.files.refold import refold
-from streams.reading import FAR
+from streams.search.query import MAX_LIMIT
 
-RECALLED = 8
-"""Turns that are looked for; the budget decides how many are shown."""
-AROUND = 1
-"""Turns on each side of one that was found: what it answers, or what it was answered."""
+TOKENS_A_HIT = 30
+"""A short turn with its date and citation: the budget holds at most so many hits."""
+BESIDE = 1
+"""Turns on each side of the best hits."""
 
+KINDS = {
+    "turns": "event", "preferences": "preference", "facts": "state", "tasks": "state",
+    "identity": "state", "constraints": "state",
+}  # fmt: skip
+"""Section -> the kind of hits that it shows."""
 MOOD = "long_mood_state"
 """The kind of the state that is the mood."""
 
@@ -41,7 +47,8 @@ class Context(NamedTuple):
             "known_at": None if question.known_at is None else format_time(question.known_at),
             "max_tokens": question.max_tokens,
             "tokens": self.pack.tokens,
-            "left_out": self.pack.left_out,
+            "left_out": sum(self.pack.left_out.values()),
+            "left_out_by_section": self.pack.left_out,
             "text": self.pack.text,
             "items": [{name: getattr(item, name) for name in SHOWN} for item in self.pack.items],
         }
@@ -49,6 +56,7 @@ class Context(NamedTuple):
 
 SHOWN = (
     "section", "kind", "id", "cite", "text", "detail", "answer", "source", "said_by", "session_id",
+    "later", "later_id",
 )  # fmt: skip
 """What is told of an item besides its line."""
 
@@ -59,20 +67,35 @@ def context(root: Location, tenant: str, question: Question) -> Context:
     user = user_then(root, tenant, question)
     session = session_then(root, tenant, question)
     query = recalling(question)
-    turns = [] if query is None else search.recall(root, tenant, query)
-    return Context(made(question, user, session, turns), user is not None)
+    recall = None if query is None else search.recall(root, tenant, query)
+    return Context(made(question, user, session, recall), user is not None)
 
 
 def made(
-    question: Question, user: Json | None, session: Json | None, turns: Iterable[search.Turn]
+    question: Question, user: Json | None, session: Json | None, recall: search.Recall | None
 ) -> Pack:
-    """The pack out of documents and turns: here the ways of the tiers meet. What was recorded later
-    than `known_at` is left out of the turns."""
-    known_at = FAR if question.known_at is None else question.known_at
-    known = (turn for turn in turns if turn.recorded_at <= known_at)
-    found = [one for one in items(user, session, known) if one.section in question.sections]
-    recalls = asks_session(question) or recalling(question) is not None
-    return pack(found, question.max_tokens, question.format, recalls=recalls, count=question.count)
+    """The pack of documents and hits, in any tier. Turns recorded later than `known_at` are
+    omitted."""
+    if recall is not None and question.known_at is not None:
+        hits = [_known(hit, question.known_at) for hit in recall.hits]
+        recall = search.Recall([hit for hit in hits if hit is not None], recall.weights)
+    if recall is not None and not recall.hits:
+        recall = None  # "Hello": what is recent serves better than nothing
+    candidates = items(user, session, recall, question.at)
+    shown = [item for item in candidates if item.section in question.sections]
+    return pack(
+        shown, question.max_tokens, question.format,
+        is_query=recall is not None, count=question.count,
+    )  # fmt: skip
+
+
+def _known(hit: search.Recalled, known_at: int) -> search.Recalled | None:
+    """A hit as it was known at a time."""
+    if hit.turn is not None and hit.turn.recorded_at > known_at:
+        return None
+    if hit.later is not None and hit.later.recorded_at > known_at:
+        return msgspec.structs.replace(hit, later=None)
+    return hit
 
 
 def user_then(root: Location, tenant: str, question: Question) -> Json | None:
@@ -119,10 +142,12 @@ def asks_session(question: Question) -> bool:
 
 
 def recalling(question: Question) -> search.Query | None:
-    """What the search is asked for; None where nothing is."""
-    if not question.text or "turns" not in question.sections:
+    """The search query of a pack; None if it needs none."""
+    kinds = tuple(dict.fromkeys(KINDS[name] for name in question.sections if name in KINDS))
+    if not question.text or not kinds:
         return None
+    limit = min(MAX_LIMIT, max(10, question.max_tokens // TOKENS_A_HIT))
     return search.Query(
         text=question.text, now=question.at, as_of=question.at, user_id=question.user_id,
-        kinds=("event",), limit=RECALLED, neighbours=AROUND,
+        kinds=kinds, limit=limit, neighbours=BESIDE,
     )  # fmt: skip

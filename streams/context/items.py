@@ -1,50 +1,66 @@
-"""The lines of a context pack, made of the documents of a user, a session and what was found.
+"""The lines of a context pack, derived from the documents of a user and a session and from hits.
 
-A document says what stood at the time that is asked about; here is decided which of it an agent
-needs, under which heading, and in what order it gives way where there is too much.
+A pack has three parts (docs/context.md). `STABLE`: what an answer always has to respect, the same
+for every query. `NOW`: the session and the mood. `ABOUT`: the one ranking of facts, preferences,
+tasks and turns, by the query, or by recency if there is none.
 """
 
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, Self
 
 from schemas.citation import cited
 from schemas.context import SECTIONS
-from schemas.time import DAY, format_time, parse_time
+from schemas.time import DAY, SECOND, format_time, parse_time
+from streams.context.excerpt import excerpt
 from streams.context.visible import seen
 from streams.dates.period import format_period
-from streams.search import Turn, about
+from streams.search import Recall, Recalled, Turn, about
+from streams.search.tokens import terms
 
 Json = dict[str, Any]
 Source = Literal["user", "agent"]
+Part = Literal["stable", "now", "about"]
 
-LASTING = ("identity", "constraints", "preferences", "facts", "tasks")
-"""The sections that neither the question nor the minute changes."""
+STABLE_SECTIONS = ("identity", "constraints", "preferences", "facts")
+"""Sections of the stable part: of `preferences` those about answers, of `facts` those about who the
+user is."""
 NAMING = {"name", "address", "pronouns", "nickname"}
-"""Slots of states that say how to speak to a person."""
-BINDING = {"constraint", "health", "allergy", "diet"}
-"""Categories and families of states that an answer may not go against."""
+"""Slots and families of states that specify how to address a person."""
+BINDING = {"constraint", "health", "allergy", "diet", "instruction"}
+"""Categories and families of states that an answer must respect."""
+STYLE = {"style", "format", "tone", "language", "length", "communication"}
+"""Domains of preferences about how an agent answers."""
+PERSONAL = {
+    "identity", "home", "work", "study", "people", "partner", "household", "family", "pet", "age",
+    "birthday", "origin", "language",
+}  # fmt: skip
+"""Categories, families and slots of states that describe who the user is."""
+DATED = {"facts", "tasks"}
+"""Sections of states that are shown with their dates."""
 NEVER = parse_time("1000-01-01T00:00:00Z")
-"""A time to which no date is near that somebody says without its year."""
-FELT = 0.25
-"""Valence from which, up or down, a mood is worth mentioning."""
-STANDS = 30 * DAY
-"""How long a task without a date goes before preferences and facts, from when it was last told."""
-SAID, ANSWERED = 400, 300
-"""Characters of a recalled turn that are shown."""
+"""A time far from every date that a text names without its year."""
+NOTABLE = 0.25
+"""Distance of the valence from neutral at which a mood is shown."""
+SAID, ANSWERED, LATER = 400, 300, 120
+"""Characters of a turn that are shown: of the user, of the agent, beside a fact."""
+ANSWERS = 0.2
+"""Share of the query's terms, by weight, that only the answer of a turn has: then it is shown."""
 
 
 class Item(NamedTuple):
-    """One line, or a recalled turn of several.
+    """One line of a pack.
 
-    `id` is the document's, and `cite` what stands in the text for it (schemas.citation). `text` is
-    what is remembered, `detail` what the pack adds to it. `source`: whose words it goes back to.
-    `said_by`: in a session of several users, who said it, where that is not the user alone
-    (streams.context.session). `key` puts a section in order. Where the budget does not hold two
-    items, the one with the higher `rank` is left out.
+    `id` is the document's id, and `cite` its short form in the text (schemas.citation). `text` is
+    what is remembered, `detail` what the pack adds to it. `source`: whose words it is based on.
+    `said_by`: in a session of several users, who said it, if not this user alone
+    (streams.context.session). `key` orders a section. `rank` orders the items of the stable part
+    and of `now`: the budget takes the lowest first. `place` is the item's place in the ranking;
+    None: it does not match the query. `later` is a turn that may have overtaken a fact.
+    `evidence` has the ids of the events that it is based on.
     """
 
     section: str
@@ -54,12 +70,17 @@ class Item(NamedTuple):
     text: str
     source: Source
     at: int
-    key: tuple[Any, ...]
-    rank: tuple[Any, ...]
+    part: Part
+    key: tuple[Any, ...] = ()
+    rank: tuple[Any, ...] = ()
+    place: tuple[Any, ...] | None = None
     detail: str = ""
     answer: str = ""
     session_id: str | None = None
     said_by: tuple[str | None, ...] = ()
+    later: str = ""
+    later_id: str | None = None
+    evidence: tuple[str, ...] = ()
 
 
 class Held(NamedTuple):
@@ -87,47 +108,87 @@ class Held(NamedTuple):
         )  # fmt: skip
 
 
-def items(user: Json | None, session: Json | None = None, turns: Iterable[Turn] = ()) -> list[Item]:
-    """All that could be said, in the order of a pack; what is said twice only once.
+def items(
+    user: Json | None, session: Json | None = None, recall: Recall | None = None, at: int = 0
+) -> list[Item]:
+    """All items of a pack, by part and place; duplicates are removed.
 
-    `user` is what `gather` knows of a user: `states`, each a `Held`, `preferences` and the `mood`;
-    only what stands, though its end may be known already (a lease, a deadline, what ended after the
-    time asked about). `session` is what `session_of` makes, `turns` are those that the question is
-    about, best first.
+    `user`: `states`, each a `Held`, `preferences` and the `mood`, as they stand. `session` is the
+    result of `session_of`. `recall`: what the query matches; None: there is no query, or no index
+    to ask. `at` is the time of the answer.
     """
     bare = _Bare()
-    found = [*_of_user(user or {}, bare), *_of_session(session or {}), *_recalled(turns)]
-    said = [item for item in found if item.text or item.answer]
-    said.sort(key=_in_order)
-    return _once(said, bare)
+    held = list(_of_user(user or {}, bare, at))
+    if recall is None:
+        items = [one._replace(place=_recency(one)) for one in held]
+    else:
+        items = list(_ranked(held, recall))
+    items += _mood(user or {}, at)
+    items += _of_session(session or {})
+    shown = [item for item in items if item.text or item.answer]
+    shown.sort(key=in_order)
+    return _once(shown, bare)
 
 
 _ORDER = {name: place for place, name in enumerate(SECTIONS)}
+_PARTS: dict[Part, int] = {"stable": 0, "now": 1, "about": 2}
 
 
-def _in_order(item: Item) -> tuple[Any, ...]:
-    return _ORDER[item.section], item.key
+def in_order(item: Item) -> tuple[Any, ...]:
+    """Sort key: the place of an item in the text."""
+    if item.part == "about":
+        return _PARTS["about"], 0, item.place
+    return _PARTS[item.part], _ORDER[item.section], item.key
 
 
-def _of_user(user: Json, bare: "_Bare") -> Iterator[Item]:
-    states: list[Held] = [
-        state
-        for state in user.get("states", ())
-        if state.kind != "task" or state.payload.get("status") != "done"
-    ]
+def _recency(item: Item) -> tuple[Any, ...]:
+    """What binds an answer first, then the most recent."""
+    return item.section not in ("identity", "constraints"), -item.at, item.kind, item.id
+
+
+def _ranked(held: list[Item], recall: Recall) -> Iterator[Item]:
+    """The hits in their order, and what is shown whether the query matches it or not."""
+    by_id = {(item.kind, item.id): item for item in held}
+    for place, hit in enumerate(recall.hits):
+        item = by_id.pop((hit.kind, hit.id), None)
+        if hit.turn is not None:
+            item = _turn(hit.turn, recall.weights)
+        if item is not None:
+            yield item._replace(place=(0, place), **_overtaken(hit, recall))
+    for item in by_id.values():
+        if item.section in ("identity", "constraints"):  # shown last if the stable part is full
+            yield item._replace(place=(1, *_recency(item)))
+        elif item.part == "stable":
+            yield item
+
+
+def _overtaken(hit: Recalled, recall: Recall) -> Json:
+    if hit.later is None:
+        return {}
+    text = excerpt(hit.later.user_input, LATER, recall.weights)
+    return {"later": f"{_day(hit.later.at // DAY)} {text}", "later_id": hit.later.event_id}
+
+
+def _of_user(user: Json, bare: "_Bare", at: int) -> Iterator[Item]:
+    states: list[Held] = [state for state in user.get("states", ()) if not _is_past(state, at)]
     told = _Told(states, bare)
-    heard = max((state.confirmed for state in states), default=0)
     for state in states:
         if not told.fuller(state.payload.get("value"), len(state.text), state.evidence):
-            yield _state(state, heard)
+            yield _state(state)
     for preference in user.get("preferences", ()):
         if preference["status"] == "confirmed" and not told.fuller(
             preference["subject"], 0, preference["evidence_event_ids"], preference["polarity"]
         ):
             yield _preference(preference)
-    mood = user.get("mood")
-    if mood and abs(mood["vad"]["v"]) >= FELT:
-        yield _mood(mood)
+
+
+def _is_past(state: Held, at: int) -> bool:
+    """Whether it is a task that is done, or whose date has passed."""
+    if state.kind != "task":
+        return False
+    return state.payload.get("status") == "done" or any(
+        end <= at for _, end in about.of_payload(state.payload)
+    )
 
 
 class _Told:
@@ -165,29 +226,20 @@ class _Told:
         return False
 
 
-def _state(state: Held, heard: int) -> Item:
-    """`heard`: when the newest of them was last confirmed."""
-    section = _section(state.kind, state.payload)
-    place = _RANKS["facts" if section == "tasks" and _is_past(state, heard) else section]
+def _state(state: Held) -> Item:
+    section, part = _section(state.kind, state.payload)
     return Item(
         section, "state", state.id, cited("state", state.id), seen(state.text),
-        "user" if state.payload.get("evidence") else "agent", state.since,
-        key=(state.since, state.id), rank=(place, -state.confirmed, state.id),
-        detail=_dates(state) if section in _DATED else "",
+        "user" if state.payload.get("evidence") else "agent", state.confirmed, part,
+        key=(state.since, state.id), rank=(_ORDER[section], -state.confirmed, state.id),
+        detail=_dates(state) if section in DATED else "",
+        evidence=tuple(state.evidence),
     )  # fmt: skip
 
 
-def _is_past(task: Held, heard: int) -> bool:
-    """Whether a task's date had passed, or it had stood for long, when the user was last heard of:
-    by memory's own time, so that a pack does not change with the minute."""
-    for _, end in about.of_payload(task.payload):
-        return heard >= end
-    return heard >= task.confirmed + STANDS
-
-
 def _dates(state: Held) -> str:
-    """Since when it stands, and the date that it is about, if that is another and its text does not
-    name it: "on Monday" alone says nothing a month later."""
+    """Since when it is valid, and the date that it is about, unless its text names that date: "on
+    Monday" alone means nothing a month later."""
     since = _day(state.since // DAY)
     for period in about.of_payload(state.payload):
         date = format_period(*period)
@@ -197,13 +249,15 @@ def _dates(state: Held) -> str:
     return f"since {since}"
 
 
-def _section(kind: str, payload: Json) -> str:
+def _section(kind: str, payload: Json) -> tuple[str, Part]:
     if kind == "task":
-        return "tasks"
-    if payload.get("slot") in NAMING:
-        return "identity"
-    kinds = {payload.get("category"), payload.get("family")}
-    return "facts" if BINDING.isdisjoint(kinds) else "constraints"
+        return "tasks", "about"
+    kinds = {payload.get(name) for name in ("category", "family", "slot")}
+    if not NAMING.isdisjoint(kinds):
+        return "identity", "stable"
+    if not BINDING.isdisjoint(kinds):
+        return "constraints", "stable"
+    return "facts", "stable" if kind == "relation" or not PERSONAL.isdisjoint(kinds) else "about"
 
 
 @lru_cache(maxsize=4096)
@@ -211,31 +265,30 @@ def _day(number: int) -> str:
     return format_time(number * DAY)[:10]
 
 
-_DATED = {"facts", "tasks"}
-_RANKS = {
-    "identity": 0, "constraints": 1, "tasks": 2, "preferences": 3, "facts": 3, "mood": 4,
-    "session": 5, "turns": 6,
-}  # fmt: skip
-"""What is chosen first. Preferences and facts are chosen by when they were last confirmed."""
-
-
 def _preference(preference: Json) -> Item:
     verb = "Likes" if preference["polarity"] == "like" else "Dislikes"
-    updated = parse_time(preference["updated_at"])
-    id = preference["preference_id"]
+    updated, id = parse_time(preference["updated_at"]), preference["preference_id"]
     return Item(
         "preferences", "preference", id, cited("preference", id),
         seen(f"{verb}: {preference['subject']}"), "user", updated,
-        key=(verb, preference["subject"], id), rank=(_RANKS["preferences"], -updated, id),
+        "stable" if preference["domain"] in STYLE else "about",
+        key=(verb, preference["subject"], id), rank=(_ORDER["preferences"], -updated, id),
+        detail=_day(updated // DAY), evidence=tuple(preference["evidence_event_ids"]),
     )  # fmt: skip
 
 
-def _mood(mood: Json) -> Item:
-    felt = "good" if mood["vad"]["v"] > 0 else "low"
-    at = parse_time(mood["last_at"])
-    return Item(
-        "mood", "state", mood["state_id"], cited("state", mood["state_id"]),
-        seen(mood["text"]), "agent", at, key=(0,), rank=(_RANKS["mood"],), detail=f"{felt} mood",
+def _mood(user: Json, at: int) -> Iterator[Item]:
+    """The mood, unless it is near neutral or older than its half-life."""
+    mood = user.get("mood")
+    if not mood or mood["last_at"] is None or abs(mood["vad"]["v"]) < NOTABLE:
+        return
+    last = parse_time(mood["last_at"])
+    if at - last > mood["shock_halflife_seconds"] * SECOND:
+        return
+    tone = "good" if mood["vad"]["v"] > 0 else "low"
+    yield Item(
+        "mood", "state", mood["state_id"], cited("state", mood["state_id"]), seen(mood["text"]),
+        "agent", last, "now", key=(0,), rank=(0,), detail=f"{tone} mood",
     )  # fmt: skip
 
 
@@ -246,22 +299,27 @@ def _of_session(session: Json) -> Iterator[Item]:
             text = f"{text.rstrip('.')}. Reason: {item['rationale']}"
         yield Item(
             "session", "session_memory", item["id"], cited("session_memory", item["id"]),
-            seen(text), "agent" if item.get("source") == "agent" else "user", 0,
-            key=(place,), rank=(_RANKS["session"], -item["confidence"], -place),
+            seen(text), "agent" if item.get("source") == "agent" else "user", 0, "now",
+            key=(place,), rank=(1, -item["confidence"], -place),
             detail=item["type"].replace("_", " "), session_id=session["session_id"],
             said_by=tuple(item.get("said_by", ())),
         )  # fmt: skip
 
 
-def _recalled(turns: Iterable[Turn]) -> Iterator[Item]:
-    for place, turn in enumerate(turns):
-        said, answer = short(turn.user_input, SAID), short(turn.agent_answer, ANSWERED)
-        yield Item(
-            "turns", "event", turn.event_id, cited("event", turn.event_id), said,
-            "user" if said else "agent", turn.at,
-            key=(turn.at, turn.event_id), rank=(_RANKS["turns"], place),
-            detail=_day(turn.at // DAY), answer=answer, session_id=turn.session_id,
-        )  # fmt: skip
+def _turn(turn: Turn, weights: dict[str, float]) -> Item:
+    """A turn; the agent's words only if the user's lack what the query is about."""
+    said = excerpt(turn.user_input, SAID, weights)
+    answer = turn.agent_answer
+    if said and answer and weights:
+        own, others = set(terms(turn.user_input)), set(terms(answer))
+        added = sum(weight for term, weight in weights.items() if term in others - own)
+        answer = answer if added >= ANSWERS * sum(weights.values()) else ""
+    return Item(
+        "turns", "event", turn.event_id, cited("event", turn.event_id), said,
+        "user" if said else "agent", turn.at, "about", detail=_day(turn.at // DAY),
+        answer=excerpt(answer, ANSWERED, weights), session_id=turn.session_id,
+        evidence=(turn.event_id,),
+    )  # fmt: skip
 
 
 def _once(found: list[Item], bare: "_Bare") -> list[Item]:
@@ -317,13 +375,3 @@ _ASCII_MARKS = "".join(one for one in _MARKS if one.isascii())
 _ASCII_BLANKS = "".join(one for one in map(chr, range(128)) if one.isspace())
 _UNMARKED = re.compile(rf"[{re.escape(_MARKS)}\s]+")
 _ASCII_UNMARKED = (_ASCII_MARKS + _ASCII_BLANKS).encode()
-
-
-def short(text: str, length: int) -> str:
-    """The beginning of a text in one line, at most so many characters, cut behind a word."""
-    line = seen(text)
-    if len(line) <= length:
-        return line
-    cut = line[: length - 1]
-    head, space, _ = cut.rpartition(" ")
-    return (head if space and len(head) > length // 2 else cut) + "…"

@@ -7,7 +7,7 @@ from streams.context.tokens import Count, estimated
 from streams.errors import UsageError
 
 FORMATS = ("markdown", "text", "json")
-MAX_TOKENS = 800
+MAX_TOKENS = 1500
 """The budget without another."""
 LEAST, MOST = 1, 100_000
 """Tokens that one may ask for."""

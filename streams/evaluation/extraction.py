@@ -15,7 +15,7 @@ import msgspec
 
 from sinks.history import connect
 from streams.dates import resolve
-from streams.evaluation.labels import Observation
+from streams.evaluation.labels import Labels, Observation
 from streams.extractors.fixed_dates import WRITTEN
 from streams.search.tokens import terms
 from streams.search.words import STOP
@@ -25,11 +25,12 @@ _DATE = re.compile(rf"(?:\b(?:{WRITTEN}) )?\0")
 ENOUGH = 0.5
 """Of the words of the shorter: what has to be in the other."""
 STORED = """
-SELECT owner_id, state_id, 'state', body_text, evidence_event_ids FROM state_current
+SELECT owner_id, state_id, 'state', body_text, evidence_event_ids, status = 'active'
+FROM state_current
 WHERE tenant = $tenant AND kind <> 'long_mood_state' AND valid_to IS DISTINCT FROM valid_from
 UNION ALL
-SELECT owner_id, preference_id, 'preference', subject, evidence_event_ids FROM preference_current
-WHERE tenant = $tenant
+SELECT owner_id, preference_id, 'preference', subject, evidence_event_ids, status = 'confirmed'
+FROM preference_current WHERE tenant = $tenant
 """
 """Without states that were never true: a model's plan leaves those of the rules so."""
 
@@ -91,10 +92,61 @@ def extracted(observations: Sequence[Observation], items: Sequence[Item]) -> Ext
     )
 
 
+class Facts(msgspec.Struct, frozen=True):
+    """Shares (0..1; None without any) of the judged items that are useful, and useful or arguable;
+    wrong and missing current facts, and the users with a wrong one among those with such labels."""
+
+    judged: int
+    not_judged: int
+    useful: float | None
+    useful_or_arguable: float | None
+    wrong: int
+    missing: int
+    users: int
+    users_wrong: int
+
+
+def facts(history: Path, labels: Labels) -> Facts | None:
+    """The figures of judgements and current facts; None without such labels."""
+    if not labels.judgements and not labels.current:
+        return None
+    verdicts = {(one.tenant, one.user_id, one.text): one.verdict for one in labels.judgements}
+    judged = {(one.tenant, one.user_id) for one in labels.judgements}
+    tenants = {one.tenant for one in (*labels.judgements, *labels.current)}
+    stored: list[tuple[str, str, str]] = []
+    current: dict[tuple[str, str | None], list[set[str]]] = defaultdict(list)
+    with connect(history, views=["state_current", "preference_current"]) as db:
+        for tenant in sorted(tenants):
+            for user, _, _, text, _, is_current in db.execute(
+                STORED, {"tenant": tenant}
+            ).fetchall():
+                stored.append((tenant, user, text))
+                if is_current:
+                    current[tenant, user].append(_words(text))
+    own = [item for item in stored if item[:2] in judged]
+    known = [verdicts[item] for item in own if item in verdicts]
+    failed = []
+    for one in labels.current:
+        words, own_words = _words(one.text), current[one.tenant, one.user_id]
+        if one.holds is not any(words <= some for some in own_words):
+            failed.append(one)
+    wrong = [one for one in failed if not one.holds]
+    return Facts(
+        len(known),
+        len(own) - len(known),
+        known.count("useful") / len(known) if known else None,
+        1 - known.count("useless") / len(known) if known else None,
+        len(wrong),
+        len(failed) - len(wrong),
+        len({(one.tenant, one.user_id) for one in labels.current}),
+        len({(one.tenant, one.user_id) for one in wrong}),
+    )
+
+
 def _item(
-    tenant: str, row: tuple[str, str, str, str, list[str]], noted: Iterable[Observation]
+    tenant: str, row: tuple[str, str, str, str, list[str], bool], noted: Iterable[Observation]
 ) -> Item:
-    user, key, kind, text, evidence = row
+    user, key, kind, text, evidence, _ = row
     same = [one.line for one in noted if _same(text, evidence or [], one)]
     return Item(tenant, user, key, kind, text, evidence or [], same)
 

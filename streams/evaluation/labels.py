@@ -1,4 +1,4 @@
-"""Labelled sets: a file of input records, questions and observations, one JSON object a line.
+"""Labelled sets: a file of input records and labels, one JSON object a line.
 
 A line with `label` is a label; any other is an input record, as `turnfold run` reads it.
 """
@@ -7,7 +7,7 @@ import gzip
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
@@ -56,11 +56,31 @@ class Observation(Label, tag="observation", frozen=True):
     text: Text
 
 
+class Judgement(Label, tag="judgement", frozen=True):
+    """A reader's verdict on an item that an extractor stores, by the item's text."""
+
+    text: Text
+    verdict: Literal["useful", "arguable", "useless"]
+
+
+class Current(Label, tag="current", frozen=True):
+    """What has to hold of the facts and preferences of a user after the last record: one with all
+    words of `text` is current, or, if not `holds`, none is."""
+
+    text: Text
+    holds: bool = True
+
+
+AnyLabel = Question | Observation | Judgement | Current
+
+
 class Labels(NamedTuple):
     """The labels of a file, in its order, and how many input records it has."""
 
     questions: list[Question]
     observations: list[Observation]
+    judgements: list[Judgement]
+    current: list[Current]
     records: int
 
 
@@ -70,7 +90,11 @@ def read(file: Path, records: Path | None = None) -> Labels:
     `records` is written with the input records alone, each in the line in which `file` has it.
     Raises DataRefused with line and field, ConfigurationError for a file that cannot be read.
     """
-    found = Labels([], [], 0)
+    found = Labels([], [], [], [], 0)
+    lists: dict[type[Label], list[Any]] = {
+        Question: found.questions, Observation: found.observations,
+        Judgement: found.judgements, Current: found.current,
+    }  # fmt: skip
     with ExitStack() as files:
         kept = files.enter_context(records.open("wb")) if records else None
         count = 0
@@ -78,14 +102,12 @@ def read(file: Path, records: Path | None = None) -> Labels:
             label = _label(file, number, line)
             if label is None:
                 count += bool(line.strip())
-            elif isinstance(label, Question):
-                found.questions.append(label)
             else:
-                found.observations.append(label)
+                lists[type(label)].append(label)
             if kept is not None:
                 kept.write(line.rstrip(b"\r\n") + b"\n" if label is None else b"\n")
-    if not found.questions and not found.observations:
-        raise DataRefused(f"{file}: no question and no observation (lines with `label`)")
+    if not any(lists.values()):
+        raise DataRefused(f"{file}: no label (docs/evaluation.md)")
     return found._replace(records=count)
 
 
@@ -99,7 +121,7 @@ def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
         raise ConfigurationError(f"{file}: {said}") from error
 
 
-def _label(file: Path, number: int, line: bytes) -> Question | Observation | None:
+def _label(file: Path, number: int, line: bytes) -> AnyLabel | None:
     """The label of a line; None for an input record or an empty line."""
     if not line.strip():
         return None
@@ -114,7 +136,13 @@ def _label(file: Path, number: int, line: bytes) -> Question | Observation | Non
     if "line" in value:
         raise DataRefused(f"{file}: line {number}: line: unknown field")
     try:
-        label = msgspec.convert(value, Question | Observation)
+        label: AnyLabel = msgspec.convert(value, AnyLabel)
+        if (
+            not isinstance(label, Question)
+            and label.user_id is None
+            and not isinstance(label, Observation)
+        ):
+            raise DataRefused(f"{file}: line {number}: user_id: required")
         if isinstance(label, Question) and label.asked_at is not None:
             parse_time(label.asked_at)
     except msgspec.ValidationError as error:

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -15,7 +15,9 @@ from streams.search import Hit, Neighbour, Query, about, embed, search, update
 from streams.search.tokens import terms
 from streams.search.words import STOP
 
-ALL = "all"
+ALL, PARAPHRASE = "all", "(paraphrase)"
+"""Rows of all questions, and of those that share no word with the user's words in their evidence,
+stop words aside."""
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -34,6 +36,21 @@ class Asked(msgspec.Struct, frozen=True):
     answer: bool | None
     answer_with_neighbours: bool | None
     hits: list[str]
+    paraphrase: bool
+
+
+class Packed(msgspec.Struct, frozen=True):
+    """The context pack of a question, within a budget of tokens. `any`, `all`: it has events of the
+    evidence, as turns, as later turns, or as evidence of a fact. `lines` counts its items."""
+
+    line: int
+    category: str
+    max_tokens: int
+    any: bool
+    all: bool
+    lines: int
+    tokens: int
+    paraphrase: bool
 
 
 class Figures(msgspec.Struct, frozen=True):
@@ -57,40 +74,70 @@ class Options(NamedTuple):
     everybody: bool = False
 
 
-class _Events(NamedTuple):
-    """The events of a tenant: (user or None for any, id) -> sessions; the newest one's time."""
+class Events(NamedTuple):
+    """The events of a tenant: (user or None for any, id) -> sessions, and -> the terms of its
+    words; the newest one's time."""
 
     sessions: dict[tuple[str | None, str], set[str]]
+    terms: dict[tuple[str | None, str], set[str]]
     newest: int
 
 
-def ask(history: Path, file: Path, questions: Sequence[Question], options: Options) -> list[Asked]:
-    """Asks each question of a history, or of one generation's folder.
+def events_of(history: Path, file: Path, questions: Sequence[Question]) -> dict[str, Events]:
+    """The events of each tenant of some questions; its index is brought up to date.
 
-    Raises DataRefused where the evidence of a question is not there.
+    Raises DataRefused if the evidence of a question is missing.
     """
-    known = {tenant: _events(history, tenant) for tenant in {one.tenant for one in questions}}
-    for tenant in known:
+    events = {tenant: _events(history, tenant) for tenant in {one.tenant for one in questions}}
+    for tenant in events:
         update(history, tenant)
         embed(history, tenant)
-    return [_asked(history, file, one, known[one.tenant], options) for one in questions]
+    for one in questions:
+        for place, event in enumerate(one.evidence):
+            if (one.user_id, event) not in events[one.tenant].sessions:
+                whose = f"user {one.user_id!r}" if one.user_id else f"tenant {one.tenant!r}"
+                raise DataRefused(
+                    f"{file}: line {one.line}: evidence[{place}]: {whose} has no event {event!r}"
+                )
+    return events
+
+
+def ask(
+    history: Path, questions: Sequence[Question], events: dict[str, Events], options: Options
+) -> list[Asked]:
+    """Runs each question on a history, or on one generation's folder."""
+    return [_asked(history, one, events[one.tenant], options) for one in questions]
 
 
 def figures(asked: Iterable[Asked]) -> list[Figures]:
     """The figures of each category, in alphabetical order, and of all questions together."""
-    by_category: dict[str, list[Asked]] = defaultdict(list)
-    for one in asked:
+    return [_figures(name, some) for name, some in rows(asked)]
+
+
+R = TypeVar("R", bound=Asked | Packed)
+
+
+def rows(results: Iterable[R]) -> list[tuple[str, list[R]]]:
+    """Results by category, then those of paraphrases, then all."""
+    every = list(results)
+    by_category: dict[str, list[R]] = defaultdict(list)
+    for one in every:
         by_category[one.category].append(one)
-    everything = [one for some in by_category.values() for one in some]
-    rows = [_figures(name, by_category[name]) for name in sorted(by_category)]
-    return rows if list(by_category) == [ALL] else [*rows, _figures(ALL, everything)]
+    groups: list[tuple[str, list[R]]] = []
+    if list(by_category) != [ALL]:
+        groups = sorted(by_category.items())
+    if paraphrases := [one for one in every if one.paraphrase]:
+        groups.append((PARAPHRASE, paraphrases))
+    return [*groups, (ALL, every)] if every else []
+
+
+def share(values: Iterable[bool | None]) -> float | None:
+    """The share of True among the values that are not None; None without any."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
 
 
 def _figures(category: str, asked: list[Asked]) -> Figures:
-    def share(values: list[bool | None]) -> float | None:
-        told = [value for value in values if value is not None]
-        return sum(told) / len(told) if told else None
-
     return Figures(
         category,
         len(asked),
@@ -101,30 +148,36 @@ def _figures(category: str, asked: list[Asked]) -> Figures:
     )
 
 
-def _events(history: Path, tenant: str) -> _Events:
-    sql = "SELECT event_id, session_id, user_id, epoch_us(occurred_at) FROM events WHERE tenant = ?"
+def _events(history: Path, tenant: str) -> Events:
+    sql = (
+        "SELECT event_id, session_id, user_id, epoch_us(occurred_at), user_input "
+        "FROM events WHERE tenant = ?"
+    )
     sessions: dict[tuple[str | None, str], set[str]] = defaultdict(set)
+    texts: dict[tuple[str | None, str], set[str]] = defaultdict(set)
     newest = 0
     with connect(history, views=["events"]) as db:
-        for event, session, user, at in db.execute(sql, [tenant]).fetchall():
-            sessions[None, event].add(session)
-            sessions[user, event].add(session)
+        for event, session, user, at, text in db.execute(sql, [tenant]).fetchall():
+            found = set(terms(text or ""))
+            for whose in {None, user}:
+                sessions[whose, event].add(session)
+                texts[whose, event] |= found
             newest = max(newest, at)
-    return _Events(dict(sessions), newest)
+    return Events(dict(sessions), dict(texts), newest)
 
 
-def _asked(history: Path, file: Path, one: Question, known: _Events, options: Options) -> Asked:
-    sessions: set[str] = set()
-    for place, event in enumerate(one.evidence):
-        if (one.user_id, event) not in known.sessions:
-            whose = f"user {one.user_id!r}" if one.user_id else f"tenant {one.tenant!r}"
-            raise DataRefused(
-                f"{file}: line {one.line}: evidence[{place}]: {whose} has no event {event!r}"
-            )
-        sessions |= known.sessions[one.user_id, event]
+def is_paraphrase(question: Question, events: Events) -> bool:
+    """Whether a question shares no word with its evidence, stop words aside."""
+    evidence = [events.terms[question.user_id, event] for event in question.evidence]
+    return bool(evidence) and _words(question.question).isdisjoint(set().union(*evidence))
+
+
+def _asked(history: Path, one: Question, events: Events, options: Options) -> Asked:
+    keys = [(one.user_id, event) for event in one.evidence]
+    sessions = {session for key in keys for session in events.sessions[key]}
     query = Query(
         text=one.question,
-        now=known.newest if one.asked_at is None else parse_time(one.asked_at),
+        now=moment(one, events),
         user_id=None if options.everybody else one.user_id,
         kinds=("event",),
         limit=options.hits,
@@ -141,7 +194,13 @@ def _asked(history: Path, file: Path, one: Question, known: _Events, options: Op
         _contains(hits, wanted, neighbours=False) if wanted else None,
         _contains(hits, wanted, neighbours=True) if wanted else None,
         [hit.id for hit in hits],
+        is_paraphrase(one, events),
     )
+
+
+def moment(question: Question, events: Events) -> int:
+    """When a question is asked."""
+    return events.newest if question.asked_at is None else parse_time(question.asked_at)
 
 
 def _words(answer: str) -> set[str]:

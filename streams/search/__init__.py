@@ -20,9 +20,11 @@ from streams.search.counted import Counted, Then
 from streams.search.owners import Listing, Session, User
 from streams.search.place import is_made
 from streams.search.query import Hit, Kind, Neighbour, Page, Query, Turn, period
+from streams.search.recall import Recall, Recalled
 
 __all__ = [
     "Active", "Counted", "Hit", "Kind", "Listing", "Neighbour", "NotIndexed", "Page", "Query",
-    "Session", "Then", "Turn", "User", "active_then", "counted_then", "embed", "forget", "is_made",
-    "period", "recall", "search", "sessions", "unbuilt", "update", "users",
+    "Recall", "Recalled", "Session", "Then", "Turn", "User", "active_then", "counted_then",
+    "embed", "forget", "is_made", "period", "recall", "search", "sessions", "unbuilt", "update",
+    "users",
 ]  # fmt: skip

@@ -1,5 +1,5 @@
-"""The question of one tenant to its own index, brought up to date before: `search` answers with
-excerpts, `recall` with whole turns."""
+"""Queries of one tenant to its own index, which is brought up to date first: `search` returns
+excerpts, `recall` whole turns and the ids of facts."""
 
 import sqlite3
 from collections.abc import Callable
@@ -33,13 +33,12 @@ from streams.search.query import (
     Neighbour,
     Page,
     Query,
-    Turn,
     decode,
     encode,
 )
 from streams.search.rank import Found, Ranker
 from streams.search.readers import READERS
-from streams.search.recall import turns_of
+from streams.search.recall import Recall, recalled
 from streams.search.tokens import tokens
 
 ATTEMPTS = 5
@@ -65,13 +64,13 @@ def search(
 
 def recall(
     root: Location, tenant: str, query: Query, *, update: bool = True, at_once: bool = False
-) -> list[Turn]:
-    """The turns of the best hits, which are events, and behind them those around each; else as
-    `search`."""
+) -> Recall:
+    """The best hits in one ranking, with whole turns, for a context pack. Raises as `search`
+    does."""
     query, folder = _checked(query), find_tables(root)
     near = meaning.near(folder, tenant, query)
     return answered(
-        folder, tenant, lambda db: _turns(db, query, near), update=update, at_once=at_once
+        folder, tenant, lambda db: _recalled(db, query, near), update=update, at_once=at_once
     )
 
 
@@ -200,9 +199,9 @@ def _page(db: sqlite3.Connection, query: Query, near: Near | None) -> Page:
     return Page([_hit(query, one, asked, beside.get(one.number, [])) for one in shown], cursor)
 
 
-def _turns(db: sqlite3.Connection, query: Query, near: Near | None) -> list[Turn]:
+def _recalled(db: sqlite3.Connection, query: Query, near: Near | None) -> Recall:
     ranker = _ranker(db, query, near)
-    return turns_of(db, query, ranker.found()[: query.limit], ranker.candidates)
+    return recalled(db, query, ranker.found(), ranker.candidates)
 
 
 def _ranker(db: sqlite3.Connection, query: Query, near: Near | None) -> Ranker:

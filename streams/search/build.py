@@ -37,6 +37,9 @@ log = logging.getLogger(__name__)
 
 WAIT_FOR_FIRST = 5
 """Seconds for which a search waits for another process's first build."""
+WAIT_FOR_OTHERS = 1.0
+"""Seconds for which a search waits while another search adds what is new to the index: it would
+miss what was written just before."""
 LITTLE = 1_000_000
 """Bytes of new files, a second's work or two: a question does not wait for more."""
 READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
@@ -124,7 +127,9 @@ def _has_all(folder: Location, known: dict[str, Any]) -> bool:
 
 def _updated(folder: Location, tenant: str, rebuild: bool, at_once: bool, ending: Event) -> Path:
     known = at_once or current(folder, tenant) is not None
-    with _lock(folder, tenant, math.inf if rebuild else 0 if known else WAIT_FOR_FIRST) as ours:
+    with _lock(
+        folder, tenant, math.inf if rebuild else WAIT_FOR_OTHERS if known else WAIT_FOR_FIRST
+    ) as ours:
         at = current(folder, tenant)
         if at is None and (at_once or not ours):
             raise NotIndexed("the first index of this tenant is being built; try again in a while")

@@ -9,7 +9,7 @@ from schemas.time import parse_time
 from streams import listing
 from streams.context import Question
 from streams.context.gather import context
-from streams.context.items import LASTING
+from streams.context.items import STABLE_SECTIONS
 from streams.extractors.naming import named
 from streams.files import local
 from streams.sample import CONVERSATIONS
@@ -35,8 +35,11 @@ def asked(root: Path, user: str = "emma", at: int = LATER, **more: object) -> st
 def test_a_pack_says_what_stands_and_where_it_is_from(history: Path) -> None:
     found = turnfold("context", "emma", "--history", history, "--query", "When is Nora's birthday?")
     assert found.code == 0
-    assert "younger sister" in found.out and "Ancoats" in found.out and "14 March" in found.out
-    assert "Leeds" not in found.out.partition("## Earlier turns")[0], "she has moved"
+    assert "younger sister" in found.out and "14 March" in found.out
+    assert "Likes: short answers" in found.out, "whatever the question"
+    assert "Ancoats" not in found.out, "not about the question"
+    assert "Ancoats" in turnfold("context", "emma", "--history", history, "--query", "Hi!").out
+    assert "Leeds" not in found.out.partition("## About the question")[0], "she has moved"
     known = context(history, "default", Question(user_id="emma", at=LATER)).pack.items
     for item in known:
         assert listing.why(history, "default", item.cite) == listing.why(
@@ -64,12 +67,12 @@ def test_the_pack_of_a_past_moment_can_be_made_again(tmp_path: Path) -> None:
         known_at = _now(root)
         at = parse_time(f"{day[:10]}T23:59:59Z") if day[:2] == "20" else LATER
         handed += [
-            (user, at, known_at, asked(root, user, at, sections=LASTING))
+            (user, at, known_at, asked(root, user, at, sections=STABLE_SECTIONS))
             for user in ("emma", "lin", "yui")
         ]
     assert len({text for _, _, _, text in handed}) > 8
     for user, at, known_at, text in handed:
-        assert asked(root, user, at, known_at=known_at, sections=LASTING) == text
+        assert asked(root, user, at, known_at=known_at, sections=STABLE_SECTIONS) == text
 
 
 def _now(root: Path) -> int:
@@ -89,7 +92,7 @@ def test_nobody_has_an_empty_pack(history: Path) -> None:
 def test_a_budget_that_holds_nothing_says_so(history: Path) -> None:
     found = turnfold("context", "emma", "--history", history, "--max-tokens", "5")
     assert (found.code, found.out) == (0, "")
-    assert "left out" in found.err
+    assert "left out (token budget): " in found.err and " facts" in found.err
 
 
 @pytest.mark.parametrize(
@@ -156,9 +159,9 @@ def test_a_small_budget_keeps_what_bears_on_health(tmp_path: Path) -> None:
     root = tmp_path / "history"
     local.run([str(ndjson(tmp_path / "t.ndjson", turns))], root, choose=lambda: named("rules"))
 
-    question = Question(user_id="u", at=LATER, max_tokens=130)
+    question = Question(user_id="u", at=LATER, max_tokens=110)
     made = context(root, "default", question).pack
-    assert made.left_out > 0
+    assert made.left_out["facts"] > 0 and "constraints" not in made.left_out
     assert {item.text for item in made.items if item.section == "constraints"} == {
         "Has type 2 diabetes.",
         "Takes metformin every morning.",
@@ -196,7 +199,7 @@ def test_a_session_of_two_users_shows_each_their_own_turns_and_says_whose_memory
     local.run([str(ndjson(tmp_path / "t.ndjson", turns))], root)
     for user, other in (("ann", "bob"), ("bob", "ann")):
         text = asked(root, user, text="boat", session_id="trip")
-        memory, _, recalled = text.partition("## Earlier turns")
+        memory, _, recalled = text.partition("## About the question")
         assert f"- “{user} likes boats.” (preference) [" in memory
         assert f"- “{other} likes boats.” (preference, said by “{other}”) [" in memory
         assert recalled.count(f"user: “{user.title()}: boat") == 2 and other.title() not in recalled

@@ -12,12 +12,12 @@ from tests.command import environment
 PAGE = Path(__file__).parents[2] / "docs" / "agent.md"
 AGENT = "def my_agent(known, question):\n    return 'Noted.'\n"
 CITED = re.compile(r"\[(\w):\w{10}\]")
-SINCE = re.compile(r"\(since [\d-]{10}\)")
+DATE = re.compile(r"\((since )?[\d-]{10}\)")
 
 
 def alike(text: str) -> list[str]:
     """Its lines, without what differs from run to run: ids, and today's date."""
-    lines = SINCE.sub("(since DAY)", CITED.sub(r"[\1:ID]", text)).splitlines()
+    lines = DATE.sub(r"(\1DAY)", CITED.sub(r"[\1:ID]", text)).splitlines()
     return [line for line in lines if line]
 
 

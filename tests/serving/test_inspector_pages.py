@@ -103,7 +103,7 @@ def test_what_a_pack_adds_is_in_the_language_of_the_page(
         spoken += shown
     assert told > 2
     assert Texts(language)("pack.likes", what="").strip() in spoken
-    assert Texts(language)("detail.good_mood") in spoken
+    assert Texts(language)("pack.since", day="").strip() in spoken
 
 
 # --- files --------------------------------------------------------------------------------------

@@ -38,6 +38,12 @@ def figures(done: Done) -> dict[str, dict[str, Any]]:
     return {row["category"]: row for row in done.json()["search"]}
 
 
+def packs(done: Done, category: str = "all") -> dict[int, dict[str, Any]]:
+    """By budget."""
+    assert done.code == 0, done.err
+    return {row["max_tokens"]: row for row in done.json()["packs"] if row["category"] == category}
+
+
 def test_each_figure_counts_the_questions_that_it_applies_to(tmp_path: Path) -> None:
     lines = [
         *TURNS,
@@ -81,11 +87,66 @@ def test_extraction_counts_items_and_observations_of_one_substance(tmp_path: Pat
     }  # fmt: skip
 
 
+def test_a_pack_is_judged_by_its_evidence_within_each_budget(tmp_path: Path) -> None:
+    lines = [
+        *TURNS,
+        question("Where does the cat sleep, and what is it called?", "e2", "e3"),
+        question("Who lives near the river?", "e1"),
+        question("Which felines?", "e2"),
+    ]
+    done = evaluate(tmp_path, lines, "--json", "--budgets", "40,400")
+    small, large = packs(done)[40], packs(done)[400]
+    assert (small["questions"], large["questions"]) == (3, 3)
+    assert small["any"] < large["any"] == pytest.approx(2 / 3)
+    assert large["tokens"] <= 400 and large["lines"] > small["lines"]
+    assert packs(done, "(paraphrase)")[400]["any"] == 0.0
+    assert packs(done, "(paraphrase)")[400]["questions"] == 1
+    told = evaluate(tmp_path, lines, "--budgets", "400").out
+    assert "pack 400" in told and "66.7% / " in told
+
+
+def test_extractors_are_shown_side_by_side(tmp_path: Path) -> None:
+    lines = [*TURNS, question("Where is Porto?", "e1")]
+    done = evaluate(tmp_path, lines, "--extractor", "none", "--extractor", "rules", "--json")
+    assert done.code == 0 and set(done.json()) == {"none", "rules"}
+    told = evaluate(tmp_path, lines, "--extractor", "none", "--extractor", "rules").out
+    assert " none " in told and " rules " in told
+
+
+def test_facts_are_counted_by_judgements_and_by_what_has_to_be_current(tmp_path: Path) -> None:
+    lines = [
+        *TURNS,
+        turn("e5", user_id="ann", session_id="s1", user_input="I love jazz."),
+        {"label": "judgement", "user_id": "ann", "text": "jazz", "verdict": "useful"},
+        {"label": "judgement", "user_id": "ann", "text": "Lives in Porto.", "verdict": "useless"},
+        {"label": "current", "user_id": "ann", "text": "Porto"},
+        {"label": "current", "user_id": "ann", "text": "Leeds", "holds": True},
+        {"label": "current", "user_id": "ann", "text": "jazz", "holds": False},
+        {"label": "current", "user_id": "bob", "text": "Porto", "holds": False},
+    ]
+    done = evaluate(tmp_path, lines, "--extractor", "rules", "--json")
+    assert done.code == 0, done.err
+    facts = done.json()["facts"]
+    assert (facts["useful"], facts["useful_or_arguable"]) == (0.5, 0.5)
+    assert (facts["wrong"], facts["missing"]) == (1, 1)
+    assert (facts["users_wrong"], facts["users"]) == (1, 2)
+    assert (
+        "1 wrong, 1 missing, 1 of 2 users" in evaluate(tmp_path, lines, "--extractor", "rules").out
+    )
+
+
+@pytest.mark.parametrize("budgets", ["0", "x", "400,", "400,-1"])
+def test_a_wrong_budget_is_named(tmp_path: Path, budgets: str) -> None:
+    done = evaluate(tmp_path, [*TURNS, question("cat", "e2")], "--budgets", budgets)
+    assert done.code == 2 and done.err.startswith("turnfold: --budgets: ")
+
+
 def test_details_say_what_became_of_each_question_and_item(tmp_path: Path) -> None:
     lines = [*TURNS, question("cat balcony", "e2"), observation("Ann lives in Porto.", "e1")]
     out = tmp_path / "details.ndjson"
     assert evaluate(tmp_path, lines, "--extractor", "rules", "--details", out).code == 0
-    asked, item = map(json.loads, out.read_text().splitlines())
+    asked, *packed, item = map(json.loads, out.read_text().splitlines())
+    assert [one["max_tokens"] for one in packed] == [400, 800, 1500]
     assert asked["line"] == 5 and asked["turn"] and asked["hits"][0] == "e2"
     assert item["kind"] == "state" and item["matches"] == [6] and item["evidence"] == ["e1"]
 
@@ -107,7 +168,7 @@ def test_a_history_that_exists_is_evaluated_by_generation(tmp_path: Path) -> Non
 def test_a_table_for_people(tmp_path: Path) -> None:
     done = evaluate(tmp_path, [*TURNS, question("cat balcony", "e2"), observation("x", "e1")])
     assert done.code == 0 and "100.0%" in done.out
-    assert "precision - (0 of 0 items), recall 0.0% (0 of 1 observations)" in done.out
+    assert "none: precision - (0 of 0 items), recall 0.0% (0 of 1 observations)" in done.out
 
 
 @pytest.mark.parametrize(
@@ -116,6 +177,9 @@ def test_a_table_for_people(tmp_path: Path) -> None:
         ("{", "line 5: not JSON"),
         ("[]", "line 5: not a JSON object"),
         ('{"label": "quest"}', "line 5: label: invalid value 'quest'"),
+        ('{"label": "judgement", "user_id": "ann", "text": "x", "verdict": "fine"}',
+         "line 5: verdict: "),
+        ('{"label": "current", "text": "x"}', "line 5: user_id: required"),
         ('{"label": "question"}', "line 5: object missing required field `question`"),
         ('{"label": "question", "question": ""}', "line 5: question: expected `str` of"),
         ('{"label": "question", "question": "q", "evidence": ["e1", 2]}', "line 5: evidence[1]:"),
@@ -142,7 +206,7 @@ def test_what_is_wrong_is_reported_with_line_and_field(
 
 def test_a_set_without_a_label_is_refused(tmp_path: Path) -> None:
     done = evaluate(tmp_path, TURNS)
-    assert done.code == 4 and "no question and no observation" in done.err
+    assert done.code == 4 and "no label" in done.err
 
 
 def test_a_packed_set_is_read_and_a_broken_one_named(tmp_path: Path) -> None:

@@ -85,13 +85,15 @@ class ContextItem(Closed):
     source: Literal["user", "agent"]
     said_by: list[str | None] = Field(default_factory=list)
     session_id: str | None = None
+    later: str = ""
+    later_id: str | None = None
 
 
 class ContextPack(Closed):
-    """What an agent should know of a user. `text` is ready for a prompt and `tokens` long, by a
-    count that is rather too high than too low. `known` is false if nothing is known of the
-    user. `left_out` counts the items that the budget did not hold. `missing` says what could
-    not be looked up, and why; usually it is empty."""
+    """What an agent should know of a user. `text` is ready for a prompt and about `tokens`
+    long. `known` is false if nothing is known of the user. `left_out` counts the items that the
+    budget did not hold. `missing` says what could not be looked up, and why; usually it is
+    empty."""
 
     user_id: str
     known: bool
@@ -100,6 +102,7 @@ class ContextPack(Closed):
     max_tokens: Annotated[int, Field(ge=1)]
     tokens: Annotated[int, Field(ge=0)]
     left_out: Annotated[int, Field(ge=0)]
+    left_out_by_section: dict[str, int] = Field(default_factory=dict)
     missing: list[str] = Field(default_factory=list)
     text: str
     items: list[ContextItem]

@@ -326,9 +326,9 @@ class Turnfold(Sender):
         sections: str | None = None,
         format: str | None = None,
     ) -> ContextPack:
-        """What an agent should know of a user before it answers, as text for a prompt: how to
-        address them, constraints, preferences, facts, open tasks, mood, what the session decided,
-        and turns about `q`. An unknown user has an empty pack."""
+        """What an agent should know of a user before it answers, as text for a prompt: a stable
+        part (how to address the user, health, constraints, who they are), what the session decided,
+        and facts and turns about `q`, best first. An unknown user has an empty pack."""
         return self._send(
             operations.context(
                 user_id,

@@ -281,9 +281,9 @@ export class Turnfold extends Sender {
   }
 
   /**
-   * What an agent should know of a user before it answers, as text for a prompt: how to
-   * address them, constraints, preferences, facts, open tasks, mood, what the session decided,
-   * and turns about `q`. An unknown user has an empty pack.
+   * What an agent should know of a user before it answers, as text for a prompt: a stable part
+   * (how to address the user, health, constraints, who they are), what the session decided,
+   * and facts and turns about `q`, best first. An unknown user has an empty pack.
    */
   context(user_id: string, options: { q?: string; session_id?: string; max_tokens?: number; as_of?: Moment; known_at?: Moment; sections?: string; format?: string } = {}): Promise<ContextPack> {
     return this.send({

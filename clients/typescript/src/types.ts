@@ -90,13 +90,17 @@ export interface ContextItem {
   said_by?: Array<string | null>;
   /** Its session; null if it has none. */
   session_id?: string | null;
+  /** Date and text of a later turn about the same subject, which may have overtaken the fact. */
+  later?: string;
+  /** Event id of that turn. */
+  later_id?: string | null;
 }
 
 /**
- * What an agent should know of a user. `text` is ready for a prompt and `tokens` long, by a
- * count that is rather too high than too low. `known` is false if nothing is known of the
- * user. `left_out` counts the items that the budget did not hold. `missing` says what could
- * not be looked up, and why; usually it is empty.
+ * What an agent should know of a user. `text` is ready for a prompt and about `tokens` long.
+ * `known` is false if nothing is known of the user. `left_out` counts the items that the
+ * budget did not hold. `missing` says what could not be looked up, and why; usually it is
+ * empty.
  */
 export interface ContextPack {
   /** The user. */
@@ -109,10 +113,12 @@ export interface ContextPack {
   known_at: string | null;
   /** The budget. */
   max_tokens: number;
-  /** Tokens of `text`, counted rather too high than too low. */
+  /** Tokens of `text`: an estimate, or your tokenizer's count. */
   tokens: number;
   /** Number of items for which the budget was too small. */
   left_out: number;
+  /** The same, by section. */
+  left_out_by_section?: Record<string, number>;
   /** What could not be looked up, and why; usually empty. */
   missing?: Array<string>;
   /** Text for a prompt. */

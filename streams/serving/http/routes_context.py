@@ -15,7 +15,7 @@ from streams.context.session import session_of
 from streams.context.tokenizer import tokenizer
 from streams.errors import UsageError
 from streams.observing import memory_spans
-from streams.search import Turn
+from streams.search import Recall
 from streams.serving.http import documents
 from streams.serving.http.problems import Fault, Problem, invalid
 from streams.serving.http.route import (
@@ -32,8 +32,8 @@ Json = gather.Json
 
 QuestionText = Annotated[
     str | None,
-    Query(min_length=1, max_length=2000, description="The user's question; turns about it are "
-          "recalled."),
+    Query(min_length=1, max_length=2000, description="The user's question; facts and turns about "
+          "it are recalled."),
 ]  # fmt: skip
 CurrentSession = Annotated[
     Id | None, Query(description="Current session: what was decided in it is shown.")
@@ -60,9 +60,9 @@ async def context(
     sections: SectionNames = None,
     format: Format = "markdown",
 ) -> Response:
-    """What an agent should know of a user before it answers, as text for a prompt: how to address
-    them, constraints, preferences, facts, open tasks, mood, what the session decided, and turns
-    about `q`. An unknown user has an empty pack."""
+    """What an agent should know of a user before it answers, as text for a prompt: a stable part
+    (how to address the user, health, constraints, who they are), what the session decided, and
+    facts and turns about `q`, best first. An unknown user has an empty pack."""
     here, tenant = serving(request), tenant_of(request)
     question = Question(
         user_id=user_id,
@@ -85,8 +85,8 @@ async def packed(
 ) -> Json:
     """The pack of what a user and a session remember, with the turns that it is about."""
     missing: list[str] = []
-    turns = await _recalled(here, tenant, question, missing)
-    pack = gather.made(question, user, session, turns)
+    recall = await _recalled(here, tenant, question, missing)
+    pack = gather.made(question, user, session, recall)
     made = gather.Context(pack, user is not None)
     memory_spans.found(
         len(pack.items), lambda: [{"id": one.id, "content": one.text} for one in pack.items]
@@ -129,16 +129,16 @@ async def _then(here: Serving, tenant: str, question: Question) -> tuple[Json | 
 
 async def _recalled(
     here: Serving, tenant: str, question: Question, missing: list[str]
-) -> list[Turn]:
-    """The turns that the question is about. Who waits for an answer gets the rest of the pack
-    where they cannot be looked up; `missing` then says why."""
+) -> Recall | None:
+    """What the query matches. If the search is not available, the pack is ordered by recency, and
+    `missing` names the reason."""
     query = gather.recalling(question)
     if query is None:
-        return []
+        return None
     try:
         return await here.past.recall(tenant, query)
     except Problem as problem:
         if problem.status not in (501, 503):
             raise
         missing.append(f"turns: {problem.detail}")
-        return []
+        return None

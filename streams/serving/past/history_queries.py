@@ -24,9 +24,9 @@ from streams.search import (
     NotIndexed,
     Page,
     Query,
+    Recall,
     Session,
     Then,
-    Turn,
     User,
     active_then,
     counted_then,
@@ -131,7 +131,7 @@ class HistoryQueries:
         await self._caught_up(tenant, _subjects(query.user_id, query.session_id))
         return await self._found(tenant, query, search)
 
-    async def recall(self, tenant: str, query: Query) -> list[Turn]:
+    async def recall(self, tenant: str, query: Query) -> Recall:
         """As `streams.search` recalls, as `search` does. Raises Problem, Busy."""
         await self._caught_up(tenant, _subjects(query.user_id, query.session_id))
         return await self._found(tenant, query, recall)
