@@ -10,6 +10,7 @@ from streams.extractors.fixed_dates import SHIFTED, YEAR, Named, fixed
 from streams.extractors.rule import Finding
 
 WEEK = 7 * DAY
+SEASON = 90 * DAY
 _OF_A_TIME = frozenset(["task"])
 """Families and kinds of what happens on a date, if its sentence has one."""
 _BEGINS = frozenset(["home", "study", "diet", "health"])
@@ -75,7 +76,7 @@ class Dates(NamedTuple):
         """The `valid_from` of a state: the date on which its sentence says that it began, else the
         turn's time.
 
-        What has one value at a time has it for certain from the end of the day or week on in which
+        What is so since years is told for the first time. Else what has one value at a time has it for certain from the end of the day or week on in which
         it began, and else from the turn on: it would stand before a value that was told meanwhile.
         """
         span = self._about(found)
@@ -83,9 +84,9 @@ class Dates(NamedTuple):
             return self.at
         if not span.lasting and span.end > self.at:
             return self.at
-        if not slotted or span.lasting:
+        if not slotted or (span.lasting and self.at - span.start > SEASON):
             return span.start
-        return self.at if span.end - span.start > WEEK else span.end
+        return self.at if span.lasting or span.end - span.start > WEEK else span.end
 
     def ended(self, found: Finding) -> list[int]:
         """The times of the ends that a sentence tells of: the end of its date, and the turn's

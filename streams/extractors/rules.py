@@ -89,7 +89,11 @@ def _plan(
         for update in _ends(turn, one, language, dates)
         if not any(families.issuperset(update["families"]) for families in kept)
     ]
-    likes = [_preference(turn, one) for one in found if one.rule.kind == "preference"]
+    likes = [
+        _preference(turn, one)
+        for one in found
+        if one.rule.kind == "preference" and not _slot(one)
+    ]
     felt = _moment(found, affect) if affect else None
     if states:
         plan["state_updates"] = states
@@ -105,7 +109,7 @@ def _plan(
 
 
 def _is_state(found: Finding) -> bool:
-    """A like is a preference; only a favourite has one value at a time and is a state as well."""
+    """A like is a preference; a favourite has one value at a time and is a state."""
     kind = found.rule.kind
     return bool(_slot(found)) if kind == "preference" else kind not in ("feeling", "end")
 

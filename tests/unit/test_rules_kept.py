@@ -337,7 +337,7 @@ CHANGES: tuple[
     (("My budget is 500 euros.", "We raised our budget to 800 euros."), ["Budget: 800 euros."]),
     (
         ("My favourite drink is coffee.", "My favourite drink is tea now, not coffee."),
-        ["Favourite drink is tea.", "like: tea"],
+        ["Favourite drink is tea."],
     ),
     (
         ("Always answer in French.", "Answer in English from now on."),
