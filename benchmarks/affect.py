@@ -15,17 +15,17 @@ from typing import NamedTuple
 
 import pytest
 
-from benchmarks.common import arguments, in_process, note, show
-from streams.extractors import affect_english as english
-from streams.extractors.affect import certainty, estimate
-from streams.extractors.affect_english import Axes
-from streams.extractors.affect_training import predictor, read
-from streams.extractors.affect_validation import (
+from benchmarks.affect_training import predictor, read
+from benchmarks.affect_validation import (
     Rated,
     correlations,
     cross_validate,
     doubt,
 )
+from benchmarks.common import arguments, in_process, note, show
+from streams.extractors import affect_english as english
+from streams.extractors.affect import certainty, estimate
+from streams.extractors.affect_english import Axes
 from tests.acceptance.emobank import EMOBANK, tfidf
 from tests.shared_data import shared
 

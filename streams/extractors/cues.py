@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from streams.extractors.patterns import either
 from streams.extractors.rule import Rule
 
+_PLAIN = re.compile(r"[^\\()\[\]?+*.<>]+")
 Hits = list[tuple[int, tuple[int, ...]]]
 """Where a cue stands, and the numbers of the rules that have it, in the order of the text."""
 
@@ -14,8 +15,8 @@ Hits = list[tuple[int, tuple[int, ...]]]
 class Cues:
     """The cues of the rules of one language."""
 
-    def __init__(self, rules: tuple[Rule, ...], border: str) -> None:
-        self._rules = _rules_by_cue(rules)
+    def __init__(self, rules: tuple[Rule, ...], border: str, words: dict[str, str]) -> None:
+        self._rules = _rules_by_cue(rules, words)
         self._search = re.compile(border + either(self._rules))
 
     def hits(self, said: str) -> Hits:
@@ -28,11 +29,6 @@ class Cues:
             yield match.start(), self._rules[match[0]]
             match = self._search.search(said, match.start() + 1)
 
-    def opening(self, clause: str) -> set[int]:
-        """The rules of the cue that a clause begins with."""
-        cue = self._search.match(clause)
-        return set(self._rules[cue[0]]) if cue else set()
-
 
 def rules_in(hits: Hits, start: int, end: int) -> set[int]:
     """The numbers of the rules that have a cue between two places."""
@@ -40,14 +36,23 @@ def rules_in(hits: Hits, start: int, end: int) -> set[int]:
     return {number for _, numbers in near for number in numbers}
 
 
-def _rules_by_cue(rules: tuple[Rule, ...]) -> dict[str, tuple[int, ...]]:
+def _rules_by_cue(rules: tuple[Rule, ...], words: dict[str, str]) -> dict[str, tuple[int, ...]]:
     """The numbers of the rules of each cue, with those of the cues it begins with: a search finds
     the longest one only."""
     own: dict[str, list[int]] = {}
     for number, rule in enumerate(rules):
-        for cue in rule.cues.split("|"):
+        for cue in _spelled(rule.cues, words):
             own.setdefault(cue, []).append(number)
     return {
         cue: tuple(sorted({n for other in own if cue.startswith(other) for n in own[other]}))
         for cue in own
     }
+
+
+def _spelled(cues: str, words: dict[str, str]) -> Iterator[str]:
+    """The cues with `<words>` written out: of a list, each word that is no pattern."""
+    for cue in cues.split("|"):
+        if cue.startswith("<"):
+            yield from filter(_PLAIN.fullmatch, words[cue.strip("<>")].split("|"))
+        else:
+            yield cue

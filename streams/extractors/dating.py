@@ -6,13 +6,14 @@ from typing import NamedTuple
 from schemas.base import JsonObject, format_time
 from schemas.time import DAY
 from streams.dates import Span, resolve
-from streams.extractors.fixed_dates import SHIFTED, YEAR, FixDate, Named
+from streams.extractors.fixed_dates import SHIFTED, YEAR, Named, fixed
 from streams.extractors.rule import Finding
 
 WEEK = 7 * DAY
-_OF_A_TIME = frozenset(["event", "plan", "goal", "task", "task_done", "decision"])
+SEASON = 90 * DAY
+_OF_A_TIME = frozenset(["task"])
 """Families and kinds of what happens on a date, if its sentence has one."""
-_BEGINS = frozenset(["event", "home", "study", "diet", "habit", "health"])
+_BEGINS = frozenset(["home", "study", "diet", "health"])
 """Families of what may begin before it is told. What ends without being named (work, a partner) is
 not among them: an end that was told meanwhile would close it."""
 _ANY_WEEK = frozenset(["weekday", "weekend", "day_of_month"])
@@ -47,9 +48,9 @@ class Dates(NamedTuple):
         """`about_start` and `about_end` of a state, if its sentence has a date of it."""
         return _shown(self._about(found))
 
-    def fixed(self, found: Finding, fix: FixDate) -> str:
+    def fixed(self, found: Finding, language: str) -> str:
         """The value of what was found with its dates as they stand in a text that is read months
-        later: those that are in it once, in the words of the text, and of an event that which
+        later: those that are in it once, in the words of the text, and of a task that which
         follows it."""
         value = self._with_its_date(found)
         for span in self._in(found.sentence):
@@ -59,13 +60,13 @@ class Dates(NamedTuple):
             if value.count(said) == 1:
                 begin = value.index(said)
                 named = Named.of(span.start, span.end, span.lasting)
-                value = fix(value, begin, begin + len(said), named)
+                value = fixed(language, value, begin, begin + len(said), named)
         return value
 
     def _with_its_date(self, found: Finding) -> str:
-        """The value, and of an event the date that follows it: rules cut that off."""
+        """The value, and of a task the date that follows it: it is no part of the wording."""
         value, span = found.value, self._about(found)
-        if span is None or found.rule.family != "event":
+        if span is None or found.rule.kind != "task":
             return value
         begin = self.text.find(value, self.text.find(found.sentence))
         between = self.text[begin + len(value) : span.begin]
@@ -75,16 +76,17 @@ class Dates(NamedTuple):
         """The `valid_from` of a state: the date on which its sentence says that it began, else the
         turn's time.
 
-        What has one value at a time has it for certain from the end of a month or year on in which
-        it began: from its start on, it would stand before a value that was told meanwhile.
+        What is so since years is told for the first time. Else what has one value at a time has it for certain from the end of the day or week on in which
+        it began, and else from the turn on: it would stand before a value that was told meanwhile.
         """
         span = self._about(found)
         if span is None or found.rule.family not in _BEGINS or self._is_ended(found):
             return self.at
         if not span.lasting and span.end > self.at:
             return self.at
-        wide = span.end - span.start > WEEK
-        return span.end if slotted and wide and not span.lasting else span.start
+        if not slotted or (span.lasting and self.at - span.start > SEASON):
+            return span.start
+        return self.at if span.lasting or span.end - span.start > WEEK else span.end
 
     def ended(self, found: Finding) -> list[int]:
         """The times of the ends that a sentence tells of: the end of its date, and the turn's

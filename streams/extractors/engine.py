@@ -1,208 +1,291 @@
-"""How rules are tried: a clause fits a rule's pattern, and what it gives is a value worth keeping.
+"""How rules are tried: a clause is brought to one wording, and fits a rule's pattern.
 
-A rule is one line of a table (`english`, `chinese`, `japanese`): the words every match contains
-(`cues`), a pattern of a whole clause, and an example. What is not the user's own statement is left
-out (`own_words`, `guards`). Matching works on a copy in which letters are folded and quotations are
-blanked; it has the length of the text, so that a match's span cuts the value from what the user
-wrote.
+`reworded` writes out contractions and leaves out what says nothing of its own: adverbs, dates,
+the speech around a statement. So a pattern names verb and slots alone ("i live in <value>"), and a
+date may stand anywhere. A map from its characters to those of the text keeps values as they were
+written. What is not the user's own statement is left out (`own_words`, `guards`).
 """
 
 import re
 from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import NamedTuple
 
+from streams.dates import resolve
 from streams.extractors.clauses import Clause, Clauses
 from streams.extractors.cues import Cues, Hits, rules_in
-from streams.extractors.fixed_dates import FixDate, as_said
 from streams.extractors.guards import MAX_SENTENCE, Guards
-from streams.extractors.own_words import own_words
-from streams.extractors.patterns import loops_atomic, spelled
+from streams.extractors.own_words import BLANK, own_words
+from streams.extractors.patterns import either, spelled
 from streams.extractors.rule import Finding, Rule
-from streams.extractors.speaker import Speaker
+from streams.extractors.table import Table
 from streams.extractors.values import MARKS, Values, trimmed
 
 MAX_TEXT = 4000  # characters; a longer text is pasted rather than said
 MAX_CLAUSE = 160
+MAX_LEAD = 40  # characters before an introduction ("Hi there, I'm Ann"), and of one
+MAX_INTRODUCTION = 26
+MAX_TAIL = 6  # words of what may follow a statement
 MAX_TRIES = 4_000
 """Patterns tried in one turn. Nobody's own words need as many; what follows is not read."""
-APPOSED = ("a ", "an ")
-AM = "i'm "
-"""Before what is said of somebody who has just been introduced: "I'm Tom, a plumber from Cork"."""
+FORGOTTEN = Rule("end", "", "", "", "", (), ())
+"""What a user asks to forget: the families are those of what was found in it."""
 
 
-def _tell(says: str, parts: dict[str, str]) -> str:
-    return says.format_map(parts)
+class Wording(NamedTuple):
+    """A clause in one wording; `places`: of each character, where it stands in the text."""
+
+    text: str
+    places: list[int]
+
+    def cut(self, text: str, start: int, stop: int) -> str:
+        """What a match of the wording is in the text."""
+        return text[self.places[start] : self.places[stop - 1] + 1] if start < stop else ""
 
 
 class Language:
-    """The tables of one language, compiled. Most turns hold no cue and cost one search."""
+    """The table of one language, compiled. Most turns hold no cue and cost one search."""
 
-    def __init__(
-        self,
-        rules: tuple[Rule, ...],
-        *,
-        words: dict[str, str],
-        border: str,
-        lead: str,
-        tail: str,
-        clauses: Clauses,
-        guards: Guards,
-        values: Values,
-        key: Callable[[str, bool], str],
-        fold: Callable[[str], str],
-        tell: Callable[[str, dict[str, str]], str] = _tell,
-        head: Callable[[str], str] = str,
-        fix_date: FixDate = as_said,
-        label: Callable[[str], str] | None = None,
-        booking: str = "(?!)",
-        company: str = "(?!)",
-        called: str = "{value} called {name}",
-        introduced: str = "(?!)",
-        joins: tuple[str, ...] = ("and ", "but "),
-        subject: str = "i ",
-        goes_on: str = "(?!)",
-        speaker: Speaker | None = None,
-    ) -> None:
-        self.rules = rules
-        self.tell = tell  # a rule's `says` and its parts -> a sentence about the user
-        self.fix_date = fix_date  # a text and a date in it -> the text as it may be read later
-        self.head = head  # what is over -> the words by which it is recognised
+    def __init__(self, code: str, table: Table, fold: Callable[[str], str]) -> None:
+        words, guards = table.words, table.guards
+        self.code = code
+        self.rules = table.rules
         self.fold = fold
-        self._called = called  # a thing and the name that the next sentence gives it, as a value
-        self._joins = joins  # where a clause goes on without its subject, before or in it
-        self._subject = subject  # which that is: "I'm 42 and want to learn the violin"
-        self._label = label or fold  # a topic, or whose something is -> how it is written
-        self.key = key  # a task's text, whether it is done -> what it is recognised by
-        self._lead = re.compile(loops_atomic(rf"(?:{lead})*[\s\W_]*"))
-        self._clauses = clauses
-        self._guards = guards
-        self._booking = re.compile(booking)
-        self._company = re.compile(company)  # of a clause, at the end of what stands before it
-        self._goes_on = re.compile(loops_atomic(goes_on))  # before a clause without its own subject
-        self._introduced = re.compile(loops_atomic(introduced))
-        self._values = values
-        self._speaker = speaker or Speaker()
-        self._patterns = [re.compile(spelled(rule.pattern + tail, words)) for rule in rules]
-        self._wide = {n for n, rule in enumerate(rules) if clauses.is_wide(rule.example)}
-        self._cues = Cues(rules, border)
+        self.noise = re.compile(guards.get("noise", "(?!)"), re.IGNORECASE)
+        self.called = guards.get("called", "{value} called {name}")
+        self._clauses = Clauses(guards["sentence"], guards["clause"])
+        self._guards = Guards(guards, words)
+        self._values = Values(table.takes, words)
+        self._literals = table.literals
+        literals = rf"(?<![\w'])({either(table.literals)})(?![\w'])" if table.literals else "(?!)()"
+        self._rewrites = ["", *[replacement.strip("'") for _, replacement in table.rewrites]]
+        self._rewrite = re.compile(
+            "|".join([literals, *(f"({spelled(pattern, words)})" for pattern, _ in table.rewrites)])
+        )
+        self._lead = re.compile(spelled(guards["lead"], words))
+        self._tail = re.compile(spelled(guards.get("tail", "(?!)"), words))
+        self._when = re.compile(spelled(guards.get("when", "(?!)"), words))
+        self._forget = re.compile(spelled(guards.get("forget", "(?!)"), words))
+        self._subject = guards.get("subject", "")
+        self._own = re.compile(spelled(guards.get("own", "(?!)"), words))
+        self._spaced = guards.get("border", "") != ""
+        self._tail_only = guards.get("ending", "")
+        self._patterns = [
+            re.compile(spelled(rule.pattern + self._tail_only, words)) for rule in table.rules
+        ]
+        self._wide = {n for n, rule in enumerate(table.rules) if rule.opens == "wide"}
+        self._opening = {n for n, rule in enumerate(table.rules) if rule.opens == "text"}
+        self._introduces = re.compile(guards.get("introduces", ""))
+        forgets = FORGOTTEN._replace(cues=guards["forgets"])  # its number follows the rules'
+        self._cues = Cues((*table.rules, forgets), guards.get("border", ""), words)
 
-    def find(self, text: str) -> list[Finding]:
-        """What the user says of themselves in a text, in order."""
+    def head(self, text: str) -> str:
+        """What an end is about, without what only says how: "my old piano" -> "piano"."""
+        return " ".join(self.noise.sub(" ", text).split()) or text
+
+    def find(self, text: str, at: int = 0) -> list[Finding]:
+        """What the user says of themselves in a text said at a time (microseconds), in order."""
         if len(text) > MAX_TEXT:
             return []
         said = self.fold(text)
         hits = self._cues.hits(said)
-        if not hits:
+        if not hits or not any(self._may_open(said, place, numbers) for place, numbers in hits):
             return []
         said = own_words(said)
-        found = list(self._findings(text, said, hits))
-        if any(one.rule.passing for one in found) and self._booking.search(said):
-            found = [one for one in found if not one.rule.passing]
-        if not found:
+        forgotten: list[Finding] = []
+        if any(numbers[-1] == len(self.rules) for _, numbers in hits):
+            forgotten = self._forgotten(text, said, at)
+            said = self._forget.sub(lambda match: BLANK * len(match[0]), said)
+        found = list(self._findings(text, said, hits, at))
+        if not (found or forgotten):
             return []
         own = self._guards.own_part(said)
-        return found if len(own) == len(said) else list(self._findings(text, own, hits))
+        if len(own) < len(said):
+            found = list(self._findings(text, own, hits, at))
+        return forgotten + found
 
-    def _findings(self, text: str, said: str, hits: Hits) -> Iterator[Finding]:
+    def _may_open(self, said: str, place: int, numbers: tuple[int, ...]) -> bool:
+        """Whether a cue is of more than a rule for how a turn begins, or the turn begins so."""
+        return (
+            not self._opening.issuperset(numbers) or self._introduces.match(said, place) is not None
+        )
+
+    def _forgotten(self, text: str, said: str, at: int) -> list[Finding]:
+        """What sentences ask to forget, as ends."""
+        ends = []
+        for match in self._forget.finditer(said):
+            what = next(name for name, group in match.groupdict().items() if group)
+            start, stop = match.span(what)
+            sentence = text[match.start() : match.end()].strip()
+            for one in self.find(text[start:stop], at) if stop - start > 2 else []:
+                families = dict.fromkeys(filter(None, (one.rule.family, one.slot_name())))
+                if one.rule.kind != "end":
+                    rule = FORGOTTEN._replace(ends="|".join(families))
+                    ends.append(one._replace(rule=rule, old=one.value, sentence=sentence))
+        return ends
+
+    def _findings(self, text: str, said: str, hits: Hits, at: int) -> Iterator[Finding]:
         """A clause with the one or two after it, where a rule spans so many, or else alone."""
         clauses = list(self._clauses.of(said))
+        dates: list[tuple[int, int]] | None = None
         taken = tried = 0
+        subject = -1  # where the sentence begins whose subject goes on
         for number, clause in enumerate(clauses):
             # a longer sentence is foreign, and each of its clauses would look at all of it
-            if clause.stop - clause.begin > MAX_SENTENCE:
+            if clause.stop - clause.begin > MAX_SENTENCE or clause.start < taken:
                 continue
             near = clauses[number : number + 3]
-            place = clause.start
-            joined = said.startswith(self._joins, place) or said.endswith(self._joins, 0, place)
-            apposed = said.startswith(APPOSED, place)
-            if place < taken or not (joined or apposed or rules_in(hits, place, near[-1].end)):
-                continue
-            lead = self._lead.match(said, clause.start, clause.end)
-            start = lead.end() if lead else clause.start
-            if start == clause.end:  # "yesterday," is no statement, but a rule may begin with it
-                start = clause.start
+            if self._own.match(said, clause.start, clause.end):
+                subject = clause.begin
             for last in reversed(near):
-                rules = rules_in(hits, clause.start, last.end)
+                rules = rules_in(hits, clause.start, last.end) - {len(self.rules)}
                 if last is not clause:
                     rules &= self._wide
+                if clause.start > MAX_LEAD or last.end - clause.start > MAX_INTRODUCTION:
+                    rules -= self._opening
                 tried += len(rules)
                 if tried > MAX_TRIES:
                     return
-                found = self._match(text, said, start, clause, last, rules) if rules else None
-                if not found and last is clause and (joined or apposed):
-                    subject = self._own_subject(said, clause.begin, start, apposed=apposed)
-                    if subject:
-                        rules |= self._cues.opening(subject + said[start : clause.end])
-                        tried += len(rules)
-                        found = self._match(text, said, start, clause, last, rules, subject)
+                if not rules or last.end - clause.start > MAX_CLAUSE:
+                    continue
+                if dates is None:
+                    dates = [(one.begin, one.stop) for one in resolve(text, at, self.code)]
+                found = self._match(text, said, clause, last, rules, dates, subject)
                 if found:
                     taken = last.end
-                    yield found
+                    yield from found
                     break
-
-    def _own_subject(self, said: str, begin: int, start: int, *, apposed: bool) -> str:
-        """The subject of a clause that has none, by what stands before it in its sentence."""
-        if self._goes_on.fullmatch(said, begin, start):
-            return self._subject
-        return AM if apposed and self._introduced.fullmatch(said, begin, start) else ""
 
     def _match(
         self,
         text: str,
         said: str,
-        start: int,
         first: Clause,
         last: Clause,
         rules: set[int],
-        subject: str = "",
-    ) -> Finding | None:
-        if last.end - first.start > MAX_CLAUSE:
-            return None
-        clause = subject + said[start : last.end].rstrip(MARKS)
-        opening = self._lead.fullmatch(said, first.begin, first.start) is not None
-        for number in sorted(rules):
-            if self.rules[number].opens and not opening:
+        dates: list[tuple[int, int]],
+        subject: int,
+    ) -> list[Finding]:
+        """What the first rule that fits finds; ends of all families add up."""
+        found: list[Finding] = []
+        for wording in self._wordings(said, first, last, dates, subject == first.begin):
+            for number in sorted(rules):
+                rule = self.rules[number]
+                if found and rule.kind != "end" and not found[-1].rule.more:
+                    continue
+                if rule.opens == "text" and not self._lead.fullmatch(said, 0, first.start):
+                    continue
+                match = self._patterns[number].fullmatch(wording.text)
+                if match is None:
+                    continue
+                if self._guards.is_foreign(said, first, last, rule):
+                    return []
+                if rule.ends and self._guards.is_undone(said, first, last):
+                    return []
+                one = self._finding(text, wording, match, rule, first, last)
+                if one:
+                    found.append(one)
+                    if rule.kind != "end" and not rule.more:
+                        return found
+            if found:
+                return found
+        return found
+
+    def _wordings(
+        self, said: str, first: Clause, last: Clause, dates: list[tuple[int, int]], goes_on: bool
+    ) -> Iterator[Wording]:
+        """The clause without dates and with them, and with the subject of its sentence."""
+        inside = [one for one in dates if first.start <= one[0] and one[1] <= last.end]
+        wordings = [self.reworded(said, first.start, last.end, inside)]
+        if inside:
+            wordings.append(self.reworded(said, first.start, last.end, []))
+        yield from wordings
+        if goes_on and self._subject and first.start > first.begin:
+            for one in wordings:
+                if one.text and not self._own.match(one.text):
+                    places = [one.places[0]] * len(self._subject) + one.places
+                    yield Wording(self._subject + one.text, places)
+
+    def reworded(
+        self, said: str, start: int, stop: int, left_out: list[tuple[int, int]]
+    ) -> Wording:
+        """The clause [start, stop) in one wording, without the spans that are left out."""
+        edits = [(begin, end, "") for begin, end in left_out]
+        for match in self._rewrite.finditer(said, start, stop):
+            number = match.lastindex or 1
+            written = self._literals[match[0]] if number == 1 else self._rewrites[number - 1]
+            edits.append((*match.span(), written))
+        edits.sort()
+        letters: list[str] = []
+        places: list[int] = []
+        place = start
+        for begin, end, written in [*edits, (stop, stop, "")]:
+            if begin < place:
                 continue
-            match = self._patterns[number].fullmatch(clause)
-            if match and not self._speaker.says(self.rules[number].family, said, first, last):
-                continue
-            if match and not self._guards.is_foreign(said, first, last):
-                if self.rules[number].ends and self._guards.is_undone(said, first, last):
-                    return None
-                sentence = text[first.begin : last.stop].strip()
-                found = self._finding(subject + text[start:], match, self.rules[number], sentence)
-                if found:
-                    who = self._company.search(text[first.begin : start])
-                    return found._replace(company=who["company"]) if who else found
-        return None
+            letters.extend(said[place:begin])
+            places.extend(range(place, begin))
+            letters.extend(written)
+            places.extend([begin] * (len(written) - 1) + [end - 1] * bool(written))
+            place = end
+        text = "".join(letters)
+        if "  " in text:
+            kept = [n for n, sign in enumerate(text) if sign != " " or text[n - 1 : n] != " "]
+            text, places = "".join(text[n] for n in kept), [places[n] for n in kept]
+        lead = self._lead.match(text)
+        begin = lead.end() if lead and lead.end() < len(text) else 0
+        end = len(text.rstrip(MARKS))
+        place, words = end, 0
+        while words < MAX_TAIL and (place := self._mark_before(text, begin, place)) > begin:
+            words += 1
+            if self._tail.match(text, place, end):
+                place = end = len(text[:place].rstrip(MARKS))
+                words = 0
+        return Wording(text[begin:end], places[begin:end])
+
+    def _mark_before(self, text: str, begin: int, place: int) -> int:
+        """Where the word before a place begins, with the space before it; each sign is one where
+        words have no spaces."""
+        return text.rfind(" ", begin, place) if self._spaced else place - 1
 
     def _finding(
-        self, written: str, match: re.Match[str], rule: Rule, sentence: str
+        self,
+        text: str,
+        wording: Wording,
+        match: re.Match[str],
+        rule: Rule,
+        first: Clause,
+        last: Clause,
     ) -> Finding | None:
-        """None where the value is no value ("it", "the second one"), says nothing ("had a big
-        moment") or spans two clauses."""
-        parts = {
-            name.rstrip("0123456789"): trimmed(written[slice(*match.span(name))])
-            for name, given in match.groupdict().items()
-            if given is not None
-        }
-        value, why = parts.get("value", ""), parts.get("why")
-        if "name" in parts:
-            value = self._called.format(value=value, name=parts["name"])
-        said = self.fold(value)
-        clause = written[: match.end()]
-        if not self._values.takes(rule, value, said, clause):
+        """None where the value is no value ("it", "the second one") or spans two clauses."""
+        parts: dict[str, str] = {}
+        for name, given in match.groupdict().items():
+            if given is not None:
+                parts[name.rstrip("0123456789")] = trimmed(wording.cut(text, *match.span(name)))
+        value = parts.get("value", "")
+        clause = wording.cut(text, 0, len(wording.text))
+        if not self._values.takes(rule, value, self.fold(value), clause):
             return None
-        if not (why or self._values.worth(rule, value, said)):
-            if not rule.ends:
-                return None
-            rule = rule._replace(kind="end")  # over, even where that is not worth a line
-        if not rule.lists and self._clauses.falls_apart(said):
-            return None
-        if rule.kind == "correction" and "old" in parts and not self._values.was(parts["old"]):
+        if not rule.lists and self._clauses.falls_apart(self.fold(value)):
             return None
         if rule.ends and not self._values.ends(self.fold(parts.get("old", value))):
             return None
-        topic, whose = (self._label(parts.get(name, "")) for name in ("topic", "whose"))
+        sentence = text[first.begin : last.stop].strip()
+        condition = ""
+        if rule.accepts == "order":
+            when = self._when.search(self.fold(sentence))
+            condition = self.fold(sentence)[slice(*when.span())].strip(MARKS) if when else ""
         return Finding(
-            rule, value, sentence, parts.get("old"), why, topic, whose, parts.get("company", "")
+            rule,
+            value,
+            sentence,
+            parts.get("old"),
+            self.fold(parts.get("topic", "")),
+            self.fold(parts.get("whose", "")),
+            parts.get("name", ""),
+            condition,
         )
+
+    @cached_property
+    def examples(self) -> list[tuple[Rule, str]]:
+        """Each rule with each sentence that it takes."""
+        return [(rule, text) for rule in self.rules for text in rule.examples]

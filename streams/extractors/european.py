@@ -1,4 +1,4 @@
-"""What German, French and Spanish share, and how such a text is told from an English one."""
+"""How a text in Latin letters is folded, and its language told by its commonest words."""
 
 # ruff: noqa: E501 - a list of words is one line, however long
 
@@ -7,11 +7,6 @@ import unicodedata
 
 from streams.extractors.patterns import either
 
-EMOJI = "\u2600-\u27bf\U0001f300-\U0001faff\ufe0f\u200d"
-ANY = r"(?:[^.,!?;:\n]|(?<=\d)[.,](?=\d))+?"
-"""What a value is made of: a comma or a dot is not its end inside a number."""
-SENTENCE = rf"(?<![ .][a-z])[.!?]+(?=[\s\"')]|$)|\n+|…|[{EMOJI}]+\s*"
-NAME = r"[\w.'-]+(?: [\w.'-]+){0,2}"
 _MARKED = {ord(mark): "'" for mark in "’‘"}
 _PLAIN = {ord(letter): unicodedata.normalize("NFD", letter)[0] for letter in "àâáäçèéêëìíîïòóôùúû"}
 _FIRST = (  # a word that every sentence about oneself has one of
@@ -45,7 +40,7 @@ MOST_WORDS = 60
 def code_of(text: str) -> str:
     """`en`, `de`, `fr` or `es`: whose commonest words it has most of. English unless it has one of
     the others' words of oneself, and as many of theirs."""
-    low = text.lower()
+    low = folded(text)
     if _MAY_BE.search(low) is None:
         return "en"
     votes = dict.fromkeys(_COMMON, 0)
@@ -55,28 +50,13 @@ def code_of(text: str) -> str:
     return max(votes, key=lambda name: (votes[name], name != "en"))
 
 
-def fold(text: str) -> str:
+def folded(text: str) -> str:
     """In lower case with plain apostrophes, of the same length."""
     low = text.lower()
-    return (low if len(low) == len(text) else text).translate(_MARKED)
+    low = low if len(low) == len(text) else text
+    return low if low.isascii() else low.translate(_MARKED)
 
 
 def bare(text: str) -> str:
     """The same without accents but that of ñ: people often leave them out."""
-    return fold(text).translate(_PLAIN)
-
-
-def told(says: str, parts: dict[str, str]) -> str:
-    """A rule's `says` with its parts, as a sentence."""
-    said = says.format_map(parts)
-    return said[:1].upper() + said[1:]
-
-
-def task_key(task: str, _done: bool) -> str:
-    """What a task is recognised by."""
-    return fold(task)
-
-
-def without(articles: re.Pattern[str], text: str) -> str:
-    """What an end is about, without the article it begins with: "den Kaffee" -> "kaffee"."""
-    return articles.sub("", text.lower())
+    return folded(text).translate(_PLAIN)

@@ -73,11 +73,6 @@ class Named(NamedTuple):
         return (after.year - first.year) * 12 + after.month - first.month
 
 
-def as_said(text: str, begin: int, stop: int, named: Named) -> str:
-    """Of a language whose dates stay as they were said."""
-    return text
-
-
 # --- English --------------------------------------------------------------------------------------
 
 _MONTHS = [one.capitalize() for one in LONG.split("|")]
@@ -203,3 +198,12 @@ def _in_signs(named: Named, said: str) -> tuple[str, str, str]:
     if size not in ("year", "season", "month"):
         one += f"{first.day}日"
     return size, one, sign[0] if sign else ""
+
+
+_FIXES: dict[str, FixDate] = {"en": english, "zh": chinese, "ja": japanese}
+
+
+def fixed(language: str, text: str, begin: int, stop: int, named: Named) -> str:
+    """The text with the date fixed; as it is in other languages."""
+    fix = _FIXES.get(language)
+    return fix(text, begin, stop, named) if fix else text

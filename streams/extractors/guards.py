@@ -4,65 +4,67 @@ to be worked on, what is taken back at once."""
 import re
 
 from streams.extractors.clauses import Clause
-from streams.extractors.patterns import loops_atomic
+from streams.extractors.patterns import loops_atomic, spelled
+from streams.extractors.rule import Rule
 
 MAX_SENTENCE = 240
-MAX_BEFORE = 14  # characters before a clause that may say when it was ("by the time")
 MAX_AFTER = 40  # characters behind a sentence that may take back what ends in it
+NOTHING = "(?!)"
+WITH_OTHERS = frozenset(["household", "task", "instruction"])
+"""Families of what names other people, and is the user's."""
+_LINE = re.compile(r"[^\n]*[^\s][^\n]*(?=\n)")
 
 
 class Guards:
-    """The patterns of one language, compiled.
+    """The guards of a table, compiled (docs/extractors.md, "Guards").
 
-    `foreign`: of a sentence that is not the user's own; `doubt`: of such a clause; `asks`: what
-    begins so is a request and no question; `request`: of a turn about a text, a role or a joke;
-    `shown`: from here on a turn is about that, and before it about the user;
-    `revoked`: what stands after a thing not meant; `undone`: what takes an end back; `once`: what
-    makes it of one occasion.
+    `foreign`: of a sentence that is not the user's own statement; `supposed`: of one that states a
+    condition, which an instruction may have; `doubt`: of such a clause; `asks`: what begins so is a
+    request and no question; `others`: of a sentence about somebody else, unless the rule is;
+    `request`: of a turn about a text, a role or a joke; `shown`: from here on it is about that;
+    `intro`: the lines after a line with it are somebody else's;
+    `revoked`: what stands after a thing not meant; `undone`: what takes an end back.
     """
 
-    def __init__(
-        self,
-        *,
-        foreign: str,
-        doubt: str,
-        asks: str,
-        request: str,
-        shown: str = "(?!)",
-        revoked: str = "(?!)",
-        undone: str = "(?!)",
-        once: str = "(?!)",
-    ) -> None:
-        self._foreign = re.compile(loops_atomic(foreign))
-        self._doubt = re.compile(loops_atomic(doubt))
-        self._asks = re.compile(loops_atomic(asks))
-        self._request = re.compile(loops_atomic(request))
-        self._shown = re.compile(loops_atomic(shown))
-        self._revoked = re.compile(loops_atomic(revoked))
-        self._undone = re.compile(loops_atomic(undone))
-        self._once = re.compile(loops_atomic(once))
+    def __init__(self, guards: dict[str, str], words: dict[str, str]) -> None:
+        def of(name: str) -> re.Pattern[str]:
+            return re.compile(loops_atomic(spelled(guards.get(name, NOTHING), words)))
+
+        self._foreign, self._supposed, self._doubt = of("foreign"), of("supposed"), of("doubt")
+        self._asks, self._request, self._shown = of("asks"), of("request"), of("shown")
+        self._revoked, self._undone, self._others = of("revoked"), of("undone"), of("others")
+        self._intro = of("intro")
 
     def own_part(self, said: str) -> str:
         """What of a turn is about the user, and not about a text, a role or a joke."""
         shown = self._shown.search(said)
         own = said[: shown.start()] if shown else said
+        for line in _LINE.finditer(own):
+            if self._intro.search(line[0]):
+                own = own[: line.end()]
+                break
         return "" if self._request.search(own) else own
 
-    def is_foreign(self, said: str, first: Clause, last: Clause) -> bool:
+    def is_foreign(self, said: str, first: Clause, last: Clause, rule: Rule) -> bool:
         """Whether the clause asks, or its sentence is not the user's own statement."""
         if last.asked and not self._asks.match(said, last.start):
             return True
         if self._revoked.match(said, last.end) or self._revoked.match(said, last.stop):
             return True
-        if last.stop - first.begin > MAX_SENTENCE or self._foreign.search(
-            said, first.begin, last.stop
+        begin, stop = first.begin, last.stop
+        if stop - begin > MAX_SENTENCE or self._foreign.search(said, begin, stop):
+            return True
+        if rule.accepts != "order" and self._supposed.search(said, begin, stop):
+            return True
+        if (
+            "whose" not in rule.pattern
+            and rule.family not in WITH_OTHERS
+            and self._others.search(said, begin, last.end)
         ):
             return True
         clause = said[first.start : last.end].strip()
         return self._doubt.search(clause) is not None and not self._asks.match(clause)
 
     def is_undone(self, said: str, first: Clause, last: Clause) -> bool:
-        """Whether an end was of one occasion, or what stands behind it takes it back."""
-        if self._once.search(said, max(first.begin, first.start - MAX_BEFORE), last.stop):
-            return True
-        return self._undone.search(said, first.start, last.stop + MAX_AFTER) is not None
+        """Whether what stands behind an end takes it back, or says that it is of one occasion."""
+        return self._undone.search(said, first.begin, last.stop + MAX_AFTER) is not None

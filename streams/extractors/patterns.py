@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Iterable
+from functools import cache
 from itertools import count
 
+_SIGN = re.compile(r"[\\()\[\]?+*.<>{}^$]")
 _WORD = re.compile(r"(?<!P)<([a-z]+)\d*>")
 _GROUP = re.compile(r"\(\?P<([a-z]+)\d*>")
 _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(|\)(?:[*+{])?", re.DOTALL)
@@ -34,10 +36,18 @@ def any_of(*patterns: str) -> str:
 
 def spelled(pattern: str, words: dict[str, str]) -> str:
     """The pattern with its `<words>` written out, and groups numbered so that no two are alike."""
+    words = {name: _as_trie(listed) for name, listed in words.items()}
     while (written := _WORD.sub(lambda match: words[match[1]], pattern)) != pattern:
         pattern = written
     seen = count(1)
     return loops_atomic(_GROUP.sub(lambda match: f"(?P<{match[1]}{next(seen)}>", pattern))
+
+
+@cache
+def _as_trie(listed: str) -> str:
+    """A list of at least eight texts as a trie; other patterns as they are."""
+    texts = listed.split("|")
+    return listed if len(texts) < 8 or _SIGN.search(listed) else either(texts)
 
 
 def loops_atomic(pattern: str) -> str:

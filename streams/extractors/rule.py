@@ -1,61 +1,56 @@
 """A rule, and what it finds."""
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-Kind = Literal[
-    "preference", "constraint", "background", "decision", "task", "task_done", "correction",
-    "feeling", "end",
-]  # fmt: skip
-
-LOOSE = frozenset(
-    ["event", "habit", "plan", "goal", "value", "like", "dislike", "decision", "study", "people"]
-)
-"""Families whose values may be any words, and so words that say nothing."""
+KINDS = frozenset(["preference", "constraint", "background", "task", "feeling", "end"])
+"""What becomes of a finding: docs/extractors.md."""
 
 
 class Rule(NamedTuple):
-    """One way to say something. `<value>`, `<old>`, `<why>` and the language's words stand for
-    groups; what a group `name` holds is put behind the value ("a cat called Luna"); `cues` are
-    texts of which every match contains one, with `|` between them.
+    """One way to say something: an entry of a table (`table`).
 
-    `slot` names what has one value at a time ("" where each value stands for itself); `{topic}` in
-    it is what the pattern's group `topic` holds. A rule spans several clauses if its example does.
-    `says` is the state's text; `family` tells states that ends may name. `ends`: the families in
-    which what the rule replaces (`<old>`, else `<value>`) is over, with `|` between them; `whose`:
-    the people whose. `passing`: among the words of a booking it says what that wants, no more.
-    `opens`: it has no subject, and so stands at the beginning of a sentence only. `takes`: the kind
-    of value that it takes, if that is not its slot (`Language.fits`), "stated" if it says by
-    itself that it is to be kept ("Final decision: …"); `lists`: a value of it may
-    have commas. A feeling's slot is its label.
+    `cues`: texts of which every match contains one; `pattern`: of a whole clause; `example` and
+    `finds`: the first sentence that it takes, and its value; `examples`, `leaves`: all that it
+    takes, and what it must not take. `slot` names what has one value at a time; `{topic}` in it is
+    the group `topic`. `says`: the text of the state. `ends`: families in which what the group
+    `old`, else the value, names is over; `whose`: the people whose, with `|` between them.
+    `accepts`: the kind of value, if that is not the slot's. `opens`: "text" where it stands only
+    at the beginning of a turn. `more`: the rules after it are tried on the same clause, too.
     """
 
-    kind: Kind
+    kind: str
     cues: str
     pattern: str
     example: str
     finds: str
+    examples: tuple[str, ...]
+    leaves: tuple[str, ...]
     says: str = ""
     slot: str = ""
-    polarity: Literal["like", "dislike", ""] = ""
-    confidence: float = 0.9
     family: str = ""
+    polarity: str = ""
     ends: str = ""
     whose: str = ""
-    passing: bool = False
-    opens: bool = False
-    takes: str = ""
-    lists: bool = False
+    accepts: str = ""
+    opens: str = ""
+    more: str = ""
+    lists: str = ""
+    confidence: str = "0.9"
 
 
 class Finding(NamedTuple):
-    """What a rule found, in the user's words; `sentence` is the evidence; `company`: who did it
-    with the user ("my sister" of "my sister and I went")."""
+    """What a rule found, in the user's words; `sentence` is the evidence. `name`: what a pet is
+    called; `condition`: when an instruction holds; `slot`: what has one value at a time."""
 
     rule: Rule
     value: str
     sentence: str
     old: str | None = None
-    why: str | None = None
     topic: str = ""
     whose: str = ""
-    company: str = ""
+    name: str = ""
+    condition: str = ""
+
+    def slot_name(self) -> str:
+        """The slot as the table has it: `{topic}` and `{whose}` are not filled in."""
+        return self.rule.slot

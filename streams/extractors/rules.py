@@ -5,60 +5,35 @@ operations are total: none names a state that has to be there. What has one valu
 one state id, made of its slot; a later statement ends the old version and begins a new one.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import product
 from typing import Any, Protocol
 
 from schemas.base import JsonObject, format_time
-from streams.extractors.chinese import CHINESE
+from streams.extractors import languages
+from streams.extractors.cleaned import cleaned
 from streams.extractors.dating import Dates
 from streams.extractors.engine import MAX_TEXT as MAX_TEXT
 from streams.extractors.engine import Language
-from streams.extractors.english import ENGLISH
-from streams.extractors.european import code_of
-from streams.extractors.french import FRENCH
-from streams.extractors.german import GERMAN
-from streams.extractors.japanese import JAPANESE
+from streams.extractors.english import to_do
+from streams.extractors.languages import CODES as CODES
+from streams.extractors.languages import language_of as language_of
+from streams.extractors.orders import order_slot
+from streams.extractors.private import is_private
 from streams.extractors.rule import Finding
-from streams.extractors.spanish import SPANISH
+from streams.folds.ends import stem
 from streams.folds.ids import make_id, normalise
 from streams.folds.quoting import quoted
 
 NAME = "rules"
-VERSION = "17"
+VERSION = "1"
 """Another one wherever the plan of some turn differs."""
 OWN_WORDS = "chat"  # the one source in which a user speaks
 DOMAIN = "general"
-LANGUAGES = {
-    "en": ENGLISH, "zh": CHINESE, "ja": JAPANESE, "de": GERMAN, "fr": FRENCH, "es": SPANISH,
-}  # fmt: skip
-TOPICS = {  # one name for what people of all languages speak of
-    **dict.fromkeys(
-        ("飲み物", "ドリンク", "饮料", "饮品", "飲料", "beverage", "getränk", "boisson", "bebida"),
-        "drink",
-    ),
-    **dict.fromkeys(
-        ("食べ物", "料理", "食物", "菜", "dish", "meal", "essen", "gericht", "plat", "comida"),
-        "food",
-    ),
-    **dict.fromkeys(("色", "颜色", "顏色", "color", "farbe", "couleur"), "colour"),
-    **dict.fromkeys(("映画", "电影", "電影", "film", "película"), "movie"),
-    **dict.fromkeys(("音楽", "音乐", "音樂", "musik", "musique", "música"), "music"),
-    **dict.fromkeys(("本", "书", "書", "buch", "livre", "libro"), "book"),
-}
-SHARED = frozenset(["event", "decision", "plan", "goal", "habit", "home", "partner"])
-"""Families of what people do together: their text says with whom."""
-STATE_KINDS = {"task": "task", "task_done": "task"}  # all else is a fact
+UNNAMED = "unnamed pet"
+"""The slot of a pet whose name is not known yet; it ends when the name is told."""
 
 Estimate = Callable[[str], tuple[float, float, float, float] | None]
-
-_CHOOSING = re.compile(  # the words around any choice, around what is chosen
-    r"^(?:(?:use|go with|stick with|stick to|adopt|pick|choose) (?:the )?|the |采用|使用|选用|用)"
-    r"|(?:を(?:使う|採用する|採用|選ぶ))$"
-)
-_KANA = re.compile("[ぁ-んァ-ヶ]")
-_HAN = re.compile("[一-鿿]")
 
 
 class Turn(Protocol):
@@ -75,52 +50,49 @@ class Turn(Protocol):
     affect: Any
 
 
-def language_of(text: str) -> Language:
-    """By script: kana is Japanese, other Han characters are Chinese; all else by its words."""
-    if not text.isascii():
-        if _KANA.search(text):
-            return JAPANESE
-        if _HAN.search(text):
-            return CHINESE
-    return LANGUAGES[code_of(text)]
-
-
 def extract(turn: Turn, affect: Estimate | None = None) -> JsonObject | None:
-    """The write plan of an ended chat turn, as JSON; None where nothing was found.
+    """The write plan of an ended chat turn, as JSON; None where nothing was found, or where its
+    words ask not to be kept.
 
     `affect` estimates (valence, arousal, dominance, confidence) of a sentence; without it no moment
     of feeling is written, nor where the turn brings its own, which is better than a guess.
     """
     if turn.source != OWN_WORDS or turn.status == "running" or turn.user_id is None:
         return None
-    language = language_of(turn.user_input)
-    found = language.find(turn.user_input)
-    if not found:
+    text = cleaned(turn.user_input)
+    language = language_of(text)
+    found = language.find(text, turn.occurred_at)
+    if not found or is_private(text):
         return None
-    return _plan(turn, turn.user_id, found, language, affect if turn.affect is None else None)
+    return _plan(turn, text, found, language, affect if turn.affect is None else None)
 
 
 def _plan(
-    turn: Turn, user_id: str, found: list[Finding], language: Language, affect: Estimate | None
+    turn: Turn, text: str, found: list[Finding], language: Language, affect: Estimate | None
 ) -> JsonObject | None:
     plan: JsonObject = {
         "type": "write_plan",
         "tenant": turn.tenant,
         "plan_id": make_id("plan", NAME, turn.tenant, turn.session_id, turn.event_id),
-        "user_id": user_id,
+        "user_id": turn.user_id,
         "session_id": turn.session_id,
         "event_id": turn.event_id,
         "occurred_at": format_time(turn.occurred_at),
         "extractor": {"name": NAME, "version": VERSION},
     }
-    dates = Dates.of(turn.user_input, turn.occurred_at, found)
+    dates = Dates.of(text, turn.occurred_at, found)
     states = [_state(turn, one, language, dates) for one in found if _is_state(one)]
-    ends = [update for one in found for update in _ends(turn, one, language, dates)]
-    likes = [
+    kept = [{one.rule.family, _slot(one)} for one in found if _is_state(one)]
+    ends = [  # what a later value of its slot replaces needs no end
         update
         for one in found
-        if one.rule.kind == "preference"
-        for update in _preferences(turn, one)
+        for update in _ends(turn, one, language, dates)
+        if not any(families.issuperset(update["families"]) for families in kept)
+    ]
+    likes = [
+        _preference(turn, one)
+        for one in found
+        if one.rule.kind == "preference" and not _slot(one)
     ]
     felt = _moment(found, affect) if affect else None
     if states:
@@ -137,36 +109,33 @@ def _plan(
 
 
 def _is_state(found: Finding) -> bool:
-    """A like is a preference; only a favourite has one value at a time and is a state as well."""
+    """A like is a preference; a favourite has one value at a time and is a state."""
     kind = found.rule.kind
     return bool(_slot(found)) if kind == "preference" else kind not in ("feeling", "end")
 
 
 def _slot(found: Finding) -> str:
     """The name of what has one value at a time; "" where its topic is not said."""
-    slot = found.rule.slot
-    if "{topic}" not in slot:
-        return slot
+    if found.rule.accepts == "order":
+        slot = order_slot(found.value)
+        return " ".join(filter(None, (slot, normalise(found.condition)))) if slot else ""
+    if found.rule.family == "pet":
+        return "" if found.name else UNNAMED
+    slot = found.slot_name()
     topic = normalise(found.topic)
-    return slot.format(topic=TOPICS.get(topic, topic)) if topic else ""
+    if "{topic}" in slot:
+        slot = slot.replace("{topic}", languages.TOPICS.get(topic, topic)) if topic else ""
+    if "{whose}" in slot:
+        slot = slot.replace("{whose}", normalise(found.whose)) if found.whose else ""
+    return slot
 
 
 def _state(turn: Turn, found: Finding, language: Language, dates: Dates) -> JsonObject:
-    rule = found.rule
-    slot = _slot(found)
-    kind = STATE_KINDS.get(rule.kind, "fact")
-    if kind == "task":
-        name = (
-            ("slot", slot)
-            if slot
-            else ("task", normalise(language.key(found.value, rule.kind == "task_done")))
-        )
-    else:
-        name = ("slot", slot) if slot else _unslotted(found)
+    rule, slot = found.rule, _slot(found)
+    kind = "task" if rule.kind == "task" else "fact"
     payload: JsonObject = {
         "category": rule.kind,
-        "value": found.value,
-        "corrects": found.old or None,
+        "value": _value(found, language),
         "evidence": found.sentence,
     }
     if slot:
@@ -177,51 +146,56 @@ def _state(turn: Turn, found: Finding, language: Language, dates: Dates) -> Json
         payload["whose"] = found.whose
     if rule.polarity:
         payload["polarity"] = rule.polarity
-    if found.why:
-        payload["rationale"] = found.why
+    if found.condition:
+        payload["condition"] = found.condition
     if kind == "task":
-        payload["status"] = "done" if rule.kind == "task_done" else "open"
+        payload["status"] = "open"
     payload |= dates.payload(found)
-    begins = dates.begins(found, bool(slot))
     return {
         "kind": kind,
-        "state_id": make_id("rules", turn.tenant, turn.user_id or "", *name),
-        "body_text": language.tell(rule.says, _parts(found, dates.fixed(found, language.fix_date))),
+        "state_id": make_id("rules", turn.tenant, turn.user_id or "", *_name(found, slot)),
+        "body_text": languages.tell(language, found, dates.fixed(found, language.code)),
         "payload": payload,
-        "confidence": rule.confidence,
-        "valid_from": format_time(begins),
+        "confidence": float(rule.confidence),
+        "valid_from": format_time(dates.begins(found, bool(slot))),
         "evidence_event_ids": [turn.event_id],
         "reason": quoted(found.sentence),
     }
 
 
-def _unslotted(found: Finding) -> tuple[str, str]:
-    """What tells a fact of no slot from others: a decision's object, the old one where it is taken
-    back, so that "we switched from MySQL" ends "let's use MySQL"."""
-    kind, said = found.rule.kind, normalise(found.old or found.value)
-    if kind == "decision":
-        return kind, _CHOOSING.sub("", said) or said
-    return found.rule.family or kind, f"{found.whose} {said}".strip()
+def _value(found: Finding, language: Language) -> str:
+    if not found.name:
+        return found.value
+    return language.called.format(value=found.value, name=found.name)
 
 
-def _parts(found: Finding, value: str) -> dict[str, str]:
-    """What a rule's `says` may name."""
-    return {
-        "value": value,
-        "old": found.old or "",
-        "topic": found.topic,
-        "company": found.company if found.rule.family in SHARED else "",
-    }
+def _name(found: Finding, slot: str) -> tuple[str, str]:
+    """What a state is recognised by: its slot, a pet's name, or the words of its value, whatever
+    their endings and order."""
+    family = found.rule.family or found.rule.kind
+    if found.name:
+        return family, normalise(found.name)
+    if slot and slot != UNNAMED:
+        return "slot", slot
+    words = sorted({stem(word) for word in languages.words(found.value)})
+    return family, f"{normalise(found.whose)} {' '.join(words)}".strip()
 
 
 def _ends(turn: Turn, found: Finding, language: Language, dates: Dates) -> Iterator[JsonObject]:
     """What is over by it: an end for each person it may be of, and each time it may have been."""
     families = found.rule.ends.split("|") if found.rule.ends else []
+    if found.rule.kind == "preference" and found.old is None:
+        return
+    value = found.value if found.old is None else found.old
+    if found.rule.family == "pet" and found.name:
+        families, value = [UNNAMED], languages.kind_of_pet(found.value)
+    if families == ["task"] and language.code == "en":
+        value = to_do(value)
     people = (found.whose or found.rule.whose).split("|") if families else ()
     for whose, at in product(people, dates.ended(found)):
         yield {
             "families": families,
-            "value": language.head(found.value if found.old is None else found.old),
+            "value": language.head(value),
             **({"whose": whose} if whose else {}),
             "at": format_time(at),
             "evidence_event_ids": [turn.event_id],
@@ -229,24 +203,19 @@ def _ends(turn: Turn, found: Finding, language: Language, dates: Dates) -> Itera
         }
 
 
-def _preferences(turn: Turn, found: Finding) -> list[JsonObject]:
-    """The like or dislike, confirmed. One that it takes the place of is revoked, and before that
-    made a candidate: what is not known cannot be revoked, and here nothing is known."""
-    rule = found.rule
-    common = {
+def _preference(turn: Turn, found: Finding) -> JsonObject:
+    """The like or dislike, confirmed."""
+    return {
+        "op": "confirm",
+        "subject": found.value,
         "domain": DOMAIN,
-        "polarity": rule.polarity,
-        "confidence": rule.confidence,
+        "polarity": found.rule.polarity,
+        "confidence": float(found.rule.confidence),
         "note": found.sentence,
         "evidence_event_ids": [turn.event_id],
         "reason": quoted(found.sentence),
+        "payload": {"evidence": found.sentence},
     }
-    said = {"corrects": found.old, "evidence": found.sentence}
-    new = common | {"op": "confirm", "subject": found.value, "payload": said}
-    if not found.old or normalise(found.old) == normalise(found.value):
-        return [new]
-    ended = [common | {"op": op, "subject": found.old} for op in ("upsert_candidate", "revoke")]
-    return [*ended, new]
 
 
 def _moment(found: Iterable[Finding], affect: Estimate) -> JsonObject | None:

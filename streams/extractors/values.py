@@ -1,74 +1,62 @@
-"""What a value is: not "it" or "the second one", of its rule's kind, and worth keeping."""
+"""What a value is: not "it" or "the second one", and of its rule's kind."""
 
 import re
-from collections.abc import Callable
 
-from streams.extractors.patterns import loops_atomic
-from streams.extractors.rule import LOOSE, Rule
+from streams.extractors.patterns import loops_atomic, spelled
+from streams.extractors.rule import Rule
 
 MAX_VALUE = 120
 MARKS = " \t\r\n\"'„“”‘’«»「」『』《》()（）*_`-–—:：,，、.。!！~～…"
 PAIRS = (("《", "》"), ("「", "」"), ("『", "』"))
-
-
-def _fits_any(takes: str, value: str, said: str) -> bool:
-    return True
-
-
-def _any_is_worth(family: str, value: str, folded: str) -> bool:
-    return True
+_WORDS = re.compile(r"[\w'’.&-]+")
+_CAPITAL = re.compile(r"(?<!\w)[A-Z]")
 
 
 class Values:
-    """How values of one language are judged.
+    """The `[takes]` of a table, compiled. Of a kind `k`, `k` is what values are, `k-` what none
+    is; with `k^` a proper name is a value, too, but for what that matches, and with `k!` one with a
+    capital. `empty`: no value of any kind;
+    `endless`: what does not end."""
 
-    `empty`: of no value whatever its family; `vague`: of no value that may be any words; `fits`:
-    what a rule takes, a value, its clause -> whether it is of that kind; `worth`: a family, a
-    value, the same folded -> whether it says something alone; `endless`: of what does not end,
-    or of words by which nobody knows what has; `said`: what is found in any words that say
-    something.
-    """
-
-    def __init__(
-        self,
-        empty: str,
-        vague: str = "(?!)",
-        endless: str = "(?!)",
-        said: str = ".",
-        *,
-        fits: Callable[[str, str, str], bool] = _fits_any,
-        worth: Callable[[str, str, str], bool] = _any_is_worth,
-    ) -> None:
-        self._empty = re.compile(loops_atomic(empty))
-        self._vague = re.compile(loops_atomic(vague))
-        self._endless = re.compile(loops_atomic(endless))
-        self._said = re.compile(said)
-        self._fits = fits
-        self._worth = worth
-
-    def was(self, old: str) -> bool:
-        """Whether what a correction takes back is anything: more than marks and particles."""
-        return self._said.search(old) is not None
+    def __init__(self, takes: dict[str, str], words: dict[str, str]) -> None:
+        self._kinds = {
+            kind: re.compile(loops_atomic(spelled(pattern, words)))
+            for kind, pattern in takes.items()
+        }
 
     def ends(self, folded: str) -> bool:
         """Whether a thing of that name may be over; of no name, it may."""
-        return not self._endless.fullmatch(folded)
+        endless = self._kinds.get("endless")
+        return endless is None or not endless.fullmatch(folded)
 
     def takes(self, rule: Rule, value: str, folded: str, clause: str) -> bool:
         """Whether a rule fits a value of a clause."""
-        if rule.finds and (not 0 < len(value) <= MAX_VALUE or self._empty.fullmatch(folded)):
+        if not value:
+            return bool(rule.ends) or not rule.finds
+        if len(value) > MAX_VALUE or self._kinds["empty"].fullmatch(folded):
             return False
-        if rule.family in LOOSE and self._vague.fullmatch(folded):
+        kind = rule.accepts or rule.slot
+        wrong, right, name, proper = (self._kinds.get(kind + mark) for mark in ("-", "", "^", "!"))
+        if wrong is not None and wrong.fullmatch(folded):
             return False
-        return self._fits(rule.takes or rule.slot, value, clause)
+        if right is None and name is None and proper is None:
+            return True
+        if right is not None and right.fullmatch(folded):
+            return True
+        if proper is not None:
+            return value[0].isupper() and not value.isupper() and not proper.fullmatch(folded)
+        return name is not None and is_named(value, clause) and not name.fullmatch(folded)
 
-    def worth(self, rule: Rule, value: str, folded: str) -> bool:
-        """Whether what a rule says of a value says something by itself."""
-        family = rule.kind if rule.kind == "task_done" else rule.family
-        if rule.ends and family == "event":
-            family = "ended"
-        stated = rule.takes == "stated" or rule.kind in ("feeling", "end")
-        return stated or self._worth(family, value, folded)
+
+def is_named(value: str, clause: str) -> bool:
+    """Whether it is a proper name: capitalised, or of at most three words in a clause without
+    capitals."""
+    words = _WORDS.findall(value)
+    if not words:
+        return False
+    if _CAPITAL.search(clause):
+        return words[0][0].isupper() or (len(words) > 1 and words[1][0].isupper())
+    return len(words) <= 3 and (words[0][0].isalpha() or not words[0].isascii())
 
 
 def trimmed(text: str) -> str:
@@ -78,9 +66,5 @@ def trimmed(text: str) -> str:
         for whole in (f"{short}{closes}", f"{opens}{short}", f"{opens}{short}{closes}"):
             odd = short.count(opens) + short.count(closes) > 0 and opens + closes not in whole
             if odd and whole in text and whole.count(opens) == whole.count(closes):
-                return whole
-    if '"' in short:
-        for whole in (f'"{short}"', f'{short}"', f'"{short}'):
-            if whole in text and whole.count('"') % 2 == 0:
                 return whole
     return short

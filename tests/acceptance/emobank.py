@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 
+from benchmarks.affect_ridge import Ridge, Row
+from benchmarks.affect_training import mean
+from benchmarks.affect_validation import Predict, Rated, correlations, cross_validate
 from streams.extractors.affect_english import Axes, axes_of, tokens
-from streams.extractors.affect_ridge import Ridge, Row
-from streams.extractors.affect_training import mean
-from streams.extractors.affect_validation import Predict, Rated, correlations, cross_validate
 
 EMOBANK = ("data", "emobank", "train.csv.gz")
 ALPHAS = (2.0, 4.0, 8.0)

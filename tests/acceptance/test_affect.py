@@ -7,9 +7,9 @@ from functools import partial
 import pytest
 
 from benchmarks.affect import calibration
+from benchmarks.affect_training import ALPHAS, predictor, read
+from benchmarks.affect_validation import Rated, correlations, cross_validate
 from streams.extractors.affect_english import Axes
-from streams.extractors.affect_training import ALPHAS, predictor, read
-from streams.extractors.affect_validation import Rated, correlations, cross_validate
 from tests.acceptance.emobank import EMOBANK, tfidf
 from tests.shared_data import ROOT, shared
 

@@ -109,7 +109,7 @@ def test_the_models_plan_replaces_what_rules_made_of_the_same_turn(
                  session_id="s2")  # fmt: skip
     history = by_rules(tmp_path, [turn("e1", user_input=HOME), later])
     standing = "SELECT body_text FROM state_current WHERE status = 'active' ORDER BY 1"
-    assert rows(history, standing) == [("Cat is called Olive.",), ("Lives in Porto.",)]
+    assert rows(history, standing) == [("Has a cat called Olive.",), ("Lives in Porto.",)]
     asked = endpoint(better)
     assert extract(history, asked.settings())["failed"] == 0
     assert rows(history, standing) == [("Lives in Porto, Portugal.",)]

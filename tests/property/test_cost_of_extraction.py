@@ -6,18 +6,19 @@ from typing import Any
 
 import pytest
 
-from streams.extractors import engine, rules
+from streams.extractors import engine, languages, rules
 from streams.extractors.clauses import Clause
-from streams.extractors.english import ENGLISH
 from tests.acceptance.utterances import turn, utterances
 from tests.tiers import soaked
 
 OWN = tuple(dict.fromkeys(one.text for one in utterances()))
-EXAMPLES = tuple(rule.example for language in rules.LANGUAGES.values() for rule in language.rules)
+EXAMPLES = tuple(
+    rule.example for code in languages.CODES for rule in languages.language(code).rules
+)
 CUES = tuple(
     cue
-    for language in rules.LANGUAGES.values()
-    for rule in language.rules
+    for code in languages.CODES
+    for rule in languages.language(code).rules
     for cue in rule.cues.split("|")
 )
 MARKS = (". ", ", ", "，", "、", "。", "\n", " and ", " but ", "; ", "? ", "i ", "i'm ", "a ")
@@ -30,20 +31,15 @@ class Counted:
         self.tries = 0
         self.looked = 0
         """Characters of sentences, each as often as a clause of it is looked at."""
-        match, subject = engine.Language._match, engine.Language._own_subject
+        match = engine.Language._match
 
-        def matched(own: Any, text: str, said: str, start: int, first: Clause, last: Clause,
+        def matched(own: Any, text: str, said: str, first: Clause, last: Clause,
                     numbers: set[int], *more: Any) -> Any:  # fmt: skip
             self.tries += len(numbers)
             self.looked += min(last.stop, first.stop) - first.begin
-            return match(own, text, said, start, first, last, numbers, *more)
-
-        def sought(own: Any, said: str, begin: int, start: int, **more: Any) -> Any:
-            self.looked += start - begin
-            return subject(own, said, begin, start, **more)
+            return match(own, text, said, first, last, numbers, *more)
 
         monkeypatch.setattr(engine.Language, "_match", matched)
-        monkeypatch.setattr(engine.Language, "_own_subject", sought)
 
     def of(self, text: str) -> tuple[int, int]:
         """Tries, and characters looked at."""
@@ -71,7 +67,7 @@ def hostile(chance: Random) -> Iterator[str]:
 def check(counted: Counted, text: str) -> None:
     tries, _ = counted.of(text)
     # a turn is read twice where a part of it is not the user's own; the last clause ends the budget
-    assert tries <= 2 * (engine.MAX_TRIES + 2 * len(ENGLISH.rules)), text[:200]
+    assert tries <= 2 * (engine.MAX_TRIES + 2 * len(languages.language("en").rules)), text[:200]
 
 
 @pytest.mark.parametrize(

@@ -6,16 +6,16 @@ from itertools import product
 
 import pytest
 
-from streams.extractors import affect_english as english
-from streams.extractors.affect_ridge import Ridge, Row
-from streams.extractors.affect_training import lexicon, packed, predict, train
-from streams.extractors.affect_validation import (
+from benchmarks.affect_ridge import Ridge, Row
+from benchmarks.affect_training import lexicon, packed, predict, train
+from benchmarks.affect_validation import (
     Predict,
     Rated,
     cross_validate,
     doubt,
     folds,
 )
+from streams.extractors import affect_english as english
 
 ALPHAS = (1.0, 1.0, 1.0)
 SPOKEN = [

@@ -1,0 +1,77 @@
+"""The tables of the rules: an entry takes its examples, leaves out what it must, has its schema."""
+
+import pytest
+
+from streams.extractors import languages
+from streams.extractors.table import parsed
+
+AT = 1_772_000_000_000_000
+GUARDS = """
+[guards]
+sentence = [.]
+clause = ,
+lead = \\s*
+forgets = forget
+[takes]
+empty = it
+[rules]
+"""
+RULE = "background | family=home | slot=home | says=Lives in {value}.\n"
+
+
+@pytest.mark.parametrize("code", languages.CODES)
+def test_an_entry_takes_its_examples(code: str) -> None:
+    language = languages.language(code)
+    missed = []
+    for rule in language.rules:
+        for example in rule.examples:
+            text, _, value = example.partition(" >> ")
+            findings = [one for one in language.find(text, AT) if one.rule is rule]
+            if not any(value in ("", one.value, one.old) for one in findings):
+                missed.append((example, findings))
+    assert not missed
+
+
+@pytest.mark.parametrize("code", languages.CODES)
+def test_an_entry_leaves_out_what_it_must(code: str) -> None:
+    language = languages.language(code)
+    wrong = [
+        (text, rule.example)
+        for rule in language.rules
+        for text in rule.leaves
+        if any(one.rule is rule for one in language.find(text, AT))
+    ]
+    assert not wrong
+
+
+@pytest.mark.parametrize("code", languages.CODES)
+def test_an_entry_is_found_behind_a_date_and_what_opens_a_sentence(code: str) -> None:
+    """The words that say when something is so are no part of an entry."""
+    before = {"en": "Yesterday ", "zh": "昨天", "ja": "昨日", "de": "", "fr": "", "es": ""}[code]
+    language = languages.language(code)
+    ends = [rule for rule in language.rules if rule.kind == "end"]
+    found = sum(
+        any(one.rule is rule for one in language.find(before + text, AT))
+        for rule in ends
+        for text, *_ in [rule.example.split(" >> ")]
+    )
+    assert found >= len(ends) * 0.75
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        (RULE + "~ live\n+ I live in Rome. >> Rome\n- Live!\n", "'patterns'"),
+        (RULE.replace("background", "fact") + "~ a\n/ a\n+ a\n- b\n", "'fact'"),
+        (RULE.replace("slot", "slut") + "~ a\n/ a\n+ a\n- b\n", "slut"),
+    ],
+)
+def test_an_entry_out_of_its_schema_is_named_with_its_line(lines: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=r"t\.txt:\d+: ") as raised:
+        parsed(GUARDS + lines, "t.txt")
+    assert reason in str(raised.value)
+
+
+def test_a_pattern_without_a_name_is_named_with_its_line() -> None:
+    with pytest.raises(ValueError, match=r"t\.txt:2: expected 'name = pattern'"):
+        parsed("[words]\nkin\n", "t.txt")
