@@ -1,5 +1,7 @@
-"""`turnfold serve` over Kafka, as a process."""
+"""`turnfold serve` over Kafka, as a process, and what it may find in the topics."""
 
+import asyncio
+import json
 import re
 import subprocess
 import time
@@ -7,9 +9,14 @@ from pathlib import Path
 
 import httpx
 
+from schemas.base import SECOND, format_time
+from streams.kafka.agents.routing import route
+from streams.kafka.client.aiokafka_internals import KafkaProducer
+from streams.kafka.client.settings import KafkaSettings
 from tests.command import PROGRAM, environment
 
 TOO_LONG = 120.0
+START = 1_750_000_000 * SECOND  # 2025
 
 
 class Served:
@@ -38,3 +45,22 @@ class Served:
         self.client.close()
         self.process.kill()
         self.process.wait()
+
+
+def send_marked(settings: KafkaSettings, session: str) -> None:
+    """A turn of a session in a transaction, as of a mapping: the log ends with its mark."""
+    line = json.dumps({
+        "type": "turn", "event_id": "mapped", "session_id": session, "user_id": "u",
+        "occurred_at": format_time(START), "user_input": "hello", "agent_answer": "hi",
+    }).encode()  # fmt: skip
+    way = route(line)
+    assert way is not None
+
+    async def send() -> None:
+        async with (
+            KafkaProducer(**settings.client(), transactional_id=f"mark-{session}") as producer,
+            producer.transaction(),
+        ):
+            await producer.send_and_wait(way.topic, way.value, key=way.key)
+
+    asyncio.run(send())

@@ -26,6 +26,7 @@ from tests.command import Done, turnfold
 from tests.kafka.acls import grant, without
 from tests.kafka.conftest import PASSWORD
 from tests.kafka.installation import Installation, installed
+from tests.kafka.served import send_marked
 from tests.llm.endpoint import Endpoint
 from tests.serving.serving import serving
 from tests.waiting import WITHIN
@@ -137,6 +138,11 @@ def test_serve(running: Installation, guarded: Broker, tmp_path: Path) -> None:
         turn = {"type": "turn", "event_id": "acl-1", "session_id": "acl", "user_id": "u",
                 "user_input": "hello", "occurred_at": "2026-03-02T09:00:00Z"}  # fmt: skip
         assert server.endings([turn]) == ["applied"]
+        send_marked(KafkaSettings(bootstrap=guarded.bootstrap, topic_prefix=PREFIX), "marked")
+        hello = {"role": "user", "content": "hello"}
+        said = {"user_id": "u", "session_id": "marked", "messages": [hello]}
+        reply = server.client.post("/v1/messages", json=said, headers={"prefer": "wait=60"})
+        assert reply.status_code == 200, reply.text
 
 
 def test_extract(running: Installation, guarded: Broker, tmp_path: Path) -> None:

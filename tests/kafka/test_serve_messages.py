@@ -1,6 +1,5 @@
 """One conversation over two servers: its messages become the turns that one server makes of it."""
 
-import asyncio
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,16 +12,13 @@ import pytest
 
 from schemas.base import SECOND, format_time
 from sinks.digest import digest
-from streams.kafka.agents.routing import route
-from streams.kafka.client.aiokafka_internals import KafkaProducer
 from tests.command import folded
-from tests.kafka.served import Served
+from tests.kafka.served import START, Served, send_marked
 from tests.kafka.working import Working
 from tests.serving.serving import serving
 
 pytestmark = pytest.mark.component
 Json = dict[str, Any]
-START = 1_750_000_000 * SECOND  # 2025
 
 
 @pytest.fixture(scope="module")
@@ -164,22 +160,7 @@ def test_marks_of_transactions_hold_up_no_messages(
 ) -> None:
     """They come behind the records of a mapping, and no worker's position passes the last one."""
     session = "marked"
-    line = json.dumps({
-        "type": "turn", "event_id": "mapped", "session_id": session, "user_id": "u",
-        "occurred_at": format_time(START), "user_input": "hello", "agent_answer": "hi",
-    }).encode()  # fmt: skip
-    way = route(line)
-    assert way is not None
-
-    async def produce() -> None:
-        settings = lasting.settings.client()
-        async with (
-            KafkaProducer(**settings, transactional_id="mark") as producer,
-            producer.transaction(),
-        ):
-            await producer.send_and_wait(way.topic, way.value, key=way.key)
-
-    asyncio.run(produce())
+    send_marked(lasting.settings, session)
     question, answer = ([{"role": role, "content": role}] for role in ("user", "assistant"))
     for client, piece in zip(both, (question, answer), strict=True):
         assert post(client, session, piece).status_code == 200

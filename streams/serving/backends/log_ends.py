@@ -2,6 +2,7 @@
 before, by whichever server."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -9,8 +10,12 @@ from typing import Any
 from aiokafka.errors import KafkaError
 from aiokafka.structs import TopicPartition
 
+from streams.kafka.client import denials
 from streams.kafka.client.aiokafka_internals import KafkaConsumer
+from streams.observing.logs import OF_BROKER
 from streams.serving.backends.backend import NotReady
+
+log = logging.getLogger(__name__)
 
 REQUEST_MS = 5_000
 ANSWER_WITHIN = 5.0
@@ -59,6 +64,8 @@ class LogEnds:
             async with asyncio.timeout(ANSWER_WITHIN):
                 yield await self._started()
         except (KafkaError, OSError, TimeoutError) as error:
+            why = denials.of(error) or repr(error)
+            log.error("where the logs end: %s", why, extra=OF_BROKER)
             await self.close()
             raise NotReady(f"Kafka: where the log ends: {type(error).__name__}") from None
 
