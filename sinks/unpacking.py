@@ -22,9 +22,9 @@ class TooMuch(ValueError):  # noqa: N818 - what it is
 class Budget:
     """What is left to unpack of one message."""
 
-    def __init__(self) -> None:
-        self.bytes = MAX_BYTES
-        self.pieces = MAX_PIECES
+    def __init__(self, bytes: int = MAX_BYTES, pieces: int = MAX_PIECES) -> None:
+        self.bytes = bytes
+        self.pieces = pieces
 
     def spend(self, bytes: int, pieces: int) -> None:
         """Raises TooMuch."""

@@ -20,7 +20,7 @@ from schemas.faults import faults
 from schemas.upcast import number, settled, upcast
 from streams.folds.rows import Input
 from streams.kinds import KINDS, MODELS, kind_told
-from streams.pipeline import bounds, images, numbers, plain, withheld
+from streams.pipeline import bounds, escapes, images, numbers, plain, withheld
 from streams.pipeline.withheld import means_withheld as means_withheld
 
 Given = tuple[bytes, tuple[str, int, int]]
@@ -35,12 +35,12 @@ MAX_ID = plain.MAX_ID
 """Characters of an id: no picture. An id may well begin as one does."""
 TOO_LONG = re.compile(" … \\[a line of (\\d+) bytes\\](?: meta_request)?\\Z".encode())
 """`too_long`, at a line's end."""
-HUGE = re.compile(rb"[0-9]{19}")
 TENANT = re.compile(r"[^\x00-\x1f\x7f-\x9f/]{1,128}")
 LONE_SURROGATE = re.compile(
-    rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
-    rb"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    rb"\\u[dD](?:[89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
+    rb"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD])[c-fC-F][0-9a-fA-F]{2})"
 )
+"""It begins with a backslash whatever follows, which Python finds in a tenth of the time."""
 LEFT_OUT = {"recorded_at", "schema_version"}
 LEFT_OUT_OF_DOC = {*LEFT_OUT, "image_summaries"}
 
@@ -178,7 +178,8 @@ def _validated(line: bytes, record: dict[str, Any], source: tuple[str, int, int]
         known = ", ".join(MODELS)
         said = "is missing" if kind is None else f"{str(kind)[:80]!r} is not known"
         return dead("unknown_type", f"type: {said}; use one of {known}", line, record)
-    if HUGE.search(line) and (path := numbers.huge_integer(record)):
+    is_huge = numbers.has_digits(line, numbers.HUGE_DIGITS)
+    if is_huge and (path := numbers.huge_integer(record)):
         detail = f"{_named(path, line, kind)}: an integer beyond 64 bits; send it as text"
         return dead("invalid", detail, line, record)
     ordered = _decode(_encode(record))  # keys as in the doc: free form is kept as it comes
@@ -316,7 +317,8 @@ def unreadable(line: bytes, error: Exception) -> Dead:
         return dead("bad_utf8", found, line)
     if lone := LONE_SURROGATE.search(line):
         return dead("bad_json", half_of_a_pair(lone), line)
-    if numbers.LONG.search(line) and (path := numbers.long_integer(line)):
+    is_long = numbers.has_digits(line, numbers.MOST_DIGITS + 1)
+    if is_long and (path := numbers.long_integer(line)):
         path = path if not withheld.is_mentioned(line) else "a field"
         detail = f"{path}: an integer of more than {numbers.MOST_DIGITS} digits; send it as text"
         return dead("invalid", detail, line)
@@ -352,8 +354,8 @@ def _kept(line: bytes, record: Any) -> bytes:
 
 
 def _may_hold_image(line: bytes) -> bool:
-    """Whether a closer look is worth it: a hint, or an escape that may hide one."""
-    return line.find(b"\\u00") >= 0 or images.may_hold(line.decode("utf-8", "replace"))
+    """Whether a closer look is worth it: a hint, also behind escapes."""
+    return images.may_hold(escapes.of_json(line.decode("utf-8", "replace")))
 
 
 def _why_image(search: images.Search) -> str:
@@ -366,21 +368,31 @@ def _may_be_image(name: str, value: str) -> bool:
     return not (name in IDS and len(value) <= MAX_ID)
 
 
-def _image_field(value: Any, search: images.Search, name: str = "", path: str = "") -> str | None:
-    """The path of the first field that holds image bytes; `name` is the last field's."""
+def _image_field(value: Any, search: images.Search) -> str | None:
+    """The path of the first field that holds image bytes."""
+    names = _names_to_image(value, search, "")
+    if names is None:
+        return None
+    path = ".".join(name if len(name) <= MAX_ID else "…" for name in reversed(names) if name)
+    return path if not names or names[0] else f"{path or 'record'}, the name of a field in it"
+
+
+def _names_to_image(value: Any, search: images.Search, name: str) -> list[str] | None:
+    """The names down to it, the last one first; `""` before them, where it is a name itself."""
     if isinstance(value, str):
-        return path if _may_be_image(name, value) and search.is_in(value) else None
+        return [] if _may_be_image(name, value) and search.is_in(value) else None
     if isinstance(value, dict):
         if any(map(search.is_in, value)):
-            return f"{path or 'record'}, the name of a field in it"
-        inside = ((key, f"{path}.{key}" if path else key, one) for key, one in value.items())
+            return [""]
+        inside = iter(value.items())
     elif isinstance(value, list):
-        inside = ((name, path, one) for one in value)
+        inside = ((name, one) for one in value)
     else:
         return None
-    return next(
-        (found for key, at, one in inside if (found := _image_field(one, search, key, at))), None
-    )
+    for key, one in inside:
+        if (names := _names_to_image(one, search, key)) is not None:
+            return [*names, key] if isinstance(value, dict) else names
+    return None
 
 
 def _without_images(value: Any, search: images.Search, name: str = "") -> Any:

@@ -10,8 +10,19 @@ import msgspec
 _decode = msgspec.json.Decoder(float_hook=float).decode
 MOST_DIGITS = 4_300
 """Python converts no more digits to an integer."""
-LONG = re.compile(rb"[0-9]{%d,}" % (MOST_DIGITS + 1))
+HUGE_DIGITS = 19
+"""The fewest that may be more than 64 bits hold."""
+_LONG = re.compile(rb"(?<![0-9])[0-9]{%d,}" % (MOST_DIGITS + 1))
+_DIGITS = bytes(48 if 48 <= byte < 58 else 32 for byte in range(256))
+"""Each digit as a zero, all else as a blank."""
+MOST_DEPTH = 64
+"""Names of a path that are told: a record that is deeper is refused for that."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+
+
+def has_digits(line: bytes, count: int) -> bool:
+    """Whether so many digits follow one another in the line."""
+    return line.translate(_DIGITS).find(b"0" * count) >= 0
 
 
 def huge_integer(record: dict[str, Any]) -> str | None:
@@ -31,22 +42,34 @@ def beyond_floats(line: bytes) -> str | None:
 
 def long_integer(line: bytes) -> str | None:
     """The path of the first integer of more than `MOST_DIGITS` digits, which no parser takes."""
-    return beyond_floats(LONG.sub(b"1e999", line))
+    return beyond_floats(_LONG.sub(b"1e999", line))
 
 
 def _path(value: Any, is_wrong: Callable[[Any], bool]) -> str | None:
     """Names and places down to the first such value, without recursion; `…` for a name that is
     none of a field's, as it may be anything that was sent."""
-    waiting: list[tuple[str, Any]] = [("", value)]
+    waiting: list[tuple[Any, int, Any]] = [((), 0, value)]
     while waiting:
-        path, one = waiting.pop()
+        path, depth, one = waiting.pop()
         if is_wrong(one):
-            return path or None
+            return _told(path)
+        if depth == MOST_DEPTH:
+            continue
         if isinstance(one, dict):
-            named = [(name if _NAME.fullmatch(name) else "…", it) for name, it in one.items()]
+            inside = list(one.items())
         elif isinstance(one, list):
-            named = [(str(place), it) for place, it in enumerate(one)]
+            inside = list(enumerate(one))
         else:
             continue
-        waiting += [(f"{path}.{name}" if path else name, it) for name, it in reversed(named)]
+        waiting += [((path, name), depth + 1, it) for name, it in reversed(inside)]
     return None
+
+
+def _told(path: Any) -> str | None:
+    """A path as a text; each name lies behind those before it."""
+    names = []
+    while path:
+        path, name = path
+        is_told = isinstance(name, int) or _NAME.fullmatch(name)
+        names.append(str(name) if is_told else "…")
+    return ".".join(reversed(names)) or None

@@ -8,7 +8,7 @@ and length.
 import json
 import re
 import unicodedata
-from binascii import a2b_base64
+from binascii import a2b_base64, b2a_base64
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from hashlib import sha256
@@ -28,14 +28,28 @@ DECODED = 16
 """Characters of base64 that are worth a look."""
 
 LOWER_Q, UPPER_Q, BACKSLASH = b"qQ\\"  # as numbers, which Python finds in an eighth of the time
+UNPACKED, RATIO, MOST_UNPACKED = 65_536, 16, 1_000_000
+"""Bytes that a record is unpacked to in search of it: so many, and so many times its own, but no
+more than a record has."""
+MOST_LINES = 5_000
+"""Lines that are read one by one, of a record's texts that mention it and begin as JSON does; a
+record with more is withheld."""
+MOST_PACKED = 1_000
+"""Pieces of base64 in one record that begin as gzip or zlib and are unpacked."""
+NAME = 64
+"""Characters of a name that is remembered: names of ours are few, and shorter."""
 _BARE = SOURCE.replace("_", "")
 _MENTION = re.compile(r"meta[\W_]{0,32}request")
 _ASCII = re.compile("[A-Za-z_]")
 _PARTS = re.compile(r"[,;|:/#?&=]")
+_BETWEEN = re.compile(r"[^\w,;|:/#?&=]+|_+")
+_SIGNS = "".join(filter(_BETWEEN.match, map(chr, range(128)))).encode()
+"""The same of ASCII."""
 _BASE64 = re.compile(rf"[A-Za-z0-9+/]{{{DECODED},}}")
-_PACKED = re.compile(rf"(?<![A-Za-z0-9+/])[He][A-Za-z0-9+/]{{{DECODED - 1},}}")
-"""Base64 of bytes that begin as gzip (1f) or zlib (78) does."""
-_APART = " 0 "
+_ZLIB = (bytes([0x78, level, after]) for level in (0x01, 0x5E, 0x9C, 0xDA) for after in range(256))
+_PACKED = ("H4sI", *sorted({b2a_base64(head)[:3].decode() for head in _ZLIB}))
+"""How base64 of a gzip or zlib stream begins."""
+_APART = b" 0 "
 """Between texts that are looked at together: a marker does not lie across it."""
 _check = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
@@ -56,12 +70,16 @@ def means_withheld(source: str) -> bool:
     """Whether a record of this source is not to be kept, however it is spelt."""
     if source.isascii() and "q" not in source and "Q" not in source:
         return False
-    return _bare(source) == _BARE or any(_bare(part) == _BARE for part in _PARTS.split(source))
+    parts = _PARTS.split(_bare(source))
+    return _BARE in parts or (len(parts) > 1 and "".join(parts) == _BARE)
 
 
 def _bare(text: str) -> str:
-    """A name without case, blanks, dashes and underscores."""
-    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
+    """A text's letters and digits in lower case, with the signs between its parts."""
+    plain = _plain(text).lower()
+    if plain.isascii():
+        return plain.encode().translate(None, _SIGNS).decode()
+    return _BETWEEN.sub("", plain)
 
 
 def may_be_said(line: bytes) -> bool:
@@ -86,53 +104,44 @@ def is_said(line: bytes) -> bool:
 
 def says(value: Any) -> bool:
     """Whether an object in a JSON value, at any depth, is withheld. A text that is JSON as a whole
-    counts as what it holds."""
-    waiting = [value]
+    counts as what it holds. Each value is looked at once, however many sources it lies in."""
+    count = 0
+    waiting = [(value, False)]
     while waiting:
-        one = waiting.pop()
+        one, is_source = waiting.pop()
         if isinstance(one, dict):
             one = _Object(one.items())
         if isinstance(one, _Object):
-            if _is_withheld(one):
-                return True
-            waiting += [inside for _, inside in one]
-            waiting += [_text(inside) for name, inside in one if name.lower().startswith("data")]
+            is_event = "specversion" in [name for name, _ in one]
+            for name, inside in one:
+                if is_source and means_withheld(name):
+                    return True
+                waiting.append((inside, is_source or _names_source(name, is_event)))
+                if name.lower().startswith("data"):
+                    waiting.append((_text(inside), False))
         elif isinstance(one, list):
-            waiting += one
+            waiting += [(inside, is_source) for inside in one]
         elif isinstance(one, str):
-            waiting += _documents(one)
+            if is_source and means_withheld(one):
+                return True
+            documents = _documents(one)
+            count += len(documents)
+            if count > MOST_LINES:
+                return True
+            waiting += [(inside, False) for inside in documents]
     return False
 
 
-def _is_withheld(members: _Object) -> bool:
-    is_event = any(name == "specversion" for name, _ in members)
-    return any(
-        _names_source(name, is_event) and any(map(means_withheld, _texts(value)))
-        for name, value in members
-    )
-
-
-@lru_cache(10_000)  # names are few
 def _names_source(name: str, is_event: bool) -> bool:
     """`source`, however it is spelt, or an attribute of CloudEvents."""
-    bare = _bare(name)
+    return (_names if len(name) <= NAME else _names.__wrapped__)(name, is_event)
+
+
+@lru_cache(10_000)
+def _names(name: str, is_event: bool) -> bool:
+    bare = "".join(_PARTS.split(_bare(name)))
     is_attribute = is_event and bare not in ("data", "database64")
     return bare == "source" or is_attribute or name.strip().lower().startswith(("ce_", "ce-"))
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """All texts and names in a JSON value."""
-    waiting = [value]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, dict):
-            one = _Object(one.items())
-        if isinstance(one, str):
-            yield one
-        elif isinstance(one, _Object):
-            waiting += [part for member in one for part in member]
-        elif isinstance(one, list):
-            waiting += one
 
 
 def _documents(text: str) -> list[Any]:
@@ -170,13 +179,14 @@ def in_headers(headers: Iterable[tuple[str, bytes | str | None]]) -> bool:
 def is_mentioned(line: bytes) -> bool:
     """Whether bytes speak of it, in any spelling, also escaped, packed or in base64. What unpacks
     to more than may be looked at may do so."""
-    text, budget = _decoded(line), Budget()
-    letters = text.replace("-", "+").replace("_", "/")  # of base64's other alphabet
+    text = _decoded(line)
+    runs = _BASE64.findall(text.replace("-", "+").replace("_", "/"))  # of base64's other alphabet
+    budget = Budget(min(UNPACKED + RATIO * len(line), MOST_UNPACKED), MOST_PACKED)
     try:
         return (
             _is_mentioned_in(text)
-            or _is_mentioned_in(_APART.join(map(_of_base64, _BASE64.findall(letters))))
-            or _is_mentioned_in(_APART.join(_unpacked(letters, budget)))
+            or (bool(runs) and _is_mentioned_in(_decoded(_APART.join(map(_of_base64, runs)))))
+            or _is_mentioned_in(_decoded(_APART.join(_unpacked(runs, budget))))
             or _is_mentioned_in(_decoded(inflated(line, budget) or b""))
         )
     except TooMuch:
@@ -198,28 +208,52 @@ def _is_mentioned_in(text: str) -> bool:
     plain = escapes.of_html(escapes.of_json(text))
     if plain is None:  # too much to be read, so that it may be said
         return True
-    meant = escapes.of_url(plain)
-    if not meant.isascii():
-        meant = meant.translate(_letters())
+    meant = _plain(escapes.of_url(plain))
     return meant is not text and _MENTION.search(meant.lower()) is not None
 
 
+def _plain(text: str) -> str:
+    """The text with characters that NFKC writes with letters of ASCII as it writes them. A text is
+    not normalised whole: other characters grow to eighteen times their length."""
+    if text.isascii():
+        return text
+    letters = _letters()
+    for pattern in _alike():
+        parts = pattern.split(text)
+        if len(parts) > 1:
+            parts[1::2] = [letters.get(one, one) for one in parts[1::2]]
+            text = "".join(parts)
+    return text
+
+
 @cache
-def _letters() -> dict[int, str]:
-    """Characters that NFKC writes with letters of ASCII, each as it writes them. Others grow to
-    eighteen times their length, so that a text is not normalised whole."""
-    written = ((code, unicodedata.normalize("NFKC", chr(code))) for code in range(128, 0x20000))
-    return {code: text for code, text in written if _ASCII.search(text)}
+def _letters() -> dict[str, str]:
+    """Characters that NFKC writes with letters of ASCII, each as it is written."""
+    written = (
+        (chr(code), unicodedata.normalize("NFKC", chr(code))) for code in range(128, 131_072)
+    )
+    return {character: text for character, text in written if _ASCII.search(text)}
 
 
-def _of_base64(letters: str) -> str:
-    return _decoded(a2b_base64(letters[: len(letters) - (len(letters) % 4 == 1)] + "=="))
+@cache
+def _alike() -> tuple["re.Pattern[str]", ...]:
+    """What finds them. Those beyond the first plane apart, as a range: a class of single ones is
+    slow."""
+    first = [character for character in _letters() if character < "\U00010000"]
+    others = _letters().keys() - first
+    return re.compile(f"([{''.join(first)}])"), re.compile(f"([{min(others)}-{max(others)}])")
 
 
-def _unpacked(text: str, budget: Budget) -> Iterator[str]:
+def _of_base64(letters: str) -> bytes:
+    return a2b_base64((letters if len(letters) % 4 != 1 else letters[:-1]) + "==")
+
+
+def _unpacked(runs: list[str], budget: Budget) -> Iterator[bytes]:
     """What pieces of base64 say that are packed. Raises TooMuch."""
-    for piece in _PACKED.finditer(text):
-        yield _decoded(inflated(of_base64(piece[0]), budget) or b"")
+    for letters in runs:
+        if letters[0] in "He" and letters.startswith(_PACKED):
+            budget.spend(0, 1)
+            yield inflated(of_base64(letters), budget) or b""
 
 
 def hash_of(line: bytes) -> bytes:

@@ -6,6 +6,7 @@ Counted in steps, as `test_cost_of_reading` counts them. 64 KB are read in 50 ms
 import json
 from collections.abc import Iterator
 from functools import partial
+from itertools import islice
 from random import Random
 from typing import Any
 
@@ -15,7 +16,7 @@ from streams.pipeline import bounds
 from streams.serving.http import message_bodies, routes_records, submitting
 from streams.serving.http.problems import Problem
 from tests.command import turn
-from tests.property.test_cost_of_reading import UNITS, VALUES, steps
+from tests.property.test_cost_of_reading import UNITS, VALUES, WHOLE, lines, seconds, steps
 from tests.tiers import soaked
 
 SMALL, LARGE = 65_536, 16_000_000
@@ -120,6 +121,16 @@ def test_no_body_of_16_mb_takes_more_than_its_share(seed: int) -> None:
     count, kind, body = searched(seed, 30, LARGE, MOST_OF_LARGE)
     print(f"at most {count:,} steps: {kind} {body[:80]!r}")
     assert count < MOST_OF_LARGE, (kind, body)
+
+
+@pytest.mark.component
+@pytest.mark.parametrize("seed", soaked(range(8), 1))
+def test_16_mb_of_refused_lines_take_no_more_of_the_processor_than_their_share(seed: int) -> None:
+    most = 3.0  # three times the budget, as in `test_cost_of_reading`
+    for line in islice(lines(Random(seed), WHOLE), 1, 40, 2):
+        body = repeated(line.replace(b"\n", b" "), b"\n", LARGE)
+        taken = seconds(partial(read, NDJSON, body), most)
+        assert taken < most, line[:200]
 
 
 def test_records_that_hold_too_much_together_are_refused_before_they_are_made() -> None:
