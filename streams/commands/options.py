@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from errno import EACCES, EBADF, EISDIR, ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR, EPERM
 from math import isfinite, nan
 from pathlib import Path
+from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 import click
@@ -251,11 +252,24 @@ EXTRAS = {
     "google": "schema-registry",
 }  # fmt: skip
 """Modules that the core install leaves out, and what brings them."""
+SHARED = ("httpx", "pydantic_settings", "aiokafka")
+"""Those that several extras bring: who imports one decides."""
+IMPORTING = {
+    "streams.search": "embeddings", "streams.mapping": "schema-registry",
+    "streams.broker": "broker", "streams.serving": "serve",
+}  # fmt: skip
 
 
 def extra_of(error: ModuleNotFoundError) -> str | None:
-    """The extra that would bring the module."""
-    return EXTRAS.get((error.name or "").partition(".")[0])
+    """The extra that would bring the module, to the part that imports it."""
+    module = (error.name or "").partition(".")[0]
+    extra = EXTRAS.get(module)
+    if module in SHARED:
+        for frame, _ in walk_tb(error.__traceback__):
+            importing = frame.f_globals.get("__name__", "")
+            part = ".".join(importing.split(".")[:2])
+            extra = IMPORTING.get(part, extra)
+    return extra
 
 
 def fails_in_a_line(function: Callable[P, R]) -> Callable[P, R]:

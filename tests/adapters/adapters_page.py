@@ -1,18 +1,19 @@
-"""The examples of docs/adapters.md run as they stand, with the real packages and scripted models.
+"""The examples of docs/adapters.md run as they stand, with scripted models, each in an environment
+that has what the page says to install and nothing else.
 
-It needs the group `adapters`: `.ci/run` asks for it by name, pytest alone does not."""
+pytest alone does not run it: `.ci/nightly` asks for it by name."""
 
 import re
 import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
 import pytest
 
-from tests.command import environment
+from tests.building import ROOT, installed
+from tests.command import PROGRAM, environment
 
-PAGE = (Path(__file__).parents[2] / "docs" / "adapters.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "adapters.md").read_text("utf-8")
 SECTIONS = {
     title: text
     for title, text in re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", PAGE, re.M | re.S)
@@ -64,14 +65,23 @@ AFTER = {
 """What is asked at the end, and all that is printed."""
 
 
+def installed_for(title: str, folder: Path) -> Path:
+    """The Python of an environment with what the page's table names for a framework."""
+    (install,) = re.findall(rf"^\| \[{re.escape(title)}\]\(.*?\) \| `(.+?)` \|", PAGE, re.M)
+    client = (ROOT / "clients" / "python").as_uri()
+    return installed(f"{install} @ {client}", folder)
+
+
 @pytest.mark.parametrize("title", SECTIONS)
 def test_the_example_runs(title: str, tmp_path: Path) -> None:
     example = "".join(re.findall(r"^```python\n(.*?)^```$", SECTIONS[title], re.M | re.S))
     asked, printed = AFTER[title]
     body = textwrap.indent(f"{example}\n{asked}\n", "    ")
     program = f"{MEMORY}{BEFORE[title]}import asyncio\nasync def main():\n{body}\n"
+    python = installed_for(title, tmp_path / "environment")
+    python.with_name("turnfold").symlink_to(PROGRAM)  # the server is another environment's
     done = subprocess.run(
-        [sys.executable, "-c", program + "asyncio.run(main())\n"],
+        [python, "-c", program + "asyncio.run(main())\n"],
         cwd=tmp_path, capture_output=True, text=True, env=environment(), timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

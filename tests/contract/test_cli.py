@@ -106,16 +106,28 @@ def test_the_help_names_every_command() -> None:
     assert [name for name in COMMANDS if name.split()[-1] not in shown] == []
 
 
-@pytest.mark.parametrize("words", [("lag",), ("worker",), ("broker", "status")])
-def test_a_missing_extra_is_named(words: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("words", "extra"),
+    [
+        ("lag", "kafka"), ("worker", "kafka"), ("broker status", "broker"),
+        ("search tea --history {}", "embeddings"),
+        ("extract --history {} --model m --base-url http://127.0.0.1:1/v1", "llm"),
+    ],
+)  # fmt: skip
+def test_the_extra_that_a_command_needs_is_named(sample: Path, words: str, extra: str) -> None:
+    """Several extras install these modules."""
     code = (
         "import sys; sys.modules['aiokafka'] = sys.modules['pydantic_settings'] = None; "
-        "from streams.cli import main; main()"
+        "sys.modules['httpx'] = None; from streams.cli import main; main()"
     )
     python = Path(PROGRAM).with_name("python")
-    done = subprocess.run([python, "-c", code, *words], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [python, "-c", code, *words.format(sample).split()],
+        env=environment(TURNFOLD_EMBED_BASE_URL="http://127.0.0.1:1/v1"),
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
     assert done.returncode == 3, done.stderr
-    assert "uv run --extra kafka" in done.stderr and "Traceback" not in done.stderr
+    assert f"uv run --extra {extra} " in done.stderr and "Traceback" not in done.stderr
 
 
 def test_the_version() -> None:
