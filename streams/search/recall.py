@@ -10,19 +10,21 @@ from streams.search.doc import ANSWER, scope
 from streams.search.neighbours import around
 from streams.search.opening import GIVEN, given
 from streams.search.query import Query, Turn
-from streams.search.question import ask
+from streams.search.question import Asked, ask
 from streams.search.rank import Found
+from streams.search.words import STOP
 
 ENOUGH = 0.3
 """Share of the best hit's score below which a hit is omitted. On LoCoMo 26 and 43, 0.3 omits one
 line in eight and costs at most half a point of evidence; 0.4 costs two points."""
-BESIDE = 2
-"""Best hits whose adjacent turns follow them: two give two to three points of evidence in packs of
-800 tokens, more give none."""
+BESIDE, FIRST = 3, 6
+"""Best hits whose adjacent turns are ranked behind so many hits: they give two to three points of
+evidence in packs of 800 tokens, and displace no good hit."""
 FACTS = 8
 """Best facts for which a later turn is looked up; it bounds the cost."""
-SAME = 0.35
-"""Share of a fact's terms, by weight, that a later turn about the same subject has."""
+SAME = 0.4
+"""Overlap of the terms of a fact and of a later turn about the same subject: the weight of those
+that both have, as a share of the lighter one's weight."""
 TERMS, NEWEST = 8, 40
 """Rarest terms of a fact, and the newest documents with any of them, that are compared."""
 
@@ -32,7 +34,7 @@ SELECT doc.id, doc.key, s.name, u.name, doc.at, doc.at + doc.recorded,
 FROM doc JOIN name s ON s.no = doc.owner LEFT JOIN name u ON u.no = doc.person
 WHERE doc.id IN {GIVEN}
 """
-AFTER = """
+LATER = """
 SELECT doc.id, doc.key, doc.at, doc.terms FROM doc
 WHERE doc.id IN (SELECT rowid FROM term WHERE term MATCH ? ORDER BY rowid DESC LIMIT ?)
     AND doc.kind = 'event' AND doc.person = ? AND doc.at > ? AND doc.at <= ?
@@ -60,8 +62,7 @@ class Recall(msgspec.Struct, frozen=True):
 def recalled(
     db: sqlite3.Connection, query: Query, found: list[Found], candidates: Candidates
 ) -> Recall:
-    """The hits that score at least `ENOUGH` of the best; the best are followed by the turns on each
-    side of them."""
+    """The hits that score at least `ENOUGH` of the best, with the turns beside the best."""
     best = found[0].score if found else 0.0
     hits = [one for one in found[: query.limit] if one.score >= ENOUGH * best]
     beside = around(db, query, [one.row for one in hits[:BESIDE]], candidates)
@@ -71,13 +72,20 @@ def recalled(
     numbers |= {near.number for turns in beside.values() for near in turns}
     turns = dict(_turns(db, sorted(numbers)))
     ranked: dict[tuple[str, int], Recalled] = {}
-    for hit in hits:
-        kind, key = hit.row.kind, hit.row.key
+
+    def rank(hit: Found) -> None:
         after = turns.get(later.get(hit.number, -1))
-        ranked.setdefault((kind, hit.number), Recalled(kind, key, turns.get(hit.number), after))
+        own = Recalled(hit.row.kind, hit.row.key, turns.get(hit.number), after)
+        ranked.setdefault((hit.row.kind, hit.number), own)
+
+    for hit in hits[:FIRST]:
+        rank(hit)
+    for hit in hits[:BESIDE]:
         for near in beside.get(hit.number, ()):
             turn = turns[near.number]
             ranked.setdefault(("event", near.number), Recalled("event", turn.event_id, turn))
+    for hit in hits[FIRST:]:
+        rank(hit)
     return Recall(list(ranked.values()), {one.term: one.weight for one in candidates.asked})
 
 
@@ -103,11 +111,19 @@ def _later(db: sqlite3.Connection, query: Query, facts: list[Found], docs: int) 
         words = " OR ".join(f'"{one.term}"' for one in terms)
         match = f'({words}) AND "{scope("u", row[0])}" AND "{scope("k", "event")}"'
         evidence = set((fact.row.evidence or "").split("\n"))
-        best = SAME * sum(one.weight for one in terms)
-        since = max(fact.row.at, fact.row.since)
-        for number, key, _, said in db.execute(AFTER, [match, NEWEST, row[0], since, until]):
-            own = said.partition(ANSWER)[0]
-            share = sum(one.weight for one in terms if f" {one.term} " in own)
-            if key not in evidence and share > best:
-                best, later[fact.number] = share, number
+        since, best = max(fact.row.at, fact.row.since), SAME
+        for number, key, _, said in db.execute(LATER, [match, NEWEST, row[0], since, until]):
+            overlap = _overlap(terms, said.partition(ANSWER)[0])
+            if overlap > best and key not in evidence:
+                best, later[fact.number] = overlap, number
     return later
+
+
+def _overlap(terms: list[Asked], said: str) -> float:
+    """`SAME` of a fact's terms and a turn's. Terms that only the turn has weigh as much as those of
+    the fact do on average. In small memories weights of rarity mean little: each gets 2 more."""
+    whole = sum(2 + one.weight for one in terms)
+    both = [2 + one.weight for one in terms if f" {one.term} " in said]
+    others = sum(term not in STOP for term in said.split()) - len(both)
+    turn = sum(both) + max(0, others) * whole / len(terms)
+    return sum(both) / min(whole, turn) if both else 0.0

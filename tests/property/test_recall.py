@@ -13,7 +13,7 @@ from streams.context.gather import context, recalling
 from streams.files import local
 from streams.search import Query, Turn, candidates, recall, search
 from streams.search.query import KINDS
-from streams.search.recall import BESIDE, ENOUGH
+from streams.search.recall import BESIDE, ENOUGH, FIRST
 from tests.command import ndjson, turn
 from tests.tiers import soaked
 
@@ -95,10 +95,12 @@ def test_the_turns_recalled_are_those_of_the_hits_and_beside_them(
         )  # fmt: skip
         hits = search(root, "default", query).hits
         enough = ENOUGH * hits[0].score if hits else 0
-        expected = []
-        for place, hit in enumerate(hit for hit in hits if hit.score >= enough):
-            beside = hit.neighbours if place < BESIDE else []
-            expected += [(hit.session_id or "", one) for one in (hit.id, *(n.id for n in beside))]
+        best = [hit for hit in hits if hit.score >= enough]
+        keys = [(hit.session_id or "", hit.id) for hit in best]
+        beside = [
+            (hit.session_id or "", near.id) for hit in best[:BESIDE] for near in hit.neighbours
+        ]
+        expected = [*keys[:FIRST], *beside, *keys[FIRST:]]
         turns = [hit.turn for hit in recall(root, "default", query).hits]
         assert turns == standing(root, list(dict.fromkeys(expected)))
         told += len(turns)
