@@ -74,6 +74,11 @@ EXPLICIT_ONLY = frozenset({
 """Settings that decide where data and credentials are sent, and how, or which code runs. A file
 that nobody named does not set them: the current folder may be a stranger's."""
 
+EXPLICIT_VALUES = frozenset({
+    ("TURNFOLD_SERVE_EXTRACTOR", "llm"), ("TURNFOLD_WORKER_EXTRACTOR", "llm"),
+})  # fmt: skip
+"""Values that do: with OPENAI_API_KEY set, turns go to a model, which costs."""
+
 _origins: dict[str, str] = {}
 
 
@@ -139,9 +144,11 @@ def apply(path: Path, explicit: bool) -> None:
 
 
 def _check_implicit(path: Path, settings: Mapping[str, tuple[str, str]]) -> None:
-    for name in settings.keys() & EXPLICIT_ONLY:
+    sending = {name for name, (_, text) in settings.items() if (name, text) in EXPLICIT_VALUES}
+    for name in settings.keys() & EXPLICIT_ONLY | sending:
         raise ConfigurationError(
-            f"{path}: {settings[name][0]}: only a file that you name may set addresses or code. "
+            f"{path}: {settings[name][0]}: only a file that you name may set addresses, a model "
+            f"or code. "
             f"If you trust this one: turnfold --config {path} …, or {VARIABLE}={path}"
         )
 
