@@ -76,6 +76,11 @@ EXPLICIT_ONLY = frozenset({
 """Settings that decide where data and credentials are sent, and how, or which code runs. A file
 that nobody named does not set them: the current folder may be a stranger's."""
 
+EXPLICIT_VALUES = frozenset({
+    ("TURNFOLD_SERVE_EXTRACTOR", "llm"), ("TURNFOLD_WORKER_EXTRACTOR", "llm"),
+})  # fmt: skip
+"""Values that do: with OPENAI_API_KEY set, turns go to a model, which costs."""
+
 _origins: dict[str, str] = {}
 
 
@@ -141,9 +146,15 @@ def apply(path: Path, explicit: bool) -> None:
 
 
 def _check_implicit(path: Path, settings: Mapping[str, tuple[str, str]]) -> None:
-    if refused := [place for name, (place, _) in settings.items() if name in EXPLICIT_ONLY]:
+    refused = [
+        place
+        for name, (place, text) in settings.items()
+        if name in EXPLICIT_ONLY or (name, text) in EXPLICIT_VALUES
+    ]
+    if refused:
         raise ConfigurationError(
-            f"{path}: {', '.join(refused)}: only a file that you name may set addresses or code. "
+            f"{path}: {', '.join(refused)}: only a file that you name may set addresses, a model "
+            "or code. "
             f"If you trust this one: turnfold --config {path} …, or {VARIABLE}={path}"
         )
 

@@ -42,7 +42,11 @@ class Done(NamedTuple):
 
 def environment(**more: str) -> dict[str, str]:
     """Ours, without what would change how a command behaves."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("TURNFOLD")}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("TURNFOLD", "OPENAI_"))
+    }
     return kept | {"TERM": "dumb", "COLUMNS": "200"} | more
 
 

@@ -329,7 +329,7 @@ def demo(history: Path, opens: bool, port: int | None) -> None:
         host="127.0.0.1", port=_demo_port() if port is None else port, inspector=True
     )
 
-    def say(url: str) -> None:
+    def say(url: str, _: str | None) -> None:
         page = url + FIRST
         shown = open_page(page)
         output.say(f"\n{'opened' if shown else 'open'} {page}\nCtrl-C ends it")

@@ -6,7 +6,7 @@ from click.core import ParameterSource
 from sinks.locations import Location
 from streams.commands import options
 from streams.errors import UsageError
-from streams.extractors.naming import NAMES
+from streams.extractors.naming import MODEL, NAMES
 
 KEY = "TURNFOLD_KEY"
 
@@ -25,9 +25,9 @@ KEY = "TURNFOLD_KEY"
 @click.option("--user", metavar="ID", help="User of calls that name none.")
 @click.option(
     "--extractor",
-    type=click.Choice(NAMES),
-    help="How the server of --history finds memory in turns. Default: the stored choice, at first "
-    "rules.",
+    type=click.Choice([*NAMES, MODEL]),
+    help="How the server of --history finds memory in turns. llm: rules at once, then a model; "
+    "OPENAI_API_KEY is enough. Default: the stored choice, at first rules.",
 )
 @click.option(
     "--allow-forget",

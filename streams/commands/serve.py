@@ -45,7 +45,8 @@ REQUESTS = "streams.serving.http.access"
     "--extractor",
     type=click.Choice([*NAMES, MODEL]),
     help="How to find memory in turns (without Kafka). llm: rules at once, and a model in the "
-    "background, set by TURNFOLD_LLM_…. The choice is stored in the history. Default: the stored "
+    "background: set OPENAI_API_KEY, or TURNFOLD_LLM_…. "
+    "The choice is stored in the history. Default: the stored "
     "choice, at first none.",
 )
 @options.retention
@@ -151,10 +152,10 @@ def serve(
             metrics_from=metrics_from,
         )
 
-        def say(url: str) -> None:
+        def say(url: str, extractor: str | None) -> None:
             output.note(f"turnfold: {url} answers; Ctrl-C ends it")
             if alone:
-                alone.tell(url)
+                alone.tell(url, extractor)
             if as_json:
                 output.say_json({"url": url}, indent=0)
                 sys.stdout.flush()

@@ -8,6 +8,7 @@ ConfigurationError  401, 402, 403, 404, a redirect
 
 import asyncio
 import math
+import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
@@ -141,6 +142,11 @@ class Endpoint:
             return ConfigurationError(f"{text}; the account at {PREFIX}BASE_URL has no money left")
         if status in (401, 403):
             return ConfigurationError(f"{text}; is {PREFIX}API_KEY right for {PREFIX}BASE_URL?")
+        if status == HTTPStatus.NOT_FOUND and _names(said, self._settings.model):
+            return ConfigurationError(
+                f"{self._settings.base_url} does not have the model {self._settings.model!r}: set "
+                f"{PREFIX}MODEL ({text})"
+            )
         if status in SETTLED or status < 400:
             return ConfigurationError(
                 f"{self._settings.base_url}{PATH}: {text}; set {PREFIX}BASE_URL and {PREFIX}MODEL"
@@ -165,6 +171,11 @@ def _said(raw: bytes) -> str:
     except (ValueError, LookupError, TypeError):
         pass
     return " ".join(text.split())
+
+
+def _names(said: str, model: str) -> bool:
+    """Whether an error is about the model, as its words in quotes or between spaces say."""
+    return model in re.split(r"[\s`'\"]+", said)
 
 
 def _quotes(said: str, messages: list[Message]) -> bool:

@@ -1,14 +1,19 @@
 """How the model extractor reaches its endpoint, and what it may spend (TURNFOLD_LLM_…)."""
 
+import os
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from streams.settings import Settings
 
 PREFIX = "TURNFOLD_LLM_"
+OPENAI = "https://api.openai.com/v1"
+MODEL_OF_OPENAI = "gpt-5.4-mini"
+KEY_VARIABLE, ADDRESS_VARIABLE = "OPENAI_API_KEY", "OPENAI_BASE_URL"
+"""As OpenAI's own clients read them. The key is sent to OpenAI and to ADDRESS_VARIABLE alone."""
 MILLION = 1_000_000
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 
@@ -22,10 +27,28 @@ class LlmSettings(Settings):
 
     about = "model settings"
     base_url: Annotated[
-        str, Field(description="Address of the API, without /chat/completions: …/v1.")
-    ]
-    model: Annotated[str, Field(min_length=1, max_length=200, description="Name of the model.")]
-    api_key: Annotated[SecretStr | None, Field(description="Sent as a bearer token.")] = None
+        str,
+        Field(
+            validate_default=True,
+            description="Address of the API, without /chat/completions: …/v1. Default: "
+            f"`{ADDRESS_VARIABLE}`, else OpenAI's.",
+        ),
+    ] = ""
+    model: Annotated[
+        str,
+        Field(
+            max_length=200,
+            validate_default=True,
+            description=f"Name of the model. Default: `{MODEL_OF_OPENAI}`, at OpenAI.",
+        ),
+    ] = ""
+    api_key: Annotated[
+        SecretStr | None,
+        Field(
+            validate_default=True,
+            description=f"Sent as a bearer token. Default: `{KEY_VARIABLE}`, at OpenAI.",
+        ),
+    ] = None
     body: Annotated[
         dict[str, Any],
         Field(
@@ -76,23 +99,36 @@ class LlmSettings(Settings):
     @field_validator("base_url")
     @classmethod
     def _address(cls, value: str) -> str:
-        url = urlsplit(value)
-        if url.scheme not in ("http", "https") or not url.hostname:
-            raise ValueError("expected http://HOST/v1 or https://HOST/v1")
-        if url.username or url.password:
-            raise ValueError(f"put the key into {PREFIX}API_KEY, not into the address")
-        if url.query or url.fragment:  # a path is put behind it; and a key in it would be shown
-            raise ValueError(f"leave out what follows ? or #; a key goes into {PREFIX}API_KEY")
-        return value.rstrip("/").removesuffix("/chat/completions")
+        if not value:
+            return _variable_address() or OPENAI
+        return _address(value)
+
+    @field_validator("model")
+    @classmethod
+    def _named(cls, value: str, info: ValidationInfo) -> str:
+        address = info.data.get("base_url", OPENAI)
+        if value or _takes_openai_key(address):
+            return value or MODEL_OF_OPENAI
+        raise ValueError(f"name a model that {address} has")
 
     @field_validator("api_key")
     @classmethod
-    def _sendable(cls, value: SecretStr | None) -> SecretStr | None:
+    def _sendable(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
         """A file's last newline is not of the key. What no header can hold is refused here, where
         no error text repeats it."""
-        key = value.get_secret_value().strip() if value else ""
+        key, source = value.get_secret_value().strip() if value else "", ""
+        address = info.data.get("base_url", "")
+        if not key and _takes_openai_key(address):
+            key, source = os.environ.get(KEY_VARIABLE, "").strip(), f"{KEY_VARIABLE}: "
         if not key.isascii() or not key.isprintable():
-            raise ValueError("it holds control or non-ASCII characters; give the key alone")
+            raise ValueError(
+                f"{source}it holds control or non-ASCII characters; give the key alone"
+            )
+        if not key and _is_openai(address):
+            raise ValueError(
+                f"there is no key: set {KEY_VARIABLE}, or {PREFIX}BASE_URL and {PREFIX}MODEL for "
+                "another endpoint"
+            )
         return SecretStr(key) if key else None
 
     def redacted(self, text: str) -> str:
@@ -132,3 +168,34 @@ class LlmSettings(Settings):
     def cost(self, sent: int, received: int) -> float:
         """Of so many tokens, in the prices' currency."""
         return (sent * self.price_input + received * self.price_output) / MILLION
+
+
+def _address(text: str) -> str:
+    url = urlsplit(text)
+    if url.scheme not in ("http", "https") or not url.hostname:
+        raise ValueError("expected http://HOST/v1 or https://HOST/v1")
+    if url.username or url.password:
+        raise ValueError(f"put the key into {PREFIX}API_KEY, not into the address")
+    if url.query or url.fragment:  # a path is put behind it; and a key in it would be shown
+        raise ValueError(f"leave out what follows ? or #; a key goes into {PREFIX}API_KEY")
+    return text.rstrip("/").removesuffix("/chat/completions")
+
+
+def _variable_address() -> str:
+    """The address in ADDRESS_VARIABLE; empty without one."""
+    text = os.environ.get(ADDRESS_VARIABLE, "").strip()
+    try:
+        return _address(text) if text else ""
+    except ValueError as error:
+        raise ValueError(f"{ADDRESS_VARIABLE}: {error}") from None
+
+
+def _is_openai(address: str) -> bool:
+    url = urlsplit(address)
+    host = url.hostname or ""
+    return url.scheme == "https" and f".{host}".endswith(f".{urlsplit(OPENAI).hostname}")
+
+
+def _takes_openai_key(address: str) -> bool:
+    """Whether KEY_VARIABLE is meant for this address: a key is sent to its own service alone."""
+    return _is_openai(address) or (bool(address) and address == _variable_address())

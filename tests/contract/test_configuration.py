@@ -273,7 +273,7 @@ def test_a_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
         ("[worker]\nconstants = {nothing = 1}\n", "nothing: no such constant"),
         ("[worker]\nstore = 'rocksdb'\n", "store rocksdb needs data"),
         ("[serve]\nport = 'x'\n", "turnfold.toml: serve.port: Input should be a valid integer"),
-        ("[llm]\nmodel = 'm'\n", "TURNFOLD_LLM_BASE_URL: Field required"),
+        ("[llm]\nmodel = 'm'\n", "TURNFOLD_LLM_API_KEY: there is no key: set OPENAI_API_KEY"),
         ("[llm]\nbody = 'chat'\n", "turnfold.toml: llm.body: not JSON; expected a list or"),
         ("log_format = 'xml'\n", "turnfold.toml: log_format: neither text nor json"),
         ("traces = 'perhaps'\n", "turnfold.toml: traces: 'perhaps' is not a valid boolean"),

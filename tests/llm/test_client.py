@@ -682,11 +682,6 @@ def test_a_key_in_a_refusal_is_not_shown(endpoint: Start) -> None:
     assert "sk-1" not in json.dumps(only(asked, api_key="sk-1"))
 
 
-def test_settings_that_are_missing() -> None:
-    with pytest.raises(ConfigurationError, match="TURNFOLD_LLM_BASE_URL: Field required"):
-        LlmSettings.load(model="m")
-
-
 def test_the_address_may_be_that_of_the_method() -> None:
     settings = LlmSettings.load(base_url="http://x/v1/chat/completions/", model="m")
     assert settings.base_url == "http://x/v1"

@@ -3,7 +3,8 @@
 What they share lies in the folder, below `_local`, for this account alone:
 
     held         each client has it locked, shared, until it is closed; without one the server ends
-    server.json  the server has it locked while it runs; it says the address and the key
+    server.json  the server has it locked while it runs; it says the address, the key and the
+                 extractor
     starting     the client that starts a server has it locked
     server.log   what the server said since it was started
 
@@ -60,10 +61,12 @@ log = logging.getLogger(__name__)
 
 
 class Address(NamedTuple):
-    """Where a server answers, and with which key."""
+    """Where a server answers, and with which key. `extractor`: how it finds memory in turns, if it
+    says so."""
 
     url: str
     key: str
+    extractor: str | None = None
 
 
 class LocalServer:
@@ -89,7 +92,17 @@ class LocalServer:
             if self._hold is None:
                 self._prepare()
                 self._hold = weakref.finalize(self, os.close, self._held_by_us())
-            return self._told() or self._started()
+            return self._checked(self._told() or self._started())
+
+    def _checked(self, address: Address) -> Address:
+        """Raises LocalServerError where the server finds memory in another way than this program
+        requires: the programs of a folder share one server."""
+        if self._extractor is None or address.extractor in (None, self._extractor):
+            return address
+        raise LocalServerError(
+            f"{self.folder}: its server runs with extractor {address.extractor!r}, not "
+            f"{self._extractor!r}; close the programs that use the folder, or leave out extractor="
+        )
 
     def close(self) -> None:
         """Lets go of the server; the last client's ends it."""
@@ -146,7 +159,7 @@ class LocalServer:
         if not text.endswith(b"\n"):
             return None
         said = json.loads(text)
-        return Address(said["url"], said["key"])
+        return Address(said["url"], said["key"], said.get("extractor"))
 
     def _is_vacant(self) -> bool:
         """Whether no server runs; what one left is then emptied."""

@@ -79,9 +79,10 @@ class Sender:
 
         Programs of this account that name the same folder share one server: the first starts it,
         as a process of its own, and it ends with the last, also if they are killed. It is the
-        `turnfold` of this Python, else the one on PATH. `extractor`: how a server
-        that is started here finds memory in turns; default: as the folder has it, `rules` in a new
-        one. Raises LocalServerError, here or at a call, where no server can be started.
+        `turnfold` of this Python, else the one on PATH. `extractor`: how memory is found
+        in turns: `rules`, `none`, or `llm` (rules at once, then a model; OPENAI_API_KEY is enough).
+        Default: as the folder has it, `rules` in a new one. Raises LocalServerError, here or at a
+        call, where no server can be started, or the one that runs has another extractor.
         """
         if os.name != "posix":
             raise LocalServerError("a local server needs Linux or macOS")

@@ -125,6 +125,11 @@ class EmbeddedBackend:
         self._since = 0  # the first batch since the store was closed
         self._read = LastRead()  # on disk
 
+    @property
+    def extractor(self) -> str | None:
+        """What finds memory in turns, once this is entered."""
+        return self._folder.extractor
+
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
         refusal = f"{self._root}: another `turnfold serve` serves this history; end it first"

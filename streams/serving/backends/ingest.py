@@ -119,6 +119,8 @@ class IngestThread:
         """The offset up to which the tables have the log."""
         self.asks_model = False
         """Whether a model is asked beside this thread, where one was chosen."""
+        self.extractor: str | None = None
+        """What finds memory in turns; without a model's settings not the model, though chosen."""
         self.commit_seconds = Histogram(UPTO_MINUTES)
         """How long the writing of each batch took."""
         self.is_open = False
@@ -191,10 +193,12 @@ class IngestThread:
         """What extracts; what the server was told counts until another generation goes live."""
         choice = settle(self.root, self._extractor, self._say)
         self._extractor = None
+        self.extractor = choice.name if self.asks_model else choice.in_process
         if choice.name == MODEL and not self.asks_model:
             self._say(
                 "memory is made by rules alone: this server was not told which model to ask "
-                f"(TURNFOLD_LLM_…); turnfold extract --history {self.root} asks one"
+                f"(OPENAI_API_KEY, or TURNFOLD_LLM_…); "
+                f"turnfold extract --history {self.root} asks one"
             )
         return choice.in_process
 

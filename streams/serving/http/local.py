@@ -4,7 +4,8 @@ What they share lies in the history's folder, below `_local`, or, if that is an 
 folder of this machine; for this account alone:
 
     held         each program has it locked, shared; the server ends when nobody does
-    server.json  the server has it locked while it runs; it says the address and the key
+    server.json  the server has it locked while it runs; it says the address, the key and the
+                 extractor
     keys.json    the key's hash, as `turnfold keys` writes it
 
 The system takes a lock back from a process that is killed, so nothing here can be stale.
@@ -79,9 +80,9 @@ class LocalServer:
         self._told.truncate(0)
         self._told.close()
 
-    def tell(self, url: str) -> None:
+    def tell(self, url: str, extractor: str | None) -> None:
         """The server answers: says where, and from now on ends with the last program."""
-        said = {"url": url, "key": self._token, "pid": os.getpid()}
+        said = {"url": url, "key": self._token, "pid": os.getpid(), "extractor": extractor}
         self._told.write(json.dumps(said) + "\n")
         self._told.flush()
         Thread(target=self._end_with_the_last, daemon=True).start()

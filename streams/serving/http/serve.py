@@ -52,11 +52,12 @@ def serve(
     history: Location | None,
     bootstrap: str | None,
     beside: Beside,
-    say: Callable[[str], None],
+    say: Callable[[str, str | None], None],
 ) -> None:
     """Answers until SIGTERM or SIGINT, then what is under way; what was posted is committed.
 
-    `say` hears the URL once it answers. `beside` lasts as long: what answers at another port.
+    `say` hears the URL once it answers, and the extractor of a server that writes. `beside` lasts
+    as long: what answers at another port.
     Raises ConfigurationError, UsageError, Unreachable; TurnfoldError where the memory cannot go
     on, so that the supervisor starts another.
     """
@@ -120,7 +121,7 @@ def _model(told: str | None, root: Path) -> "LlmSettings | None":
         if told == MODEL:
             raise
     except ConfigurationError:
-        if told == MODEL or "TURNFOLD_LLM_BASE_URL" in os.environ:
+        if told == MODEL or os.environ.keys() & {"TURNFOLD_LLM_BASE_URL", "OPENAI_API_KEY"}:
             raise
     return None
 
@@ -131,7 +132,7 @@ async def _serve(
     keys: Keys | None,
     listening: socket.socket,
     beside: Beside,
-    say: Callable[[str], None],
+    say: Callable[[str, str | None], None],
 ) -> None:
     async with entered as backend, beside(backend.readiness), AsyncExitStack() as observing:
         observing.enter_context(asked(lambda: of_process(backend.readiness())))
@@ -156,7 +157,7 @@ async def _serve(
         gc_policy.set_for_server()
         server = _Server(
             uvicorn.Config(app, http=Connection, timeout_graceful_shutdown=END_WITHIN, **UVICORN),
-            lambda: say(_url(listening)),
+            lambda: say(_url(listening), getattr(backend, "extractor", None)),
         )
 
         def end() -> None:

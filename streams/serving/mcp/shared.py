@@ -30,10 +30,12 @@ PROGRAM = (sys.executable, "-c", "from streams.cli import main; main()")
 
 
 class Address(NamedTuple):
-    """Where a server answers, and with which key."""
+    """Where a server answers, and with which key. `extractor`: how it finds memory in turns, if it
+    says so."""
 
     url: str
     key: str | None
+    extractor: str | None = None
 
 
 class SharedServer:
@@ -58,7 +60,13 @@ class SharedServer:
         """The address; a server is started if none runs. Raises ConfigurationError."""
         late = ConfigurationError(f"{self._root}: another program does not get the server started")
         with locks.held(self._folder / STARTING, late, within=WITHIN):
-            return self._told() or self._start()
+            address = self._told() or self._start()
+        if self._extractor is None or address.extractor in (None, self._extractor):
+            return address
+        raise ConfigurationError(
+            f"{self._root}: its server runs with extractor {address.extractor!r}, not "
+            f"{self._extractor!r}; close the programs that use the folder, or omit --extractor"
+        )
 
     def _start(self) -> Address:
         child: subprocess.Popen[bytes] | None = None
@@ -103,7 +111,7 @@ class SharedServer:
         if not text.endswith("\n"):
             return None
         said = json.loads(text)
-        return Address(said["url"], said["key"])
+        return Address(said["url"], said["key"], said.get("extractor"))
 
     def _is_vacant(self) -> bool:
         with (self._folder / TOLD).open("a") as file:
