@@ -90,9 +90,7 @@ def _plan(
         if not any(families.issuperset(update["families"]) for families in kept)
     ]
     likes = [
-        _preference(turn, one)
-        for one in found
-        if one.rule.kind == "preference" and not _slot(one)
+        _preference(turn, one) for one in found if one.rule.kind == "preference" and not _slot(one)
     ]
     felt = _moment(found, affect) if affect else None
     if states:

@@ -14,6 +14,7 @@ from streams.context.gather import context
 from streams.extractors.naming import named
 from streams.files import local
 from streams.search import Query, build, search
+from streams.search.place import folder_of
 from tests.command import ndjson, turn, turnfold
 from tests.shared_data import shared
 from tests.waiting import WITHIN
@@ -125,7 +126,7 @@ def test_a_search_waits_for_another_that_adds_what_was_just_written(
 
     monkeypatch.setattr(build, "taken", trying)
     monkeypatch.setattr(build, "WAIT_FOR_OTHERS", WITHIN)
-    with (build.folder_of(root) / f"{build._hash('default')}.lock").open("a") as lock:
+    with (folder_of(root) / f"{build._hash('default')}.lock").open("a") as lock:
         assert taken(lock)
         asking = Thread(target=ask)
         asking.start()

@@ -365,7 +365,7 @@ def test_a_server_refuses_wrong_settings_of_embeddings_at_its_start(
     }.items():
         monkeypatch.setenv(f"TURNFOLD_EMBED_{name}", value)
     with pytest.raises(ConfigurationError, match=r"TURNFOLD_EMBED_SECONDS: .*600"):
-        serve(ServeSettings(), None, None, lambda ready: nullcontext(), lambda url: None)
+        serve(ServeSettings(), None, None, lambda ready: nullcontext(), lambda url, key: None)
 
 
 # --- secrets -----------------------------------------------------------------------------------
