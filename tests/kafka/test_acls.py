@@ -143,6 +143,9 @@ def test_serve(running: Installation, guarded: Broker, tmp_path: Path) -> None:
         said = {"user_id": "u", "session_id": "marked", "messages": [hello]}
         reply = server.client.post("/v1/messages", json=said, headers={"prefer": "wait=60"})
         assert reply.status_code == 200, reply.text
+        (turn_said,) = reply.json()["turns"]
+        reply = server.client.delete(f"/v1/messages/{turn_said['id']}?session_id=marked")
+        assert reply.status_code == 200, reply.text
 
 
 def test_extract(running: Installation, guarded: Broker, tmp_path: Path) -> None:

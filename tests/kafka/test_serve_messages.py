@@ -167,3 +167,24 @@ def test_marks_of_transactions_hold_up_no_messages(
     assert [one["agent_answer"] for one in told(both[0], session)["conversations"]] == [
         "hi", "assistant",
     ]  # fmt: skip
+
+
+def test_a_server_corrects_what_another_has_just_changed(
+    lasting: Working, both: list[httpx.Client]
+) -> None:
+    """Each request finds the state as the one before has left it, whichever server took that."""
+    update = {"op": "upsert", "kind": "fact", "state_id": "home", "body_text": "in Leeds"}
+    plan = {
+        "type": "write_plan", "plan_id": "home", "user_id": "corrected", "extractor": {"name": "t"},
+        "occurred_at": format_time(START), "state_updates": [update],
+    }  # fmt: skip
+    wait = {"prefer": "wait=60"}
+    assert both[0].post("/v1/records", json=plan, headers=wait).status_code == 200
+    for number in range(40):  # each server is asked for what itself has said last
+        told = both[number % 2].patch(
+            "/v1/states/home", params={"user_id": "corrected"}, headers=wait,
+            json={"reason": "said so", "body_text": f"in town {number % 2}"},
+        )  # fmt: skip
+        assert told.status_code == 200, told.text
+    changes = [one for one in lasting.read("revisions") if one.key == b"default/corrected"]
+    assert len(changes) == 41

@@ -11,7 +11,7 @@ from streams.kafka.client.names import changelog_name, own_topics, sources_of
 from streams.kafka.sink.options import SOURCES as SUNK
 from streams.kafka.tools.produce import INPUTS
 from streams.kafka.tools.replay import READ as REPLAYED
-from streams.topology import AGENTS, DEAD_LETTERS, SESSION_AGENT, TOPICS, TURNS, WRITE_PLANS, Topic
+from streams.topology import AGENTS, DEAD_LETTERS, TOPICS, TURNS, WRITE_PLANS, Topic
 
 Resource = Literal["topic", "group", "transactional id"]
 ANY = "*"
@@ -60,12 +60,12 @@ def sink(name: str = "sink") -> tuple[Acl, ...]:
 
 def serve(app_id: str = "turnfold") -> tuple[Acl, ...]:
     """`serve --bootstrap`: it reads the workers' tables, sends what is posted, looks what of a
-    session is not in the tables yet, and exports the lag of workers and sinks."""
+    session or user is not in the tables yet, and exports the lag of workers and sinks."""
     sources = {topic.name: topic for agent in AGENTS for topic in agent.sources}.values()
     return (
-        Acl("topic", (*_changelogs(app_id), *_named(SESSION_AGENT.sources)), ("Read",)),
+        Acl("topic", (*_changelogs(app_id), *_named(sources)), ("Read",)),
         Acl("topic", _named(INPUTS), ("Write",)),
-        Acl("topic", _named((*sources, *SUNK)), ("Describe",)),
+        Acl("topic", _named(SUNK), ("Describe",)),
         Acl("group", (app_id, "sink"), ("Describe",)),
     )
 

@@ -90,6 +90,8 @@ async def held_state(
     """A state's user and its newest version (schemas.memory.State). Raises Problem."""
     here, tenant = serving(request), tenant_of(request)
     owner = user_id or await _owner(here, tenant, state_id)
+    # another server may just have written what decides whether there is anything to change
+    await here.backend.catch_up("users", tenant, owner, here.within)
     return owner, await _held(here, tenant, owner, state_id)
 
 
