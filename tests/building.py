@@ -26,10 +26,10 @@ def run(*command: str | Path, folder: Path = ROOT, umask: int = -1) -> str:
     return done.stdout.decode()
 
 
-def installed(wheel: str | Path, folder: Path, *others: str | Path) -> Path:
-    """A new environment in `folder` with a wheel (its file, or NAME[EXTRA] @ URL), others, and what
-    they depend on; its Python."""
+def installed(wheel: str | Path, folder: Path) -> Path:
+    """A new environment in `folder` with a wheel (its file, or NAME[EXTRA] @ URL) and what it
+    depends on; its Python."""
     run(UV, "venv", "--quiet", "--python", sys.executable, folder)
     python = folder / "bin" / "python"
-    run(UV, "pip", "install", "--quiet", "--python", python, wheel, *others)
+    run(UV, "pip", "install", "--quiet", "--python", python, wheel)
     return python
