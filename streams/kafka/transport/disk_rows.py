@@ -5,9 +5,11 @@ changelog folded up to the offset written with it. So whatever is wrong with a f
 away costs time and nothing else.
 """
 
+import asyncio
 import logging
 import shutil
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
@@ -26,12 +28,15 @@ log = logging.getLogger(__name__)
 
 STANDING_KEY = b"\0standing"  # before all rows, whose keys begin with a letter
 WRITE_BUFFER = BLOCK_CACHE = 4 * 1024 * 1024
+FULL = 0.75
+"""Of a write buffer: at about all of it RocksDB begins another one within a write."""
 OF_THE_SYSTEM = "IO error", "(os error "
 """How RocksDB begins what the operating system refused, and how rocksdict ends what was refused to
 itself."""
 REMOVABLE = "Corruption", "No such file", "File exists"
 """What throwing the folder away may mend."""
 
+_threads = ThreadPoolExecutor(4, "flush")
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(tuple[int, Standing]).decode
 
@@ -138,6 +143,30 @@ class DiskRows:
 
     def settle(self) -> None:
         """They lie on disk already."""
+
+    async def rest(self) -> None:
+        """Writes what is full of rows to its file, before the next `commit` would: rocksdict lets
+        no other thread run while it waits for the disk there, but does while it flushes."""
+        db = self._db
+        if db is None or self._filled(db) < FULL * self._sizes[0]:
+            return
+        flushing = asyncio.get_running_loop().run_in_executor(_threads, self._flush, db)
+        await asyncio.shield(flushing)
+
+    def _filled(self, db: Rdict) -> int:
+        """Bytes of the rows that are in no file but the log."""
+        return int(db.property_int_value("rocksdb.cur-size-active-mem-table") or 0)
+
+    def _flush(self, db: Rdict) -> None:
+        if not self._compacting.acquire(blocking=False):
+            return  # which flushes, too
+        try:
+            if self._db is db:
+                db.flush()
+        except Exception as error:  # rocksdict raises bare Exceptions
+            log.warning("%s: not flushed: %s", self.folder, error)  # the next commit says why
+        finally:
+            self._compacting.release()
 
     def clear(self) -> None:
         self._destroy()

@@ -70,6 +70,7 @@ class Owner(Protocol):
 
     group: str
     settings: LaneSettings
+    opening: asyncio.Lock
 
     @property
     def source(self) -> Source: ...
@@ -124,6 +125,11 @@ class Lane:
     def source(self) -> Source:
         """The group's consumer."""
         return self._owner.source
+
+    @property
+    def opening(self) -> asyncio.Lock:
+        """Held while a lane of the worker opens its rows."""
+        return self._owner.opening
 
     @property
     def is_idle(self) -> bool:
@@ -350,6 +356,7 @@ class Lane:
                 await self._more()
                 continue
             await self._commit(*self.reading.step())
+            await self.rows.rest()
 
     async def _more(self) -> None:
         """Waits until something is queued, or it is time to look whether anything is to come."""

@@ -57,6 +57,7 @@ class Lanes:
         self._gone: dict[str, float] = {}
         self._told: dict[str, float] = {}
         self._watch: asyncio.Task[None] | None = None
+        self.opening = asyncio.Lock()
         self._source: GroupSource | None = None
         self._crash: Callable[[BaseException], None] | None = None
         self._stands: Callable[[Mapping[TopicPartition, int]], None] | None = None

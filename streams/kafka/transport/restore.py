@@ -34,6 +34,8 @@ AGAIN = 0.2
 HEADS = 2_000
 RECORDS = 10_000
 """Of a changelog at once: some 50 ms of the event loop's time."""
+LONG = 0.1
+"""Seconds of an opening after which the event loop has as many for all else."""
 TELL_EVERY = 5.0
 """Seconds between two lines on how far a restore is."""
 
@@ -61,12 +63,18 @@ def new_log() -> str:
 
 
 async def reopen(lane: "Lane") -> None:
-    """Opens the lane's rows where they are not open, and goes by where they stand.
+    """Opens the lane's rows where they are not open, and goes by where they stand. One lane after
+    the other: rocksdict lets no thread run while it opens a store, which waits for the disk five
+    times. On a slow disk the event loop has as long for heartbeats and requests after each.
 
     Raises:
         StoreError, OSError: as `RowStore.open`.
     """
-    found = lane.rows.open()
+    async with lane.opening:
+        started = monotonic()
+        found = lane.rows.open()
+        if (seconds := monotonic() - started) > LONG:
+            await asyncio.sleep(seconds)
     if found is None:
         return
     lane.processor.reset()
@@ -139,6 +147,7 @@ async def _read(lane: "Lane", source: Source, for_ever: bool) -> AsyncGenerator[
             ):
                 async for _, chunk in reading:
                     _take(lane, chunk)
+                    await lane.rows.rest()
                     yield chunk
             return
         except Short:

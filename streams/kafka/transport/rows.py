@@ -68,6 +68,10 @@ class RowStore(Protocol):
         """What was put since the last commit, and where that stands, at once."""
         ...
 
+    async def rest(self) -> None:
+        """After a commit, before the next one: what would wait for a disk is done in a thread."""
+        ...
+
     def settle(self) -> None:
         """All was restored, and nobody speaks yet: no entity is in use."""
         ...
@@ -138,6 +142,9 @@ class MemoryRows:
         requests wait for it."""
         if (many := len(self._warm) - WARM) > 0:
             self._cool(many + COOLED)
+
+    async def rest(self) -> None:
+        """Memory waits for nothing."""
 
     def settle(self) -> None:
         self._cool(len(self._warm))

@@ -44,6 +44,7 @@ async def upgrade(lane: "Lane", writer: Writer) -> None:
             lane.progress.wrote(written.position, marker)
             lane.rows.commit(lane.standing)
             rows += len(step.rows)
+            await lane.rows.rest()
         await asyncio.sleep(0)  # heartbeats go on meanwhile
         if lane.stopping:
             return
