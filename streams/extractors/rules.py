@@ -16,7 +16,6 @@ from streams.extractors.dating import Dates
 from streams.extractors.engine import MAX_TEXT as MAX_TEXT
 from streams.extractors.engine import Language
 from streams.extractors.english import to_do
-from streams.extractors.languages import CODES as CODES
 from streams.extractors.languages import language_of as language_of
 from streams.extractors.orders import order_slot
 from streams.extractors.private import is_private
@@ -30,6 +29,8 @@ VERSION = "1"
 """Another one wherever the plan of some turn differs."""
 OWN_WORDS = "chat"  # the one source in which a user speaks
 DOMAIN = "general"
+LANGUAGES = {code: languages.language(code) for code in languages.CODES}
+"""All tables, compiled before the first turn: it would wait for them."""
 UNNAMED = "unnamed pet"
 """The slot of a pet whose name is not known yet; it ends when the name is told."""
 
