@@ -16,7 +16,7 @@ from streams.files.manifest import rules_of
 from streams.files.refold import refold
 from streams.search.query import MAX_LIMIT
 
-TOKENS_A_HIT = 30
+TOKENS_A_HIT = 40
 """A short turn with its date and citation: the budget holds at most so many hits."""
 BESIDE = 1
 """Turns on each side of the best hits."""

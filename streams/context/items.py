@@ -19,7 +19,6 @@ from streams.context.excerpt import excerpt
 from streams.context.visible import seen
 from streams.dates.period import format_period
 from streams.search import Recall, Recalled, Turn, about
-from streams.search.tokens import terms
 
 Json = dict[str, Any]
 Source = Literal["user", "agent"]
@@ -47,8 +46,6 @@ NOTABLE = 0.25
 """Distance of the valence from neutral at which a mood is shown."""
 SAID, ANSWERED, LATER = 400, 300, 120
 """Characters of a turn that are shown: of the user, of the agent, beside a fact."""
-ANSWERS = 0.2
-"""Share of the query's terms, by weight, that only the answer of a turn has: then it is shown."""
 
 
 class Item(NamedTuple):
@@ -149,24 +146,27 @@ def _recency(item: Item) -> tuple[Any, ...]:
 def _ranked(held: list[Item], recall: Recall) -> Iterator[Item]:
     """The hits in their order, and what is shown whether the query matches it or not."""
     by_id = {(item.kind, item.id): item for item in held}
+    turns = {hit.id for hit in recall.hits if hit.turn is not None}
     for place, hit in enumerate(recall.hits):
-        item = by_id.pop((hit.kind, hit.id), None)
         if hit.turn is not None:
-            item = _turn(hit.turn, recall.weights)
-        if item is not None:
-            yield item._replace(place=(0, place), **_overtaken(hit, recall))
+            yield _turn(hit, hit.turn, recall.weights)._replace(place=(0, place))
+            continue
+        item = by_id.pop((hit.kind, hit.id), None)
+        if item is None:
+            continue
+        later = hit.later
+        if later is not None and item.part == "about":
+            text = f"{_day(later.at // DAY)} {excerpt(later.user_input, LATER, recall.weights)}"
+            item = item._replace(later=text, later_id=later.event_id)
+        elif later is not None and later.event_id not in turns:  # the stable part stays as it is
+            turns.add(later.event_id)
+            yield _turn(hit, later, recall.weights)._replace(place=(0, place, 1))
+        yield item._replace(place=(0, place))
     for item in by_id.values():
         if item.section in ("identity", "constraints"):  # shown last if the stable part is full
             yield item._replace(place=(1, *_recency(item)))
         elif item.part == "stable":
             yield item
-
-
-def _overtaken(hit: Recalled, recall: Recall) -> Json:
-    if hit.later is None:
-        return {}
-    text = excerpt(hit.later.user_input, LATER, recall.weights)
-    return {"later": f"{_day(hit.later.at // DAY)} {text}", "later_id": hit.later.event_id}
 
 
 def _of_user(user: Json, bare: "_Bare", at: int) -> Iterator[Item]:
@@ -306,14 +306,10 @@ def _of_session(session: Json) -> Iterator[Item]:
         )  # fmt: skip
 
 
-def _turn(turn: Turn, weights: dict[str, float]) -> Item:
+def _turn(hit: Recalled, turn: Turn, weights: dict[str, float]) -> Item:
     """A turn; the agent's words only if the user's lack what the query is about."""
     said = excerpt(turn.user_input, SAID, weights)
-    answer = turn.agent_answer
-    if said and answer and weights:
-        own, others = set(terms(turn.user_input)), set(terms(answer))
-        added = sum(weight for term, weight in weights.items() if term in others - own)
-        answer = answer if added >= ANSWERS * sum(weights.values()) else ""
+    answer = "" if said and not hit.answers else turn.agent_answer
     return Item(
         "turns", "event", turn.event_id, cited("event", turn.event_id), said,
         "user" if said else "agent", turn.at, "about", detail=_day(turn.at // DAY),

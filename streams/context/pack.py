@@ -37,8 +37,7 @@ def pack(
     """The best items that fit, each whole. A budget that holds none gives an empty text."""
     lines = Lines(format, is_query)
     budget = _Budget(max_tokens, lines, count)
-    stable = [item._replace(later="", later_id=None) for item in items if item.part == "stable"]
-    budget.take(stable, STABLE, _rank)
+    budget.take((item for item in items if item.part == "stable"), STABLE, _rank)
     session = [item for item in items if item.part == "now"]
     budget.take(session, NOW, _rank)
     ranked = [

@@ -22,6 +22,9 @@ BESIDE, FIRST = 3, 6
 evidence in packs of 800 tokens, and displace no good hit."""
 FACTS = 8
 """Best facts for which a later turn is looked up; it bounds the cost."""
+ANSWERS = 0.2
+"""Share of the query's terms, by weight, that the agent's answer adds to the user's words: then it
+is worth showing."""
 SAME = 0.4
 """Overlap of the terms of a fact and of a later turn about the same subject: the weight of those
 that both have, as a share of the lighter one's weight."""
@@ -43,13 +46,15 @@ ORDER BY doc.at DESC, doc.id DESC
 
 
 class Recalled(msgspec.Struct, frozen=True):
-    """A hit, or a turn adjacent to one. `turn` is set for events. `later`: for a fact, a turn of
-    the same user about the same subject that came after its last change."""
+    """A hit, or a turn adjacent to one. `turn` is set for events; `answers`: its answer has what
+    the query is about and the user's words lack. `later`: for a fact, a turn of the same user about
+    the same subject that came after its last change."""
 
     kind: str
     id: str
     turn: Turn | None = None
     later: Turn | None = None
+    answers: bool = False
 
 
 class Recall(msgspec.Struct, frozen=True):
@@ -75,7 +80,8 @@ def recalled(
 
     def rank(hit: Found) -> None:
         after = turns.get(later.get(hit.number, -1))
-        own = Recalled(hit.row.kind, hit.row.key, turns.get(hit.number), after)
+        turn, answers = turns.get(hit.number), _adds(candidates, hit.row.terms)
+        own = Recalled(hit.row.kind, hit.row.key, turn, after, answers)
         ranked.setdefault((hit.row.kind, hit.number), own)
 
     for hit in hits[:FIRST]:
@@ -87,6 +93,13 @@ def recalled(
     for hit in hits[FIRST:]:
         rank(hit)
     return Recall(list(ranked.values()), {one.term: one.weight for one in candidates.asked})
+
+
+def _adds(candidates: Candidates, terms: str) -> bool:
+    said, _, answer = terms.partition(ANSWER)
+    words = ((one.weight, f" {one.term} ") for one in candidates.asked)
+    added = sum(weight for weight, word in words if word in answer and word not in said)
+    return added > 0 and added >= ANSWERS * candidates.whole
 
 
 def _turns(db: sqlite3.Connection, numbers: list[int]) -> Iterator[tuple[int, Turn]]:
@@ -120,10 +133,13 @@ def _later(db: sqlite3.Connection, query: Query, facts: list[Found], docs: int) 
 
 
 def _overlap(terms: list[Asked], said: str) -> float:
-    """`SAME` of a fact's terms and a turn's. Terms that only the turn has weigh as much as those of
-    the fact do on average. In small memories weights of rarity mean little: each gets 2 more."""
+    """`SAME` of a fact's terms and a turn's; names that both have count double. Terms that only the
+    turn has weigh as much as the fact's do on average. In small memories weights of rarity mean
+    little: each term gets 2 more."""
     whole = sum(2 + one.weight for one in terms)
-    both = [2 + one.weight for one in terms if f" {one.term} " in said]
+    both = [one for one in terms if f" {one.term} " in said]
+    weight = sum(2 + one.weight for one in both)
+    names = sum(2 + one.weight for one in both if one.is_name)
     others = sum(term not in STOP for term in said.split()) - len(both)
-    turn = sum(both) + max(0, others) * whole / len(terms)
-    return sum(both) / min(whole, turn) if both else 0.0
+    turn = weight + max(0, others) * whole / len(terms)
+    return (weight + names) / min(whole, turn) if both else 0.0

@@ -31,6 +31,7 @@ def told(folder: Path, *texts: str, extractor: str = "rules") -> Path:
              occurred_at=f"2025-03-{day:02}T09:00:00Z")
         for day, text in enumerate(texts, start=1)
     ]  # fmt: skip
+    folder.mkdir(exist_ok=True)
     file = ndjson(folder / "turns.ndjson", turns)
     local.run([str(file)], folder / "history", choose=lambda: named(extractor))
     return folder / "history"
@@ -107,6 +108,33 @@ def test_a_fact_is_shown_with_a_later_turn_about_its_subject(
     assert items and all(one.later_id is None for one in items)
 
 
+def test_a_later_turn_about_a_stable_fact_is_in_the_ranking_and_the_stable_part_as_before(
+    tmp_path: Path,
+) -> None:
+    before = told(tmp_path / "a", "I have a dog called Rex.", "It rains.")
+    after = told(tmp_path / "b", "I have a dog called Rex.", "It rains.", "My Rex is at my aunt's.")
+    packs = []
+    for root in (before, after):
+        question = Question(user_id="ann", at=NOW, text="Shall I take the dog to Lisbon?")
+        packs.append(context(root, "default", question).pack.text)
+    stable = {text.partition("## About the question")[0] for text in packs}
+    assert len(stable) == 1 and "Has a dog called Rex." in stable.pop()
+    assert "My Rex is at my aunt" in packs[1].partition("## About the question")[2]
+
+
+def test_an_answer_is_shown_only_if_it_has_what_the_question_is_about(tmp_path: Path) -> None:
+    talk = [
+        turn("e1", user_id="ann", user_input="Which restaurant do you recommend?",
+             agent_answer="The Blue Door serves ramen.", occurred_at="2025-03-01T09:00:00Z"),
+        turn("e2", user_id="ann", user_input="I ate ramen on Sunday.", session_id="s9",
+             agent_answer="Sounds tasty, ramen it is.", occurred_at="2025-03-02T09:00:00Z"),
+    ]  # fmt: skip
+    root = tmp_path / "history"
+    local.run([str(ndjson(tmp_path / "t.ndjson", talk))], root)
+    answers = {item.id: item.answer for item in shown(root, "Which ramen?")}
+    assert answers == {"e1": "The Blue Door serves ramen.", "e2": ""}
+
+
 def test_a_search_waits_for_another_that_adds_what_was_just_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,7 +143,8 @@ def test_a_search_waits_for_another_that_adds_what_was_just_written(
     assert len(search(root, "default", query).hits) == 1
     more = turn("later", user_id="ann", user_input="A zebra.", occurred_at="2025-04-01T09:00:00Z")
     local.run([str(ndjson(tmp_path / "more.ndjson", [more]))], root)
-    tried, hits = Event(), []
+    tried = Event()
+    hits: list[str] = []
 
     def trying(*args: Any, **given: Any) -> bool:
         tried.set()

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from schemas.context import SECTIONS
 from schemas.time import format_time
 from streams.context import items, pack
+from streams.context.excerpt import excerpt
 from streams.context.items import STABLE_SECTIONS, Held
 from streams.context.pack import NOW, STABLE
 from streams.context.render import HEADINGS, NOTICE, line
@@ -344,11 +345,26 @@ def test_a_later_turn_stands_beside_the_fact_that_it_may_have_overtaken() -> Non
     assert "] later: “1970-01-10 Cancelled the gym.” [e:" in text
 
 
-@pytest.mark.parametrize("answer", ["Try the Blue Door.", "A dog needs walks. So it is."])
-def test_an_answer_is_shown_if_it_adds_to_what_the_query_is_about(answer: str) -> None:
-    found = recall([turn("e", "Any idea?", answer, 1)])
-    (item,) = items(None, None, found)
-    assert bool(item.answer) is ("dog" in answer)
+@pytest.mark.parametrize("answers", [True, False])
+def test_an_answer_is_shown_if_it_adds_to_what_the_query_is_about(answers: bool) -> None:
+    hit = Recalled("event", "e", turn("e", "Any idea?", "A dog.", 1), answers=answers)
+    (item,) = items(None, None, Recall([hit], {"dog": 1.0}))
+    assert bool(item.answer) is answers
+
+
+@pytest.mark.parametrize(
+    ("text", "term"),
+    [
+        ("My dog is called Rex.", "dog"),
+        ("On Mondays I swim.", "mondai"),
+        ("東京で働いています。", "東京"),
+        ("我在北京工作。", "北京"),
+    ],
+)
+def test_a_long_text_is_cut_around_its_words_in_any_script(text: str, term: str) -> None:
+    long = "Nothing of note happened here. " * 60
+    cut = excerpt(f"{long} {text} {long}", 300, {term: 1.0, "zebra": 3.0})
+    assert text in cut and len(cut) <= 300
 
 
 def test_a_long_text_is_cut_around_what_the_query_is_about() -> None:
