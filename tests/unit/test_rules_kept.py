@@ -410,7 +410,7 @@ def stored(plan: JsonObject | None) -> list[Any]:
 
 def current(*said: str) -> list[str]:
     """What stands after a dialogue, a day a turn."""
-    memory = Memory()
+    memory = Memory("u1")
     for number, text in enumerate(said):
         record = turn(text, f"e{number}")
         record.occurred_at += number * 86_400_000_000
