@@ -76,8 +76,9 @@ class Dates(NamedTuple):
         """The `valid_from` of a state: the date on which its sentence says that it began, else the
         turn's time.
 
-        What is so since years is told for the first time. Else what has one value at a time has it for certain from the end of the day or week on in which
-        it began, and else from the turn on: it would stand before a value that was told meanwhile.
+        What is so since years is told for the first time. Else what has one value at a time has it
+        for certain from the end of the day or week on in which it began, and from the turn on if
+        the date is wider: it would stand before a value that was told meanwhile.
         """
         span = self._about(found)
         if span is None or found.rule.family not in _BEGINS or self._is_ended(found):
