@@ -77,8 +77,8 @@ class Dates(NamedTuple):
         turn's time.
 
         What is so since years is told for the first time. Else what has one value at a time has it
-        for certain from the end of the day or week on in which it began, and else from the turn on:
-        it would stand before a value that was told meanwhile.
+        for certain from the end of the day or week on in which it began, and from the turn on if
+        the date is wider: it would stand before a value that was told meanwhile.
         """
         span = self._about(found)
         if span is None or found.rule.family not in _BEGINS or self._is_ended(found):

@@ -12,7 +12,6 @@ MAX_AFTER = 40  # characters behind a sentence that may take back what ends in i
 NOTHING = "(?!)"
 WITH_OTHERS = frozenset(["household", "task", "instruction"])
 """Families of what names other people, and is the user's."""
-_LINE = re.compile(r"[^\n]*[^\s][^\n]*(?=\n)")
 
 
 class Guards:
@@ -39,9 +38,11 @@ class Guards:
         """What of a turn is about the user, and not about a text, a role or a joke."""
         shown = self._shown.search(said)
         own = said[: shown.start()] if shown else said
-        for line in _LINE.finditer(own):
-            if self._intro.search(line[0]):
-                own = own[: line.end()]
+        place = 0
+        for line in own.split("\n")[:-1]:
+            place += len(line) + 1
+            if self._intro.search(line):
+                own = own[:place]
                 break
         return "" if self._request.search(own) else own
 
