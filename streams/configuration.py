@@ -69,6 +69,7 @@ AS_TEXT = COMMON.keys() - {"metrics_port", "metrics_guarded", "traces"}
 EXPLICIT_ONLY = frozenset({
     "TURNFOLD_KAFKA_BOOTSTRAP", "TURNFOLD_KAFKA_SECURITY_PROTOCOL", "TURNFOLD_KAFKA_SASL_MECHANISM",
     "TURNFOLD_KAFKA_TLS_CA", "TURNFOLD_KAFKA_OAUTH_TOKEN_URL", "TURNFOLD_LLM_BASE_URL",
+    "TURNFOLD_LLM_PROMPT",
     "TURNFOLD_EMBED_BASE_URL", "TURNFOLD_REGISTRY_URL", "TURNFOLD_MAVEN", "TURNFOLD_TOKENIZER",
 })  # fmt: skip
 """Settings that decide where data and credentials are sent, and how, or which code runs. A file
@@ -147,8 +148,8 @@ def _check_implicit(path: Path, settings: Mapping[str, tuple[str, str]]) -> None
     sending = {name for name, (_, text) in settings.items() if (name, text) in EXPLICIT_VALUES}
     for name in settings.keys() & EXPLICIT_ONLY | sending:
         raise ConfigurationError(
-            f"{path}: {settings[name][0]}: only a file that you name may set addresses, a model "
-            f"or code. "
+            f"{path}: {settings[name][0]}: only a file that you name may set addresses, a model, "
+            f"its prompt or code. "
             f"If you trust this one: turnfold --config {path} …, or {VARIABLE}={path}"
         )
 
