@@ -71,6 +71,7 @@ AS_TEXT = COMMON.keys() - {"metrics_port", "metrics_guarded", "traces"}
 EXPLICIT_ONLY = frozenset({
     "TURNFOLD_KAFKA_BOOTSTRAP", "TURNFOLD_KAFKA_SECURITY_PROTOCOL", "TURNFOLD_KAFKA_SASL_MECHANISM",
     "TURNFOLD_KAFKA_TLS_CA", "TURNFOLD_KAFKA_OAUTH_TOKEN_URL", "TURNFOLD_LLM_BASE_URL",
+    "TURNFOLD_LLM_PROMPT",
     "TURNFOLD_EMBED_BASE_URL", "TURNFOLD_REGISTRY_URL", "TURNFOLD_MAVEN", "TURNFOLD_TOKENIZER",
 })  # fmt: skip
 """Settings that decide where data and credentials are sent, and how, or which code runs. A file
@@ -153,8 +154,8 @@ def _check_implicit(path: Path, settings: Mapping[str, tuple[str, str]]) -> None
     ]
     if refused:
         raise ConfigurationError(
-            f"{path}: {', '.join(refused)}: only a file that you name may set addresses, a model "
-            "or code. "
+            f"{path}: {', '.join(refused)}: only a file that you name may set addresses, a model, "
+            "its prompt or code. "
             f"If you trust this one: turnfold --config {path} …, or {VARIABLE}={path}"
         )
 

@@ -104,4 +104,12 @@ def _name(prefix: str, loc: tuple[int | str, ...]) -> str:
     """The setting, and the place in it where it is a table."""
     if not loc:
         return prefix + "*"
-    return ".".join([configuration.name_of(f"{prefix}{str(loc[0]).upper()}"), *map(str, loc[1:])])
+    return ".".join(
+        [configuration.name_of(f"{prefix}{str(loc[0]).upper()}"), *map(_printable, loc[1:])]
+    )
+
+
+def _printable(part: int | str) -> str:
+    """A key as the user wrote it, in one line."""
+    text = str(part)
+    return text if text.isprintable() else ascii(text)

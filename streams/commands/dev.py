@@ -35,6 +35,7 @@ from streams.extractors.naming import MODEL, NAMES
     metavar="HOST:PORT",
     help="Use this broker instead of starting one. Excludes --kafka and --port.",
 )
+@options.prompt
 @click.option(
     "--extractor",
     type=click.Choice([*NAMES, MODEL]),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 @options.argument(
     "file", type=options.FOLDER, help="Labelled set (docs/evaluation.md), .ndjson or .gz."
 )
+@options.prompt
 @click.option(
     "--extractor",
     "extractors",

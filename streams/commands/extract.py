@@ -34,6 +34,7 @@ from streams.commands import options
 )
 @click.option("--model", help="Name of the model.")
 @click.option("--base-url", metavar="URL", help="Address of the API, without /chat/completions.")
+@options.prompt
 @click.option("--turns", type=click.IntRange(1, 100), help="Maximum turns per request. Default: 6.")
 @click.option(
     "--idle-seconds",

@@ -31,6 +31,7 @@ DEMO_PORT = 8400
     "by a model, called after all records are folded. The choice is stored in the history. "
     "Default: the stored choice, at first none.",
 )
+@options.prompt
 @options.retention
 @options.mapping
 @click.option(

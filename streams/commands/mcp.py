@@ -23,6 +23,7 @@ KEY = "TURNFOLD_KEY"
     "--url", metavar="URL", help="Use this server instead, such as http://localhost:8400."
 )
 @click.option("--user", metavar="ID", help="User of calls that name none.")
+@options.prompt
 @click.option(
     "--extractor",
     type=click.Choice([*NAMES, MODEL]),

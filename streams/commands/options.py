@@ -145,24 +145,32 @@ def _into_environment(ctx: click.Context, param: click.Parameter, value: str | N
         os.environ["TURNFOLD_KAFKA_TOPIC_PREFIX"] = value
 
 
-def _folder_setting(option: str, setting: str, help: str) -> Callable[[Any], Any]:
-    """A folder that is named by this option or by the environment, where its user finds it."""
+def _path_setting(
+    option: str, setting: str, help: str, metavar: str = "DIR"
+) -> Callable[[Any], Any]:
+    """A path that is named by this option or by the environment, where its user finds it."""
 
     def into_environment(ctx: click.Context, param: click.Parameter, value: Path | None) -> None:
         if value is not None:
             os.environ[setting] = str(value.absolute())
 
     return click.option(
-        option, envvar=setting, metavar="DIR", type=FOLDER, expose_value=False,
+        option, envvar=setting, metavar=metavar, type=FOLDER, expose_value=False,
         callback=into_environment, help=help,
     )  # fmt: skip
 
 
-search_folder = _folder_setting(
+search_folder = _path_setting(
     "--search-folder",
     "TURNFOLD_SEARCH_FOLDER",
     "Where the search index lies of a history in an object store. It holds texts. Default: "
     "~/.cache/turnfold/search.",
+)
+prompt = _path_setting(
+    "--prompt",
+    "TURNFOLD_LLM_PROMPT",
+    "Template of the model's instructions (docs/extract.md). Default: ours.",
+    "FILE",
 )
 topic_prefix = click.option(
     "--topic-prefix",

@@ -49,6 +49,7 @@ REQUESTS = "streams.serving.http.access"
     "The choice is stored in the history. Default: the stored "
     "choice, at first none.",
 )
+@options.prompt
 @options.retention
 @click.option("--app-id", metavar="NAME", help="App id of the workers. Default: turnfold.")
 @click.option(

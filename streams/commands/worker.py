@@ -26,6 +26,7 @@ from streams.extractors.naming import MODEL, NAMES
     help="Name of this worker. Restarted under it, the worker keeps its partitions.",
 )
 @options.retention
+@options.prompt
 @click.option(
     "--extractor",
     type=click.Choice([*NAMES, MODEL]),

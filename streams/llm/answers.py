@@ -33,6 +33,7 @@ class StateSaid(StateUpdate):
     model_config = _ONLY
 
     body_text: Sentence = ""
+    category: str | None = Field(default=None, max_length=64)
     payload: None = None
     unchanged_since: None = None
     evidence_event_ids: Evidence
@@ -113,11 +114,13 @@ _NULL = {"type": "null"}
 
 
 @cache
-def strict_schema() -> JsonObject:
+def strict_schema(categories: tuple[str, ...]) -> JsonObject:
     """The schema of an answer as strict structured output takes it: every field required, nothing
     beside them, no bounds (those are checked here). Made once: that takes tens of milliseconds, in
-    which no other thread of a worker would run."""
+    which no other thread of a worker would run. `categories`: of states."""
     whole = Answer.model_json_schema()
+    named = {"type": "string", "enum": list(categories)}
+    whole["$defs"]["StateSaid"]["properties"]["category"] = {"anyOf": [named, _NULL]}
     definitions = {name: _strict(one) for name, one in whole["$defs"].items()}
     return {**_strict(whole), "$defs": definitions}
 

@@ -6,7 +6,6 @@ an answer, and whether a temperature may be given. A 4xx that names the paramete
 
 import json
 import re
-from functools import cache
 from typing import Literal, NamedTuple
 
 from schemas.base import JsonObject
@@ -39,12 +38,13 @@ class Dialect(NamedTuple):
     def body(self, messages: list[Message], settings: LlmSettings) -> JsonObject:
         """The body of a request; `settings.body` is put over it, and null removes a field."""
         in_rules = self.output in ("json_object", "text")
+        schema = strict_schema(tuple(settings.all_categories))
         made: JsonObject = {
             "model": settings.model,
-            "messages": with_schema(messages) if in_rules else messages,
+            "messages": with_schema(messages, schema) if in_rules else messages,
             "temperature": 0 if self.temperature else None,
             self.limit: settings.max_output_tokens,
-            **_output(self.output),
+            **_output(self.output, schema),
             **settings.body,
         }
         return {name: value for name, value in made.items() if value is not None}
@@ -69,16 +69,15 @@ class Dialect(NamedTuple):
         return [self._replace(output=one) for one in OUTPUTS[OUTPUTS.index(self.output) :]]
 
 
-@cache
-def _output(output: Output) -> JsonObject:
+def _output(output: Output, schema: JsonObject) -> JsonObject:
     if output == "json_schema":
-        schema = {"name": "memory", "strict": True, "schema": strict_schema()}
-        return {"response_format": {"type": output, "json_schema": schema}}
+        strict = {"name": "memory", "strict": True, "schema": schema}
+        return {"response_format": {"type": output, "json_schema": strict}}
     if output == "json_object":
         return {"response_format": {"type": output}}
     if output == "tool":
         said = "Writes what should change in the memory. Call it once, with the whole answer."
-        function = {"name": TOOL, "description": said, "parameters": strict_schema()}
+        function = {"name": TOOL, "description": said, "parameters": schema}
         return {
             "tools": [{"type": "function", "function": function}],
             "tool_choice": {"type": "function", "function": {"name": TOOL}},

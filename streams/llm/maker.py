@@ -62,7 +62,9 @@ class Extractor:
         """
         known = self._known(group, remembered)
         name = plans.plan_id(group, self.author)
-        question = messages = prompt.messages(group, known, self._settings.max_text)
+        question = messages = prompt.messages(
+            group, known, self._settings.instructions, self._settings.max_text
+        )
         replies = self._paid.pop(name, [])
         while True:
             if replies:
@@ -110,7 +112,9 @@ class Extractor:
             raise Fault(reply.fault)
         usage = self._usage(replies)
         try:
-            record = plans.plan(reply.text, group, known, self.author, usage)
+            record = plans.plan(
+                reply.text, group, known, self.author, usage, self._settings.all_categories
+            )
         except Fault as fault:
             self._client.judged(reply, fits=not isinstance(fault, Misfit))
             raise
@@ -177,5 +181,5 @@ async def extractor(
 ) -> AsyncIterator[Extractor]:
     """An extractor with an open connection."""
     async with Client(settings, budget, patient=patient) as client:
-        author = Author(settings.extractor, prompt.VERSION, timed)
+        author = Author(settings.extractor, settings.extractor_version, timed)
         yield Extractor(settings, client, author, comes_back=patient)

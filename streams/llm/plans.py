@@ -5,7 +5,7 @@ the request as evidence, and change states and preferences that it was shown, or
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -65,17 +65,28 @@ def plan_id(group: Group, author: Author) -> str:
     return make_id("plan", author.name, author.version, *owner, *group.event_ids)
 
 
-def plan(text: str, group: Group, known: Known, author: Author, usage: Usage) -> JsonObject:
-    """The write plan of an answer. Raises Fault."""
+def plan(
+    text: str,
+    group: Group,
+    known: Known,
+    author: Author,
+    usage: Usage,
+    categories: Collection[str],
+) -> JsonObject:
+    """The write plan of an answer; `categories` of states. Raises Fault."""
     answer = _read(text)
-    if faults := list(_faults(answer, group, known)):
+    if faults := list(_faults(answer, group, known, categories)):
         raise Fault("; ".join(faults[:MOST_FAULTS]))
     for update in answer.state_updates:
         _date(update, answer, group)
     updates = answer.model_dump(mode="json", exclude_defaults=True)
+    named = [(one, one.pop("category", None)) for one in updates.get("state_updates", ())]
+    new = [(one, category) for one, category in named if category and "state_id" not in one]
     _give_reasons(updates, group)
     _give_dates(updates, group)
     _replace(updates, known, author)
+    for update, category in new:  # what rules know of a state that is repeated counts more
+        update.setdefault("payload", {}).setdefault("category", category)
     record = {**_record(group, author, usage), **updates}
     verdict = decode(_encode(record), ("", 0, 0))
     if isinstance(verdict, Dead):
@@ -251,12 +262,17 @@ def _date(update: StateSaid, answer: Answer, group: Group) -> None:
 # --- what an answer may touch -----------------------------------------------------------------
 
 
-def _faults(answer: Answer, group: Group, known: Known) -> Iterator[str]:
+def _faults(
+    answer: Answer, group: Group, known: Known, categories: Collection[str]
+) -> Iterator[str]:
     """What the fold would refuse, and what an answer may not change."""
     yield from _foreign(answer, set(group.event_ids))
     kinds = known.kinds()
     for number, update in enumerate(answer.state_updates):
         yield from (f"state_updates.{number}.{why}" for why in _state_faults(update, kinds))
+        if update.category is not None and update.category not in categories:
+            expected = ", ".join(categories)
+            yield f"state_updates.{number}.category: {update.category!r} is none of {expected}"
     likes = known.likes()
     for number, like in enumerate(answer.preference_updates):
         key = like_key(like.model_dump())

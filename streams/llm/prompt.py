@@ -1,19 +1,12 @@
-"""What a request says: the rules (prompt_2.txt), then the user's turns and memory as data."""
-
-from functools import cache
-from importlib.resources import files
+"""What a request says: the instructions, then the user's turns and memory as data."""
 
 import msgspec
 
 from schemas.base import JsonObject, format_time
 from streams.dates import Span, resolve
-from streams.llm.answers import strict_schema
 from streams.llm.groups import Group, Turn
 from streams.llm.known import PROMPTED, Known, cut
 
-VERSION = "2"
-"""Of the rules and of the answer's schema. Another one makes other plans of the same turns: they
-are extracted again (a test holds text and schema to it)."""
 ANSWER_SHARE = 4
 """Of what the agent said a quarter is enough to understand the user; of what tools told it, too."""
 MOST_RESULTS = 8
@@ -23,13 +16,7 @@ Message = dict[str, str]
 _encode = msgspec.json.Encoder().encode
 
 
-@cache
-def rules() -> str:
-    """The system's part."""
-    return (files(__package__) / f"prompt_{VERSION}.txt").read_text("utf-8")
-
-
-def messages(group: Group, known: Known, max_text: int) -> list[Message]:
+def messages(group: Group, known: Known, instructions: str, max_text: int) -> list[Message]:
     """A request's messages. Everything users or agents said is inside one JSON document."""
     data: JsonObject = {"now": format_time(group.valid_at)}
     for name in PROMPTED:
@@ -37,7 +24,7 @@ def messages(group: Group, known: Known, max_text: int) -> list[Message]:
         data[f"{name}_left_out"] = known.left_out.get(name, 0)
     data["turns"] = [_turn(turn, max_text) for turn in group.turns]
     return [
-        {"role": "system", "content": rules()},
+        {"role": "system", "content": instructions},
         {"role": "user", "content": _encode(data).decode()},
     ]
 
@@ -52,11 +39,11 @@ def repair(answer: str, faults: str) -> list[Message]:
     return [{"role": "assistant", "content": answer}, {"role": "user", "content": again}]
 
 
-def with_schema(asked: list[Message]) -> list[Message]:
-    """The same messages for an endpoint that takes no schema: the rules hold it, too."""
+def with_schema(asked: list[Message], schema: JsonObject) -> list[Message]:
+    """The same messages for an endpoint that takes no schema: the instructions hold it, too."""
     system, *rest = asked
-    schema = _encode(strict_schema()).decode()
-    return [{**system, "content": f"{system['content']}\nThe schema:\n{schema}"}, *rest]
+    text = _encode(schema).decode()
+    return [{**system, "content": f"{system['content']}\nThe schema:\n{text}"}, *rest]
 
 
 def _turn(turn: Turn, max_text: int) -> JsonObject:

@@ -1,12 +1,16 @@
 """How the model extractor reaches its endpoint, and what it may spend (TURNFOLD_LLM_…)."""
 
 import os
+from functools import cached_property
+from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
+from streams.configuration import at_home
+from streams.llm import template
 from streams.settings import Settings
 
 PREFIX = "TURNFOLD_LLM_"
@@ -15,6 +19,8 @@ MODEL_OF_OPENAI = "gpt-5.4-mini"
 KEY_VARIABLE, ADDRESS_VARIABLE = "OPENAI_API_KEY", "OPENAI_BASE_URL"
 """As OpenAI's own clients read them. The key is sent to OpenAI and to ADDRESS_VARIABLE alone."""
 MILLION = 1_000_000
+CategoryName = Annotated[str, Field(pattern=r"^[^\s`](?:[^\n`]{0,62}[^\s`])?$")]
+CategoryText = Annotated[str, Field(min_length=1, max_length=500, pattern=r"^[^\n]*\S[^\n]*$")]
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 
 
@@ -56,6 +62,21 @@ class LlmSettings(Settings):
             description="JSON merged into each request's body; null removes a field.",
         ),
     ]
+    categories: Annotated[
+        dict[CategoryName, CategoryText],
+        Field(
+            default_factory=dict,
+            max_length=64,
+            description="JSON: categories of states, with a description each. Default: ours.",
+        ),
+    ]
+    prompt: Annotated[
+        str,
+        Field(
+            validate_default=True,
+            description="File with a template of the instructions. Default: ours.",
+        ),
+    ] = ""
 
     turns: Annotated[int, Field(ge=1, le=100, description="Maximum turns per request.")] = 6
     idle_seconds: Annotated[Seconds, Field(description="Silence that closes a group.")] = 60.0
@@ -131,6 +152,13 @@ class LlmSettings(Settings):
             )
         return SecretStr(key) if key else None
 
+    @field_validator("prompt", mode="before")
+    @classmethod
+    def _read(cls, value: Any, info: ValidationInfo) -> str:
+        """The file's text: what is in it later changes no prompt."""
+        file = Path(at_home(str(value))) if value else None
+        return template.read(file, bool(info.data.get("categories")))
+
     def redacted(self, text: str) -> str:
         """The text without the key, plain or as Python would quote it."""
         if self.api_key is None:
@@ -159,6 +187,21 @@ class LlmSettings(Settings):
     def extractor(self) -> str:
         """The plans' `extractor.name`."""
         return f"llm/{self.model}"
+
+    @cached_property
+    def extractor_version(self) -> str:
+        """The plans' `extractor.version`: that of the prompt."""
+        return template.version(self.prompt, self.all_categories)
+
+    @cached_property
+    def instructions(self) -> str:
+        """The system's part of a request."""
+        return template.instructions(self.prompt, self.all_categories)
+
+    @property
+    def all_categories(self) -> dict[str, str]:
+        """Those of states, with a description each."""
+        return self.categories or template.CATEGORIES
 
     @property
     def idle(self) -> int:

@@ -33,7 +33,6 @@ from streams.llm.batch_requests import Asking, Job
 from streams.llm.budget import Budget
 from streams.llm.maker import Extractor, extractor
 from streams.llm.part import Part, part_of, stand, turn_of
-from streams.llm.prompt import VERSION
 from streams.llm.settings import LlmSettings
 from streams.llm.standing import ASKED, Standing, going
 from streams.observing.logs import OF_BROKER
@@ -84,7 +83,7 @@ class StreamOptions:
 
     def group_of(self, settings: LlmSettings) -> str:
         """The consumer group: by default of the model and the prompt, and of a generation."""
-        named = f"{settings.extractor}-{VERSION}"
+        named = f"{settings.extractor}-{settings.extractor_version}"
         return self.group or (f"{named}.{self.generation}" if self.generation else named)
 
     def is_of_live(self, record: Any) -> bool:

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from streams.kafka.client.settings import KafkaSettings
-from streams.llm import prompt
+from streams.llm import template
 from streams.llm.settings import LlmSettings
 from streams.llm.stream import Stream, StreamOptions
 from streams.topology import WRITE_PLANS
@@ -247,5 +247,5 @@ def test_a_configuration_error_ends_it_with_its_reason(flowing: Working, start: 
 
 def test_groups_are_named_after_model_and_prompt(settings: KafkaSettings) -> None:
     told = LlmSettings.load(base_url="http://x/v1", model="qwen3")
-    assert Stream(settings, told, StreamOptions()).group == f"llm/qwen3-{prompt.VERSION}"
+    assert Stream(settings, told, StreamOptions()).group == f"llm/qwen3-{template.VERSION}"
     assert Stream(settings, told, StreamOptions(group="mine")).group == "mine"

@@ -308,7 +308,7 @@ def test_a_generation_has_a_model_of_its_own(working: Working) -> None:
         assert asking.end() < 25
     done = turnfold("reset", "turnfold", "--generation", "anew", "--yes", "--json",
                     *working.at)  # fmt: skip
-    assert {one["name"] for one in done.json()["groups"]} == {"turnfold.anew", "llm/other-2.anew"}
+    assert {one["name"] for one in done.json()["groups"]} == {"turnfold.anew", "llm/other-3.anew"}
 
 
 def test_what_lies_beyond_a_turn_that_waits_is_asked_about_once(working: Working) -> None:

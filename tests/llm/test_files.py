@@ -77,7 +77,7 @@ def test_turns_become_plans_with_their_cost(endpoint: Start, folded: Folded) -> 
         "sum(CAST(doc ->> '$.extraction.prompt_tokens' AS INT)), "
         "sum(CAST(doc ->> '$.extraction.cost' AS DOUBLE)) FROM plans GROUP BY ALL",
     )
-    assert found == [("llm/test", "2", 6, 4200, pytest.approx(0.006))]
+    assert found == [("llm/test", "3", 6, 4200, pytest.approx(0.006))]
     facts = rows(history, "SELECT body_text, evidence_event_ids FROM state_current")
     assert len(facts) == 24
     assert ("user 2 said 7", ["e702"]) in facts, "evidence is the turn, not the whole group"
