@@ -18,11 +18,13 @@ _PERCENT = re.compile(rb"%([0-9a-fA-F]{2})")
 _BYTES = tuple(bytes([value]) for value in range(256))
 
 
-@lru_cache(1)  # a line is asked for it several times
 def of_json(text: str) -> str:
     """The text with JSON's `\\uXXXX` as characters, behind any number of backslashes."""
-    if "\\u" not in text:
-        return text
+    return _unescaped(text) if "\\u" in text else text
+
+
+@lru_cache(1)  # a line is asked for it several times
+def _unescaped(text: str) -> str:
     parts = _ESCAPE.split(text)
     if len(parts) > 1:
         codes = "0000" + "0000".join(parts[1::2])
