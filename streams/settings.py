@@ -24,6 +24,8 @@ class Settings(BaseSettings):
     """Settings from the environment, or given. `about` begins their errors."""
 
     about: ClassVar[str]
+    is_optional: ClassVar[bool] = False
+    """Whether nothing reads them unless the user asks for it: then none may be set."""
 
     @field_validator("*", mode="before")
     @classmethod

@@ -159,7 +159,8 @@ def problems(settings: list[Setting]) -> Iterator[str]:
         is_set = any(
             one.name.startswith(f"{family}.") and one.source != DEFAULT for one in settings
         )
-        if is_set or not any(field.is_required() for field in cls.model_fields.values()):
+        has_required = any(field.is_required() for field in cls.model_fields.values())
+        if is_set or not (cls.is_optional or has_required):
             try:
                 cls.load()
             except ConfigurationError as error:

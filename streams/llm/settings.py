@@ -32,6 +32,7 @@ class LlmSettings(Settings):
     )
 
     about = "model settings"
+    is_optional = True
     base_url: Annotated[
         str,
         Field(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import turnfold
+from tests.command import environment, turnfold
 from tests.contract.doctor import SECRET, doctor, found
 
 
@@ -94,3 +94,12 @@ def test_no_secret_is_printed_whatever_an_error_says(tmp_path: Path) -> None:
         done = doctor(tmp_path, *options, **env)
         assert done.code == 2
         assert SECRET not in done.out + done.err
+
+
+def test_a_model_that_nobody_uses_needs_no_key(tmp_path: Path) -> None:
+    done = turnfold("config", "show", "--json", cwd=tmp_path, env=environment())
+    assert done.json()["problems"] == []
+    done = turnfold(
+        "config", "show", "--json", cwd=tmp_path, env=environment(TURNFOLD_LLM_TURNS="3")
+    )
+    assert "set OPENAI_API_KEY" in done.json()["problems"][0]
