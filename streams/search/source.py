@@ -27,6 +27,7 @@ from sinks.files import data_files
 from sinks.history import SETTINGS, quoted, select
 from sinks.locations import Location
 from sinks.object_store import ObjectPath
+from streams.extractors.private import is_private
 from streams.search import about
 from streams.search.doc import FOREVER, Doc
 
@@ -194,6 +195,8 @@ def events(db: DuckDBPyConnection, files: list[str], tenant: str) -> Iterator[li
 
 def _event(row: tuple[Any, ...]) -> Doc:
     key, session, user, at, recorded, ended, said, answered, images, error, *labels = row
+    if said and is_private(said):
+        said, answered, images, error, labels = "", "", (), None, []
     text = "\n".join(one for one in (said, *(images or ()), error, answered) if one)
     hidden = " ".join(CAMEL.sub(" ", one).replace("_", " ") for one in labels if one)
     return Doc(

@@ -184,3 +184,11 @@ def test_evidence_of_a_question_stands_in_a_pack_of_800_tokens(tmp_path: Path) -
     (hits,) = (one for one in done.json()["search"] if one["category"] == "all")
     assert pack["any"] >= 0.84 and pack["all"] >= 0.68, pack
     assert pack["any"] >= hits["turn"], hits
+
+
+def test_a_turn_that_asks_not_to_be_kept_is_in_no_pack_and_no_hit(tmp_path: Path) -> None:
+    private = "Off the record: I have hepatitis."
+    root = told(tmp_path, "I met Bo at the clinic.", private, "The clinic was full.")
+    for query in ("Does Ann have hepatitis?", "What was at the clinic?", None):
+        assert [item for item in shown(root, query) if "hepatitis" in item.text] == []
+    assert search(root, "default", Query(now=NOW, text="hepatitis", user_id="ann")).hits == []
