@@ -8,13 +8,13 @@ rules: docs/rules.md, "Long-term memory".
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from schemas.events import EndUpdate, EventUpdate, WritePlan
 from schemas.row import Row
 from streams.folds.ids import normalise
 from streams.folds.order import FIRST, Place
-from streams.folds.rows import RowKind, Rows
+from streams.folds.rows import SEP, RowKey, RowKind, Rows
 
 MAX_ENDS = 64
 """Ends remembered of a family: the latest."""
@@ -30,8 +30,9 @@ _VOWELS = "aeiou"
 
 
 class End(Row, frozen=True):
-    """What a plan said is over at a time; `evidence` are its event ids, `told_at` is its time and
-    `place` where it stands among the user's plans."""
+    """What a plan said is over at a time; `evidence` are its event ids, in the session of
+    `session_id` (`retraction`); `told_at` is its time and `place` where it stands among the user's
+    plans."""
 
     at: int
     plan_id: str
@@ -43,6 +44,7 @@ class End(Row, frozen=True):
     told_at: int = 0
     place: Place = FIRST
     families: tuple[str, ...] = ()
+    session_id: str | None = None
 
     def order(self) -> tuple[int, str, int]:
         """The earliest of several ends is the one that counts."""
@@ -67,6 +69,10 @@ ENDS = RowKind("e", Ends)
 """By family."""
 
 
+SEVERAL = ""
+"""In place of a session's id: the events are of several sessions."""
+
+
 class Mark(Row, frozen=True):
     """Whether an event is retracted, since a time, and why."""
 
@@ -83,7 +89,8 @@ class Mark(Row, frozen=True):
 
 
 MARKS = RowKind("v", Mark)
-"""By event id; the row without one is the latest of all."""
+"""By event id and session; the row without an id is the latest of all. Without a session: of the
+event with that id in any."""
 
 
 def mark(rows: Rows, plan: WritePlan, ordinal: int, update: EventUpdate) -> None:
@@ -96,10 +103,15 @@ def mark(rows: Rows, plan: WritePlan, ordinal: int, update: EventUpdate) -> None
         update.reason or plan.extractor.name,
         tuple(dict.fromkeys(update.evidence_event_ids)),
     )
-    for key in (MARKS.key(update.event_id), MARKS.key()):
+    for key in (mark_key(update.event_id, plan.session_id), MARKS.key()):
         before = rows.get(key)
         if before is None or before.order() < mark.order():
             rows.put(key, mark)
+
+
+def mark_key(event_id: str, session_id: str | None) -> RowKey[Mark]:
+    """The name of the row that says whether an event is retracted."""
+    return MARKS.key(event_id, session_id or "")
 
 
 def trim_marks(rows: Rows, evidence: Callable[[], set[str]]) -> None:
@@ -109,10 +121,11 @@ def trim_marks(rows: Rows, evidence: Callable[[], set[str]]) -> None:
     if len(marked) <= MAX_MARKS:
         return
     of_ends = {one for _, row in ENDS.scan(rows) for end in row.ends for one in end.evidence}
-    idle = set(marked) - of_ends - evidence()
-    oldest = sorted(idle, key=lambda event_id: (rows.peek(MARKS.key(event_id)).order(), event_id))
-    for event_id in oldest[: max(0, len(oldest) - MAX_MARKS)]:
-        rows.delete(MARKS.key(event_id))
+    needed = of_ends | evidence()
+    idle = [MARKS.key(name) for name in marked if name.partition(SEP)[0] not in needed]
+    oldest = sorted(idle, key=lambda key: (rows.peek(key).order(), key))
+    for key in oldest[: max(0, len(oldest) - MAX_MARKS)]:
+        rows.delete(key)
 
 
 def is_marked(rows: Rows) -> bool:
@@ -120,11 +133,12 @@ def is_marked(rows: Rows) -> bool:
     return rows.get(MARKS.key()) is not None
 
 
-def retraction(rows: Rows, evidence: Iterable[str]) -> End | None:
-    """The end of what rests on these events, if all are retracted."""
+def retraction(rows: Rows, evidence: Iterable[str], session_id: str | None) -> End | None:
+    """The end of what rests on these events of a session, if all are retracted. Where the session
+    is not known, of any."""
     if not is_marked(rows):
         return None
-    marks = [rows.get(MARKS.key(event_id)) for event_id in evidence]
+    marks = [_mark_of(rows, event_id, session_id) for event_id in evidence]
     retracted = [mark for mark in marks if mark is not None and mark.retracted]
     if not retracted or len(retracted) < len(marks):
         return None
@@ -132,6 +146,32 @@ def retraction(rows: Rows, evidence: Iterable[str]) -> End | None:
     return End(
         last.at, last.plan_id, last.ordinal, "", "", last.reason, last.evidence, told_at=last.at
     )
+
+
+class Update(Protocol):
+    """An update, by the events on which it rests."""
+
+    @property
+    def evidence(self) -> tuple[str, ...]: ...
+    @property
+    def session_id(self) -> str | None: ...
+
+
+def retraction_of(rows: Rows, updates: Iterable[Update]) -> End | None:
+    """The latest end of updates, if all rest on retracted events."""
+    taken = [retraction(rows, one.evidence, one.session_id) for one in updates]
+    retracted = [one for one in taken if one is not None]
+    return max(retracted, key=End.order) if 0 < len(taken) == len(retracted) else None
+
+
+def _mark_of(rows: Rows, event_id: str, session_id: str | None) -> Mark | None:
+    """The latest mark of the event."""
+    if session_id is None:
+        marks = [mark for _, mark in MARKS.scan(rows, event_id)]
+    else:
+        keys = {mark_key(event_id, None), mark_key(event_id, session_id)}
+        marks = [mark for key in keys if (mark := rows.get(key)) is not None]
+    return max(marks, key=Mark.order, default=None)
 
 
 def of(plan: WritePlan, ordinal: int, update: EndUpdate, place: Place) -> End:
@@ -148,6 +188,7 @@ def of(plan: WritePlan, ordinal: int, update: EndUpdate, place: Place) -> End:
         plan.occurred_at,
         place,
         tuple(dict.fromkeys(update.families)),
+        plan.session_id,
     )
 
 
@@ -179,7 +220,7 @@ def first_after(rows: Rows, said: Said, since: int, until: Place | None = None) 
         if since < end.at
         and (until is None or end.place[:4] < until[:4])
         and concerns(end, said)
-        and retraction(rows, end.evidence) is None
+        and retraction(rows, end.evidence, end.session_id) is None
     ]
     return min(found, key=End.order, default=None)
 

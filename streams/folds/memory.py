@@ -122,7 +122,7 @@ def _plan(rows: Rows, header: User, plan: WritePlan, out: Effects) -> User:
     for ordinal, over in enumerate(plan.ends):
         end = ends.of(plan, ordinal, over, out.place)
         ends.remember(rows, end)
-        if ends.retraction(rows, end.evidence):
+        if ends.retraction(rows, end.evidence, end.session_id):
             continue
         states.end(rows, plan, end, out)
         for kind in REVISED_KINDS:

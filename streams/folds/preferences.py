@@ -31,6 +31,7 @@ class Update(Row, frozen=True):
     note: str | None
     evidence: tuple[str, ...]
     unchanged_since: int | None = None
+    session_id: str | None = None
 
 
 class Preference(Row, frozen=True):
@@ -54,6 +55,8 @@ class Preference(Row, frozen=True):
     updates: tuple[Update, ...] = ()
     base: "Preference | None" = None
     over: ends.End | None = None
+    session_id: str | None = None
+    """Of its evidence (`ends.retraction`)."""
 
 
 PREFERENCES = RowKind("p", Preference)
@@ -78,6 +81,7 @@ def apply(rows: Rows, plan: WritePlan, update: PreferenceUpdate, out: Effects) -
         update.note or None,
         evidence_of(plan, update.evidence_event_ids),
         update.unchanged_since,
+        plan.session_id,
     )
     out.place = out.place._replace(ordinal=out.place.ordinal + 1)
     if _is_corrected(known, told):
@@ -136,7 +140,10 @@ def _after(pair: Pair, update: Update, rows: Rows, rules: Rules) -> Pair:
 
 def _changed(known: Preference, update: Update, rules: Rules, **fields: Any) -> Preference:
     evidence = add_evidence(known.evidence, update.evidence, rules)
-    after = replace(known, evidence=evidence, **fields)
+    session_id = known.session_id
+    if update.evidence and session_id != update.session_id:
+        session_id = ends.SEVERAL if known.evidence else update.session_id
+    after = replace(known, evidence=evidence, session_id=session_id, **fields)
     if replace(after, said_at=known.said_at) == known:
         return after  # a later `said_at` alone is no change to speak of
     return replace(after, updated_at=update.at)
@@ -157,7 +164,9 @@ def _folded(pair: Pair, rows: Rows, rules: Rules) -> Pair:
 
 
 def _standing(rows: Rows, known: Preference) -> tuple[Update, ...]:
-    return tuple(one for one in known.updates if ends.retraction(rows, one.evidence) is None)
+    return tuple(
+        one for one in known.updates if ends.retraction(rows, one.evidence, one.session_id) is None
+    )
 
 
 def _all_folded(pair: Pair, rows: Rows, rules: Rules) -> Pair:
@@ -269,9 +278,15 @@ def _ended(rows: Rows, plain: Preference, before: ends.End | None, rules: Rules)
         return plain
     over = ends.first_after(rows, _said(plain), plain.said_at)
     is_before = before is not None and before.families and before.at > plain.said_at
-    if before is not None and is_before and not ends.retraction(rows, before.evidence):
+    if (
+        before is not None
+        and is_before
+        and not ends.retraction(rows, before.evidence, before.session_id)
+    ):
         over = before if over is None else min(over, before, key=ends.End.order)
-    taken = ends.retraction(rows, plain.evidence)
+    taken = ends.retraction(rows, plain.evidence, plain.session_id)
+    if taken is None and plain.session_id == ends.SEVERAL and plain.base is None:
+        taken = ends.retraction_of(rows, plain.updates)
     if taken is not None:
         taken = replace(taken, at=max(taken.at, plain.said_at + 1))
         over = taken if over is None else min(over, taken, key=ends.End.order)

@@ -47,6 +47,8 @@ class Version(Row, frozen=True):
     evidence: tuple[str, ...]
     updated_at: int
     over: Over | None = None
+    session_id: str | None = None
+    """Of its evidence (`ends.retraction`)."""
 
 
 Versions = tuple[Version, ...]
@@ -70,6 +72,7 @@ class Update(Row, frozen=True):
     annotated: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
     unchanged_since: int | None = None
+    session_id: str | None = None
 
 
 class State(Row, frozen=True):
@@ -170,6 +173,7 @@ def _update(plan: WritePlan, update: StateUpdate, out: Effects) -> Update:
         tuple(notes.entities) if notes else (),
         evidence_of(plan, update.evidence_event_ids),
         update.unchanged_since,
+        plan.session_id,
     )
 
 
@@ -190,6 +194,11 @@ def _after(kind: str, versions: Versions, update: Update, rules: Rules) -> Versi
         version = _ENDED[update.op](versions[-1], update, rules)
     if version.valid_to is not None and version.valid_to < version.valid_from:
         version = replace(version, valid_to=version.valid_from)
+    before = _at(versions, version.valid_from)
+    if update.evidence and version.session_id != update.session_id:
+        several = before is not None and before.evidence
+        session_id = ends.SEVERAL if several else update.session_id
+        version = replace(version, session_id=session_id)
     others = (one for one in versions if one.valid_from != version.valid_from)
     return tuple(sorted((*others, version), key=lambda one: one.valid_from))[-MAX_VERSIONS:]
 
@@ -232,6 +241,7 @@ def _new(kind: str, update: Update) -> Version:
         update.at,
         update.evidence,
         update.at,
+        session_id=update.session_id,
     )
 
 
@@ -323,7 +333,8 @@ def put(
         versions = _folded(state.kind, base, updates, rules)
     if len(updates) > MAX_UPDATES:
         base, updates = _after(state.kind, base, updates[0], rules), updates[1:]
-    shown = tuple(one if one in old else _ended(rows, one, old, rules) for one in versions)
+    own = () if base else updates
+    shown = tuple(one if one in old else _ended(rows, one, old, own, rules) for one in versions)
     ruled = state.is_ruled or update.place.rank == OF_RULES
     after = State(state.state_id, state.kind, state.created_at, shown, updates, base, ruled)
     rows.put(STATES.key(state.state_id), after)
@@ -339,7 +350,9 @@ def _standing(
 ) -> Versions:
     """The versions without the updates of retracted events; with them, if none are left: these
     versions have ended."""
-    standing = (one for one in updates if ends.retraction(rows, one.evidence) is None)
+    standing = (
+        one for one in updates if ends.retraction(rows, one.evidence, one.session_id) is None
+    )
     return _folded(kind, base, standing, rules) or _folded(kind, base, updates, rules)
 
 
@@ -389,15 +402,24 @@ def _revise(
 # --- ends -------------------------------------------------------------------------------------
 
 
-def _ended(rows: Rows, version: Version, old: Versions, rules: Rules) -> Version:
-    """A version as the earliest end closes it that concerns it, remembered or applied before."""
+def _ended(
+    rows: Rows, version: Version, old: Versions, updates: tuple[Update, ...], rules: Rules
+) -> Version:
+    """A version as the earliest end closes it that concerns it, remembered or applied before.
+    `updates`: of which alone the versions are made."""
     said = ends.said_in(version.payload, version.body_text)
     end = ends.first_after(rows, said, version.valid_from)
     before = _at(old, version.valid_from)
     known = before.over.end if before is not None and before.over is not None else None
-    if known and ends.speaks_of(known, said) and not ends.retraction(rows, known.evidence):
+    if (
+        known
+        and ends.speaks_of(known, said)
+        and not ends.retraction(rows, known.evidence, known.session_id)
+    ):
         end = known if end is None else min(end, known, key=ends.End.order)
-    taken = ends.retraction(rows, version.evidence)
+    taken = ends.retraction(rows, version.evidence, version.session_id)
+    if taken is None and version.session_id == ends.SEVERAL:
+        taken = ends.retraction_of(rows, updates)
     if taken is not None:
         taken = replace(taken, at=max(taken.at, version.valid_from))
         end = taken if end is None else min(end, taken, key=ends.End.order)
@@ -463,7 +485,8 @@ def settle(rows: Rows, plan: WritePlan, out: Effects) -> None:
             plain = _standing(rows, state.kind, state.base, state.updates, out.rules)
         else:
             plain = tuple(map(_unended, old))
-        versions = tuple(_ended(rows, one, old, out.rules) for one in plain)
+        updates = () if state.base else state.updates
+        versions = tuple(_ended(rows, one, old, updates, out.rules) for one in plain)
         if versions == old:
             continue
         after = replace(state, versions=versions)

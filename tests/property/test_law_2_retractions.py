@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from streams.folds import preferences, states
 from tests.unit.memory_told import Json, Memory, plan, prefers, says
 
-EVENTS = ("a", "b", "c", "d")
+EVENTS = (("a", "s1"), ("b", "s1"), ("a", "s2"), ("c", "s2"))
+"""Ids with their sessions: one id is in both."""
 CITIES = ("Leeds", "York", "Bath")
 
 
@@ -23,7 +24,7 @@ def _fact(draw: Any, day: float, is_same: bool) -> Json:
 def plans(draw: Any) -> list[Json]:
     """What the rules make of four events, each a day after the one before."""
     made = []
-    for number, event_id in enumerate(EVENTS, 1):
+    for number, (event_id, session_id) in enumerate(EVENTS, 1):
         kind = draw(st.sampled_from(("fact", "correction", "own", "like", "end", "close")))
         day = f"2026-01-0{number}T00:00:00Z"
         fields: Json = {}
@@ -31,7 +32,7 @@ def plans(draw: Any) -> list[Json]:
             fields["state_updates"] = [_fact(draw, day, kind == "correction")]  # type: ignore[arg-type]
         elif kind == "own":
             own = {"family": "home", "value": draw(st.sampled_from(CITIES))}
-            fields["state_updates"] = [says(f"of {event_id}", state_id=event_id, payload=own)]
+            fields["state_updates"] = [says(f"of {number}", state_id=f"f{number}", payload=own)]
         elif kind == "like":
             polarity = draw(st.sampled_from(("like", "dislike")))
             fields["preference_updates"] = [prefers("confirm", polarity=polarity)]
@@ -40,14 +41,33 @@ def plans(draw: Any) -> list[Json]:
             words = draw(st.sampled_from(("", "Leeds"))) if kind == "end" else ""
             fields["ends"] = [{"families": families, "value": words}]
         made.append(
-            plan(f"p-{event_id}", number, event_id=event_id, extractor={"name": "rules"}, **fields)
+            plan(
+                f"p{number}",
+                number,
+                event_id=event_id,
+                session_id=session_id,
+                extractor={"name": "rules"},
+                **fields,
+            )
         )
     return made
 
 
-def marks(op: str, event_ids: list[str], at: float) -> Json:
-    updates = [{"op": op, "event_id": one, "reason": "the message was edited"} for one in event_ids]
-    return plan(f"{op}-{at}", at, event_updates=updates)
+Event = tuple[str, str]
+
+
+def marks(op: str, events: list[Event], at: float) -> list[Json]:
+    """Plans, each of one session."""
+    made = []
+    for session_id in sorted({session_id for _, session_id in events}):
+        updates = [
+            {"op": op, "event_id": event_id, "reason": "the message was edited"}
+            for event_id, of in events
+            if of == session_id
+        ]
+        name = f"{op}-{at}-{session_id}"
+        made.append(plan(name, at, session_id=session_id, event_updates=updates))
+    return made
 
 
 def memory_of(records: list[Json]) -> Memory:
@@ -79,23 +99,24 @@ def standing(memory: Memory) -> tuple[Json, dict[tuple[str, str], str]]:
 
 @given(st.data(), plans(), st.lists(st.sampled_from(EVENTS), min_size=1, unique=True))
 def test_law_2_a_retraction_counts_in_any_order(
-    data: st.DataObject, made: list[Json], gone: list[str]
+    data: st.DataObject, made: list[Json], gone: list[Event]
 ) -> None:
     back = data.draw(st.lists(st.sampled_from(gone), unique=True))
-    sent = [*made, marks("retract", gone, 9)] + ([marks("restore", back, 10)] if back else [])
+    sent = [*made, *marks("retract", gone, 9), *marks("restore", back, 10)]
     memory = memory_of(sent)
     assert everything(memory_of(data.draw(st.permutations(sent)))) == everything(memory)
-    left = [one for one in made if one["event_id"] not in set(gone) - set(back)]
+    away = set(gone) - set(back)
+    left = [one for one in made if (one["event_id"], one["session_id"]) not in away]
     assert standing(memory) == standing(memory_of(left))
 
 
 @given(plans(), st.lists(st.sampled_from(EVENTS), min_size=1, unique=True))
 def test_law_4_a_retraction_has_a_revision_for_each_change(
-    made: list[Json], gone: list[str]
+    made: list[Json], gone: list[Event]
 ) -> None:
     memory = memory_of(made)
     before = everything(memory)
-    revisions = memory.made(marks("retract", gone, 9))
+    revisions = [one for mark in marks("retract", gone, 9) for one in memory.made(mark)]
     after = everything(memory)
     changed = {name for name in before if before[name] != after[name]}
     assert {one["entity_id"] for one in revisions} == {name[2:] for name in changed}

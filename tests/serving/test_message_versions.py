@@ -41,14 +41,16 @@ def server(
         yield server
 
 
-def say(server: Server, user: str, text: str, id: str, at: int = 0, **more: Any) -> httpx.Response:
-    """A user's message and its answer, in the session of the user's name."""
+def say(
+    server: Server, user: str, text: str, id: str, at: int = 0, session: str = "", **more: Any
+) -> httpx.Response:
+    """A user's message and its answer, in the session of the user's name if no other."""
     when = {"created_at": 1_750_000_000 + 10 * at}
     messages = [
         {"role": "user", "content": text, "id": id, **when, **more},
         {"role": "assistant", "content": "Noted.", "id": f"{id}-answer"},
     ]
-    body = {"user_id": user, "session_id": user, "messages": messages}
+    body = {"user_id": user, "session_id": session or user, "messages": messages}
     return server.client.post("/v1/messages", json=body, headers=WAIT)
 
 
@@ -133,6 +135,22 @@ def test_a_deletion_may_be_sent_again_and_takes_the_original_back(server: Server
     assert delete(server, user, "first").json()["counts"] == {"applied": 2}
     assert delete(server, user, "first").json() == {"counts": {}, "results": []}
     until(lambda: holding(server, user) == set())
+
+
+@pytest.mark.parametrize("how", ["deleted", "replaced"])
+def test_a_message_of_another_session_with_that_id_stays(server: Server, how: str) -> None:
+    """Ids are unique in their session; many programs count from 1 in each."""
+    user = uuid4().hex
+    say(server, user, "I live in Leeds. I love tea.", "1")
+    say(server, user, "I am allergic to nuts. I love tea.", "1", 1, session=f"{user}-2")
+    if how == "deleted":
+        delete(server, user, "1")
+    else:
+        say(server, user, "I like jazz.", "2", 2, replaces="1")
+    say(server, user, "I work at Acme.", "1", 3, session=f"{user}-3")
+    until(lambda: any("Acme" in text for _, text in holding(server, user)))
+    texts = " ".join(text for _, text in holding(server, user))
+    assert "Leeds" not in texts and "nuts" in texts and "tea" in texts
 
 
 @pytest.mark.parametrize(

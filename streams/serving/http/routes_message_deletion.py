@@ -44,7 +44,9 @@ async def delete_message(
         users = [
             user_id
             for user_id in sorted(speakers_in(session))
-            if not _is_retracted(await _rows(here, "users", tenant, user_id, until), message_id)
+            if not _is_retracted(
+                await _rows(here, "users", tenant, user_id, until), session_id, message_id
+            )
         ]
         now = format_time(time.time_ns() // 1000)
         records = [
@@ -69,8 +71,8 @@ async def _rows(here: Serving, table: Table, tenant: str, key: str, until: float
     return (await here.backend.rows(table, tenant, key)).rows
 
 
-def _is_retracted(user: Rows, message_id: str) -> bool:
-    mark = user.get(ends.MARKS.key(message_id))
+def _is_retracted(user: Rows, session_id: str, message_id: str) -> bool:
+    mark = user.get(ends.mark_key(message_id, session_id))
     return mark is not None and mark.retracted
 
 
