@@ -20,7 +20,7 @@ FOUND = """
 SELECT user_id, strftime(occurred_at, '%Y-%m-%d'), coalesce(
     doc ->> '$.state_updates[0].payload.evidence', doc ->> '$.preference_updates[0].note',
     doc ->> '$.event_affect.text'
-) FROM plans WHERE extractor_name = 'rules' ORDER BY occurred_at
+) AS words FROM plans WHERE extractor_name = 'rules' AND words IS NOT NULL ORDER BY occurred_at
 """
 SAMPLE = "event_id = 'emma-move-1'"
 BEFORE, AFTER = "2026-03-05T23:59:59Z", "2026-03-14T23:59:59Z"

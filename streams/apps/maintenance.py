@@ -40,7 +40,6 @@ from sinks.root import find_root, is_shared
 from sinks.scope import REMADE
 from sinks.shared import alone
 from sinks.tables import to_arrow
-from streams.apps import places
 from streams.errors import ConfigurationError
 from streams.files.access import erasing, locked, opened, writing
 from streams.files.applier import Stored
@@ -131,6 +130,7 @@ def in_every_generation(
     meanwhile. `erase` gets for a generation of some days the folder of one that has them all, too.
     `whose`: tenant, and the user or the session that is erased."""
     from streams import search  # slow to load
+    from streams.apps import places
 
     root = find_root(history)
     asked_at = time.time_ns() // 1000
@@ -248,6 +248,7 @@ def drop_work(folder: Path) -> None:
 def _forget_in_store(history: ObjectPath, tenant: str, user_id: str) -> dict[str, Any]:
     """In each generation, until there are no more: one may have been begun meanwhile."""
     from streams import search  # slow to load
+    from streams.apps import places
 
     root, asked_at = find_root(history), time.time_ns() // 1000
     remove_leftovers(root)

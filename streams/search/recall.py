@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator
+from itertools import product
 
 import msgspec
 
@@ -114,18 +115,18 @@ def _later(db: sqlite3.Connection, query: Query, facts: list[Found], docs: int) 
     if not facts or query.user_id is None:
         return {}
     sql = "SELECT no FROM name WHERE kind = 'user' AND name = ?"
-    row = db.execute(sql, [query.user_id]).fetchone()
+    users: list[tuple[int]] = db.execute(sql, [query.user_id]).fetchall()
     until = query.now if query.as_of is None else query.as_of
     later: dict[int, int] = {}
-    for fact in facts if row else ():
+    for fact, (user,) in product(facts, users):
         terms = [one for one in ask(db, fact.row.text, docs)[:TERMS] if one.docs]
         if not terms:
             continue
         words = " OR ".join(f'"{one.term}"' for one in terms)
-        match = f'({words}) AND "{scope("u", row[0])}" AND "{scope("k", "event")}"'
+        match = f'({words}) AND "{scope("u", user)}" AND "{scope("k", "event")}"'
         evidence = set((fact.row.evidence or "").split("\n"))
         since, best = max(fact.row.at, fact.row.since), SAME
-        for number, key, _, said in db.execute(LATER, [match, NEWEST, row[0], since, until]):
+        for number, key, _, said in db.execute(LATER, [match, NEWEST, user, since, until]):
             overlap = _overlap(terms, said.partition(ANSWER)[0])
             if overlap > best and key not in evidence:
                 best, later[fact.number] = overlap, number

@@ -46,6 +46,9 @@ class Accepting:
     async def rows(self, table: str, tenant: str, key: str) -> Found:
         return Found(Entity(table, tenant, key, {}), Rules())
 
+    async def catch_up(self, *_: Any) -> None:
+        return
+
     async def submit(self, records: list[bytes], *_: Any) -> list[Outcome]:
         return [ACCEPTED] * len(records)
 
