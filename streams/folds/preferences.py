@@ -144,8 +144,8 @@ def _changed(known: Preference, update: Update, rules: Rules, **fields: Any) -> 
     if update.evidence and session_id != update.session_id:
         session_id = ends.SEVERAL if known.evidence else update.session_id
     after = replace(known, evidence=evidence, session_id=session_id, **fields)
-    if replace(after, said_at=known.said_at) == known:
-        return after  # a later `said_at` alone is no change to speak of
+    if replace(after, said_at=known.said_at, session_id=known.session_id) == known:
+        return after  # a later `said_at` or another session alone is no change to speak of
     return replace(after, updated_at=update.at)
 
 

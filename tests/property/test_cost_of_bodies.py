@@ -126,7 +126,7 @@ def test_no_body_of_16_mb_takes_more_than_its_share(seed: int) -> None:
 @pytest.mark.component
 @pytest.mark.parametrize("seed", soaked(range(8), 1))
 def test_16_mb_of_refused_lines_take_no_more_of_the_processor_than_their_share(seed: int) -> None:
-    most = 3.0  # three times the budget, as in `test_cost_of_reading`
+    most = 4.0  # the budget is 1 s; beside three others on two cores it takes three times as long
     for line in islice(lines(Random(seed), WHOLE), 1, 40, 2):
         body = repeated(line.replace(b"\n", b" "), b"\n", LARGE)
         taken = seconds(partial(read, NDJSON, body), most)
