@@ -14,7 +14,7 @@ from schemas.events import EndUpdate, EventUpdate, WritePlan
 from schemas.row import Row
 from streams.folds.ids import normalise
 from streams.folds.order import FIRST, Place
-from streams.folds.rows import SEP, RowKey, RowKind, Rows
+from streams.folds.rows import RowKey, RowKind, Rows
 
 MAX_ENDS = 64
 """Ends remembered of a family: the latest."""
@@ -73,6 +73,24 @@ SEVERAL = ""
 """In place of a session's id: the events are of several sessions."""
 
 
+Event = tuple[str, str | None]
+"""An event's id and session."""
+
+
+class Rests(Protocol):
+    """What rests on events of a session."""
+
+    @property
+    def evidence(self) -> tuple[str, ...]: ...
+    @property
+    def session_id(self) -> str | None: ...
+
+
+def events_of(resting: Rests) -> Iterator[Event]:
+    """The events on which something rests."""
+    return ((event_id, resting.session_id) for event_id in resting.evidence)
+
+
 class Mark(Row, frozen=True):
     """Whether an event is retracted, since a time, and why."""
 
@@ -114,15 +132,15 @@ def mark_key(event_id: str, session_id: str | None) -> RowKey[Mark]:
     return MARKS.key(event_id, session_id or "")
 
 
-def trim_marks(rows: Rows, evidence: Callable[[], set[str]]) -> None:
+def trim_marks(rows: Rows, evidence: Callable[[], set[Event]]) -> None:
     """Drops the oldest marks over the cap. `evidence`: the events on which states and preferences
     rest, which keep their marks: what a retraction has ended must not come back."""
     marked = MARKS.ids(rows)
     if len(marked) <= MAX_MARKS:
         return
-    of_ends = {one for _, row in ENDS.scan(rows) for end in row.ends for one in end.evidence}
-    needed = of_ends | evidence()
-    idle = [MARKS.key(name) for name in marked if name.partition(SEP)[0] not in needed]
+    of_ends = {one for _, row in ENDS.scan(rows) for end in row.ends for one in events_of(end)}
+    needed = {key for event in of_ends | evidence() for key in _mark_keys(rows, *event)}
+    idle = [key for name in marked if (key := MARKS.key(name)) not in needed]
     oldest = sorted(idle, key=lambda key: (rows.peek(key).order(), key))
     for key in oldest[: max(0, len(oldest) - MAX_MARKS)]:
         rows.delete(key)
@@ -148,16 +166,7 @@ def retraction(rows: Rows, evidence: Iterable[str], session_id: str | None) -> E
     )
 
 
-class Update(Protocol):
-    """An update, by the events on which it rests."""
-
-    @property
-    def evidence(self) -> tuple[str, ...]: ...
-    @property
-    def session_id(self) -> str | None: ...
-
-
-def retraction_of(rows: Rows, updates: Iterable[Update]) -> End | None:
+def retraction_of(rows: Rows, updates: Iterable[Rests]) -> End | None:
     """The latest end of updates, if all rest on retracted events."""
     taken = [retraction(rows, one.evidence, one.session_id) for one in updates]
     retracted = [one for one in taken if one is not None]
@@ -166,12 +175,16 @@ def retraction_of(rows: Rows, updates: Iterable[Update]) -> End | None:
 
 def _mark_of(rows: Rows, event_id: str, session_id: str | None) -> Mark | None:
     """The latest mark of the event."""
-    if session_id is None:
-        marks = [mark for _, mark in MARKS.scan(rows, event_id)]
-    else:
-        keys = {mark_key(event_id, None), mark_key(event_id, session_id)}
-        marks = [mark for key in keys if (mark := rows.get(key)) is not None]
-    return max(marks, key=Mark.order, default=None)
+    marks = map(rows.get, _mark_keys(rows, event_id, session_id))
+    return max((mark for mark in marks if mark is not None), key=Mark.order, default=None)
+
+
+def _mark_keys(rows: Rows, event_id: str, session_id: str | None) -> set[RowKey[Mark]]:
+    """Where the marks are of which the latest counts for an event."""
+    if session_id is not None:
+        return {mark_key(event_id, None), mark_key(event_id, session_id)}
+    marks = [(mark.order(), key) for key, mark in MARKS.scan(rows, event_id)]
+    return {max(marks)[1]} if marks else set()
 
 
 def of(plan: WritePlan, ordinal: int, update: EndUpdate, place: Place) -> End:

@@ -155,7 +155,7 @@ def _settle(rows: Rows, plan: WritePlan, out: Effects) -> None:
     ends.trim_marks(rows, lambda: _evidence(rows))
 
 
-def _evidence(rows: Rows) -> set[str]:
+def _evidence(rows: Rows) -> set[ends.Event]:
     """The events on which states and whatever else marks may end rest."""
     evidence = set(states.evidence(rows))
     for kind in REVISED_KINDS:

@@ -264,12 +264,12 @@ def settle(rows: Rows, plan: WritePlan, out: Effects) -> None:
         _put(rows, plan, known, known, made, reason, evidence, out)
 
 
-def evidence(rows: Rows) -> Iterator[str]:
+def evidence(rows: Rows) -> Iterator[ends.Event]:
     """The events on which preferences rest."""
     for _, known in PREFERENCES.scan(rows):
         for one in (known, *known.updates, known.base, known.over):
             if one is not None:
-                yield from one.evidence
+                yield from ends.events_of(one)
 
 
 def _ended(rows: Rows, plain: Preference, before: ends.End | None, rules: Rules) -> Preference:

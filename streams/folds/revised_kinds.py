@@ -16,7 +16,7 @@ from streams.folds.rows import Effects, R, RowKind, Rows
 Apply = Callable[[Rows, WritePlan, Any, Effects], None]
 End = Callable[[Rows, WritePlan, ends.End, Effects], None]
 Settle = Callable[[Rows, WritePlan, Effects], None]
-Evidence = Callable[[Rows], Iterable[str]]
+Evidence = Callable[[Rows], Iterable[ends.Event]]
 
 
 class RevisedKind(NamedTuple, Generic[R]):

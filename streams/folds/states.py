@@ -497,15 +497,15 @@ def settle(rows: Rows, plan: WritePlan, out: Effects) -> None:
             _revise_settled(rows, plan, after, was.get(since), now.get(since), out)
 
 
-def evidence(rows: Rows) -> Iterator[str]:
+def evidence(rows: Rows) -> Iterator[ends.Event]:
     """The events on which states rest."""
     for _, state in STATES.scan(rows):
         for update in state.updates:
-            yield from update.evidence
+            yield from ends.events_of(update)
         for version in (*state.base, *state.versions):
-            yield from version.evidence
+            yield from ends.events_of(_unended(version))
             if version.over is not None:
-                yield from (*version.over.evidence, *version.over.end.evidence)
+                yield from ends.events_of(version.over.end)
 
 
 def _revise_settled(

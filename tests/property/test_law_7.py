@@ -187,6 +187,20 @@ def test_law_7_marks_of_events_are_bounded_and_what_they_ended_stays_ended() -> 
     assert len(latest) == ends.MAX_MARKS
 
 
+def test_law_7_marks_of_one_id_in_many_sessions_are_bounded() -> None:
+    """Programs that count from 1 in each session: a fact rests on that of one session."""
+    said, rules = World(), {"name": "rules"}
+    allergy = {"op": "upsert", "kind": "fact", "body_text": "allergic to nuts"}
+    told = {"event_id": "1", "session_id": "s0", "extractor": rules, "state_updates": [allergy]}
+    said.say(plan("told", 0, **told))
+    count = ends.MAX_MARKS + 20
+    for n in range(count):
+        updates = [{"op": "retract", "event_id": "1"}]
+        said.say(plan(f"marks {n}", 10 + n, session_id=f"s{n}", event_updates=updates))
+    kept = {name[2:].partition(SEP)[2] for name in said.rows_of("users", "u1").names("v/")}
+    assert kept == {"s0"} | {f"s{n}" for n in range(count - ends.MAX_MARKS, count)}
+
+
 def test_law_7_families_of_ends_are_bounded() -> None:
     said = World()
     most, names = ends.MAX_FAMILIES, [f"family{n:04}" for n in range(ends.MAX_FAMILIES + 60)]
