@@ -149,8 +149,7 @@ def _ranked(held: list[Item], recall: Recall) -> Iterator[Item]:
     turns = {hit.id for hit in recall.hits if hit.turn is not None}
     for place, hit in enumerate(recall.hits):
         if hit.turn is not None:
-            if hit.turn.user_input or hit.turn.agent_answer:  # else it asks not to be kept
-                yield _turn(hit, hit.turn, recall.weights)._replace(place=(0, place))
+            yield _turn(hit, hit.turn, recall.weights)._replace(place=(0, place))
             continue
         item = by_id.pop((hit.kind, hit.id), None)
         if item is None:

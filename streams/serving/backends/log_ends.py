@@ -21,8 +21,6 @@ REQUEST_MS = 5_000
 ANSWER_WITHIN = 5.0
 """Seconds; also for a new consumer to find its way."""
 CLOSE_WITHIN = 2.0
-
-
 FETCH_MS = 50
 
 

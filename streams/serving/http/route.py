@@ -11,6 +11,7 @@ from contextlib import suppress
 from difflib import get_close_matches
 from functools import lru_cache
 from http import HTTPStatus
+from time import monotonic
 from typing import Annotated, Any, NamedTuple
 from urllib.parse import unquote, unquote_to_bytes
 
@@ -25,9 +26,10 @@ from starlette.types import Receive, Scope, Send
 from schemas.base import Id, Tenant
 from schemas.faults import reason
 from schemas.http import Moment
+from streams.folds.rows import Rows
 from streams.observing import traces
 from streams.observing.memory_spans import OPERATIONS, span
-from streams.serving.backends.backend import Backend, NotReady
+from streams.serving.backends.backend import Backend, NotReady, Table
 from streams.serving.flow.replaying import Replays
 from streams.serving.flow.sampler import Sampler
 from streams.serving.http.access import OPEN, READING
@@ -92,6 +94,12 @@ class Serving(NamedTuple):
     records: int
     flow: Sampler
     replays: Replays | None
+
+    async def rows_after(self, table: Table, tenant: str, key: str, until: float) -> Rows:
+        """The rows of a session or user with all that was posted before, to whichever server.
+        Raises NotReady, also where that takes until then (`monotonic`)."""
+        await self.backend.catch_up(table, tenant, key, max(0.0, until - monotonic()))
+        return (await self.backend.rows(table, tenant, key)).rows
 
     def close_streams(self) -> None:
         """Ends all event streams: nobody would wait for their end."""

@@ -16,10 +16,9 @@ from streams.folds.ids import make_id
 from streams.folds.rows import Rows
 from streams.folds.session_state import speakers_in
 from streams.pipeline import retracting
-from streams.serving.backends.backend import Table
 from streams.serving.http import kept_messages, request_headers, submitting
 from streams.serving.http.problems import not_found
-from streams.serving.http.route import Serving, encode, reply, serving, tenant_of
+from streams.serving.http.route import encode, reply, serving, tenant_of
 
 MessageInPath = Annotated[
     Id, Path(description="Id of a user's message; a slash in it is `%2F`."),
@@ -38,14 +37,14 @@ async def delete_message(
     until = monotonic() + max(asked.wait, here.within)
     here.quotas.check(tenant)
     async with here.sessions.of(tenant, session_id):
-        session = await _rows(here, "sessions", tenant, session_id, until)
+        session = await here.rows_after("sessions", tenant, session_id, until)
         if not retracting.is_turn(session, message_id):
             raise not_found("user's message")
         users = [
             user_id
             for user_id in sorted(speakers_in(session))
             if not _is_retracted(
-                await _rows(here, "users", tenant, user_id, until), session_id, message_id
+                await here.rows_after("users", tenant, user_id, until), session_id, message_id
             )
         ]
         now = format_time(time.time_ns() // 1000)
@@ -63,12 +62,6 @@ async def delete_message(
     return reply(
         {"counts": submitting.counts(results), "results": results}, submitting.status_of(results)
     )
-
-
-async def _rows(here: Serving, table: Table, tenant: str, key: str, until: float) -> Rows:
-    """With all that was posted before."""
-    await here.backend.catch_up(table, tenant, key, max(0.0, until - monotonic()))
-    return (await here.backend.rows(table, tenant, key)).rows
 
 
 def _is_retracted(user: Rows, session_id: str, message_id: str) -> bool:

@@ -141,7 +141,7 @@ async def _plan(asked: _Asked, until: float) -> _Plan:
     """What the request becomes, as its session stands, whichever server the messages before it came
     to. Raises Problem, and NotReady where they are not applied until then (`monotonic`)."""
     request = await _request(asked, until)
-    rows = await _rows(asked, request.session_id, until)
+    rows = await asked.here.rows_after("sessions", asked.tenant, request.session_id, until)
     plan = await asked.here.readers.read(asked.tenant, asked.size, _planned, asked, request, rows)
     if asked.key and not plan.is_old:
         asked.here.keys.first(_cache_key(asked), msgspec.msgpack.encode(plan))
@@ -193,13 +193,6 @@ def _name_replaced(
             record["replaces"] = replaces[record["event_id"]][1]
 
 
-async def _rows(asked: _Asked, session_id: str, until: float) -> Rows:
-    """With all that was posted before."""
-    backend, tenant = asked.here.backend, asked.tenant
-    await backend.catch_up("sessions", tenant, session_id, max(0.0, until - monotonic()))
-    return (await backend.rows("sessions", tenant, session_id)).rows
-
-
 async def _request(asked: _Asked, until: float) -> session_messages.Request:
     """In the session of its day; shortly after midnight in that of the day before, if it goes on
     there."""
@@ -215,7 +208,8 @@ async def _request(asked: _Asked, until: float) -> session_messages.Request:
         before = _session_of_day(body.user_id, asked.now - HOUR)
         if before != asked.session_id:
             earlier = request._replace(session_id=before)
-            if session_messages.goes_on(await _rows(asked, before, until), earlier):
+            rows = await asked.here.rows_after("sessions", asked.tenant, before, until)
+            if session_messages.goes_on(rows, earlier):
                 return earlier
     return request
 
