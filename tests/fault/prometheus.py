@@ -103,14 +103,18 @@ class Prometheus:
             alerts = json.load(reply)["data"]["alerts"]
         return [alert["labels"] for alert in alerts if alert["state"] == "firing"]
 
-    def until(self, *wanted: Mapping[str, str]) -> None:
+    def missing(self, expected: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
+        """Of these labels, those of which no alert fires now."""
+        alerts = self.alerts()
+        return [
+            labels
+            for labels in expected
+            if not any(labels.items() <= alert.items() for alert in alerts)
+        ]
+
+    def until(self, *expected: Mapping[str, str]) -> None:
         """Waits until alerts with these labels fire."""
-        self._await(
-            lambda: all(
-                any(labels.items() <= alert.items() for alert in self.alerts()) for labels in wanted
-            ),
-            lambda: f"{self.alerts()}",
-        )
+        self._await(lambda: not self.missing(expected), lambda: f"{self.missing(expected)}")
 
     def until_quiet(self, *allowed: str) -> None:
         """Waits until no alert fires, except those with these names."""

@@ -179,20 +179,18 @@ def test_a_broker_that_is_away(way: str, installation: Installation) -> None:
         progress = [
             fires("TurnfoldNoProgress", job=part.job, act="fetch") for part in installation.parts
         ]
+        expected = [*progress, fires("TurnfoldNotReady"), fires("TurnfoldServerErrors")]
         deadline = time.monotonic() + TOO_LONG
-        while not all(
-            any(one.items() <= alert.items() for alert in installation.prometheus.alerts())
-            for one in [*progress, fires("TurnfoldNotReady"), fires("TurnfoldServerErrors")]
-        ):
+        while missing := installation.prometheus.missing(expected):
             installation.broken()
-            assert time.monotonic() < deadline, installation.prometheus.alerts()
+            assert time.monotonic() < deadline, missing
             time.sleep(0.2)
     finally:
         if way == "frozen":
             node.signal(signal.SIGCONT)
         else:
             node.start()
-    installation.broker.await_ready()
+        installation.broker.await_ready()
     installation.until_quiet()
 
 

@@ -103,7 +103,10 @@ def test_a_stall_that_ended_begins_anew(watched: Watched) -> None:
 def test_the_ages_of_a_worker_are_those_of_the_lane_that_waits_longest(
     state: str, records: int, fetch: float, commit: float, watched: Watched
 ) -> None:
-    assert watched.lanes.ages() == {"fetch": 0.0, "commit": 0.0}  # no lane is its
+    watched.now += 9
+    assert watched.lanes.ages() == {"fetch": 9.0, "commit": 0.0}, "it waits for its assignment"
+    watched.lanes.assigned = True
+    assert watched.lanes.ages() == {"fetch": 0.0, "commit": 0.0}, "it was assigned nothing"
     watched.lanes._active[CLICKS] = watched.lane
     watched.log.silent = 7.0
     watched.lane.enter(state)

@@ -64,6 +64,7 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
         self._settings = settings
         self._batch = Batch()
         self._held: Held | None = None
+        self._unheld_since = time.monotonic()
         self._asked = 0.0
         self._failure: Exception | None = None
         self._stopping = False
@@ -99,9 +100,13 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
         return 0.0 if since is None else time.monotonic() - since
 
     def ages(self) -> dict[str, float]:
-        """Seconds since the last success, as `Readiness.ages`. A write is due `roll_seconds` after
-        its first message was read."""
-        fetch = self._group.longest_unheard() if self._held is not None else 0.0
+        """Seconds since the last success, as `Readiness.ages`; of a fetch, also since it waits for
+        the group to give it partitions. A write is due `roll_seconds` after its first message was
+        read."""
+        is_waiting = self._held is None
+        fetch = (
+            time.monotonic() - self._unheld_since if is_waiting else self._group.longest_unheard()
+        )
         return {FETCH: fetch, WRITE: max(0.0, self.oldest() - self.options.roll_seconds)}
 
     def behind(self) -> dict[TopicPartition, int]:
@@ -256,6 +261,8 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
             await self._writer.written()
         except Exception as error:  # aiokafka would only log it
             self._failure = error
+        if self._held is not None:
+            self._unheld_since = time.monotonic()
         self._held, self._batch = None, Batch()
         if revoked and self.options.instance and self._group.forgotten:
             self._failure = self._failure or TurnfoldError(

@@ -49,7 +49,9 @@ class Progress:
     """`standing`: what the table has. `position`: the next offset to read. `first`, `end`: where
     the restore began and ends, both between two transactions. `restored`: it has ended. From then
     on the table has each transaction whole or not at all: the rows before `end` are all in it, and
-    a later row waits for its marker. Before that it may have a part of one, and nobody reads it."""
+    a later row waits for its marker. Before that it may have a part of one, and nobody reads it.
+    `answered_at`: when the broker last answered a fetch, at first when this was made; of
+    `time.monotonic`."""
 
     def __init__(self, at: TopicPartition, standing: Standing | None = None) -> None:
         self.at = at
@@ -61,7 +63,7 @@ class Progress:
         self._short = (-1, 0.0)
         self._whole_at = float("-inf")
         self._aim: tuple[int, float] | None = None
-        self._looked = monotonic()
+        self._looked = self.answered_at = monotonic()
         self._answer = (0, 0.0)
 
     # --- reading ----------------------------------------------------------------------------------
@@ -177,6 +179,8 @@ class Progress:
         answers apart, no more: it is of a clock that may be set. A new one came since this was
         called before."""
         before, self._looked = self._looked, monotonic()
+        if stamp != self._answer[0]:
+            self.answered_at = self._looked
         if stamp and end is not None:
             self._answer = stamp, self._answer[1] if stamp == self._answer[0] else before
             self.heard(end, self._answer[1])

@@ -49,6 +49,7 @@ class Lanes:
         self.lanes: dict[tuple[str, int], Lane] = {}
         self.stalls = 0
         self.assigned = False
+        self._unassigned_since = monotonic()
         self.seconds = {plan.agent: Histogram(UPTO_SECONDS) for plan in plans}
         self._plan_of = {topic: plan for plan in plans for topic in plan.sources}
         if len(self._plan_of) != sum(len(plan.sources) for plan in plans):
@@ -203,7 +204,8 @@ class Lanes:
 
     async def revoke(self) -> None:
         """Ends what every lane does. Tables stay: a rebalance revokes even what comes back."""
-        self.assigned = False
+        if self.assigned:
+            self.assigned, self._unassigned_since = False, monotonic()
         self._active.clear()
         await asyncio.gather(*(lane.stop() for lane in self.lanes.values()))
 
@@ -229,10 +231,12 @@ class Lanes:
         return len(self._told)
 
     def ages(self) -> dict[str, float]:
-        """Seconds since the last success, of the lane that has waited longest: `Readiness.ages`."""
+        """Seconds since the last success, of the lane that has waited longest: `Readiness.ages`; of
+        a fetch, also since the worker waits for the group to assign partitions."""
         running = list(self.running())
+        unheard = max((lane.unheard for lane in running), default=0.0)
         return {
-            FETCH: max((lane.unheard for lane in running), default=0.0),
+            FETCH: unheard if self.assigned else monotonic() - self._unassigned_since,
             COMMIT: max((lane.unfinished for lane in running), default=0.0),
         }
 

@@ -60,10 +60,17 @@ class Following:
         self.lanes: dict[TopicPartition, ReplicaLane] = {}
         self.partitions = 0
         self.why = "starting"
+        self._answered_at = monotonic()
         self._connection = {**connection, "request_timeout_ms": REQUEST_MS}
         self._group = group
         self._topics, self._sources = tuple(topics), tuple(sources)
         self._made = made
+
+    @property
+    def unheard(self) -> float:
+        """Seconds since the broker last answered for the partition that has waited longest."""
+        answered = (lane.progress.answered_at for lane in self.lanes.values())
+        return monotonic() - min(answered, default=self._answered_at)
 
     async def run(self) -> None:
         """For ever.
@@ -124,6 +131,7 @@ class Following:
                 other.
         """
         cluster = await client.fetch_all_metadata()
+        self._answered_at = monotonic()
         every = (*self._topics, *self._sources)
         counts = {topic: len(cluster.partitions_for_topic(topic) or ()) for topic in every}
         refuse_under_way(cluster.topics())

@@ -128,8 +128,7 @@ class ReplicaTables:
         return self._following.why or "it reads on"
 
     def readiness(self) -> Readiness:
-        age = max((lane.progress.age for lane in self._lanes() if lane.ready), default=0.0)
-        return self._readiness()._replace(ages={FETCH: age})
+        return self._readiness()._replace(ages={FETCH: self._following.unheard})
 
     def _lanes(self) -> list[ReplicaLane]:
         return list(self._following.lanes.values())
