@@ -238,13 +238,19 @@ def steps(every: Iterable[Revisions]) -> Json:
 
 def _read(about: Lookup, owner: str) -> list[Revision]:
     """`before` is half of their text, and counts only of what is gone: it is read where there is
-    such a one."""
+    such a one. A user and a session may have one id, and then their `seq` are not unique."""
     every = list(map(Revision._make, about.rows("revisions", SHOWN, "owner_id = ?", owner)))
     if not any(one.gone and one.entity_type not in NOT_TOLD for one in every):
         return every
     gone = f'owner_id = ? AND "after" IS NULL AND entity_type NOT IN {NOT_TOLD}'
-    before = dict(about.rows("revisions", ("seq", '"before"'), gone, owner))
-    return [one._replace(document=before[one.seq]) if one.seq in before else one for one in every]
+    rows = about.rows("revisions", ("entity_type", "entity_id", "seq", '"before"'), gone, owner)
+    before = {row[:3]: row[3] for row in rows}
+    return [
+        one._replace(document=before.get((one.entity_type, one.entity_id, one.seq)))
+        if one.gone
+        else one
+        for one in every
+    ]
 
 
 REVISIONS: Source[Revisions] = Source(
