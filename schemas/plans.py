@@ -358,7 +358,7 @@ class WritePlan(Record):
             self.preference_updates,
             self.ends,
             self.event_affect,
-            self.context_updates,
+            self.context_updates != ContextUpdates() and self.context_updates,
         )
         if self.event_updates and any(others):
             raise ValueError("`event_updates` need a plan without other updates")
