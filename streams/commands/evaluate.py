@@ -76,7 +76,7 @@ def evaluate(
     details: Path | None,
     as_json: bool,
 ) -> None:
-    """Measure search, context packs and extraction on a labelled set.
+    """Measure search, packs and extraction on a labelled set.
 
     Example: turnfold evaluate labelled.ndjson --extractor rules
     """

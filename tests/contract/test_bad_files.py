@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from streams.files.store import Store
+from streams.pipeline.row_formats import ROW_FORMAT
 from tests.command import checked, folded, ndjson, rows, snapshot, turn, turnfold
 from tests.contract.test_bad_input import text
 
@@ -107,10 +108,11 @@ def test_rows_of_another_version_are_refused_and_the_history_stays(tmp_path: Pat
     file, history = ndjson(tmp_path / "good.ndjson", [turn("e1")]), tmp_path / "history"
     folded(file, history=history)
     store = Store(history / "_store")
-    store.write_values({"format": 1})
+    store.write_values({"format": ROW_FORMAT + 1})
     store.close()
     done = turnfold("run", file, "--history", history)
-    assert done.code == 3 and "new folder" in done.err and "Traceback" not in done.err
+    assert done.code == 3 and "a newer version has written them" in done.err
+    assert "Traceback" not in done.err
     assert rows(history, "SELECT event_id FROM events") == [("e1",)]
 
 

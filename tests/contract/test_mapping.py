@@ -241,7 +241,7 @@ def test_expressions_of_the_page_can_be_written_as_it_writes_them(tmp_path: Path
     """The page's own lines of YAML."""
     page = (Path(__file__).parents[2] / "docs" / "mapping.md").read_text()
     quoted = page[page.index("In YAML quote") : page.index("## What an event ends as")]
-    (lines,) = re.findall(r"```yaml\n(.*?)```", quoted, re.DOTALL)
+    lines = re.findall(r"```yaml\n(.*?)```", quoted, re.DOTALL)[0]
     file = tmp_path / "chat.yaml"
     file.write_text(
         "version: 1\nsources:\n  chat:\n    records:\n      - type: turn\n"

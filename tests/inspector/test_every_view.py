@@ -12,6 +12,7 @@ from streams.serving.inspector.views import VIEWS
 from tests.inspector.browsing import FITS, barriers
 from tests.inspector.conftest import ERASURE, Visit
 from tests.serving.serving import Server
+from tests.waiting import until
 
 pytestmark = pytest.mark.needs("chromium")
 
@@ -77,7 +78,7 @@ def test_a_view_is_for_everyone(visit: Visit, sample: Server, address: str) -> N
         assert page.locator("main").is_visible()
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 900})
-            page.wait_for_function(FITS)  # charts are drawn again a moment later
+            until(lambda: page.evaluate(FITS))  # charts are drawn again a moment later
         for theme, rules in THEMES.items():
             page.emulate_media(color_scheme=theme)
             assert barriers(page, *rules) == [], theme

@@ -50,6 +50,7 @@ CONFORMING: Any = [
 
 OF_RECORDS = [one for one in CONFORMING if one is not positive_data_acceptance]
 """Some rules of records, and of messages, are no matter of a schema: each says so (422)."""
+SIGNALS = "/memory/user/update"
 RECORDS = "/v1/records"
 MESSAGES = "/v1/messages"
 THOROUGHLY = settings(
@@ -57,11 +58,9 @@ THOROUGHLY = settings(
 )
 whole: Any = schemathesis.openapi.from_dict(DOCUMENT)
 ERASING = {"method": "DELETE", "path": ["/v1/users/{user_id}", "/v1/sessions/{session_id}"]}
-document: Any = (
-    whole.exclude(path=STREAM).exclude(path=RECORDS).exclude(path=MESSAGES).exclude(**ERASING)
-)
-"""Without the stream, which has no end, the records, which come by their types, messages, and what
-erases, which keeps other requests waiting: all below."""
+document: Any = whole.exclude(path=[STREAM, SIGNALS, RECORDS, MESSAGES]).exclude(**ERASING)
+"""Without the stream, which has no end, the records, which come by their types, signals, messages,
+and what erases, which keeps other requests waiting: all below."""
 
 
 def _records_of(kind: str, media: str) -> Any:
@@ -116,7 +115,7 @@ def test_whatever_is_erased_the_answer_conforms(case: Case[Any], sample: Server)
     sample.until("/readyz", 200, within=60)
 
 
-@whole.include(path=MESSAGES).parametrize()  # type: ignore[untyped-decorator]
+@whole.include(path=[SIGNALS, MESSAGES]).parametrize()  # type: ignore[untyped-decorator]
 @THOROUGHLY
 def test_whatever_messages_are_posted_the_answer_conforms(case: Case[Any], sample: Server) -> None:
     case.call_and_validate(base_url=sample.url, checks=OF_RECORDS)

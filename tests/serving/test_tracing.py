@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import subprocess
 import sys
 import time
@@ -179,7 +180,7 @@ def test_what_is_no_operation_on_memory_has_no_span(traced: Traced) -> None:
 
 def test_client_and_server_call_the_same_requests_the_same() -> None:
     for (method, path), operation in OPERATIONS.items():
-        formatted = path.format(user_id="u%2F1", state_id="s%2F1", session_id="c%2F1")
+        formatted = re.sub(r"\{(\w)\w*\}", r"\1%2F1", path)
         known = tracing._operation(Call(method, formatted, {}))
         assert known is not None and known[0] == tuple(operation), (method, path)
         assert known[1] == ("s/1" if "{state_id}" in path else None)

@@ -45,6 +45,7 @@ _OPERATIONS = [
     ("GET", re.compile("/v1/search"), Operation("search_memory", "search")),
     ("GET", re.compile("/v1/states/([^/]+)/why"), Operation("search_memory", "why")),
     ("POST", re.compile("/v1/messages"), Operation("upsert_memory", "add")),
+    ("DELETE", re.compile("/v1/messages/[^/]+"), Operation("update_memory", "retract")),
     ("POST", re.compile("/v1/records"), Operation("upsert_memory", "records")),
     ("PATCH", _STATE, Operation("update_memory", "correct")),
     ("DELETE", _STATE, Operation("update_memory", "end")),
