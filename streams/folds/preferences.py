@@ -232,11 +232,19 @@ def _revise(
 # --- ends -------------------------------------------------------------------------------------
 
 
-def end(rows: Rows, plan: WritePlan, over: ends.End, out: Effects) -> None:
+def held(rows: Rows) -> Iterator[ends.Held]:
+    """What all preferences are of."""
+    for preference_id in PREFERENCES.ids(rows):
+        yield preference_id, _said(rows.peek(PREFERENCES.key(preference_id)))
+
+
+def end(
+    rows: Rows, plan: WritePlan, over: ends.End, concerned: ends.Concerned, out: Effects
+) -> None:
     """One of a plan's `ends`, for preferences: revokes those that it concerns."""
     if not set(OPPOSITE).intersection(over.families):
         return
-    for preference_id in PREFERENCES.ids(rows):
+    for preference_id in concerned.by(over):
         known = rows.peek(PREFERENCES.key(preference_id))
         if not ends.speaks_of(over, _said(known)):
             continue
