@@ -1,4 +1,4 @@
-"""No text costs a turn more than its share: what is tried, how far that may look, what is folded."""
+"""No text costs a turn more than its share: what is tried, how far it may look, what is folded."""
 
 from collections.abc import Iterator
 from random import Random
