@@ -15,7 +15,7 @@ from schemas.events import EndUpdate, EventUpdate, WritePlan
 from schemas.row import Row
 from streams.folds.ids import normalise
 from streams.folds.order import FIRST, Place
-from streams.folds.rows import RowKey, RowKind, Rows
+from streams.folds.rows import Effects, RowKey, RowKind, Rows
 
 MAX_ENDS = 64
 """Ends remembered of a family: the latest."""
@@ -343,6 +343,23 @@ class Concerned:
                     for word in ("", *(by_word.keys() & _read(said.value)[1])):
                         for ordinal in by_word.get(word, ()):
                             self._ids[ordinal][id] = None
+
+
+def concerned(
+    end: End,
+    plan: WritePlan,
+    kind: RowKind[Any],
+    held: Callable[[], Iterable[Held]],
+    out: Effects,
+) -> Collection[str]:
+    """The ids of the rows of a kind that one of a plan's ends may speak of. `held`: of all rows of
+    the kind, which are read for the first end."""
+    known = out.concerned.get(kind.letter) if out.concerned else None
+    if known is None:
+        known = Concerned(plan.ends, held)
+        out.concerned = {**(out.concerned or {}), kind.letter: known}
+    ids: Collection[str] = known.by(end)
+    return ids
 
 
 def stem(word: str) -> str:

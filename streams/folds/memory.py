@@ -5,8 +5,6 @@ Rows of a user: `u` the header, `s/{state_id}` states, `p/{id}` preferences, `k/
 and `y/{topic}` the learner, `i/…` seen ids.
 """
 
-from functools import partial
-
 from schemas.dead_letters import Reason
 from schemas.events import Signal, StateUpdate, WritePlan, first_intent
 from schemas.generated.history import Affect
@@ -121,8 +119,15 @@ def _plan(rows: Rows, header: User, plan: WritePlan, out: Effects) -> User:
     for kind in REVISED_KINDS:
         for revised in getattr(plan, kind.updates):
             kind.apply(rows, plan, revised, out)
-    if plan.ends:
-        _end(rows, plan, out)
+    for ordinal, over in enumerate(plan.ends):
+        end = ends.of(plan, ordinal, over, out.place)
+        ends.remember(rows, end)
+        if ends.retraction(rows, end.evidence, end.session_id):
+            continue
+        states.end(rows, plan, end, out)
+        for kind in REVISED_KINDS:
+            if kind.end:
+                kind.end(rows, plan, end, out)
     if plan.context_updates:
         graph.apply(rows, plan, plan.context_updates, out)
     if plan.event_affect:
@@ -137,25 +142,6 @@ def _plan(rows: Rows, header: User, plan: WritePlan, out: Effects) -> User:
     if plans == out.rules.tidy_first or plans % out.rules.tidy_every == 0:
         tidying.tidy(rows, plan, out)
     return replace(header, plans=plans, clock=place.at if place.rank == SENT else header.clock)
-
-
-def _end(rows: Rows, plan: WritePlan, out: Effects) -> None:
-    """What is over."""
-    concerned = [
-        (end, ends.Concerned(plan.ends, partial(held, rows)))
-        for end, held in (
-            (states.end, states.held),
-            *((kind.end, kind.held) for kind in REVISED_KINDS),
-        )
-        if end and held
-    ]
-    for ordinal, update in enumerate(plan.ends):
-        over = ends.of(plan, ordinal, update, out.place)
-        ends.remember(rows, over)
-        if ends.retraction(rows, over.evidence, over.session_id):
-            continue
-        for end, rows_of in concerned:
-            end(rows, plan, over, rows_of, out)
 
 
 def _settle(rows: Rows, plan: WritePlan, out: Effects) -> None:

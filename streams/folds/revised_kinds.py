@@ -14,16 +14,15 @@ from streams.folds import ends, preferences
 from streams.folds.rows import Effects, R, RowKind, Rows
 
 Apply = Callable[[Rows, WritePlan, Any, Effects], None]
-End = Callable[[Rows, WritePlan, ends.End, ends.Concerned, Effects], None]
-Held = Callable[[Rows], Iterable[ends.Held]]
+End = Callable[[Rows, WritePlan, ends.End, Effects], None]
 Settle = Callable[[Rows, WritePlan, Effects], None]
 Evidence = Callable[[Rows], Iterable[ends.Event]]
 
 
 class RevisedKind(NamedTuple, Generic[R]):
     """`updates`: a plan's list for the kind, each of which `apply` folds into its `rows`. `end`:
-    folds one of a plan's `ends`, by what its rows `held`; `settle` its `event_updates`; `evidence`:
-    the events on which rows that it settles rest. `document`: what readers get of a row."""
+    folds one of a plan's `ends`, `settle` its `event_updates`; `evidence`: the events on which rows
+    that it settles rest. `document`: what readers get of a row."""
 
     kind: MemoryKind
     rows: RowKind[R]
@@ -31,7 +30,6 @@ class RevisedKind(NamedTuple, Generic[R]):
     apply: Apply
     document: Callable[[R], dict[str, Any]]
     end: End | None = None
-    held: Held | None = None
     settle: Settle | None = None
     evidence: Evidence | None = None
 
@@ -54,7 +52,6 @@ REVISED_KINDS: tuple[RevisedKind[Any], ...] = (
         preferences.apply,
         preferences.document,
         preferences.end,
-        preferences.held,
         preferences.settle,
         preferences.evidence,
     ),
