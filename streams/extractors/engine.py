@@ -27,9 +27,29 @@ MAX_LEAD = 40  # characters before an introduction ("Hi there, I'm Ann"), and of
 MAX_INTRODUCTION = 26
 MAX_TAIL = 6  # words of what may follow a statement
 MAX_TRIES = 4_000
-"""Patterns tried in one turn. Nobody's own words need as many; what follows is not read."""
+"""Patterns tried in one turn. Nobody's own words need as many."""
+OF_WORDING, OF_MATCH = 10, 50
+"""What takes as long as so many tries: to bring a clause to one wording; to check what matched, and
+to fold what comes of it."""
 FORGOTTEN = Rule("end", "", "", "", "", (), ())
 """What a user asks to forget: the families are those of what was found in it."""
+
+
+class OverBudget(Exception):  # noqa: N818 - what happened, not an error of the program
+    """A turn takes more tries than the rules make of one."""
+
+
+class Budget:
+    """The tries of one turn, however often a part of it is read."""
+
+    def __init__(self) -> None:
+        self._room = MAX_TRIES
+
+    def spend(self, tries: int) -> None:
+        """Raises OverBudget."""
+        self._room -= tries
+        if self._room < 0:
+            raise OverBudget(f"its text takes more than {MAX_TRIES} tries of the rules' patterns")
 
 
 class Wording(NamedTuple):
@@ -83,8 +103,11 @@ class Language:
         """What an end is about, without what only says how: "my old piano" -> "piano"."""
         return " ".join(self.noise.sub(" ", text).split()) or text
 
-    def find(self, text: str, at: int = 0) -> list[Finding]:
-        """What the user says of themselves in a text said at a time (microseconds), in order."""
+    def find(self, text: str, at: int = 0, budget: Budget | None = None) -> list[Finding]:
+        """What the user says of themselves in a text said at a time (microseconds), in order.
+
+        Raises OverBudget.
+        """
         if len(text) > MAX_TEXT:
             return []
         said = self.fold(text)
@@ -92,16 +115,17 @@ class Language:
         if not hits or not any(self._may_open(said, place, numbers) for place, numbers in hits):
             return []
         said = own_words(said)
+        budget = budget or Budget()
         forgotten: list[Finding] = []
         if any(numbers[-1] == len(self.rules) for _, numbers in hits):
-            forgotten = self._forgotten(text, said, at)
+            forgotten = self._forgotten(text, said, at, budget)
             said = self._forget.sub(lambda match: BLANK * len(match[0]), said)
-        found = list(self._findings(text, said, hits, at))
+        found = list(self._findings(text, said, hits, at, budget))
         if not (found or forgotten):
             return []
         own = self._guards.own_part(said)
         if len(own) < len(said):
-            found = list(self._findings(text, own, hits, at))
+            found = list(self._findings(text, own, hits, at, budget))
         return forgotten + found
 
     def _may_open(self, said: str, place: int, numbers: tuple[int, ...]) -> bool:
@@ -110,25 +134,27 @@ class Language:
             not self._opening.issuperset(numbers) or self._introduces.match(said, place) is not None
         )
 
-    def _forgotten(self, text: str, said: str, at: int) -> list[Finding]:
+    def _forgotten(self, text: str, said: str, at: int, budget: Budget) -> list[Finding]:
         """What sentences ask to forget, as ends."""
         ends = []
         for match in self._forget.finditer(said):
             what = next(name for name, group in match.groupdict().items() if group)
             start, stop = match.span(what)
             sentence = text[match.start() : match.end()].strip()
-            for one in self.find(text[start:stop], at) if stop - start > 2 else []:
+            for one in self.find(text[start:stop], at, budget) if stop - start > 2 else []:
                 families = dict.fromkeys(filter(None, (one.rule.family, one.slot_name())))
                 if one.rule.kind != "end":
                     rule = FORGOTTEN._replace(ends="|".join(families))
                     ends.append(one._replace(rule=rule, old=one.value, sentence=sentence))
         return ends
 
-    def _findings(self, text: str, said: str, hits: Hits, at: int) -> Iterator[Finding]:
+    def _findings(
+        self, text: str, said: str, hits: Hits, at: int, budget: Budget
+    ) -> Iterator[Finding]:
         """A clause with the one or two after it, where a rule spans so many, or else alone."""
         clauses = list(self._clauses.of(said))
         dates: list[tuple[int, int]] | None = None
-        taken = tried = 0
+        taken = 0
         subject = -1  # where the sentence begins whose subject goes on
         for number, clause in enumerate(clauses):
             # a longer sentence is foreign, and each of its clauses would look at all of it
@@ -143,14 +169,11 @@ class Language:
                     rules &= self._wide
                 if clause.start > MAX_LEAD or last.end - clause.start > MAX_INTRODUCTION:
                     rules -= self._opening
-                tried += len(rules)
-                if tried > MAX_TRIES:
-                    return
                 if not rules or last.end - clause.start > MAX_CLAUSE:
                     continue
                 if dates is None:
                     dates = [(one.begin, one.stop) for one in resolve(text, at, self.code)]
-                found = self._match(text, said, clause, last, rules, dates, subject)
+                found = self._match(text, said, clause, last, rules, dates, subject, budget)
                 if found:
                     taken = last.end
                     yield from found
@@ -165,10 +188,12 @@ class Language:
         rules: set[int],
         dates: list[tuple[int, int]],
         subject: int,
+        budget: Budget,
     ) -> list[Finding]:
         """What the first rule that fits finds; ends of all families add up."""
         found: list[Finding] = []
         for wording in self._wordings(said, first, last, dates, subject == first.begin):
+            budget.spend(OF_WORDING + len(rules))
             for number in sorted(rules):
                 rule = self.rules[number]
                 if found and rule.kind != "end" and not found[-1].rule.more:
@@ -178,6 +203,7 @@ class Language:
                 match = self._patterns[number].fullmatch(wording.text)
                 if match is None:
                     continue
+                budget.spend(OF_MATCH)
                 if self._guards.is_foreign(said, first, last, rule):
                     return []
                 if rule.ends and self._guards.is_undone(said, first, last):

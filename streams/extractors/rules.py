@@ -14,9 +14,10 @@ from streams.extractors import languages
 from streams.extractors.cleaned import cleaned
 from streams.extractors.dating import Dates
 from streams.extractors.engine import MAX_TEXT as MAX_TEXT
-from streams.extractors.engine import Language
+from streams.extractors.engine import Language, OverBudget
 from streams.extractors.english import to_do
 from streams.extractors.languages import language_of as language_of
+from streams.extractors.naming import failure
 from streams.extractors.orders import order_slot
 from streams.extractors.private import is_private
 from streams.extractors.rule import Finding
@@ -53,7 +54,8 @@ class Turn(Protocol):
 
 def extract(turn: Turn, affect: Estimate | None = None) -> JsonObject | None:
     """The write plan of an ended chat turn, as JSON; None where nothing was found, or where its
-    words ask not to be kept.
+    words ask not to be kept. Of a text that takes too many tries, a plan that says so and writes
+    nothing (`naming.failure`).
 
     `affect` estimates (valence, arousal, dominance, confidence) of a sentence; without it no moment
     of feeling is written, nor where the turn brings its own, which is better than a guess.
@@ -62,7 +64,10 @@ def extract(turn: Turn, affect: Estimate | None = None) -> JsonObject | None:
         return None
     text = cleaned(turn.user_input)
     language = language_of(text)
-    found = language.find(text, turn.occurred_at)
+    try:
+        found = language.find(text, turn.occurred_at)
+    except OverBudget as error:
+        return failure(NAME, turn, error)
     if not found or is_private(text):
         return None
     return _plan(turn, text, found, language, affect if turn.affect is None else None)

@@ -7,14 +7,15 @@ rules: docs/rules.md, "Long-term memory".
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 from schemas.events import EndUpdate, EventUpdate, WritePlan
 from schemas.row import Row
 from streams.folds.ids import normalise
 from streams.folds.order import FIRST, Place
-from streams.folds.rows import RowKey, RowKind, Rows
+from streams.folds.rows import Effects, RowKey, RowKind, Rows
 
 MAX_ENDS = 64
 """Ends remembered of a family: the latest."""
@@ -23,6 +24,8 @@ MAX_FAMILIES = 1_000
 MAX_MARKS = 1_000
 """Marks remembered of events on which no memory rests: the latest."""
 
+REMEMBERED = 200
+"""Characters of a text whose words are remembered: those of values are few."""
 _WORD = re.compile(r"\w+")
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 _ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|es|s|e)$")
@@ -57,6 +60,10 @@ class Said(NamedTuple):
     families: tuple[str, ...]
     value: str
     whose: str = ""
+
+
+Held = tuple[str, Said]
+"""The id of a row, and what it holds."""
 
 
 class Ends(Row, frozen=True):
@@ -267,16 +274,92 @@ def holds(text: str, words: str) -> bool:
     without spaces between them (Chinese, Japanese) need to be contained."""
     if not words:
         return True
+    whole, stems = _read(text)
+    named = _named(words)
+    return named.stems <= stems and all(word in whole for word in named.unspaced)
+
+
+class _Named(NamedTuple):
+    """The words of an end."""
+
+    stems: frozenset[str]
+    unspaced: tuple[str, ...]
+
+
+def _named(words: str) -> _Named:
+    return (_named_once if len(words) <= REMEMBERED else _named_once.__wrapped__)(words)
+
+
+def _read(text: str) -> tuple[str, frozenset[str]]:
+    return (_read_once if len(text) <= REMEMBERED else _read_once.__wrapped__)(text)
+
+
+@lru_cache(1_000)
+def _named_once(words: str) -> _Named:
+    parts = _WORD.findall(normalise(words))
+    unspaced = tuple(word for word in parts if _UNSPACED.search(word))
+    return _Named(frozenset(map(stem, set(parts).difference(unspaced))), unspaced)
+
+
+@lru_cache(10_000)  # of one user's texts each is compared with many ends
+def _read_once(text: str) -> tuple[str, frozenset[str]]:
+    """A text, normalised, and the stems of its words."""
     whole = normalise(text)
-    known = set(_stems(whole))
-    return all(
-        word in whole if _UNSPACED.search(word) else stem(word) in known
-        for word in _WORD.findall(normalise(words))
-    )
+    return whole, frozenset(map(stem, _WORD.findall(whole)))
 
 
-def _stems(text: str) -> Iterator[str]:
-    return (stem(word) for word in _WORD.findall(text))
+class Concerned:
+    """Which of a user's rows the ends of a plan may speak of, by their families and a word: so each
+    row is read once, and not once for each end."""
+
+    def __init__(self, updates: Sequence[EndUpdate], held: Callable[[], Iterable[Held]]) -> None:
+        """`held` is called for the first end that asks; what an end says of a row stays as it is
+        until the last one."""
+        self._held = held
+        self._updates = updates
+        self._ids: list[dict[str, None]] = []
+
+    def by(self, end: End) -> Collection[str]:
+        """The ids of the rows that one of the ends may speak of, in order."""
+        if not self._ids:
+            self._ids = [{} for _ in self._updates]
+            self._read(self._by_family())
+        return self._ids[end.ordinal].keys()
+
+    def _by_family(self) -> dict[str, dict[str, list[int]]]:
+        """The ends of each family, by one of their words; "" is of those that need none."""
+        ordinals: dict[str, dict[str, list[int]]] = {}
+        for ordinal, update in enumerate(self._updates):
+            word = min(_named(update.value).stems, default="")
+            for family in update.families:
+                ordinals.setdefault(family, {}).setdefault(word, []).append(ordinal)
+        return ordinals
+
+    def _read(self, ordinals: dict[str, dict[str, list[int]]]) -> None:
+        for id, said in self._held():
+            for family in said.families:
+                by_word = ordinals.get(family)
+                if by_word is not None:
+                    for word in ("", *(by_word.keys() & _read(said.value)[1])):
+                        for ordinal in by_word.get(word, ()):
+                            self._ids[ordinal][id] = None
+
+
+def concerned(
+    end: End,
+    plan: WritePlan,
+    kind: RowKind[Any],
+    held: Callable[[], Iterable[Held]],
+    out: Effects,
+) -> Collection[str]:
+    """The ids of the rows of a kind that one of a plan's ends may speak of. `held`: of all rows of
+    the kind, which are read for the first end."""
+    known = out.concerned.get(kind.letter) if out.concerned else None
+    if known is None:
+        known = Concerned(plan.ends, held)
+        out.concerned = {**(out.concerned or {}), kind.letter: known}
+    ids: Collection[str] = known.by(end)
+    return ids
 
 
 def stem(word: str) -> str:

@@ -4,6 +4,7 @@ See docs/rules.md, "Long-term memory".
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from schemas.base import format_time
@@ -232,11 +233,17 @@ def _revise(
 # --- ends -------------------------------------------------------------------------------------
 
 
+def _held(rows: Rows) -> Iterator[ends.Held]:
+    """What all preferences are of."""
+    for preference_id in PREFERENCES.ids(rows):
+        yield preference_id, _said(rows.peek(PREFERENCES.key(preference_id)))
+
+
 def end(rows: Rows, plan: WritePlan, over: ends.End, out: Effects) -> None:
     """One of a plan's `ends`, for preferences: revokes those that it concerns."""
     if not set(OPPOSITE).intersection(over.families):
         return
-    for preference_id in PREFERENCES.ids(rows):
+    for preference_id in ends.concerned(over, plan, PREFERENCES, partial(_held, rows), out):
         known = rows.peek(PREFERENCES.key(preference_id))
         if not ends.speaks_of(over, _said(known)):
             continue

@@ -186,3 +186,4 @@ class Effects(Mutable):
     seq: int = 0
     doc: str = ""
     place: Place = FIRST  # of a write plan among its user's
+    concerned: dict[str, Any] | None = None  # what a plan's ends may speak of (ends.concerned)

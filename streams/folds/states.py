@@ -6,7 +6,7 @@ docs/rules.md, "Long-term memory".
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 from schemas.base import format_time
@@ -453,9 +453,16 @@ def _unended(version: Version) -> Version:
     )  # fmt: skip
 
 
+def _held(rows: Rows) -> Iterator[ends.Held]:
+    """What the versions of all states say."""
+    for state_id in STATES.ids(rows):
+        for version in rows.peek(STATES.key(state_id)).versions:
+            yield state_id, ends.said_in(version.payload, version.body_text)
+
+
 def end(rows: Rows, plan: WritePlan, over: ends.End, out: Effects) -> None:
     """One of a plan's `ends`, for states: closes every version that it concerns."""
-    for state_id in STATES.ids(rows):
+    for state_id in ends.concerned(over, plan, STATES, partial(_held, rows), out):
         state = rows.peek(STATES.key(state_id))
         for version in state.versions:
             said = ends.said_in(version.payload, version.body_text)

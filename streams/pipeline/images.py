@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from hashlib import sha256
-from heapq import merge
+from heapq import heappop, heappush
 from itertools import accumulate, repeat
 from operator import add
 
@@ -148,29 +148,45 @@ class Search:
         one."""
         plain, place, rest = _unescaped(text)
         look = _Look(plain)
-        at = 0
-        for start in _beginnings(plain):
-            if start < at:
-                continue
+        beginnings, at = _Beginnings(plain), 0
+        while (start := beginnings.after(at)) is not None:
             self._room -= 1
             if self._room < 0:
                 yield place(start), len(text)
                 return
+            at = start + 1
             if (end := look.end(start)) is not None:
-                at = end
+                at = max(end, at)
                 yield place(start), place(end)
-        if rest and next(_beginnings(_meant_in(text[-rest:])), None) is not None:
+        if rest and _Beginnings(_meant_in(text[-rest:])).after(0) is not None:
             yield len(text) - rest, len(text)
 
 
-def _beginnings(text: str) -> Iterator[int]:
-    """Where an image may begin, in order."""
-    found = [_places(before, start, text) for before, letters, start in _STARTS if letters in text]
-    return found[0] if len(found) == 1 else merge(*found)
+class _Beginnings:
+    """Where images may begin in a text, in order. What lies within an image is passed over."""
 
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._starts = [one for one in _STARTS if one[1] in text]
+        self._next: list[tuple[int, int]] = []
+        for number in range(len(self._starts)):
+            self._look(number, 0)
 
-def _places(before: int, start: "re.Pattern[str]", text: str) -> Iterator[int]:
-    return (match.start() - before for match in start.finditer(text))
+    def _look(self, number: int, at: int) -> None:
+        before, _, start = self._starts[number]
+        match = start.search(self._text, at)
+        if match is not None:
+            heappush(self._next, (match.start() - before, number))
+
+    def after(self, at: int) -> int | None:
+        """The first one from a place on; places are asked for in order."""
+        while self._next:
+            start, number = self._next[0]
+            if start >= at:
+                return start
+            heappop(self._next)
+            self._look(number, max(start + 1, at) + self._starts[number][0])
+        return None
 
 
 def _meant_in(text: str) -> str:

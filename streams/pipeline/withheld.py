@@ -217,13 +217,21 @@ def _plain(text: str) -> str:
     not normalised whole: other characters grow to eighteen times their length."""
     if text.isascii():
         return text
-    letters = _letters()
     for pattern in _alike():
         parts = pattern.split(text)
         if len(parts) > 1:
-            parts[1::2] = [letters.get(one, one) for one in parts[1::2]]
+            written = {run: _written(run) for run in set(parts[1::2])}
+            parts[1::2] = map(written.__getitem__, parts[1::2])
             text = "".join(parts)
     return text
+
+
+def _written(run: str) -> str:
+    """Characters that may be written with letters of ASCII, as they are written."""
+    letters = _letters()
+    if len(run) == 1:
+        return letters.get(run, run)
+    return "".join([letters.get(one, one) for one in run])
 
 
 @cache
@@ -241,7 +249,7 @@ def _alike() -> tuple["re.Pattern[str]", ...]:
     slow."""
     first = [character for character in _letters() if character < "\U00010000"]
     others = _letters().keys() - first
-    return re.compile(f"([{''.join(first)}])"), re.compile(f"([{min(others)}-{max(others)}])")
+    return re.compile(f"([{''.join(first)}]+)"), re.compile(f"([{min(others)}-{max(others)}]+)")
 
 
 def _of_base64(letters: str) -> bytes:

@@ -16,11 +16,12 @@ from pathlib import Path
 from random import Random
 from types import FrameType
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
 from schemas.events import MAX_RECORD_BYTES
-from streams.pipeline import bounds, images, withheld
+from streams.pipeline import bounds, escapes, images, withheld
 from streams.pipeline.decode import Dead, decode
 from tests.command import turn
 from tests.tiers import soaked
@@ -200,7 +201,7 @@ def test_no_line_of_64_kb_takes_more_of_the_processor_than_its_share(seed: int) 
 
 
 @pytest.mark.component
-@pytest.mark.parametrize("seed", soaked(range(6), 2))
+@pytest.mark.parametrize("seed", soaked(range(10), 2))
 def test_no_line_of_a_megabyte_takes_more_of_the_processor_than_its_share(seed: int) -> None:
     taken, line = dearest(seed, 100, WHOLE, SECONDS_OF_WHOLE)
     print(f"at most {taken * 1000:.0f} ms: {line[:80]!r}")
@@ -213,6 +214,43 @@ def test_no_record_takes_more_steps_than_its_share(seed: int) -> None:
     count, line = searched(seed, 40, WHOLE)
     print(f"at most {count:,} steps: {line[:80]!r}")
     assert count < MOST_STEPS, line
+
+
+RUNS = ["\\u0071", "\\ud83d\\ude00", "\\ud83d", "%41", "%71", "\\\\u0041", "ｑ"]
+IMAGES = ["iVBORw0KGgo", "/9j/4", "UklGR", "AAAAxGZ0eXB", "Qk0AAAAAAAAA"]
+
+
+@pytest.mark.parametrize("unit", RUNS)
+def test_escapes_that_follow_one_another_are_read_together(unit: str) -> None:
+    """What is made of a text is counted by the pieces that a pattern takes it into."""
+    text = unit * 20_000
+    if "%" in unit:
+        assert len(escapes._PERCENT.split(text.encode())) < 100
+        assert escapes.of_url(text) == unquote(text)
+    elif "u" in unit:
+        assert len(escapes._ESCAPES.split(text)) < 100
+        one = unit.replace("\\\\", "\\")
+        assert escapes.of_json(text) == json.loads(f'"{one * 20_000}"')
+    else:
+        assert all(len(pattern.split(text)) < 100 for pattern in withheld._alike())
+        assert withheld._plain(text) == "q" * 20_000
+
+
+@pytest.mark.parametrize("unit", IMAGES)
+def test_within_an_image_no_other_is_looked_for(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = 0
+    look = images._Beginnings._look
+
+    def counting(*place: Any) -> None:
+        nonlocal looked
+        looked += 1
+        look(*place)
+
+    monkeypatch.setattr(images._Beginnings, "_look", counting)
+    png = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"\0" * 40).decode().rstrip("=")
+    text = png + unit * 20_000
+    assert list(images.find(text)) == [(0, len(text))]
+    assert looked < 100
 
 
 ESCAPES = ["\\u0071", "\\u0071\\n", "%41", "%71&amp;", "\\/", "q\\u00e9", "bWV0YV9yZXF1ZXN0eHg "]
