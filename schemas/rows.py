@@ -292,7 +292,11 @@ class PlanRow(Reply):
 
 
 class DeadLetterRow(Reply):
-    """Records that could not be applied, each with its reason and bytes."""
+    """Records that could not be applied, each with its reason and bytes.
+
+    A file has one more row for a letter that is settled: the same row with `settled_at`. The view
+    shows the letter once.
+    """
 
     reason: str = Field(description="Code of the reason (docs/operations.md, Dead letters).")
     detail: str = Field(description="The reason in words, with field and position.")
@@ -304,6 +308,9 @@ class DeadLetterRow(Reply):
     )
     headers: Json | None = Field(
         description="Kafka headers as [name, value] pairs; null for files and if there are none."
+    )
+    settled_at: Micros | None = Field(
+        description="When it was replayed or marked as done; null while it is unsettled."
     )
 
 

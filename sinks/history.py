@@ -45,6 +45,7 @@ LATER: dict[str, tuple[str, ...]] = {}
 JSON_OF: dict[str, Any] = {"TIMESTAMPTZ": "VARCHAR", "VARCHAR[]": ["VARCHAR"]}
 SHOWN_AS = {"TIMESTAMPTZ": "TIMESTAMPTZ", "JSON": "VARCHAR"}
 DOCUMENT_FIELDS = re.compile(r"\$(type|columns)\((\w+)\)")
+LETTERS = "dead_letters"
 COMMIT_ORDER = "commit_order"  # as in sinks.tables, which imports pyarrow
 NEWEST_FIRST = f"version DESC, {COMMIT_ORDER} DESC"
 """The order of a key's documents. Sinks write those of several partitions in any order, and after a
@@ -181,7 +182,8 @@ def _definition(
     name: str, files: dict[str, list[str]], tenant: str | None, max_iteration: int
 ) -> str:
     if name in files:
-        return f"VIEW {name} AS {select(name, files[name], tenant=tenant)}"
+        rows = select(name, files[name], tenant=tenant)
+        return f"VIEW {name} AS {_letters(rows) if name == LETTERS else rows}"
     if name in SNAPSHOT_KEYS:
         table, key = SNAPSHOT_KEYS[name]
         rows = f"FROM {table}"
@@ -421,6 +423,21 @@ def select(
         read = f"(SELECT {blank} WHERE false UNION ALL BY NAME FROM {read})"
     rows = f"SELECT {names} FROM {read} AS t"
     return rows if tenant is None else f"{rows} WHERE t.tenant = {quoted(tenant)}"
+
+
+def _letters(rows: str) -> str:
+    """Dead letters, each once. Another letter at the same place, as in a file that was written
+    anew, is settled by itself."""
+    letter = "tenant, src_topic, src_partition, src_offset, payload"
+    names = ", ".join(
+        f'{"settled" if name == "settled_at" else "letter"}."{name}"' for name in columns(LETTERS)
+    )
+    return (
+        f"WITH every AS ({rows}) SELECT {names} FROM every AS letter LEFT JOIN ("
+        f"SELECT {letter}, min(every.settled_at) AS settled_at FROM every "
+        "WHERE every.settled_at IS NOT NULL GROUP BY ALL"
+        f") AS settled USING ({letter}) WHERE letter.settled_at IS NULL"
+    )
 
 
 def _newest(table: str, rows: str, key: str) -> str:

@@ -246,7 +246,7 @@ def judge_letters(db: duckdb.DuckDBPyConnection, rows: str, tenant: str) -> None
 def unclear_letters(db: duckdb.DuckDBPyConnection, rows: str, erased: str) -> int:
     """How many of the letters that stay may name the person."""
     ((count,),) = db.execute(
-        f"SELECT count(*) FROM ({rows}) t WHERE NOT {erased} "
+        f"SELECT count(*) FROM ({rows}) t WHERE NOT {erased} AND t.settled_at IS NULL "
         f"AND (t.tenant, {LETTER}) IN (SELECT (tenant, id) FROM letter WHERE NOT goes)"
     ).fetchall()
     return int(count)

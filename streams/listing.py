@@ -16,7 +16,10 @@ from sinks.lookup import Lookup
 from streams.errors import DataRefused, UsageError
 from streams.reading import FAR, rows, the_one
 
-CHOSEN = "(? IS NULL OR reason = ?) AND (? IS NULL OR src_topic = ?) AND epoch_us(recorded_at) >= ?"
+CHOSEN = (
+    "(? IS NULL OR reason = ?) AND (? IS NULL OR src_topic = ?) AND epoch_us(recorded_at) >= ? "
+    "AND (? OR settled_at IS NULL)"
+)
 """SQL of the dead letters that are asked for."""
 TOLD = (
     "tenant", "event_id", "session_id", "user_id", "occurred_at", "user_input",
@@ -268,46 +271,56 @@ def dead_letters(
     *,
     topic: str | None = None,
     since: int = -FAR,
+    settled: bool = False,
     after: tuple[int, str] = (-FAR, ""),
     limit: int | None = None,
 ) -> list[dict[str, Any]]:
     """The dead letters, oldest first; `id` is what `dlq show` and `dlq replay` take.
 
     `topic`: only those that were read from it. `since`: only those recorded from that time on
-    (microseconds). `after`: only those behind that (recorded_at, id). `limit`: at most so many.
+    (microseconds). `settled`: also letters that are settled, each with `settled_at`. `after`: only
+    those behind that (recorded_at, id). `limit`: at most so many.
     """
     at, place = after
     behind, partition, offset = place.rsplit(":", 2) if place else ("", -1, -1)
+    names = f"{PLACE} AS id, reason, detail, key, octet_length(payload) AS bytes, recorded_at"
+    if settled:
+        names += ", settled_at"
     with connect(root, tenant=tenant, views=["dead_letters"]) as db:
         sql = (
-            f"SELECT {PLACE} AS id, reason, detail, key, "
-            "octet_length(payload) AS bytes, recorded_at FROM dead_letters "
+            f"SELECT {names} FROM dead_letters "
             f"WHERE {CHOSEN} "
             "AND (epoch_us(recorded_at), src_topic, src_partition, src_offset) > (?, ?, ?, ?) "
             "ORDER BY recorded_at, src_topic, src_partition, src_offset LIMIT ?"
         )
-        chosen = (reason, reason, topic, topic, since)
+        chosen = (reason, reason, topic, topic, since, settled)
         return rows(db, sql, *chosen, at, behind, int(partition), int(offset), limit)
 
 
 def count_dead_letters(
-    root: Location, tenant: str | None, reason: str | None, topic: str | None, since: int
+    root: Location,
+    tenant: str | None,
+    reason: str | None,
+    topic: str | None,
+    since: int,
+    settled: bool,
 ) -> int:
     """How many `dead_letters` there are without a limit."""
     with connect(root, tenant=tenant, views=["dead_letters"]) as db:
         sql = f"SELECT count(*) AS letters FROM dead_letters WHERE {CHOSEN}"
-        count: int = rows(db, sql, reason, reason, topic, topic, since)[0]["letters"]
+        chosen = (reason, reason, topic, topic, since, settled)
+        count: int = rows(db, sql, *chosen)[0]["letters"]
         return count
 
 
 def reasons(root: Location, tenant: str | None) -> list[dict[str, Any]]:
-    """How many dead letters there are of each `reason`, the most frequent first: `letters`, and
-    `last`, when the newest was recorded."""
+    """How many unsettled dead letters there are of each `reason`, the most frequent first:
+    `letters`, and `last`, when the newest was recorded."""
     with connect(root, tenant=tenant, views=["dead_letters"]) as db:
         return rows(
             db,
             "SELECT reason, count(*) AS letters, max(recorded_at) AS last FROM dead_letters "
-            "GROUP BY reason ORDER BY letters DESC, reason",
+            "WHERE settled_at IS NULL GROUP BY reason ORDER BY letters DESC, reason",
         )
 
 

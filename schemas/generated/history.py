@@ -193,6 +193,7 @@ class DeadLetter(Row, frozen=True):
     payload: bytes
     key: str | None
     headers: str | None
+    settled_at: int | None
 
 
 CausedRow = Event | Recursion | ToolResult | Signal | Revision | Affect | Link | Thread | Plan

@@ -1,4 +1,4 @@
-"""The commands `dlq list`, `dlq show` and `dlq replay`."""
+"""The commands `dlq list`, `dlq show`, `dlq settle` and `dlq replay`."""
 
 import sys
 from base64 import b64encode
@@ -16,7 +16,7 @@ SHOWN = 1000
 
 @click.group(no_args_is_help=True)
 def dlq() -> None:
-    """List, show and replay records that could not be applied."""
+    """List, show, replay and settle records that could not be applied."""
 
 
 @dlq.command("list")
@@ -33,6 +33,7 @@ def dlq() -> None:
     "--limit", type=click.IntRange(min=1), help="At most so many, the oldest first. Default: all; "
     f"in a table {SHOWN}.",
 )  # fmt: skip
+@click.option("--settled", is_flag=True, help="Also letters that are settled.")
 @options.any_tenant
 @options.as_json
 @options.fails_in_a_line
@@ -42,10 +43,13 @@ def dlq_list(
     topic: str | None,
     since: str | None,
     limit: int | None,
+    settled: bool,
     tenant: str | None,
     as_json: bool,
 ) -> None:
     """List dead letters: where they were read and what was wrong.
+
+    Letters that were replayed or marked as done (`dlq settle`) are left out.
 
     \b
     turnfold dlq list --history memory --reason invalid --since 2026-03-02
@@ -57,15 +61,17 @@ def dlq_list(
     start = parse_start(since)
     start = -FAR if start is None else start
     most = limit or (None if as_json else SHOWN)
-    found = listing.dead_letters(history, tenant, reason, topic=topic, since=start, limit=most)
+    found = listing.dead_letters(
+        history, tenant, reason, topic=topic, since=start, settled=settled, limit=most
+    )
     if as_json:
         output.say_json(found)
     elif found:
-        output.table(found, ["id", "reason", "detail", "bytes"])
+        output.table(found, ["id", "reason", "detail", "bytes", *["settled_at"] * settled])
     else:
-        output.note("no dead letters")
+        output.note("no dead letters" if settled else "no unsettled dead letters")
     if most is not None and len(found) == most:
-        count = listing.count_dead_letters(history, tenant, reason, topic, start)
+        count = listing.count_dead_letters(history, tenant, reason, topic, start, settled)
         if count > most:
             output.note(
                 f"the first {most:,} of {count:,} dead letters; --limit, --since or --json gives "
@@ -102,10 +108,62 @@ def dlq_show(letter: str, history: Location, tenant: str | None, raw: bool, as_j
     if as_json:
         output.say_json({**found, "payload_base64": b64encode(payload).decode()})
         return
-    for name in ("src_topic", "src_partition", "src_offset", "reason", "detail", "key"):
+    for name in (
+        "src_topic", "src_partition", "src_offset", "reason", "detail", "key", "settled_at",
+    ):  # fmt: skip
         if found[name] is not None:
             output.say(f"{name:>13}  {found[name]}")
     output.say(found["payload"])
+
+
+@dlq.command("settle")
+@options.argument("letters", nargs=-1, help="Ids as `dlq list` shows them.")
+@options.bootstrap
+@options.located_history
+@click.option(
+    "--reason",
+    "reasons",
+    multiple=True,
+    metavar="REASON",
+    type=options.REASON,
+    help="All letters with this reason. Can be repeated.",
+)
+@options.any_tenant
+@options.as_json
+@options.fails_in_a_line
+def dlq_settle(
+    letters: tuple[str, ...],
+    bootstrap: str | None,
+    history: Location,
+    reasons: tuple[str, ...],
+    tenant: str | None,
+    as_json: bool,
+) -> None:
+    """Mark dead letters as done, so that `dlq list`, alerts and replays leave them out.
+
+    In a history that sinks write, the mark goes over Kafka and shows when a sink has written it.
+
+    \b
+    turnfold dlq settle /data/turns.ndjson:0:17 --history memory
+    turnfold dlq settle --reason invalid --history memory
+    """
+    if not letters and not reasons:
+        raise click.UsageError("name dead letters by ID or by --reason")
+    from streams import event_loop
+    from streams.kafka.client.settings import KafkaSettings
+    from streams.kafka.tools.dead_letters import named, of_history
+    from streams.kafka.tools.settling import settle, unsettled
+
+    every = of_history(history, tenant)
+    some = [one for one in named(every, letters) if not reasons or one.reason in reasons]
+    done = unsettled(some, every)
+    event_loop.run(settle(done, history, KafkaSettings.load(bootstrap=bootstrap)))
+    counts = {"settled": len(done), "settled_before": sum(one.is_settled for one in some)}
+    if as_json:
+        output.say_json(counts, indent=0)
+        return
+    for name, count in counts.items():
+        output.say_count(name, count)
 
 
 dlq.add_command(replay)

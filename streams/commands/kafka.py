@@ -350,7 +350,10 @@ def reset(
 )
 @options.any_tenant
 @options.mapping
-@click.option("--again", is_flag=True, help="Also letters that were replayed and refused again.")
+@click.option(
+    "--again", is_flag=True, help="Also letters that were replayed and refused again, and with ID… "
+    "those that are settled.",
+)  # fmt: skip
 @click.option(
     "--elsewhere", is_flag=True, help="Also to another cluster or prefix than the history's."
 )
@@ -372,11 +375,10 @@ def replay(
 ) -> None:
     """Send dead letters to their input topics again, marked by a header.
 
-    A letter that is applied now has the effect of the original record; sent again it is a
-    duplicate. A letter that a worker has refused again is not sent any more without --again. Let
-    the workers read what was sent before you replay again (`turnfold lag`): until then a letter is
-    sent a second time, and may become a second dead letter. Letters whose bytes were not kept
-    (images, withheld text) are sent only if --reason names their reason.
+    A letter that is applied now has the effect of the original record. A letter that was sent is
+    settled, and no later replay sends it. If a worker rejects it again, that is a new letter;
+    neither is sent any more without --again. Letters whose bytes were not kept (images, withheld
+    text) are sent only if --reason names their reason.
 
     With --mapping the letters of a platform's own topics and files are mapped again, and what they
     become is sent; nothing is sent to a platform's topic.
@@ -388,9 +390,10 @@ def replay(
     from sinks.root import is_shared
     from streams.kafka.client import outages
     from streams.kafka.client.settings import KafkaSettings
-    from streams.kafka.tools.dead_letters import of_history, of_topic
-    from streams.kafka.tools.replay import check_owner, chosen, refused_again
+    from streams.kafka.tools.dead_letters import Letter, of_history, of_topic
+    from streams.kafka.tools.replay import check_owner, chosen
     from streams.kafka.tools.replay import replay as send
+    from streams.kafka.tools.settling import settle, unsettled
 
     logs.log_to_stderr(libraries=False)
     outages.watch()
@@ -408,13 +411,16 @@ def replay(
             event_loop.run(check_owner(history, settings))
     else:
         raise click.UsageError("--history DIR or --from-topic is required")
-    came_back: set[str] = set()
+    topic: list[Letter] = []
     if not (from_topic or dry_run):  # the history has them some seconds later
-        came_back = refused_again(event_loop.run(of_topic(settings, tenant)))
-    found, passed = chosen(every, reasons, again, letters, came_back, mapper)
+        topic = event_loop.run(of_topic(settings, tenant))
+    found, passed = chosen(every, reasons, again, letters, topic, mapper)
     counts = {"sent": 0, "too_large": 0, "withheld": 0}
     if found and not dry_run:
-        counts = event_loop.run(send(found, settings, mapper, output.note))
+        counts, sent = event_loop.run(send(found, settings, mapper, output.note))
+        if not elsewhere:
+            done = unsettled(sent, [*every, *topic])
+            event_loop.run(settle(done, None if from_topic else history, settings))
     _say_counts({"chosen": len(found), **counts, **dict(sorted(passed.items()))}, as_json)
 
 

@@ -247,6 +247,10 @@ GROUP_POSITION = Metric(
     "turnfold_group_position_offsets", "gauge", "serve", ("group", "topic", "partition"), "offsets",
     "Kafka only: next offset that the group has to read.",
 )  # fmt: skip
+UNSETTLED_LETTERS = Metric(
+    "turnfold_unsettled_letters", "gauge", "serve", ("reason",), "records",
+    "Dead letters in the history that were not replayed or marked as done.",
+)  # fmt: skip
 SEARCH_SECONDS = Metric(
     "turnfold_search_seconds", "histogram", "serve", (), "seconds",
     "Duration of a search.", UPTO_SECONDS,

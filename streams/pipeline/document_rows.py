@@ -69,4 +69,5 @@ def dead_row(dead: Dead, headers: str | None = None) -> history.DeadLetter:
         payload=dead.payload,
         key=dead.key,
         headers=headers,
+        settled_at=None,
     )

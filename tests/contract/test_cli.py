@@ -19,6 +19,7 @@ from tests.command import (
     PROGRAM,
     answer,
     environment,
+    files_holding,
     folded,
     ndjson,
     process,
@@ -29,7 +30,7 @@ from tests.command import (
 COMMANDS = (
     "run", "import", "demo", "sql", "session", "task", "user", "state", "why", "timeline",
     "digest", "catalog", "compact", "forget", "export", "topology", "schema", "dlq", "dlq list",
-    "dlq show",
+    "dlq show", "dlq settle",
     "dlq replay", "broker", "broker start", "broker stop", "broker status", "worker", "sink",
     "produce", "lag", "reset", "dev", "backfill", "diff", "promote", "rollback", "generations",
     "generations list", "generations drop", "extract", "search", "context", "evaluate", "serve",
@@ -276,6 +277,40 @@ def test_dlq_list_leaves_no_letter_out_without_a_word(tmp_path: Path) -> None:
     assert answer("dlq", "list", *at, "--since", "1970-01-02") == []  # lines of a file have no time
     assert answer("dlq", "list", *at, "--topic", "other") == []
     assert turnfold("dlq", "list", *at, "--since", "yesterday").code == 2
+
+
+@pytest.mark.component
+def test_a_settled_letter_is_out_of_the_way_and_stays_settled(tmp_path: Path) -> None:
+    lines, history = tmp_path / "lines.ndjson", tmp_path / "history"
+    bad = ["nonsense about ann", "no json", '{"type": "unheard of"}']
+    lines.write_text("\n".join(bad) + "\n")
+    assert turnfold("run", lines, "--history", history).code == 0
+    at = ("--history", history)
+    first, second, third = (one["id"] for one in answer("dlq", "list", *at))
+    assert turnfold("dlq", "settle", *at).code == 2  # never all of them by accident
+    assert turnfold("dlq", "settle", "x:0:1", *at).code == 4
+    assert answer("dlq", "settle", first, *at) == {"settled": 1, "settled_before": 0}
+    assert answer("dlq", "settle", first, *at) == {"settled": 0, "settled_before": 1}
+    assert [one["id"] for one in answer("dlq", "list", *at)] == [second, third]
+    listed = answer("dlq", "list", "--settled", *at)
+    assert [(one["id"], one["settled_at"] is None) for one in listed] == [
+        (first, False), (second, True), (third, True)
+    ]  # fmt: skip
+    dry = ("dlq", "replay", "--bootstrap", "127.0.0.1:1", "--dry-run", *at)
+    counts = answer(*dry)
+    assert (counts["chosen"], counts["settled"]) == (2, 1)
+    assert answer("dlq", "settle", "--reason", "unknown_type", *at)["settled"] == 1
+    # another record at the place of a settled one is a letter of its own; the same one is not
+    lines.write_text("\n".join(["other nonsense", *bad[1:]]) + "\n")
+    assert turnfold("run", lines, "--history", history).code == 0
+    payloads = "SELECT decode(payload) FROM dead_letters WHERE settled_at IS NULL"
+    rows = [next(iter(row.values())) for row in answer("sql", payloads, *at)]
+    assert sorted(rows) == ["no json", "no json", "other nonsense"]
+    assert answer("backfill", "--generation", "g", *at)
+    named = ("--history", history, "--generation", "g")
+    assert answer("dlq", "list", *named) == answer("dlq", "list", *at)
+    answer("forget", "ann", "--yes", *at)
+    assert files_holding(history, "about ann") == []
 
 
 def test_topology_and_schema_are_json() -> None:

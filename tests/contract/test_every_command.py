@@ -69,6 +69,7 @@ WRITERS: dict[str, tuple[str, ...]] = {
     "promote": ("root",),
     "rollback": (),
     "generations drop": ("g",),
+    "dlq settle": ("--reason", "invalid"),
     "extract": MODEL,
 }
 MAKERS: dict[str, tuple[str, ...]] = {

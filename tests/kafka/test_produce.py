@@ -10,13 +10,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sinks.delta import History
 from sinks.tables import COLUMNS, to_arrow
+from streams.files.access import writing
+from streams.files.batches import Batches
 from streams.kafka.agents.routing import route
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import ensure_topics
-from streams.kafka.tools.dead_letters import Letter, of_history
-from streams.kafka.tools.replay import REPLAY, chosen
+from streams.kafka.tools.dead_letters import REPLAY, Letter, of_history
+from streams.kafka.tools.replay import chosen
 from streams.topology import INPUT_BYTES
 from tests.command import ndjson, turn, turnfold
 from tests.kafka.counting import read_all
@@ -158,7 +159,13 @@ def test_a_broker_that_is_not_there_is_exit_5(tmp_path: Path) -> None:
 def letter(offset: int, reason: str, payload: bytes, **more: Any) -> tuple[Any, ...]:
     """A row of dead_letters, as a worker's record of `turns`."""
     key, headers = more.get("key", "default/s"), more.get("headers")
-    return (reason, "why", payload, key, headers, "default", offset, "turns", 1, offset, 20_000)
+    place = (offset, "turns", 1, offset, 20_000)
+    return (reason, "why", payload, key, headers, None, "default", *place)
+
+
+def fill(history: Path, rows: list[tuple[Any, ...]]) -> None:
+    with writing(history) as (store, tables):
+        Batches(store, tables).commit({"dead_letters": [to_arrow("dead_letters", rows)]}, [])
 
 
 def test_letters_are_sent_marked_and_not_twice(prefixed: KafkaSettings, tmp_path: Path) -> None:
@@ -170,8 +177,7 @@ def test_letters_are_sent_marked_and_not_twice(prefixed: KafkaSettings, tmp_path
         letter(3, "image", b'{"type":"turn","user_input":"[image removed: 9 bytes]"}'),
         letter(4, "bad_row", b"{"),
     ]
-    with History(history) as tables:
-        tables.append("dead_letters", to_arrow("dead_letters", rows), "test", 1)
+    fill(history, rows)
     args = ("dlq", "replay", "--history", str(history), *options_of(prefixed), "--json")
     assert turnfold(*args, "--dry-run").json()["chosen"] == 2
     done = turnfold(*args)
@@ -184,13 +190,17 @@ def test_letters_are_sent_marked_and_not_twice(prefixed: KafkaSettings, tmp_path
     assert list(sent[good].headers) == [
         ("ce_id", b"e"), ("raw", b"\xff"), (REPLAY, b"turns:1:1")
     ]  # fmt: skip
-    # the second came back, as the worker writes it: neither it nor its original goes again
+    assert turnfold(*args).json()["settled"] == 2
+    # the second came back, as the worker writes it: it stands for its original
     back = letter(9, "bad_json", b"nonsense \xff", headers=f'[["{REPLAY}","turns:1:2"]]')
-    with History(history) as tables:
-        tables.append("dead_letters", to_arrow("dead_letters", [back]), "test", 2)
+    fill(history, [back])
     counts = turnfold(*args).json()
-    assert (counts["sent"], counts["refused_again"], counts["replays"]) == (1, 1, 1)
-    assert turnfold(*args, "--again", "--dry-run").json()["chosen"] == 2
+    assert (counts["sent"], counts["refused_again"], counts["settled"]) == (0, 1, 2)
+    assert turnfold(*args, "--again").json()["sent"] == 1
+    assert turnfold(*args, "--again").json()["sent"] == 0
+    again = [one for one in read(prefixed, "turns") if one.value == b"nonsense \xff"]
+    assert [list(one.headers) for one in again] == [[(REPLAY, b"turns:1:2")]] * 2
+    assert turnfold(*args, "turns:1:1", "--again", "--dry-run").json()["chosen"] == 1
     assert turnfold(*args, "--reason", "image", "--dry-run").json()["chosen"] == 1
 
 
@@ -198,8 +208,7 @@ def test_a_letter_that_came_back_is_not_sent_again_before_the_sink_has_written_i
     prefixed: KafkaSettings, tmp_path: Path
 ) -> None:
     rows = [letter(offset, "bad_json", b"nonsense %d" % offset) for offset in range(3)]
-    with History(tmp_path / "h") as tables:
-        tables.append("dead_letters", to_arrow("dead_letters", rows), "test", 1)
+    fill(tmp_path / "h", rows)
     args = ("dlq", "replay", "--history", str(tmp_path / "h"), *options_of(prefixed), "--json")
     assert turnfold(*args).json()["sent"] == 3
     names = COLUMNS["dead_letters"]
@@ -209,26 +218,23 @@ def test_a_letter_that_came_back_is_not_sent_again_before_the_sink_has_written_i
     ]
     written = [message("dead_letters", dict(zip(names, row, strict=True)), 0, 0) for row in back]
     asyncio.run(send(prefixed, written))
-    counts = turnfold(*args).json()
-    assert (counts["sent"], counts["refused_again"]) == (1, 2)
-    assert turnfold(*args, "--again").json()["sent"] == 3
+    counts = turnfold(*args, "--again").json()
+    assert (counts["sent"], counts["settled"]) == (0, 3)
 
 
 def test_a_letter_that_came_back_is_not_sent_again(tmp_path: Path) -> None:
     first = letter(2, "bad_json", b"nonsense")
     back = letter(9, "bad_json", b"nonsense", headers=f'[["{REPLAY}","turns:1:2"]]')
-    with History(tmp_path / "h") as tables:
-        tables.append("dead_letters", to_arrow("dead_letters", [first, back]), "test", 1)
+    fill(tmp_path / "h", [first, back])
     args = ("dlq", "replay", "--history", str(tmp_path / "h"), "--dry-run", "--json")
     counts = turnfold(*args).json()
-    assert (counts["chosen"], counts["refused_again"], counts["replays"]) == (0, 1, 1)
+    assert (counts["chosen"], counts["refused_again"], counts["settled"]) == (0, 1, 1)
 
 
 def test_letters_of_two_partitions_at_one_offset_are_told_apart(tmp_path: Path) -> None:
     other = letter(7, "bad_json", b"other")
-    rows = [letter(7, "invalid", b"{}"), (*other[:8], 2, *other[9:])]
-    with History(tmp_path / "h") as tables:
-        tables.append("dead_letters", to_arrow("dead_letters", rows), "test", 1)
+    rows = [letter(7, "invalid", b"{}"), (*other[:9], 2, *other[10:])]
+    fill(tmp_path / "h", rows)
     listed = turnfold("dlq", "list", "--history", tmp_path / "h", "--json").json()
     assert [one["id"] for one in listed] == ["turns:1:7", "turns:2:7"]
     shown = turnfold("dlq", "show", "turns:2:7", "--history", tmp_path / "h", "--json").json()
@@ -259,15 +265,17 @@ def test_letters_of_the_topic_are_sent_without_a_history(prefixed: KafkaSettings
     row = dict(zip(names, back, strict=True))
     asyncio.run(send(prefixed, [message("dead_letters", row, 0, 0)]))
     counts = turnfold(*args, "--reason", "bad_json").json()
-    assert (counts["sent"], counts["refused_again"], counts["replays"]) == (0, 1, 1)
+    assert (counts["sent"], counts["refused_again"], counts["settled"]) == (0, 1, 2)
 
 
 def test_a_letter_knows_its_place(tmp_path: Path) -> None:
     row = letter(7, "invalid", b"{}")
-    with History(tmp_path / "h") as tables:
-        tables.append("dead_letters", to_arrow("dead_letters", [row]), "test", 1)
+    fill(tmp_path / "h", [row])
     (one,) = of_history(tmp_path / "h")
-    assert one == Letter("turns", 1, 7, "invalid", b"{}", "default/s", None, 7)
+    place = ("turns", 1, 7)
+    assert one == Letter(
+        *place, "invalid", b"{}", "default/s", None, recorded_at=7, detail="why", day=20_000
+    )
     assert one.place == "turns:1:7"
     assert chosen([one])[0] == [one]
 

@@ -12,9 +12,10 @@ from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import ensure_topics
 from tests.acceptance import test_private_places as places
 from tests.acceptance.test_laws import ALICE, MARKS, alice_alone, bobs, company
-from tests.command import files_holding, ndjson, rows, turn, turnfold
+from tests.command import answer, files_holding, ndjson, rows, turn, turnfold
 from tests.kafka.history import Message, messages, send
 from tests.kafka.test_sink import Process, run
+from tests.kafka.working import options_of
 from tests.scanning import holding
 
 SOON = "2099-01-01T00:00:00Z"
@@ -118,3 +119,29 @@ def test_law_8_no_byte_is_left_in_the_folder_of_a_sink(
     assert again.code == 0, again.err
     assert holding(history, places.MARKS) == {}
     places.check_declared(history)
+
+
+@pytest.mark.component
+def test_a_letter_is_settled_for_the_history_and_for_the_topic(
+    prefixed: KafkaSettings, tmp_path: Path
+) -> None:
+    (tmp_path / "lines").write_text(f"no json of {ALICE}\nno json\n")
+    local.run([str(tmp_path / "lines")], tmp_path / "file")
+    sunk, at = tmp_path / "history", ("--history", tmp_path / "history")
+    asyncio.run(ensure_topics(prefixed))
+    asyncio.run(send(prefixed, messages(tmp_path / "file")))
+    run(prefixed, sunk, name="ops")
+    first, second = (one["id"] for one in answer("dlq", "list", *at))
+    kafka = options_of(prefixed)
+    assert answer("dlq", "settle", first, *at, *kafka)["settled"] == 1
+    run(prefixed, sunk, name="ops")
+    assert [one["id"] for one in answer("dlq", "list", *at)] == [second]
+    counts = answer("dlq", "replay", "--from-topic", "--dry-run", *kafka)
+    assert (counts["chosen"], counts["settled"]) == (1, 1)
+    # what was settled before the erasure and is read after it stays out
+    assert answer("dlq", "settle", second, *at, *kafka)["settled"] == 1
+    answer("forget", ALICE, "--yes", *at)
+    assert files_holding(sunk, f"json of {ALICE}") == []
+    run(prefixed, sunk, name="ops")
+    assert answer("dlq", "list", *at) == []
+    assert [one["id"] for one in answer("dlq", "list", "--settled", *at)] == [second]

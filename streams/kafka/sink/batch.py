@@ -135,6 +135,7 @@ def _dead_letter(
         payload=dead.payload,
         key=None if record.key is None or dead.hidden else _text(record.key),
         headers=None if dead.hidden else headers,
+        settled_at=None,
     )
     source = Source("default", when, at.topic, at.partition, record.offset)
     return stored(row, source, when)

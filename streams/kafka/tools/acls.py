@@ -91,8 +91,9 @@ def reset(app_id: str = "turnfold") -> tuple[Acl, ...]:
 PRODUCE = (Acl("topic", _named(INPUTS), ("Write", "DescribeConfigs")),)
 REPLAY = (
     Acl("topic", _named(REPLAYED), ("Write", "DescribeConfigs")),
-    Acl("topic", _named((DEAD_LETTERS,)), ("Read", "DescribeConfigs")),
+    Acl("topic", _named((DEAD_LETTERS,)), ("Read", "Write", "DescribeConfigs")),
 )
+SETTLE = (Acl("topic", _named((DEAD_LETTERS,)), ("Write", "DescribeConfigs")),)
 LAG = (
     Acl("topic", _named(TOPICS), ("Describe",)),
     Acl("group", (ANY,), ("Describe",)),
@@ -119,6 +120,7 @@ PROCESSES: dict[str, tuple[Acl, ...]] = {
     "extract": extract(),
     "produce": PRODUCE,
     "dlq replay": REPLAY,
+    "dlq settle": SETTLE,
     "lag": LAG,
     "topics": CHECK,
     "doctor": DOCTOR,

@@ -1,6 +1,9 @@
 """Dead letters, out of a history or straight from their topic."""
 
-from typing import NamedTuple
+import json
+from base64 import b64decode
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 from aiokafka.errors import KafkaError
@@ -8,6 +11,7 @@ from aiokafka.errors import KafkaError
 from schemas.time import parse_time
 from sinks.history import connect
 from sinks.locations import Location
+from streams.errors import DataRefused
 from streams.kafka.client.admin import lost
 from streams.kafka.client.aiokafka_internals import KafkaConsumer
 from streams.kafka.client.settings import KafkaSettings
@@ -15,6 +19,8 @@ from streams.kafka.client.topics import ensure_topics
 from streams.kafka.sink.history_rows import from_base64
 from streams.topology import DEAD_LETTERS
 
+REPLAY = "turnfold_replay"
+"""The header of a replay: the id of the letter that was sent."""
 POLL_MS = 200
 
 
@@ -30,11 +36,28 @@ class Letter(NamedTuple):
     headers: str | None
     recorded_at: int = 0
     """When the log took the record, in microseconds."""
+    tenant: str = "default"
+    detail: str = ""
+    day: int = 0
+    """Of its partition in the history, in days since 1970-01-01."""
+    is_settled: bool = False
 
     @property
     def place(self) -> str:
         """topic:partition:offset, the id that `dlq list` shows."""
         return f"{self.src_topic}:{self.src_partition}:{self.src_offset}"
+
+    @property
+    def sent_headers(self) -> list[tuple[str, bytes]]:
+        """The record's own headers, from pairs of name and text; {"base64": …} is no text."""
+        if self.headers is None:
+            return []
+        return [(name, _bytes(value)) for name, value in json.loads(self.headers)]
+
+    @property
+    def original(self) -> str | None:
+        """The id of the letter that this is a replay of, rejected once more."""
+        return next((value.decode() for name, value in self.sent_headers if name == REPLAY), None)
 
 
 def of_history(
@@ -43,7 +66,8 @@ def of_history(
     """All dead letters of a history, oldest first. `place`: of the others only those that were
     replayed, which tell whether the letter of that place was refused again."""
     sql = (
-        f"SELECT {', '.join(Letter._fields[:-1])}, epoch_us(recorded_at) FROM dead_letters "
+        f"SELECT {', '.join(Letter._fields[:7])}, epoch_us(recorded_at), tenant, detail, "
+        "date - DATE '1970-01-01', settled_at IS NOT NULL FROM dead_letters "
         "WHERE ? IS NULL OR contains(coalesce(headers, ''), '_replay') "
         "OR src_topic || ':' || src_partition || ':' || src_offset = ? "
         "ORDER BY recorded_at, src_topic, src_partition, src_offset"
@@ -59,16 +83,30 @@ async def of_topic(settings: KafkaSettings, tenant: str | None = None) -> list[L
     Unreachable, or ConfigurationError.
     """
     await ensure_topics(settings, topics=(DEAD_LETTERS,))
-    found: dict[str, tuple[str, Letter]] = {}
+    letters: dict[str, Letter] = {}
+    settled: set[tuple[str, bytes]] = set()
     try:
         for value in await _values(settings):
             row = _row(value)
             if row is not None and tenant in (None, row.tenant):
                 letter = row.letter()
-                found.setdefault(letter.place, (row.recorded_at, letter))
+                if row.settled_at is None:
+                    letters.setdefault(letter.place, letter)
+                else:
+                    settled.add((letter.place, letter.payload))
     except KafkaError as error:
         raise lost(settings, error) from None
-    return [letter for _, letter in sorted(found.values(), key=lambda one: (one[0], one[1][:3]))]
+    return [
+        letter._replace(is_settled=(letter.place, letter.payload) in settled)
+        for letter in sorted(letters.values(), key=lambda one: (one.recorded_at, one[:3]))
+    ]
+
+
+def named(letters: Sequence[Letter], places: Collection[str]) -> list[Letter]:
+    """The letters of these ids, or without ids all. Raises DataRefused for an id of none."""
+    if missing := sorted(set(places) - {one.place for one in letters}):
+        raise DataRefused(f"no dead letter {', '.join(missing)}: `turnfold dlq list` has their ids")
+    return [one for one in letters if not places or one.place in places]
 
 
 class _Row(msgspec.Struct):
@@ -83,13 +121,22 @@ class _Row(msgspec.Struct):
     payload: str
     key: str | None = None
     headers: str | None = None
+    detail: str = ""
+    date: int = 0
+    settled_at: str | None = None
 
     def letter(self) -> Letter:
         return Letter(
             self.src_topic, self.src_partition, self.src_offset,
             self.reason, from_base64(self.payload), self.key, self.headers,
-            parse_time(self.recorded_at),
+            parse_time(self.recorded_at), self.tenant, self.detail, self.date,
         )  # fmt: skip
+
+
+def _bytes(value: Any) -> bytes:
+    if isinstance(value, dict):
+        return b64decode(value["base64"])
+    return b"" if value is None else str(value).encode()
 
 
 _decode = msgspec.json.Decoder(_Row).decode

@@ -1,7 +1,6 @@
 """Replays of single dead letters, as `turnfold dlq replay` sends them: by the same functions."""
 
 import asyncio
-import time
 from typing import TYPE_CHECKING
 
 from sinks.locations import Location
@@ -16,25 +15,20 @@ if TYPE_CHECKING:
 
 WITHIN = 60.0
 """Seconds that the broker may take."""
-RECENT = 60.0
-"""Seconds in which a letter is not sent twice: until a worker has read it nothing shows that it
-was sent."""
 SENT = "sent"
-RECENTLY = "recently"
 ENDINGS = (
-    SENT, RECENTLY, "replays", "of_a_generation", "other_reason", "refused_again",
+    SENT, "settled", "of_a_generation", "other_reason", "refused_again",
     "bytes_not_kept", "needs_mapping", "too_large", "withheld",
 )  # fmt: skip
 """What a replay ends as; all but the first: nothing was sent, and why."""
 
 
 class Replays:
-    """One after the other; what was sent a moment ago is remembered."""
+    """One after the other: what was sent is settled before the next begins."""
 
     def __init__(self, settings: "KafkaSettings") -> None:
         self._settings = settings
         self._one = asyncio.Lock()
-        self._sent: dict[tuple[str, str], float] = {}
 
     async def replay(self, past: HistoryQueries, tenant: str, place: str, again: bool) -> str:
         """How it ended (`ENDINGS`). `again`: also a letter that was replayed and refused again.
@@ -51,30 +45,25 @@ class Replays:
 
         found = await past.ask("dead letter", tenant, letters)
         async with self._one:
-            now = time.monotonic()
-            self._sent = {one: at for one, at in self._sent.items() if now - at < RECENT}
-            if (tenant, place) in self._sent:
-                return RECENTLY
             try:
-                ended = await asyncio.to_thread(self._send, found, tenant, place, again)
+                return await asyncio.to_thread(self._send, found, tenant, place, again)
             except (Unreachable, TimeoutError) as error:
                 raise NotReady(str(error) or "Kafka: no answer in time") from None
-            if ended == SENT:
-                self._sent[tenant, place] = now
-            return ended
 
     def _send(self, found: "list[Letter]", tenant: str, place: str, again: bool) -> str:
         """In a loop of its own: a long topic is read without holding up who else asks."""
         from streams.kafka.tools.dead_letters import of_topic
-        from streams.kafka.tools.replay import chosen, refused_again, replay
+        from streams.kafka.tools.replay import chosen, replay
+        from streams.kafka.tools.settling import settle, unsettled
 
         async def send() -> str:
             async with asyncio.timeout(WITHIN):
-                came_back = refused_again(await of_topic(self._settings, tenant))
-                to_send, passed = chosen(found, (), again, [place], came_back)
+                topic = await of_topic(self._settings, tenant)
+                to_send, passed = chosen(found, (), again, [place], topic)
                 if not to_send:
                     return next(why for why in passed if why != "not_named")
-                counts = await replay(to_send[:1], self._settings)
+                counts, sent = await replay(to_send[:1], self._settings)
+                await settle(unsettled(sent, [*found, *topic]), None, self._settings)
                 return next(name for name, count in counts.items() if count)
 
         return event_loop.run(send())

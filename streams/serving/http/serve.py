@@ -140,6 +140,10 @@ async def _serve(
             from streams.serving.flow.group_lag import exported
 
             await observing.enter_async_context(exported(kafka, settings.app_id))
+        if backend.history is not None:
+            from streams.serving.flow import unsettled
+
+            await observing.enter_async_context(unsettled.exported(backend.history))
         model = getattr(backend, "model", None)
         app = create_app(
             backend,

@@ -167,15 +167,10 @@ PIPELINE: dict[str, Text] = {
         "已发送。若再次被拒绝，会有新的死信说明原因。",
         "送信しました。再び拒否された場合は、新しい不達の記録が理由を示します。",
     ),
-    "ended.recently": Text(
-        "Not sent: it was sent a moment ago, and a worker may not have read it yet.",
-        "未发送：刚刚已发送过，worker 可能尚未读取。",
-        "送信しません：先ほど送ったばかりで、ワーカーがまだ読んでいないかもしれません。",
-    ),
-    "ended.replays": Text(
-        "Not sent: it is itself a replay. Replay the original.",
-        "未发送：它本身就是一次重放。请重放原始死信。",
-        "送信しません：これ自体が再送です。元の記録を再送してください。",
+    "ended.settled": Text(
+        "Not sent: it was sent before, or marked as done.",
+        "未发送：此前已发送，或已标记为完成。",
+        "送信しません：すでに送信したか、完了の印があります。",
     ),
     "ended.of_a_generation": Text(
         "Not sent: it comes from a generation's own topic.",

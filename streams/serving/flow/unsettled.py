@@ -1,0 +1,48 @@
+"""How many dead letters of a history wait for an operator, as a metric."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+
+from schemas.dead_letters import REASONS
+from sinks.locations import Location
+from sinks.root import HistoryError
+from streams import listing
+from streams.apps.metric_samples import Sample
+from streams.apps.metrics import asked
+from streams.observing import definitions as known
+
+log = logging.getLogger(__name__)
+
+EVERY = 30.0
+"""Seconds from one count to the next."""
+
+
+@asynccontextmanager
+async def exported(history: Location) -> AsyncIterator[None]:
+    """While this lasts, unsettled letters are among the metrics; they are left out while the
+    history cannot be read."""
+    counts: dict[str, int] = {}
+
+    async def watch() -> None:
+        while True:
+            try:
+                letters = await asyncio.to_thread(listing.reasons, history, None)
+                counts.update(dict.fromkeys(REASONS, 0))
+                counts.update({row["reason"]: row["letters"] for row in letters})
+            except HistoryError as error:
+                counts.clear()
+                log.debug("dead letters are not counted: %s", error)
+            await asyncio.sleep(EVERY)
+
+    def samples() -> Iterator[Sample]:
+        for reason, count in counts.items():
+            yield known.UNSETTLED_LETTERS, (reason,), count
+
+    watching = asyncio.create_task(watch(), name="unsettled letters")
+    try:
+        with asked(samples):
+            yield
+    finally:
+        watching.cancel()
