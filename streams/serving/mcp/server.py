@@ -119,8 +119,10 @@ async def _called(tool: Tool, ask: Ask, context: Context, given: dict[str, Any])
 
 
 def _with_user(tool: Tool, given: dict[str, Any] | None, user: str | None) -> dict[str, Any]:
+    """The arguments of a call. Many models write null for what they leave out: it counts as
+    absent, so that it cannot lift the limit to one user."""
     chosen = {"user_id": user} if user and "user_id" in tool.takes.model_fields else {}
-    return chosen | (given or {})
+    return chosen | {name: value for name, value in (given or {}).items() if value is not None}
 
 
 def _described(tool: Tool, user: str | None) -> types.Tool:
