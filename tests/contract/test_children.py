@@ -23,7 +23,7 @@ STARTERS = {
     "streams/generations/folding.py": "test_processes_that_fold",
     "streams/mapping/protobuf.py": "test_the_compiler_of_protobuf",
     "streams/serving/mcp/shared.py": "test_the_server_of_mcp",
-    "clients/python/turnfold_client/local.py": "the program `turnfold`: tests/serving/test_local.py",
+    "clients/python/turnfold_client/local.py": "`turnfold`: tests/serving/test_local.py",
 }
 """Modules that start a process: what it is, or the test of it."""
 SETTING = "import sys; from streams import cli; sys.argv[1:] = {args!r}\n"
@@ -66,7 +66,7 @@ def test_the_server_of_mcp_starts_in_any_folder(folder: Path) -> None:
 @pytest.mark.component
 def test_processes_that_fold_start_in_any_folder(folder: Path) -> None:
     history = folder.parent / "history"
-    turns = [turn(f"e{n}", session_id=f"s{n}", user_input="I live in Leeds.") for n in range(20)]
+    turns = [turn(f"e{n}", session_id=f"s{n}", user_id=f"u{n}") for n in range(20)]
     folded(ndjson(folder.parent / "turns.ndjson", turns), history=history)
     program = (
         "if __name__ == '__main__':\n"

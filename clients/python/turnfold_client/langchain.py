@@ -83,7 +83,8 @@ def _said(message: BaseMessage) -> Json | None:
             return None
         return {"role": "assistant", "content": text, **({"tool_calls": calls} if calls else {})}
     if text and isinstance(message, HumanMessage | SystemMessage):
-        return {"role": "user" if isinstance(message, HumanMessage) else "system", "content": text}
+        role = "user" if isinstance(message, HumanMessage) else "system"
+        return {"role": role, "content": text, **({"name": message.name} if message.name else {})}
     return None
 
 

@@ -34,15 +34,14 @@ def read(
     originals: Originals,
     clock: Callable[[], int],
 ) -> Read:
-    """Reads the messages that say something. A tool's result without its call is kept, if it has an
-    original, and left out here. Raises ImportFault."""
+    """Reads the messages that say something. A tool's result without its call, as a window that was
+    cut off has it, is left out here and counted. Raises ImportFault."""
     said = _said(request.messages, originals)
     unanswered = Skipped()
     while True:
         part = request._replace(
             ids=[request.ids[at] for at in said],
             messages=[request.messages[at] for at in said],
-            may_lack_calls=[originals[at] is not None for at in said],
         )
         try:
             found = session_messages.records(rows, part, clock)
