@@ -63,9 +63,9 @@ class Message(Wire):
     )
     original: Text | None = Field(
         default=None,
-        description="The message as your program has it, word for word: `GET "
-        "/v1/sessions/{id}/messages` gives it back. With neither `role` nor `type` it is kept, and "
-        "nothing is remembered of it.",
+        description="The message as your program has it, word for word, but for the bytes of "
+        "images: `GET /v1/sessions/{id}/messages` gives it back. With neither `role` nor `type` it "
+        "is kept, and nothing is remembered of it.",
     )
     status: str | None = Field(
         default=None,

@@ -117,10 +117,8 @@ GONE = ("gone", "own/turns/own-secret")
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("pause", "gone"),
-    [(pause, gone) for pause in soaked([0.05, 0.4, 0.0, 0.2, 0.7], 2) for gone in GONE],
-)
+@pytest.mark.parametrize("gone", GONE)
+@pytest.mark.parametrize("pause", soaked([0.05, 0.4, 0.0, 0.2, 0.7], 2))
 def test_killed_half_way_it_is_gone_after_the_next_start(
     tmp_path: Path, pause: float, gone: str
 ) -> None:

@@ -34,7 +34,7 @@ class TurnfoldChatMessageHistory(BaseChatMessageHistory):
 
     `client` is shared by any number of histories; the methods that are awaited use it in a thread.
     Methods raise `turnfold_client.ClientError`; NotKeptError for a message that would not come back
-    equal, such as one with bytes of an image. `clear` takes the messages back.
+    equal. Of an image's bytes a stand-in comes back. `clear` takes the messages back.
     """
 
     def __init__(self, client: Turnfold, *, session_id: str, user_id: str) -> None:

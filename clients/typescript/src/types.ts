@@ -533,8 +533,9 @@ export interface Message {
    */
   replaces?: string | null;
   /**
-   * The message as your program has it, word for word: `GET /v1/sessions/{id}/messages` gives
-   * it back. With neither `role` nor `type` it is kept, and nothing is remembered of it.
+   * The message as your program has it, word for word, but for the bytes of images: `GET
+   * /v1/sessions/{id}/messages` gives it back. With neither `role` nor `type` it is kept, and
+   * nothing is remembered of it.
    */
   original?: string | null;
   /**
