@@ -174,7 +174,8 @@ class TurnMaker:
         if role == "user":
             yield from self.flush()
             turn = self._open(index, self._content(message))
-            if message.get("name") in self.others:
+            name = message.get("name")
+            if isinstance(name, str) and name in self.others:
                 turn.record.pop("user_id", None)  # their own words are not the user's
                 self._skip("message of another speaker, kept without a user")
         elif role in ("system", "developer"):
