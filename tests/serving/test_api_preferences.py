@@ -168,3 +168,12 @@ def test_what_cannot_be_corrected_says_which_field_and_changes_nothing(api: http
         assert correct(api, id, whose, subject="x").status_code == 404
         assert end(api, id, user_id=whose, **WHY).status_code == 404
     assert ok(api.get(f"/v1/users/{user}")) == before
+
+
+def test_what_may_not_be_stored_is_not(api: httpx.Client) -> None:
+    like, user = liked(api)
+    before = held(api, user)
+    path, body = f"/v1/preferences/{like}", {**WHY, "subject": "coffee"}
+    withheld = {**NOW, "source": "meta_request"}
+    found = ok(api.patch(path, json=body, params={"user_id": user}, headers=withheld))
+    assert [found] == held(api, user) == before

@@ -86,11 +86,12 @@ async def written(
     kind: Kind,
     user_id: str,
     id: str,
+    before: Json,
     asked: list[Any],
     updates: Json,
 ) -> Response:
-    """The `updates` as a plan, and what has that `id` once it is applied. `asked`: what makes the
-    request the same as another."""
+    """The `updates` as a plan, and what has that `id` once it is applied. `before`: what was found;
+    with `asked` it makes the request the same as another, and it stays where nothing is kept."""
     here, tenant = serving(request), tenant_of(request)
     now = format_time(time.time_ns() // 1000)
     key = request_headers.idempotency_key(request)
@@ -103,7 +104,7 @@ async def written(
         "extractor": {"name": OPERATOR, "version": operator},
         **updates,
     }
-    line, same = encode(plan), encode([kind.name, user_id, asked, operator])
+    line, same = encode(plan), encode([kind.name, user_id, before, asked, operator])
     first = ("corrections", tenant, key or "", blake2b(same, digest_size=16).hexdigest())
     is_withheld = withheld.in_headers(request.headers.items())
     line = withheld.NOTHING if is_withheld else here.keys.first(first, line)
@@ -112,6 +113,8 @@ async def written(
         here.backend, here.quotas, tenant, [line], within, readers=here.readers
     )
     submitting.check_written(result, "Idempotency-Key" if key else f"{kind.name}_id")
+    if result.ending == "withheld":
+        return reply(before)
     if result.ending != "accepted":
         with suppress(NotReady):  # a 503 would have it sent again, and it is in the log
             return reply(kind.document(held(await rows_of(request, user_id), kind, id)))

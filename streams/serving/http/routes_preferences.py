@@ -60,7 +60,7 @@ async def corrected(
     if not is_same and before["status"] != "revoked":
         updates.insert(0, _update("revoke", before, reason))
     return await written(
-        request, PREFERENCE, owner, after["preference_id"], [before, change, reason],
+        request, PREFERENCE, owner, after["preference_id"], before, [change, reason],
         {"preference_updates": updates},
     )  # fmt: skip
 
@@ -75,7 +75,7 @@ async def end_preference(
         return reply(preference)
     updates = {"preference_updates": [_update("revoke", preference, reason)]}
     return await written(
-        request, PREFERENCE, owner, preference["preference_id"], [preference, reason], updates
+        request, PREFERENCE, owner, preference["preference_id"], preference, [reason], updates
     )
 
 

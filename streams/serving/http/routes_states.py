@@ -91,4 +91,4 @@ async def _written(
 ) -> Response:
     state_id = state["state_id"]
     updates = {"state_updates": [{"state_id": state_id, **update}]}
-    return await written(request, STATE, user_id, state_id, [state, asked], updates)
+    return await written(request, STATE, user_id, state_id, state, [asked], updates)
