@@ -118,8 +118,38 @@ class StateCorrection(Wire):
 
     @model_validator(mode="after")
     def _changes_something(self) -> "StateCorrection":
-        if not self.model_fields_set - {"reason"}:
+        if not self.model_dump(exclude_none=True).keys() - {"reason"}:
             raise ValueError("nothing to correct; give `body_text` or another field")
+        return self
+
+
+class PreferenceCorrection(Wire):
+    """The body of `PATCH /v1/preferences/{preference_id}`: the fields to change, and why."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"minProperties": 2})
+
+    reason: Annotated[str, Field(min_length=1, max_length=2000)] = Field(
+        description="Why it is corrected; `why` shows it.",
+    )
+    subject: Annotated[str, Field(min_length=1, max_length=512)] | None = Field(
+        default=None,
+        description="What the user likes or dislikes.",
+    )
+    polarity: Literal["like", "dislike"] | None = Field(
+        default=None,
+        description="Whether the user likes or dislikes it.",
+    )
+    domain: Label | None = Field(default=None, description="Field of life, such as `food`.")
+    confidence: Confidence | None = Field(default=None, description="How sure, 0 to 1.")
+    note: Annotated[str, Field(min_length=1, max_length=10_000)] | None = Field(
+        default=None,
+        description="A remark.",
+    )
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> "PreferenceCorrection":
+        if not self.model_dump(exclude_none=True).keys() - {"reason"}:
+            raise ValueError("nothing to correct; give `subject` or another field")
         return self
 
 

@@ -52,29 +52,33 @@ class SessionList(Reply):
 
 
 class ErasureReceipt(Reply):
-    """What was erased. It names neither user nor session."""
+    """What was erased. It names no user, session or turn."""
 
     user_sha256: str | None = Field(
         default=None,
-        description="SHA-256 of `SALT/TENANT/USER`, in hex; null if a session was erased.",
+        description="SHA-256 of `SALT/TENANT/USER`, in hex; null if no user was erased.",
     )
     sessions: int | None = Field(
         default=None,
-        description="Sessions that were erased with the user; null if a session was erased.",
+        description="Sessions that were erased with the user; null if no user was erased.",
     )
     shared_sessions: int | None = Field(
         default=None,
-        description="Sessions of several users, folded again from what the others said; null if a "
-        "session was erased.",
+        description="Sessions of several users, folded again from what the others said; null if no "
+        "user was erased.",
     )
     session_sha256: str | None = Field(
         default=None,
-        description="SHA-256 of `SALT/TENANT/SESSION`, in hex; null if a user was erased.",
+        description="SHA-256 of `SALT/TENANT/SESSION`, in hex; null if no session was erased.",
+    )
+    turn_sha256: str | None = Field(
+        default=None,
+        description="SHA-256 of `SALT/TENANT/SESSION/TURN`, in hex; null if no turn was erased.",
     )
     users: int | None = Field(
         default=None,
-        description="Users whose memory was made again without the session; null if a user was "
-        "erased.",
+        description="Users whose memory was made again without the session or turn; null if a "
+        "user was erased.",
     )
     salt: str | None = Field(
         default=None,
@@ -96,7 +100,7 @@ class ErasureReceipt(Reply):
 
 
 class Erasure(Reply):
-    """An erasure that was asked for. It names neither user nor session."""
+    """An erasure that was asked for. It names no user, session or turn."""
 
     id: str = Field(description="Id of the erasure.")
     status: Literal["waiting", "done"] = Field(

@@ -35,6 +35,12 @@ class Message(Wire):
     type: Literal["message", "function_call", "function_call_output", "reasoning"] | None = Field(
         default=None, description="Kind of an item. Default: `message`."
     )
+    name: str | None = Field(
+        default=None,
+        description="Of a user's message: who speaks. A name that has no word of `user_id` is that "
+        "of somebody else, whose words make no memory of the user. If `user_id` has a digit, a "
+        "single name in a request is the user's.",
+    )
     content: str | list[MessagePart] | None = Field(
         default=None, description="What is said: text, or parts."
     )
@@ -57,9 +63,9 @@ class Message(Wire):
     )
     original: Text | None = Field(
         default=None,
-        description="The message as your program has it, word for word: `GET "
-        "/v1/sessions/{id}/messages` gives it back. With neither `role` nor `type` it is kept, and "
-        "nothing is remembered of it.",
+        description="The message as your program has it, word for word, but for the bytes of "
+        "images: `GET /v1/sessions/{id}/messages` gives it back. With neither `role` nor `type` it "
+        "is kept, and nothing is remembered of it.",
     )
     status: str | None = Field(
         default=None,

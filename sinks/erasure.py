@@ -111,6 +111,11 @@ def person_conditions(table: str) -> str:
     return _with_what_was_made(table, OF_PERSONS.get(table) or conditions(table))
 
 
+def turn_conditions(table: str) -> str:
+    """The same for a turn. All that memory made of its session goes, too, and is made again."""
+    return _with_what_was_made(table, OF_TURNS.get(table) or conditions(table))
+
+
 def _with_what_was_made(table: str, theirs: str) -> str:
     made = MADE_OF_USERS.get(table)
     return f"({theirs}) OR ({made})" if made else theirs
@@ -147,3 +152,16 @@ OF_PERSONS = {
     "threads": f"t.owner_id = {THEIRS}",
 }
 """The same of a person: what stays is of a plan that stays."""
+OF_TURNS = {
+    "events": "(t.session_id, t.event_id) IN (SELECT (session_id, event_id) FROM erased_event)",
+    "signals": "t.session_id IN (FROM shared_session) AND t.signal_id IN (FROM erased_message) "
+    "AND t.doc ->> '$.message' IS NOT NULL",
+    "plans": "(t.user_id, t.plan_id) IN (FROM erased_plan)",
+    "sessions": "t.session_id IN (FROM shared_session)",
+    "tasks": "t.session_id IN (FROM shared_session)",
+    "links": "t.provisional AND t.owner_id IN (FROM shared_session)",
+    "threads": "false",
+    "revisions": f"t.owner_id IN (FROM shared_session) AND {OF_SESSION}",
+}
+"""Of the tables in which a turn has other rows than a person: what was made of its session is all
+made again."""

@@ -67,7 +67,10 @@ class Letters:
                 if match == GOES:
                     return GOES
                 may_name = True
-            if not is_whole and any(_named(one, text, False) == GOES for one in self._sessions):
+            if not is_whole and (
+                any(_named(one, text, False) == GOES for one in self._sessions)
+                or self._names_a_task(text)
+            ):
                 return GOES
         if self._user in strings or not strings.isdisjoint(self._sessions):
             return GOES
@@ -75,6 +78,14 @@ class Letters:
         if any(not strings.isdisjoint(sessions) for sessions in of_tasks):
             return GOES
         return MAY_NAME if may_name or is_unclear else STAYS
+
+    def _names_a_task(self, text: str) -> bool:
+        """Whether a text has the ids of a task and of its session as words."""
+        return any(
+            _named(task, text, False) == GOES
+            and any(_named(one, text, False) == GOES for one in sessions)
+            for task, sessions in self._tasks.items()
+        )
 
     def is_of_tenant(self, payload: bytes) -> bool:
         """Whether a letter names the tenant: one that could not be read is stored as the default

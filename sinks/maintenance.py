@@ -18,7 +18,14 @@ from deltalake import DeltaTable
 from schemas.generated.history import DeadLetter, Session, Task
 from schemas.rows import TABLES
 from sinks.delta import WRITER, History, until_first
-from sinks.erasure import ERASED_LAST, LETTER, conditions, person_conditions, session_conditions
+from sinks.erasure import (
+    ERASED_LAST,
+    LETTER,
+    conditions,
+    person_conditions,
+    session_conditions,
+    turn_conditions,
+)
 from sinks.generation import own
 from sinks.history import COMMIT_ORDER, NEWEST_FIRST, connect, define_over, quoted, select
 from sinks.links import files_of
@@ -262,21 +269,30 @@ def erase_remade(root: Location, tenant: str, sessions: list[str]) -> None:
                 _erase(history, db, name, made, tenant)
 
 
-def users_of(root: Path, tenant: str, session_id: str, whole: Location | None) -> list[str]:
-    """Those to whose memory a session has given something."""
+def users_of(
+    root: Path, tenant: str, session_id: str, event_id: str | None, whole: Location | None
+) -> list[str]:
+    """Those to whose memory a session, or that of a turn, has given something."""
     with _connected(root, tenant, whole) as db:
-        scope_session(db, tenant, session_id)
+        scope_session(db, tenant, session_id, event_id)
         return _heard(db)
 
 
 def forget_session(
-    root: Path, tenant: str, session_id: str, users: list[str], whole: Location | None
+    root: Path,
+    tenant: str,
+    session_id: str,
+    event_id: str | None,
+    users: list[str],
+    whole: Location | None,
 ) -> Report:
-    """Erases one session from every table, and all that memory has made of these users, which the
-    caller makes again from the records that are left. Killed half-way, the same call ends it."""
+    """Erases one session, or one turn of it, from every table, and all that memory has made of
+    these users and of the turn's session, which the caller makes again from the records that are
+    left. Killed half-way, the same call ends it."""
+    theirs = session_conditions if event_id is None else turn_conditions
     with _connected(root, tenant, whole) as db:
-        scope_session(db, tenant, session_id, users)
-        return _erased(root, db, tenant, session_conditions)
+        scope_session(db, tenant, session_id, event_id, users)
+        return _erased(root, db, tenant, theirs)
 
 
 def _erased(

@@ -138,6 +138,29 @@ CREATE TEMP TABLE erased_event AS
 CREATE TEMP TABLE whole_session AS SELECT {session} AS session_id;
 CREATE TEMP TABLE shared_session AS SELECT NULL::VARCHAR AS session_id WHERE false;
 """
+TURN_SCOPE = """
+CREATE TEMP TABLE person AS SELECT NULL::VARCHAR AS user_id, {tenant} AS tenant;
+CREATE TEMP TABLE erased_event AS
+    SELECT event_id, session_id, task_id FROM events
+    WHERE session_id = {session} AND event_id = {event}
+    UNION SELECT {event}, {session}, NULL;
+CREATE TEMP TABLE whole_session AS SELECT NULL::VARCHAR AS session_id WHERE false;
+CREATE TEMP TABLE shared_session AS SELECT {session} AS session_id;
+CREATE TEMP TABLE erased_message AS
+    WITH begun AS (
+        SELECT event_id, min(occurred_at) AS since FROM events
+        WHERE session_id = {session} GROUP BY ALL
+    ), lasted AS (
+        SELECT event_id, since, lead(since) OVER (ORDER BY since, event_id) AS until FROM begun
+    )
+    SELECT signal_id FROM signals WHERE session_id = {session} AND signal_id = {event}
+    UNION SELECT s.signal_id FROM signals s JOIN lasted l ON l.event_id = {event}
+    WHERE s.session_id = {session} AND s.occurred_at >= l.since
+        AND (l.until IS NULL OR s.occurred_at < l.until)
+        AND s.signal_id NOT IN (SELECT event_id FROM begun WHERE event_id <> {event});
+"""
+"""Of a turn, in a session that stays. Its messages as they were sent are those until the next turn:
+of an assistant's none says which turn it answers."""
 HEARD = """
 CREATE TEMP TABLE heard AS
     SELECT user_id FROM (
@@ -205,12 +228,22 @@ def _plan_hash(tenant: str, owner: str) -> str:
 
 
 def scope_session(
-    db: duckdb.DuckDBPyConnection, tenant: str, session_id: str, users: Iterable[str] = ()
+    db: duckdb.DuckDBPyConnection,
+    tenant: str,
+    session_id: str,
+    event_id: str | None = None,
+    users: Iterable[str] = (),
 ) -> None:
-    """The same for one session, whoever spoke in it; and the table `heard`: of whom it gave memory
-    something, with the `users` that are known to be."""
-    begin = SESSION_SCOPE.format(session=quoted(session_id), tenant=quoted(tenant))
+    """The same for one session, whoever spoke in it, or for one turn of it; and the table `heard`:
+    of whom the session gave memory something, with the `users` that are known to be."""
+    names = {"session": quoted(session_id), "tenant": quoted(tenant)}
+    if event_id is None:
+        begin = SESSION_SCOPE.format(**names)
+    else:
+        begin = TURN_SCOPE.format(event=quoted(event_id), **names)
     db.execute(begin + NOTHING_LATE + OF_BOTH + MADE_OF_THEM)
+    if event_id is not None:  # as a task's steps, what names the turn is the turn's
+        db.execute("INSERT INTO erased_task SELECT session_id, event_id FROM erased_event")
     db.execute(HEARD.format(session=quoted(session_id), plans=of_plans()))
     _add_heard(db, users)
 

@@ -4,6 +4,7 @@ A command's module is loaded when it is run, and its heavy imports when it does 
 question to the history should cost little more than the answer.
 """
 
+import os
 import sys
 from importlib import import_module
 from typing import Any
@@ -160,6 +161,9 @@ def _begin(config: str | None, command: str | None) -> None:
 
 def main() -> None:
     """The entry point of the `turnfold` script."""
+    # every Python that a command starts, by whatever way, inherits it: without it that would import
+    # from the current folder, whose files may be called as a library is
+    os.environ["PYTHONSAFEPATH"] = "1"
     gc_policy.set_for_start()
     prepare()
     panics.apart()

@@ -208,14 +208,20 @@ def why(root: Location, tenant: str, entity_id: str) -> list[dict[str, Any]]:
     return found
 
 
-def user_of_state(root: Location, tenant: str, state_id: str) -> str:
-    """Whose state it is. Raises DataRefused where no revision tells of it."""
+def owner_of(root: Location, tenant: str, kind: str, id: str) -> str:
+    """Whose something of a kind of revisions is, by its id or its citation. Raises DataRefused
+    where no revision tells of it, UsageError where a citation is that of several."""
+    citation = Citation.read(id)
     with Lookup(root, tenant) as about:
-        about.load("revisions", "entity_id = ? AND entity_type = 'state'", state_id)
-        found = about.db.execute("SELECT owner_id FROM revisions LIMIT 1").fetchone()
-    if found is None:
-        raise DataRefused(f"{state_id!r} is no state in this history")
-    return str(found[0])
+        about.load("revisions", f"entity_id = ? AND entity_type = {quoted(kind)}", id)
+        row = about.db.execute("SELECT owner_id FROM revisions LIMIT 1").fetchone()
+        if row is None and citation is not None and citation.kind == kind:
+            cited = _entity_cited(about, citation)
+            about.load("revisions", f"entity_id = ? AND entity_type = {quoted(kind)}", cited)
+            row = about.db.execute("SELECT owner_id FROM revisions LIMIT 1").fetchone()
+    if row is None:
+        raise DataRefused(f"{id!r} is no {kind} in this history")
+    return str(row[0])
 
 
 def _revisions(about: Lookup) -> list[dict[str, Any]]:

@@ -32,8 +32,7 @@ from streams.sample import CONVERSATIONS
 
 PARTITIONS = "TURNFOLD_KAFKA_PARTITIONS"
 WATCH_EVERY = 0.2
-PROGRAM = ("-P", "-m", "streams.cli")
-"""What Python runs: without the current folder, whose files may be called as a library is."""
+PROGRAM = ("-m", "streams.cli")
 END_WITHIN = 40.0
 END_WITHOUT_BROKER = 10.0
 """Seconds: without a broker nothing that parts have read can be committed any more."""

@@ -69,15 +69,23 @@ class Erasures:
         self._thread.join(END_WITHIN)
 
     def ask(
-        self, tenant: str, user_id: str | None = None, *, session_id: str | None = None
+        self,
+        tenant: str,
+        user_id: str | None = None,
+        *,
+        session_id: str | None = None,
+        event_id: str | None = None,
     ) -> Erasure:
-        """The erasure of a user or of a session, on disk; one that waits already is not asked for
-        again. One under way is: it leaves what came after it began. Raises OSError."""
+        """The erasure of a user, of a session or of a turn of it, on disk; one that waits already
+        is not asked for again. One under way is: it leaves what came after it began. Raises
+        OSError."""
         with self._lock:
+            whose = (tenant, user_id, session_id, event_id)
             for known in self._waiting.values():
-                if known.whose == (tenant, user_id, session_id) and known.id != self._under_way:
+                if known.whose == whose and known.id != self._under_way:
                     return known
-            made = Erasure(uuid4().hex, tenant, time.time_ns() // 1000, user_id, session_id)
+            now = time.time_ns() // 1000
+            made = Erasure(uuid4().hex, tenant, now, user_id, session_id, event_id)
             self._folder.mkdir(exist_ok=True)
             write(self._root, made)
             self._waiting[made.id] = made
@@ -147,6 +155,8 @@ def _erased(root: Path, erasure: Erasure) -> dict[str, Any]:
     from streams.apps.maintenance import forget
 
     if erasure.session_id is not None:
-        return forget_session(root, erasure.tenant, erasure.session_id, INDEX_WITHIN)
+        return forget_session(
+            root, erasure.tenant, erasure.session_id, erasure.event_id, INDEX_WITHIN
+        )
     assert erasure.user_id is not None, "it waits, so it names whom"
     return forget(root, erasure.tenant, erasure.user_id, INDEX_WITHIN)

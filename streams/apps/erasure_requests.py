@@ -1,7 +1,8 @@
 """The requests to erase somebody that a history's folder keeps.
 
-`_erasures/ID.json` says which user or session is to be erased and, once that is done, the receipt
-in place of the name. A file that cannot be read is set aside: what it asked for is asked for again.
+`_erasures/ID.json` says which user, session or turn is to be erased and, once that is done, the
+receipt in place of the name. A file that cannot be read is set aside: what it asked for is asked
+for again.
 """
 
 import time
@@ -19,30 +20,33 @@ ASIDE = ".broken"
 
 
 class Erasure(msgspec.Struct, frozen=True):
-    """One erasure, of a user or of a session; times in microseconds. Once it is done
-    (`finished_at`) it names neither."""
+    """One erasure, of a user, of a session or of the turn `event_id` in it; times in microseconds.
+    Once it is done (`finished_at`) it names none."""
 
     id: str
     tenant: str
     requested_at: int
     user_id: str | None = None
     session_id: str | None = None
+    event_id: str | None = None
     finished_at: int | None = None
     receipt: dict[str, Any] | None = None
 
     @property
-    def whose(self) -> tuple[str, str | None, str | None]:
+    def whose(self) -> "Whose":
         """What it is still to erase."""
-        return self.tenant, self.user_id, self.session_id
+        return self.tenant, self.user_id, self.session_id, self.event_id
 
 
+Whose = tuple[str, str | None, str | None, str | None]
+"""What an erasure is of: tenant, and a user, a session, or a session and a turn of it."""
 decode = msgspec.json.Decoder(Erasure).decode
 
 
 def clear(
     root: Path,
     letters: Letters,
-    whose: tuple[str, str | None, str | None],
+    whose: Whose,
     asked_at: int,
     receipt: dict[str, Any],
 ) -> int:
@@ -71,8 +75,9 @@ def clear(
 def ended(erasure: Erasure, receipt: dict[str, Any]) -> Erasure:
     """The request once it is done: it names nobody."""
     return msgspec.structs.replace(
-        erasure, user_id=None, session_id=None, finished_at=time.time_ns() // 1000, receipt=receipt
-    )
+        erasure, user_id=None, session_id=None, event_id=None,
+        finished_at=time.time_ns() // 1000, receipt=receipt,
+    )  # fmt: skip
 
 
 def write(root: Path, erasure: Erasure) -> None:

@@ -40,6 +40,7 @@ from sinks.root import find_root, is_shared
 from sinks.scope import REMADE
 from sinks.shared import alone
 from sinks.tables import to_arrow
+from streams.apps.erasure_requests import Whose
 from streams.errors import ConfigurationError
 from streams.files.access import erasing, locked, opened, writing
 from streams.files.applier import Stored
@@ -113,7 +114,7 @@ def forget(
 
     from streams import search  # not needed before, and slow to load
 
-    whose = (tenant, user_id, None)
+    whose = (tenant, user_id, None, None)
     return in_every_generation(history, tenant, one, Letters(tenant, user_id), whose, index_within)
 
 
@@ -122,13 +123,13 @@ def in_every_generation(
     tenant: str,
     erase: Callable[[Path, Path | None], dict[str, Any]],
     letters: Letters,
-    whose: tuple[str, str | None, str | None],
+    whose: Whose,
     index_within: float = math.inf,
 ) -> dict[str, Any]:
     """Erases in each generation's folder, the live one last, then in all other places of the
     history: the receipt, with the tables of the other generations. No index of the tenant is built
     meanwhile. `erase` gets for a generation of some days the folder of one that has them all, too.
-    `whose`: tenant, and the user or the session that is erased."""
+    `whose`: what is erased."""
     from streams import search  # slow to load
     from streams.apps import places
 
@@ -275,7 +276,7 @@ def _forget_in_store(history: ObjectPath, tenant: str, user_id: str) -> dict[str
     named = {ROOT if one == root else one.name: done for one, done in receipts.items()}
     others = {name: done["tables"] for name, done in named.items()}
     receipt |= {"generations": others} if others else {}
-    letters, whose = Letters(tenant, user_id), (tenant, user_id, None)
+    letters, whose = Letters(tenant, user_id), (tenant, user_id, None, None)
     may_remain = places.clear(places.Erasing(root, letters, whose, asked_at, receipt))
     return {**receipt, "may_remain": may_remain}
 

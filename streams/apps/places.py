@@ -33,12 +33,12 @@ Left = Literal["nothing", "hashes", "counted", "named", "yours"]
 
 
 class Erasing(NamedTuple):
-    """One erasure in a history: of whom (tenant, user or session), when it began
+    """One erasure in a history: of what, when it began
     (microseconds), and its receipt."""
 
     root: Location
     letters: Letters
-    whose: tuple[str, str | None, str | None]
+    whose: erasure_requests.Whose
     asked_at: int
     receipt: dict[str, Any]
 

@@ -68,25 +68,54 @@ def compact(history: Location, as_json: bool) -> None:
 
 
 @click.command()
-@options.argument("user_id", help="Id of the user to erase.")
+@options.argument("user_id", required=False, help="Id of the user to erase.")
+@click.option("--session", metavar="ID", help="Instead of a user: a session to erase.")
+@click.option("--turn", metavar="ID", help="Of --session only this turn: its event id.")
 @options.located_history
 @options.tenant
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @options.as_json
 @options.fails_in_a_line
-def forget(user_id: str, history: Location, tenant: str, yes: bool, as_json: bool) -> None:
-    """Erase a user from all tables and files of a history.
+def forget(
+    user_id: str | None,
+    session: str | None,
+    turn: str | None,
+    history: Location,
+    tenant: str,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Erase a user, a session or a turn from all tables and files of a history.
 
     Prints a receipt: the number of rows erased from each table. Asks for confirmation first. A
-    server of this history may be running. To keep a copy, call `turnfold export` before.
+    server of this history may be running. To keep a copy of a user, call `turnfold export` before.
+    Memory of the other turns and users is rebuilt as if the session or turn had never been.
+
+    \b
+    turnfold forget emma --history memory
+    turnfold forget --session emma-move --turn emma-move-3 --history memory
     """
+    from streams.apps.forget_session import forget_session
     from streams.apps.maintenance import forget as erase
 
+    if (user_id is None) == (session is None):
+        raise UsageError("give the id of a user, or --session ID, one of them")
+    if turn is not None and session is None:
+        raise UsageError("--turn needs --session ID: turns have ids that are unique in a session")
+    if session is None:
+        what = f"user {user_id}"
+    else:
+        what = f"session {session}" if turn is None else f"turn {turn} of session {session}"
+    if not isinstance(history, Path) and session is not None:
+        raise UsageError(f"{history}: in an object store only a user can be erased")
     if not yes:
-        _confirm(f"Erase {user_id} of tenant {tenant} for good?")
-    receipt = erase(history, tenant, user_id)
+        _confirm(f"Erase {what} of tenant {tenant} for good?")
+    if session is not None and isinstance(history, Path):
+        receipt = forget_session(history, tenant, session, turn)
+    else:
+        receipt = erase(history, tenant, user_id or "")
     if not any(table["erased"] for table in receipt["tables"].values()):
-        output.note(f"nothing of {user_id!r} (tenant {tenant}) was found: nothing was erased")
+        output.note(f"nothing of {what} (tenant {tenant}) was found: nothing was erased")
     output.say_json(receipt) if as_json else output.say(output.json_text(receipt))
 
 

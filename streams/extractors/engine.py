@@ -27,10 +27,12 @@ MAX_LEAD = 40  # characters before an introduction ("Hi there, I'm Ann"), and of
 MAX_INTRODUCTION = 26
 MAX_TAIL = 6  # words of what may follow a statement
 MAX_TRIES = 4_000
-"""Patterns tried in one turn. Nobody's own words need as many."""
+"""Patterns tried in one turn. Nobody's own words need as many; what follows is not read."""
 OF_WORDING, OF_MATCH = 10, 50
 """What takes as long as so many tries: to bring a clause to one wording; to check what matched, and
 to fold what comes of it."""
+TOPIC = "forget-"
+"""Before the families in the names of guards: of what is named, and not stated ("my address")."""
 FORGOTTEN = Rule("end", "", "", "", "", (), ())
 """What a user asks to forget: the families are those of what was found in it."""
 
@@ -86,6 +88,11 @@ class Language:
         self._tail = re.compile(spelled(guards.get("tail", "(?!)"), words))
         self._when = re.compile(spelled(guards.get("when", "(?!)"), words))
         self._forget = re.compile(spelled(guards.get("forget", "(?!)"), words))
+        self._topics = [
+            (name.removeprefix(TOPIC), re.compile(spelled(pattern, words)))
+            for name, pattern in guards.items()
+            if name.startswith(TOPIC)
+        ]
         self._subject = guards.get("subject", "")
         self._own = re.compile(spelled(guards.get("own", "(?!)"), words))
         self._spaced = guards.get("border", "") != ""
@@ -135,17 +142,36 @@ class Language:
         )
 
     def _forgotten(self, text: str, said: str, at: int, budget: Budget) -> list[Finding]:
-        """What sentences ask to forget, as ends."""
+        """What sentences ask to forget, as ends: what is stated there, or else named."""
         ends = []
         for match in self._forget.finditer(said):
-            what = next(name for name, group in match.groupdict().items() if group)
-            start, stop = match.span(what)
+            parts = _spans(match)
+            start, stop = parts["what"]
             sentence = text[match.start() : match.end()].strip()
-            for one in self.find(text[start:stop], at, budget) if stop - start > 2 else []:
+            order = ("what", "verb", "rest") if "verb" in parts else ("what",)
+            stated = " ".join(text[slice(*parts[name])] for name in order)
+            first = next(self._clauses.of(self.fold(stated)), None)
+            for one in self.find(stated, at, budget):
                 families = dict.fromkeys(filter(None, (one.rule.family, one.slot_name())))
-                if one.rule.kind != "end":
+                # what is said behind it is no longer asked: "delete that mail, I live in Oslo"
+                is_asked = first is not None and stated.find(one.value) < first.end
+                if is_asked and one.rule.kind != "end":
                     rule = FORGOTTEN._replace(ends="|".join(families))
                     ends.append(one._replace(rule=rule, old=one.value, sentence=sentence))
+            ends += self._named(text, said, start, stop, sentence)
+        return ends
+
+    def _named(self, text: str, said: str, start: int, stop: int, sentence: str) -> list[Finding]:
+        """The ends of what is named in a sentence that asks to forget it."""
+        ends = []
+        for families, pattern in self._topics:
+            match = pattern.fullmatch(said, start, stop)
+            if match is None:
+                continue
+            parts = _spans(match)
+            old, whose = (text[slice(*parts.get(name, (0, 0)))] for name in ("old", "whose"))
+            rule = FORGOTTEN._replace(ends=families)
+            ends.append(Finding(rule, old, sentence, old, whose=self.fold(whose)))
         return ends
 
     def _findings(
@@ -315,3 +341,12 @@ class Language:
     def examples(self) -> list[tuple[Rule, str]]:
         """Each rule with each sentence that it takes."""
         return [(rule, text) for rule in self.rules for text in rule.examples]
+
+
+def _spans(match: re.Match[str]) -> dict[str, tuple[int, int]]:
+    """Where each named group of a pattern matched, without the number of its name."""
+    return {
+        name.rstrip("0123456789"): match.span(name)
+        for name, text in match.groupdict().items()
+        if text
+    }

@@ -314,8 +314,12 @@ def _said(known: Preference) -> ends.Said:
 
 
 def _find(rows: Rows, update: PreferenceUpdate, polarity: str) -> Preference:
-    """The row, or one that says that it is not known."""
-    wanted = Preference("", update.domain, polarity, update.subject, "", 0.0, None, (), 0, NEVER)
+    return of_identity(rows, update.domain, update.subject, polarity)
+
+
+def of_identity(rows: Rows, domain: str, subject: str, polarity: str) -> Preference:
+    """The row of what makes a preference's id, or one that says that it is not known."""
+    wanted = Preference("", domain, polarity, subject, "", 0.0, None, (), 0, NEVER)
     return _row(rows, wanted, polarity)
 
 

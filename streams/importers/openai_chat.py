@@ -42,7 +42,7 @@ from streams.importers.base import (
     spoken,
     whole,
 )
-from streams.importers.turns import MIN_ITERATIONS, Place, TurnMaker, as_message
+from streams.importers.turns import MIN_ITERATIONS, Place, TurnMaker, as_message, other_speakers
 
 
 def read(path: Path, skipped: Skipped, told: Told = NOTHING) -> Iterator[JsonObject]:
@@ -111,6 +111,7 @@ class _Conversation:
             limit=max(MIN_ITERATIONS, len(self._messages)),
             number=number,
         )
+        self._maker.others = other_speakers(self._messages, self._maker.user_id)
         self._maker.title = item.get("title")
         self._maker.now = self._start(item, told) - SECOND
 

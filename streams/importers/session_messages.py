@@ -23,7 +23,7 @@ from streams.importers.session_past import (
     Waiting,
     told_by,
 )
-from streams.importers.turns import Call, Calls, Made, Turn, TurnMaker
+from streams.importers.turns import Call, Calls, Made, Turn, TurnMaker, other_speakers
 
 PACE = 1
 """Microseconds from a message without a time to the next."""
@@ -33,15 +33,13 @@ LIMIT = 1_000
 
 class Request(NamedTuple):
     """Messages of one session and user. `ids`: one of each message, unique in the session.
-    `fields`: what is said of the turns that begin or are answered in it, such as `topic`.
-    `may_lack_calls`: of which messages it is no fault that they are results of no call."""
+    `fields`: what is said of the turns that begin or are answered in it, such as `topic`."""
 
     session_id: str
     user_id: str
     ids: Sequence[str]
     messages: Sequence[JsonObject]
     fields: JsonObject
-    may_lack_calls: Sequence[bool] = ()
 
 
 class Records(NamedTuple):
@@ -111,6 +109,7 @@ class _RequestMaker(TurnMaker):
         self.is_old = False
         self.unanswering: list[int] = []
         self.open_turn: str | None = None
+        self.others = other_speakers(request.messages, request.user_id)
         self.constraints = past.constraints(self._waiting)
         if self._waiting is not None:
             self._resume(self._waiting)
@@ -196,11 +195,8 @@ class _RequestMaker(TurnMaker):
             self._sought = True  # a result may come after the answer
             self.calls.put_before(self._past.recent_calls())
         if self.calls.match(message) is None:
-            if self._request.may_lack_calls[index : index + 1] == [True]:
-                self.unanswering.append(index)
-                return
-            reason = "answers no call of this session"
-            raise self._fault(reason, f"messages[{index}].tool_call_id")
+            self.unanswering.append(index)
+            return
         super()._result(index, message)
 
     def _answered(self, call: Call, at: int, index: int, message: JsonObject) -> JsonObject:

@@ -4,6 +4,7 @@ A user message opens a turn and its task; what assistant and tools say before th
 to it. `openai_chat` reads whole conversations with it, `session_messages` those of one request.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
@@ -109,8 +110,32 @@ class Turn:
         self.record["agent_answer"] = text
 
 
+def other_speakers(messages: Iterable[JsonObject], user_id: str | None) -> frozenset[str]:
+    """The `name`s of user's messages that are not the user's own: that share no word with the
+    user's id. An id with a digit in it is no name, so that one speaker alone is the user; of
+    several none is."""
+    names = frozenset(
+        name
+        for one in messages
+        if one.get("role") == "user" and isinstance(name := one.get("name"), str) and name.strip()
+    )
+    if user_id is None or (len(names) == 1 and any(map(str.isdigit, user_id))):
+        return frozenset()
+    own = _words(user_id)
+    return frozenset(name for name in names if own.isdisjoint(_words(name)))
+
+
+def _words(name: str) -> set[str]:
+    return {name.casefold(), *_WORDS.findall(name.casefold())}
+
+
+_WORDS = re.compile(r"[^\W\d_]{2,}")
+
+
 class TurnMaker:
     """Takes the messages of one session in their order.
+
+    `others`: names of who speaks in user's messages and is not the user.
 
     `pace`: microseconds from a message to the next one, where that has no time. `limit`: the
     `max_iteration` of its tasks. `number`: the item that an ImportFault names.
@@ -133,6 +158,7 @@ class TurnMaker:
         self.now = 0
         self.constraints: list[str] = []
         self.calls = Calls()
+        self.others: frozenset[str] = frozenset()
         self.turn: Turn | None = None
         self.opened = False
         self.skipped = skipped
@@ -147,7 +173,11 @@ class TurnMaker:
         role = message.get("role")
         if role == "user":
             yield from self.flush()
-            self._open(index, self._content(message))
+            turn = self._open(index, self._content(message))
+            name = message.get("name")
+            if isinstance(name, str) and name in self.others:
+                turn.record.pop("user_id", None)  # their own words are not the user's
+                self._skip("message of another speaker, kept without a user")
         elif role in ("system", "developer"):
             self.constrain(index, self._content(message).text)
         elif role == "assistant":

@@ -35,8 +35,13 @@ OPERATIONS = {
     ("POST", "/v1/records"): Operation("upsert_memory", "records"),
     ("PATCH", "/v1/states/{state_id}"): Operation("update_memory", "correct"),
     ("DELETE", "/v1/states/{state_id}"): Operation("update_memory", "end"),
+    ("PATCH", "/v1/preferences/{preference_id}"): Operation("update_memory", "correct"),
+    ("DELETE", "/v1/preferences/{preference_id}"): Operation("update_memory", "end"),
     ("DELETE", "/v1/users/{user_id}"): Operation("delete_memory", "forget"),
     ("DELETE", "/v1/sessions/{session_id}"): Operation("delete_memory", "forget_session"),
+    ("DELETE", "/v1/sessions/{session_id}/turns/{event_id}"): Operation(
+        "delete_memory", "forget_turn"
+    ),
 }
 """By method and route."""
 
@@ -56,8 +61,9 @@ def span(
         "gen_ai.memory.store.id": tenant,
         "turnfold.operation": operation.own,
     }
-    if "state_id" in values:
-        attributes["gen_ai.memory.record.id"] = values["state_id"]
+    for name in ("state_id", "preference_id"):
+        if name in values:
+            attributes["gen_ai.memory.record.id"] = values[name]
     if values.get("q") and captures():
         attributes["gen_ai.memory.query.text"] = values["q"]
     with trace.get_tracer("turnfold").start_as_current_span(

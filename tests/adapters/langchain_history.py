@@ -22,7 +22,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from turnfold_client import ClientError, InvalidError, NotKeptError, Turnfold, UnreachableError
+from turnfold_client import ClientError, NotKeptError, Turnfold, UnreachableError
 from turnfold_client.langchain import TurnfoldChatMessageHistory
 
 Fresh = Callable[[], str]
@@ -166,15 +166,41 @@ def test_what_would_change_is_refused_and_nothing_is_kept(
 
 def test_what_the_server_does_not_keep_is_an_error(memory: Turnfold, fresh: Fresh) -> None:
     chat = history(memory, fresh())
-    image = "data:image/png;base64," + "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ" * 3
-    part = {"type": "image_url", "image_url": {"url": image}}
-    with pytest.raises(InvalidError, match=r"messages\[1\].*image"):
-        chat.add_messages([HumanMessage("before"), HumanMessage([part])])
     with pytest.raises(NotKeptError, match="meta_request"):
         chat.add_message(HumanMessage("x", additional_kwargs={"source": "meta_request"}))
     with pytest.raises(ClientError, match=r"messages\[0\]\.original.*1000000"):
         chat.add_message(HumanMessage("x" * 1_100_000))
     assert chat.messages == []
+
+
+PIXELS = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ" * 3
+IMAGES: list[dict[str, Any]] = [
+    {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXELS}"}},
+    {"type": "image", "source_type": "base64", "mime_type": "image/png", "data": PIXELS},
+    {"type": "image", "base64": PIXELS, "mime_type": "image/png"},
+    {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXELS}},
+]
+
+
+@pytest.mark.parametrize("part", IMAGES, ids=lambda part: "-".join(part))
+def test_an_image_is_an_item_without_bytes(
+    memory: Turnfold, fresh: Fresh, part: dict[str, Any]
+) -> None:
+    chat, text = history(memory, fresh()), {"type": "text", "text": "I live in Leeds."}
+    chat.add_messages([HumanMessage("before"), HumanMessage([text, part]), HumanMessage([part])])
+    before, whole, alone = chat.messages
+    assert before.content == "before"
+    assert whole.content[0] == text and "image removed" in str(whole.content[1])
+    assert "image removed" in str(alone.content) and PIXELS not in str(chat.messages)
+    assert set(whole.content[1]) == set(part)
+
+
+def test_another_speaker_is_not_the_user(memory: Turnfold, fresh: Fresh) -> None:
+    session = f"room {fresh()}".translate({ord(digit): "x" for digit in "0123456789"})
+    chat = TurnfoldChatMessageHistory(memory, session_id=session, user_id=session)
+    chat.add_messages([HumanMessage("I live in Pisa.", name="bob"), AIMessage("Noted.")])
+    assert [one.name for one in chat.messages] == ["bob", None]
+    assert "Pisa" not in memory.context(session).text
 
 
 def test_a_server_that_is_away_is_an_error_of_the_client(tmp_path: Path) -> None:

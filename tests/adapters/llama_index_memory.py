@@ -119,3 +119,20 @@ def test_what_cannot_be_kept_is_an_error_of_the_client(memory: Turnfold, fresh: 
     assert chat.get_all() == []
     with pytest.raises(UnreachableError):
         memory_of(Turnfold("http://127.0.0.1:9", retries=0), "s").get_all()
+
+
+def test_an_image_is_an_item_without_bytes_and_another_speaker_is_not_the_user(
+    memory: Turnfold, fresh: Fresh
+) -> None:
+    pixels = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ" * 3
+    session = f"room {fresh()}".translate({ord(digit): "x" for digit in "0123456789"})
+    said = ChatMessage("I live in Pisa.", additional_kwargs={"name": "bob"})
+    images = [
+        ChatMessage([TextBlock(text="Look."), ImageBlock(image=pixels.encode())]),
+        ChatMessage([ImageBlock(url=f"data:image/png;base64,{pixels}")]),
+    ]
+    memory_of(memory, session).put_messages([said, *images])
+    first, *others = memory_of(memory, session).get_all()
+    assert first == said and [len(one.blocks) for one in others] == [2, 1]
+    assert pixels not in str(others)
+    assert "Pisa" not in memory.context(session).text

@@ -148,3 +148,24 @@ def test_what_cannot_be_kept_is_an_error_of_the_client(memory: Turnfold, fresh: 
     away = session_of(Turnfold("http://127.0.0.1:9", retries=0), "s")
     with pytest.raises(UnreachableError):
         asyncio.run(away.get_items())
+
+
+def test_an_image_is_an_item_without_bytes_and_another_speaker_is_not_the_user(
+    memory: Turnfold, fresh: Fresh
+) -> None:
+    pixels = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ" * 3
+    session = f"room {fresh()}".translate({ord(digit): "x" for digit in "0123456789"})
+    image = {"type": "input_image", "image_url": f"data:image/png;base64,{pixels}"}
+    items: list[Any] = [
+        {"role": "user", "name": "bob", "content": "I live in Pisa."},
+        {"role": "user", "content": [image]},
+    ]
+
+    async def use() -> list[Any]:
+        await session_of(memory, session).add_items(items)
+        return list(await session_of(memory, session).get_items())
+
+    said, shown = asyncio.run(use())
+    assert said == items[0]
+    assert "image removed" in str(shown) and pixels not in str(shown)
+    assert "Pisa" not in memory.context(session).text

@@ -23,6 +23,7 @@ from tests.command import (
     folded,
     ndjson,
     process,
+    refused,
     turn,
     turnfold,
 )
@@ -342,13 +343,26 @@ def test_forget_asks_first(sample: Path, tmp_path: Path) -> None:
     copy = tmp_path / "history"
     shutil.copytree(sample, copy)
     before = digest(copy)
-    refused = turnfold("forget", "lin", "--history", copy, input=b"n\n")
-    assert refused.code == 1 and digest(copy) == before
-    assert "--yes erases without asking" in refused.err
-    assert turnfold("forget", "lin", "--history", copy).err.endswith(refused.err[-50:])
+    declined = turnfold("forget", "lin", "--history", copy, input=b"n\n")
+    assert declined.code == 1 and digest(copy) == before
+    assert "--yes erases without asking" in declined.err
+    assert turnfold("forget", "lin", "--history", copy).err.endswith(declined.err[-50:])
     receipt = answer("forget", "lin", "--history", copy, "--yes")
     assert receipt["tables"]["events"]["erased"] > 0
     assert turnfold("user", "lin", "--history", copy).code == 4
+    turn_of = ("forget", "--session", "emma-move", "--history", copy, "--yes")
+    erased = answer(*turn_of, "--turn", "emma-move-3")
+    assert erased["tables"]["events"]["erased"] == 1 and "emma-move-3" not in str(erased)
+    shown = turnfold("session", "emma-move", "--history", copy)
+    assert "What do I need" in shown.out and "Ancoats then" not in shown.out
+    assert answer(*turn_of)["tables"]["events"]["erased"] > 1
+    assert turnfold("session", "emma-move", "--history", copy).code == 4
+    for wrong, why in (
+        (("lin", "--session", "s"), "one of them"),
+        ((), "one of them"),
+        (("lin", "--turn", "e"), "--turn needs --session"),
+    ):
+        assert why in refused("forget", *wrong, "--history", copy, code=2)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Page, Request
 
+from streams.folds.ids import make_id
 from streams.sample import CONVERSATIONS
 from streams.serving.inspector.links import Links
 from streams.serving.inspector.views import VIEWS
@@ -17,6 +18,10 @@ from tests.waiting import until
 pytestmark = pytest.mark.needs("chromium")
 
 Theme = Literal["light", "dark"]
+BULLETS = make_id(
+    "preference", "default", "emma", "style", "short answers in bullet points", "like"
+)
+"""A preference of the sample."""
 PAGES = {
     "/": ("/", "/?q=Manchester", "/?q=zzzz&kind=state&status=now",
           "/?as_of=2026-03-04", "/?as_of=2020-01-01&known_at=2020-01-01", "/?tour=5"),
@@ -38,6 +43,8 @@ PAGES = {
         "/states/emma-home/change", "/states/emma-home/change?do=end&reason=moved&at=2026-03-20",
         "/states/emma-home/change?do=correct&reason=typo&body_text=Emma%20lives%20in%20Leeds.",
         "/states/emma-home/change?do=correct&reason=none",
+        f"/states/{BULLETS}/change", f"/states/{BULLETS}/change?do=end&reason=no",
+        f"/states/{BULLETS}/change?do=correct&reason=no&body_text=tables",
     ),
     "/users/{user_id}/forget": ("/users/emma/forget",),
     "/erasures/{erasure_id}": (f"/erasures/{ERASURE}",),

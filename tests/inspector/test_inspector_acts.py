@@ -88,6 +88,35 @@ def test_a_state_is_corrected_with_a_reason_after_what_will_happen_was_said(
         expect(page.locator(".revisions > li").last).to_contain_text("by sample 1")
 
 
+def test_a_preference_is_corrected_and_ended_on_the_page_of_its_life(
+    page: Page, server: Server
+) -> None:
+    def named() -> dict[str, tuple[str, str]]:
+        held = server.client.get("/v1/users/emma").json()["preferences"]
+        return {one["subject"]: (one["preference_id"], one["status"]) for one in held}
+
+    def change(name: str, button: str, text: str | None = None) -> None:
+        id, _ = named()[name]
+        page.goto(f"/states/{id}")
+        page.get_by_role("link", name="Correct or end").click()
+        if text is not None:
+            page.get_by_label("What is true", exact=True).fill(text)
+        page.locator("#why_correct" if text else "#why_end").fill("she wrote to support")
+        page.keyboard.press("Enter")
+        page.locator(".will").get_by_role("button", name=button).click()
+        page.wait_for_url(f"**/states/{id}")
+        until_there(page, f"/states/{id}", "she wrote to support")
+
+    (before,) = named()
+    change(before, "Correct it", "tables")
+    assert {name: status for name, (_, status) in named().items()} == {
+        before: "revoked", "tables": "confirmed",
+    }  # fmt: skip
+    until_there(page, f"/states/{named()['tables'][0]}", "she wrote to support")
+    change("tables", "End it")
+    assert named()["tables"][1] == "revoked"
+
+
 def test_a_state_is_ended_on_the_keyboard_alone(page: Page) -> None:
     page.goto(f"{HOME}/change")
     page.locator("#why_end").focus()

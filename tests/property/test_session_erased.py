@@ -1,4 +1,4 @@
-"""A session that was erased is as if it had never been: memory is what it is without it."""
+"""A session or turn that was erased is as if it had never been: memory is what it is without it."""
 
 from collections.abc import Callable
 from functools import partial
@@ -98,6 +98,48 @@ def test_memory_is_that_of_a_history_which_never_had_the_session(
         assert digest(history)["memory"] == digest(never)["memory"]
 
 
+def of_turn(gone: str, event: str, records: list[Json]) -> set[int]:
+    """Which records are the turn's: the turn, the steps of its task, and plans made of it."""
+    turns = [one for one in records if one["type"] == "turn"]
+    own = [one for one in turns if is_of(one, gone) and one["event_id"] == event]
+    tasks = {one.get("task_id") or event for one in own} | {event}
+    elsewhere = {one["event_id"] for one in turns if not is_of(one, gone)}
+    return {
+        id(one)
+        for one in records
+        if any(one is turn for turn in own)
+        or (one["type"] != "turn" and is_of(one, gone) and one.get("task_id") in tasks)
+        or (
+            one["type"] == "write_plan"
+            and event in made_of(one)
+            and (one.get("session_id") == gone
+                 or (one.get("session_id") is None and event not in elsewhere))
+        )
+    }  # fmt: skip
+
+
+@pytest.mark.component
+@FEW
+@given(told(), st.data())
+def test_memory_is_that_of_a_history_which_never_had_the_turn(
+    records: list[Json], data: st.DataObject
+) -> None:
+    turns = [(one["session_id"], one["event_id"]) for one in records if one["type"] == "turn"]
+    session, event = data.draw(st.sampled_from(turns or [("s1", "none")]))
+    every, without = both(records, partial(of_turn, session, event))
+    with history_of(every) as history, history_of(without) as never:
+        forget_session(history, "default", session, event)
+        users = {one["user_id"] for one in without if one.get("user_id")}
+        with opened(history) as (store, _), opened(never) as (other, _):
+            for user in users:
+                mine, theirs = (one.entity("users", "default", user) for one in (store, other))
+                assert content(mine) == content(theirs), user
+        assert digest(history)["memory"] == digest(never)["memory"]
+        again = forget_session(history, "default", session, event)
+        assert all(one["erased"] == 0 for one in again["tables"].values())
+        assert digest(history)["memory"] == digest(never)["memory"]
+
+
 def test_no_byte_of_the_session_stays_on_disk() -> None:
     turn = {"type": "turn", "session_id": "gone", "user_id": "ada", "event_id": "e",
             "occurred_at": "2026-03-01T09:00:00Z", "user_input": SECRET}  # fmt: skip
@@ -106,6 +148,34 @@ def test_no_byte_of_the_session_stays_on_disk() -> None:
         forget_session(history, "default", "gone")
         assert files_holding(history, SECRET) == []
         assert rows(history, "SELECT session_id FROM events") == [("stays",)]
+
+
+def test_no_byte_of_the_turn_stays_on_disk_and_the_others_are_as_they_were() -> None:
+    turn = {"type": "turn", "session_id": "s", "user_id": "ada", "event_id": "e1", "task_id": "t",
+            "occurred_at": "2025-03-01T09:00:00Z", "user_input": f"I live in {SECRET}.",
+            "agent_answer": SECRET}  # fmt: skip
+    step = {"type": "recursion", "session_id": "s", "task_id": "t", "trace_id": "r",
+            "iteration_index": 0, "status": "done", "observe": SECRET, "thought": SECRET,
+            "occurred_at": "2025-03-01T09:00:01Z", "action": {"action_type": "ANSWER"}}  # fmt: skip
+    plan = {"type": "write_plan", "plan_id": "p", "user_id": "ben", "session_id": "s",
+            "occurred_at": "2025-03-01T09:00:02Z", "extractor": {"name": "test"}, "event_id": "e1",
+            "state_updates": [{"kind": "fact", "body_text": SECRET}]}  # fmt: skip
+    other = {**turn, "event_id": "e2", "task_id": "t2", "user_input": "I live in Oslo.",
+             "agent_answer": "tea", "occurred_at": "2025-03-01T09:01:00Z"}  # fmt: skip
+    refused: list[Json] = [
+        {**plan, "plan_id": "q", "state_updates": [{"op": "close", "state_id": SECRET}]},
+        {**turn, "agent_answer": f"another {SECRET}"},
+    ]
+    with history_of([turn, step, plan, *refused, other]) as history:
+        assert files_holding(history, SECRET)
+        receipt = forget_session(history, "default", "s", "e1")
+        assert files_holding(history, SECRET) == []
+        assert receipt["may_remain"] == {} and "e1" not in str(receipt)
+        assert rows(history, "SELECT event_id, user_input FROM events") == [
+            ("e2", "I live in Oslo.")
+        ]
+        with history_of([other]) as never:
+            assert digest(history)["memory"] == digest(never)["memory"]
 
 
 def test_a_session_that_never_was_is_erased_with_zeros() -> None:

@@ -1,5 +1,5 @@
-"""`DELETE /v1/sessions/{id}`: a session is erased with what memory made of it, also by a server
-that was killed."""
+"""`DELETE /v1/sessions/{id}`, and one of its turns: it is erased with what memory made of it, also
+by a server that was killed."""
 
 import logging
 import time
@@ -79,21 +79,64 @@ def test_a_session_of_several_users_goes_for_all_of_them(tmp_path: Path) -> None
     assert files_holding(folder, SECRET) == []
 
 
+def test_a_turn_goes_with_its_messages_and_the_others_of_its_session_stay(tmp_path: Path) -> None:
+    folder, words = (
+        tmp_path / "history",
+        ("I live in Leeds.", f"I live in {SECRET}.", "I like tea."),
+    )
+    with serving("--history", folder, *RULES) as server:
+        for number, text in enumerate(words):
+            messages = [
+                {"role": "user", "id": f"m{number}", "content": text, "original": text},
+                {"role": "assistant", "content": f"Noted: {text}", "original": f"Noted: {text}"},
+            ]
+            body = {"user_id": "ada", "session_id": "s", "messages": messages}
+            ok(server.client.post("/v1/messages", json=body, headers=NOW))
+        assert any(SECRET in one for one in facts(server, "ada"))
+        erased = ok(server.client.delete("/v1/sessions/s/turns/m1", headers=NOW))
+        assert erased["status"] == "done" and "m1" not in str(erased["receipt"])
+        assert erased["receipt"]["tables"]["events"]["erased"] == 1
+        assert facts(server, "ada") == ["Lives in Leeds."]
+        kept = until(
+            lambda: server.client.get("/v1/sessions/s/messages"), lambda one: one.status_code == 200
+        )
+        assert [one["original"] for one in ok(kept)["messages"]] == [
+            text for one in (words[0], words[2]) for text in (one, f"Noted: {one}")
+        ]
+        turns = [one["user_input"] for one in server.session("s").json()["conversations"]]
+        assert turns == [words[0], words[2]]
+        again = ok(server.client.delete("/v1/sessions/s/turns/m1", headers=NOW))["receipt"]
+        assert all(one["erased"] == 0 for one in again["tables"].values())
+        server.until("/readyz", 200)
+        lives(server, "s", "ada", "Oslo")
+    assert files_holding(folder, SECRET) == []
+
+
+GONE = ("gone", "own/turns/own-secret")
+"""A session, and a turn of one that stays."""
+
+
 @pytest.mark.nightly
+@pytest.mark.parametrize("gone", GONE)
 @pytest.mark.parametrize("pause", soaked([0.05, 0.4, 0.0, 0.2, 0.7], 2))
-def test_killed_half_way_the_session_is_gone_after_the_next_start(
-    tmp_path: Path, pause: float
+def test_killed_half_way_it_is_gone_after_the_next_start(
+    tmp_path: Path, pause: float, gone: str
 ) -> None:
     turns = [
-        turn(f"{session}-{number}", session_id=session, user_id=f"u{number}", status="done",
-             user_input=f"I live in {city}.", agent_answer="Noted.")
-        for session, city in (("own", "Leeds"), ("gone", SECRET))
+        turn(f"own-{number}", session_id="own", user_id=f"u{number}", status="done",
+             user_input="I live in Leeds.", agent_answer="Noted.")
         for number in range(5)
+    ]  # fmt: skip
+    turns += [
+        turn("own-secret" if "/" in gone else f"gone-{number}",
+             session_id="own" if "/" in gone else "gone", user_id=f"u{number}", status="done",
+             user_input=f"I live in {SECRET}.", agent_answer="Noted.")
+        for number in range(1 if "/" in gone else 5)
     ]  # fmt: skip
     folder, never = tmp_path / "history", tmp_path / "never"
     with serving("--history", folder, *RULES) as server:
         assert set(server.endings(turns)) == {"applied"}
-        asked = server.client.delete("/v1/sessions/gone", headers=LATER)
+        asked = server.client.delete(f"/v1/sessions/{gone}", headers=LATER)
         assert asked.status_code in (200, 202)
         time.sleep(pause)
         server.process.kill()
@@ -119,8 +162,9 @@ def test_only_an_admin_erases_a_session_and_of_their_own_tenant(tmp_path: Path) 
         for key in (keys["write"], other):
             assert server.post(said("s", "ada", SECRET), **by(key)).status_code == 200
         for role in ("read", "write"):
-            refused = server.client.delete("/v1/sessions/s", headers=by(keys[role]))
-            assert refused.status_code == 403
+            for what in ("s", "s/turns/e"):
+                refused = server.client.delete(f"/v1/sessions/{what}", headers=by(keys[role]))
+                assert refused.status_code == 403
         ok(server.client.delete("/v1/sessions/s", headers=by(keys["admin"])))
         server.until("/readyz", 200)
         assert server.client.get("/v1/sessions/s", headers=by(other)).status_code == 200

@@ -194,7 +194,6 @@ def test_the_session_is_the_users_of_the_day(server: Server) -> None:
          ["messages[1].content[1].type"]),
         ([ANSWER | {"content": [{"type": "text"}]}], ["messages[0].content[0].text"]),
         ([{"role": "tool", "content": "x"}], ["messages[0].tool_call_id"]),
-        ([USER, RESULT | {"tool_call_id": "nowhere"}], ["messages[1].tool_call_id"]),
         ([CALL | {"tool_calls": [{"function": {}}]}], ["messages[0].tool_calls[0].id"]),
         ([USER | {"id": "x"}, ANSWER | {"id": "x"}], ["messages[1].id"]),
         ([USER | {"id": "\n"}], ["messages[0].id"]),

@@ -14,8 +14,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from schemas.citation import Citation
 from schemas.memory import State
 from streams.serving.backends.embedded import EmbeddedBackend
+from streams.serving.http import routes_states
 from streams.serving.http.app import create_app
 from streams.serving.http.endpoints import ENDPOINTS
 from tests.serving.serving import Server
@@ -68,7 +70,7 @@ def test_a_correction_is_the_state_from_then_on_and_why_says_who_and_why(
     api: httpx.Client,
 ) -> None:
     """With the body of the OpenAPI document."""
-    (example,) = [one.example for one in ENDPOINTS if one.method == "PATCH"]
+    (example,) = [one.example for one in ENDPOINTS if one.call is routes_states.correct_state]
     assert example is not None
     state, user = held(api)
     found = ok(correct(api, state, example, params={"user_id": user}))
@@ -112,6 +114,20 @@ def test_a_correction_without_its_user_finds_the_state_in_the_history(api: httpx
     revisions(api, state, 1)
     assert ok(correct(api, state, {"reason": "r", "body_text": "x"}))["body_text"] == "x"
     assert body_of(api, user) == ["x"]
+
+
+def test_a_citation_stands_for_its_id(api: httpx.Client) -> None:
+    """With its user and without, in brackets and without."""
+    state, user = held(api)
+    cite = str(Citation.of("state", state))
+    revisions(api, state, 1)
+    for number, query in enumerate(({"user_id": user}, {})):
+        for name in (cite, f"[{cite}]"):
+            body = {"reason": "r", "body_text": f"{number} {name}"}
+            assert ok(correct(api, name, body, params=query))["body_text"] == body["body_text"]
+    assert ok(end(api, cite, reason="r", user_id=user))["state_id"] == state
+    other = str(Citation.of("preference", state))
+    assert end(api, other, reason="r", user_id=user).status_code == 404
 
 
 def test_an_end_is_an_end_and_the_past_stays(api: httpx.Client) -> None:
@@ -223,6 +239,7 @@ def test_what_cannot_be_corrected_says_which_field_and_changes_nothing(api: http
         ({"reason": "r", "bodytext": "x"}, "bodytext"),
         ({"reason": "r", "valid_from": "yesterday"}, "valid_from"),
         ({"reason": "r", "kind": "task"}, "kind"),
+        ({"reason": "r", "body_text": None}, "body"),
     ]
     for body, field in wrong:
         assert fields(correct(api, state, body, params={"user_id": user})) == [field], body

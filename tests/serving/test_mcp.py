@@ -17,6 +17,7 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, TextContent
 
+from schemas.citation import Citation
 from tests.command import PROGRAM, environment, files_holding, turn, turnfold
 from tests.serving.serving import Server, serving
 from tests.serving.test_local import is_served, told
@@ -25,7 +26,7 @@ from turnfold_client import Turnfold
 
 pytestmark = pytest.mark.nightly
 
-NAMES = ["context", "search", "remember", "why", "state_as_of"]
+NAMES = ["context", "search", "remember", "correct", "end", "why", "state_as_of"]
 Use = Callable[[Client], Awaitable[None]]
 
 
@@ -76,10 +77,12 @@ async def remembers(client: Client) -> None:
     assert list(tools) == NAMES
     for name, tool in tools.items():
         assert tool.description and tool.annotations
-        assert tool.annotations.read_only_hint is (name != "remember")
-        assert tool.annotations.destructive_hint is False
+        assert tool.annotations.read_only_hint is (name not in ("remember", "correct", "end"))
+        assert tool.annotations.destructive_hint is (name in ("correct", "end"))
     stored = json.loads(await says(client, "remember", user_id="maya", text="I live in Leeds."))
     assert stored["ending"] == "applied"
+    (kept,) = stored["kept"]
+    assert kept["text"] == "Lives in Leeds."
     context = await says(client, "context", user_id="maya", query="Where do I live?")
     cited = re.search(r"Leeds.*\[(s:\w+)\]", context)
     assert cited, context
@@ -96,6 +99,27 @@ async def remembers(client: Client) -> None:
     for uri in ("turnfold://users/maya", f"turnfold://sessions/{stored['session_id']}"):
         (document,) = (await client.read_resource(uri)).contents
         assert "Leeds" in json.loads(document.model_dump_json())["text"]
+    await corrects_and_ends(client, cited[1])
+
+
+async def corrects_and_ends(client: Client, home: str) -> None:
+    """A fact and a preference, by citation and by id; what is nowhere is an error."""
+    why = {"user_id": "maya", "reason": "I never lived in Leeds."}
+    told_ = json.loads(await says(client, "correct", id=home, text="Lives in York.", **why))
+    assert told_["body_text"] == "Lives in York."
+    assert json.loads(await says(client, "end", id=told_["state_id"], **why))["valid_to"]
+    stored = json.loads(await says(client, "remember", user_id="maya", text="- Likes: jazz"))
+    (like,) = stored["kept"]
+    assert like["text"] == "likes jazz"
+    told_ = json.loads(await says(client, "correct", id=like["id"], text="blues", **why))
+    assert (told_["subject"], told_["status"]) == ("blues", "confirmed")
+    cite = str(Citation.of("preference", told_["preference_id"]))
+    assert json.loads(await says(client, "end", id=cite, **why))["status"] == "revoked"
+    assert "no preference of that id" in await refuses(client, "end", id="nothing", **why)
+    stored = json.loads(await says(client, "remember", user_id="maya", text="What a day!"))
+    assert stored["kept"] == [] and "no fact or preference" in stored["note"]
+    context = await says(client, "context", user_id="maya")
+    assert not re.search("York|blues", context.partition("About")[0])
 
 
 async def told_by(client: Client, tool: str, words: str, **arguments: Any) -> None:

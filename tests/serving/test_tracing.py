@@ -94,15 +94,17 @@ def test_each_operation_has_a_span_in_client_and_server(traced: Traced) -> None:
         memory.end_state(cited, "over")
         memory.forget_user("tess")
         memory.forget_session("no-such-session", prefer="wait=60")
+        memory.forget_turn("no-such-session", "e", prefer="wait=60")
     found = spans(traced)
     named = [(one.name, (one.attributes or {})["turnfold.operation"]) for one in found]
     assert named == [
         ("upsert_memory", "add"), ("search_memory", "context"), ("search_memory", "search"),
         ("search_memory", "why"), ("update_memory", "correct"), ("update_memory", "end"),
         ("delete_memory", "forget"), ("delete_memory", "forget_session"),
+        ("delete_memory", "forget_turn"),
     ]  # fmt: skip
     counts = [(one.attributes or {}).get("gen_ai.memory.record.count") for one in found]
-    assert counts == [1, len(pack.items), len(hits), len(revisions), None, None, None, None]
+    assert counts == [1, len(pack.items), len(hits), len(revisions), *[None] * 5]
     url = traced.server.client.base_url
     for one in found:
         said = dict(one.attributes or {})
@@ -180,10 +182,11 @@ def test_what_is_no_operation_on_memory_has_no_span(traced: Traced) -> None:
 
 def test_client_and_server_call_the_same_requests_the_same() -> None:
     for (method, path), operation in OPERATIONS.items():
-        formatted = re.sub(r"\{(\w)\w*\}", r"\1%2F1", path)
+        formatted = re.sub(r"\{\w+\}", "s%2F1", path)
         known = tracing._operation(Call(method, formatted, {}))
         assert known is not None and known[0] == tuple(operation), (method, path)
-        assert known[1] == ("s/1" if "{state_id}" in path else None)
+        is_of_one = "{state_id}" in path or "{preference_id}" in path
+        assert known[1] == ("s/1" if is_of_one else None)
     assert len(OPERATIONS) == len(tracing._OPERATIONS)
 
 

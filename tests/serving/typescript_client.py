@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 from tests.building import ROOT, run
+from tests.serving.every_method import methods
 from tests.serving.front import breaking_off, fronting
 from tests.serving.serving import Server, serving
+from tests.serving.test_every_client_method import CORRECTED, check, ids
 
 SOURCE = ROOT / "clients" / "typescript"
 PACKED = {"LICENSE", "README.md", "package.json"} | {
@@ -22,6 +24,7 @@ PACKED = {"LICENSE", "README.md", "package.json"} | {
     for name in ("ai", "client", "errors", "index", "sender", "types")
     for kind in ("js", "d.ts")
 }
+NEEDS_USER = CORRECTED | {"memory_summary"}
 NO_NETWORK = ("--offline", "--ignore-scripts", "--no-audit", "--no-fund")
 
 
@@ -47,7 +50,8 @@ def project(client: Path, packed: Path, tmp_path_factory: pytest.TempPathFactory
     manifest = {"name": "app", "private": True, "type": "module"}
     (folder / "package.json").write_text(json.dumps(manifest), "utf-8")
     run("npm", "install", *NO_NETWORK, packed, folder=folder)
-    shutil.copy(Path(__file__).with_name("use_client.ts"), folder)
+    for program in ("use_client.ts", "use_every.ts"):
+        shutil.copy(Path(__file__).with_name(program), folder)
     example = "\n".join(re.findall(r"^```ts\n(.*?)^```$", readme(), re.M | re.S))
     (folder / "example.ts").write_text(example, "utf-8")
     options = json.loads((client / "tsconfig.json").read_text("utf-8"))["compilerOptions"]
@@ -151,6 +155,26 @@ def test_records_and_documents(said: dict[str, Any]) -> None:
 def test_pages_and_events(said: dict[str, Any]) -> None:
     assert sorted(said["listed"]) == ["ts-1", "ts-2", "ts-3"]
     assert said["followed"][1] == said["followed"][0] + 1
+
+
+def test_each_method_makes_a_request_that_a_server_takes(project: Path, tmp_path: Path) -> None:
+    with serving("--history", tmp_path / "history") as server:
+        known = ids(server)
+        calls = [
+            {
+                "name": one.in_typescript,
+                "given": [
+                    *one.path.values(),
+                    *([] if one.body is None else [one.body if one.name != "post_records"
+                                                   else [one.body]]),
+                    one.query | ({"user_id": "every"} if one.name in NEEDS_USER else {}),
+                ],
+            }
+            for one in methods(known)
+        ]  # fmt: skip
+        told = run("node", "built/use_every.js", server.url, json.dumps(calls), folder=project)
+    outcomes = json.loads(told)
+    check({one.name: outcomes[one.in_typescript] for one in methods(known)})
 
 
 def test_a_write_is_sent_again_under_its_key(said: dict[str, Any]) -> None:

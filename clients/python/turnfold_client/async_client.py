@@ -11,10 +11,10 @@ from turnfold_client.events import SessionEvent
 from turnfold_client.models import (
     Accepted, ContextPack, DeadLetter, DeadLetterWhole, DeadLetters, Erasure, Health,
     KeptMessage, ListedSession, ListedUser, MemorySummary, MessagesReply, MoodNow, NewMessages,
-    Ready, RecordsReply, RevisionTold, SearchHit, SearchPage, SessionContext, SessionDocument,
-    SessionList, SessionMessages, SessionUpdate, State, StateCorrection, StateThen, States,
-    TaskDocument, Timeline, TimelineTurn, UserDocument, UserLearningProfile, UserList,
-    UserUpdate, Why,
+    Preference, PreferenceCorrection, Ready, RecordsReply, RevisionTold, SearchHit, SearchPage,
+    SessionContext, SessionDocument, SessionList, SessionMessages, SessionUpdate, State,
+    StateCorrection, StateThen, States, TaskDocument, Timeline, TimelineTurn, UserDocument,
+    UserLearningProfile, UserList, UserUpdate, Why,
 )
 
 
@@ -185,6 +185,19 @@ class AsyncTurnfold(AsyncSender):
         yet; `Location` names where to ask."""
         return await self._send(operations.forget_session(session_id, prefer=prefer))
 
+    async def forget_turn(
+        self,
+        session_id: str,
+        event_id: str,
+        *,
+        prefer: str | None = None,
+    ) -> Erasure:
+        """Erases a turn of a session for good: what was said and answered, the steps of its task,
+        and all that memory made of it. Of the rest of the session, and of what its users said
+        elsewhere, memory is made again. A request that was answered is carried out, even if the
+        server is killed. 202: the erasure is not done yet; `Location` names where to ask."""
+        return await self._send(operations.forget_turn(session_id, event_id, prefer=prefer))
+
     async def session_messages(
         self,
         session_id: str,
@@ -311,7 +324,7 @@ class AsyncTurnfold(AsyncSender):
         return await self._send(operations.forget_user(user_id, prefer=prefer))
 
     async def erasure(self, erasure_id: str) -> Erasure:
-        """An erasure: its status, and its receipt, which names neither user nor session."""
+        """An erasure: its status, and its receipt, which names no user, session or turn."""
         return await self._send(operations.erasure(erasure_id))
 
     async def context(
@@ -443,6 +456,42 @@ class AsyncTurnfold(AsyncSender):
         state once the end has been applied; a state that has ended stays as it is."""
         return await self._send(
             operations.end_state(state_id, reason=reason, at=at, user_id=user_id, prefer=prefer),
+        )
+
+    async def correct_preference(
+        self,
+        preference_id: str,
+        body: PreferenceCorrection,
+        *,
+        user_id: str | None = None,
+        prefer: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Preference | Accepted:
+        """Corrects a preference, and confirms it. Fields that the body omits stay as they are. With
+        another `subject`, `polarity` or `domain` it ends, and another preference holds in its
+        place. Returns what holds, once the correction has been applied."""
+        return await self._send(
+            operations.correct_preference(
+                preference_id,
+                body,
+                user_id=user_id,
+                prefer=prefer,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    async def end_preference(
+        self,
+        preference_id: str,
+        reason: str,
+        *,
+        user_id: str | None = None,
+        prefer: str | None = None,
+    ) -> Preference | Accepted:
+        """Ends a preference: it is revoked. What was said stays in the history. Returns the
+        preference once the end has been applied; one that has ended stays as it is."""
+        return await self._send(
+            operations.end_preference(preference_id, reason=reason, user_id=user_id, prefer=prefer),
         )
 
     async def search(

@@ -34,7 +34,7 @@ class TurnfoldChatMessageHistory(BaseChatMessageHistory):
 
     `client` is shared by any number of histories; the methods that are awaited use it in a thread.
     Methods raise `turnfold_client.ClientError`; NotKeptError for a message that would not come back
-    equal, such as one with bytes of an image. `clear` takes the messages back.
+    equal. Of an image's bytes a stand-in comes back. `clear` takes the messages back.
     """
 
     def __init__(self, client: Turnfold, *, session_id: str, user_id: str) -> None:
@@ -83,7 +83,8 @@ def _said(message: BaseMessage) -> Json | None:
             return None
         return {"role": "assistant", "content": text, **({"tool_calls": calls} if calls else {})}
     if text and isinstance(message, HumanMessage | SystemMessage):
-        return {"role": "user" if isinstance(message, HumanMessage) else "system", "content": text}
+        role = "user" if isinstance(message, HumanMessage) else "system"
+        return {"role": role, "content": text, **({"name": message.name} if message.name else {})}
     return None
 
 

@@ -133,7 +133,9 @@ def _said(message: ChatMessage) -> Json | None:
     role = ROLES.get(message.role)
     if role is None or not (text or (role == "assistant" and calls)):
         return None
-    return {"role": role, "content": text, **({"tool_calls": calls} if calls else {})}
+    name = message.additional_kwargs.get("name")
+    speaker = {"name": name} if isinstance(name, str) and name else {}
+    return {"role": role, "content": text, **speaker, **({"tool_calls": calls} if calls else {})}
 
 
 def _call(block: ToolCallBlock) -> Json:

@@ -214,12 +214,13 @@ class EndUpdate(Open):
 
 
 class ErasureReceipt(Closed):
-    """What was erased. It names neither user nor session."""
+    """What was erased. It names no user, session or turn."""
 
     user_sha256: str | None = None
     sessions: int | None = None
     shared_sessions: int | None = None
     session_sha256: str | None = None
+    turn_sha256: str | None = None
     users: int | None = None
     salt: str | None = None
     tables: dict[str, dict[str, int]]
@@ -228,7 +229,7 @@ class ErasureReceipt(Closed):
 
 
 class Erasure(Closed):
-    """An erasure that was asked for. It names neither user nor session."""
+    """An erasure that was asked for. It names no user, session or turn."""
 
     id: str
     status: Literal["waiting", "done"]
@@ -393,6 +394,7 @@ class Message(Open):
 
     role: Literal["user", "assistant", "system", "developer", "tool", "function"] | None = None
     type: Literal["message", "function_call", "function_call_output", "reasoning"] | None = None
+    name: str | None = None
     content: str | list[MessagePart] | None = None
     tool_calls: list[dict[str, Any]] | None = None
     tool_call_id: str | None = None
@@ -502,6 +504,17 @@ class Preference(Closed):
     note: str | None = None
     evidence_event_ids: list[str] = Field(default_factory=list)
     updated_at: Micros
+
+
+class PreferenceCorrection(Closed):
+    """The body of `PATCH /v1/preferences/{preference_id}`: the fields to change, and why."""
+
+    reason: Annotated[str, Field(min_length=1, max_length=2000)]
+    subject: Annotated[str, Field(min_length=1, max_length=512)] | None = None
+    polarity: Literal["like", "dislike"] | None = None
+    domain: Label | None = None
+    confidence: Confidence | None = None
+    note: Annotated[str, Field(min_length=1, max_length=10000)] | None = None
 
 
 class PreferenceUpdate(Open):

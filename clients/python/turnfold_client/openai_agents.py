@@ -71,7 +71,8 @@ def _said(item: Json) -> Json | None:
     call_id, name = item.get("call_id"), item.get("name")
     if kind == "message" and role in ("user", "assistant", "system", "developer"):
         text = text_of(item.get("content"))
-        return {"role": role, "content": text} if text else None
+        speaker = {"name": name} if isinstance(name, str) and name else {}
+        return {"role": role, "content": text, **speaker} if text else None
     if kind == "function_call" and call_id and name:
         arguments = item.get("arguments")
         return {"type": kind, "call_id": call_id, "name": name, "arguments": arguments}

@@ -8,10 +8,10 @@ from turnfold_client.calls import (
 from turnfold_client.events import SessionEvent
 from turnfold_client.models import (
     Accepted, Archive, ContextPack, DeadLetterWhole, DeadLetters, Erasure, EventStream, Health,
-    MemorySummary, MessagesReply, MoodNow, NewMessages, Ready, RecordsReply, SearchPage,
-    SessionContext, SessionDocument, SessionList, SessionMessages, SessionUpdate, State,
-    StateCorrection, States, TaskDocument, Timeline, UserDocument, UserLearningProfile,
-    UserList, UserUpdate, Why,
+    MemorySummary, MessagesReply, MoodNow, NewMessages, Preference, PreferenceCorrection, Ready,
+    RecordsReply, SearchPage, SessionContext, SessionDocument, SessionList, SessionMessages,
+    SessionUpdate, State, StateCorrection, States, TaskDocument, Timeline, UserDocument,
+    UserLearningProfile, UserList, UserUpdate, Why,
 )
 
 
@@ -168,6 +168,21 @@ def forget_session(session_id: str, *, prefer: str | None = None) -> Call[Erasur
     return Call(
         "DELETE",
         f"/v1/sessions/{in_path(session_id)}",
+        {200: Erasure, 202: Erasure},
+        headers={"Prefer": prefer},
+    )
+
+
+def forget_turn(
+    session_id: str,
+    event_id: str,
+    *,
+    prefer: str | None = None,
+) -> Call[Erasure]:
+    """DELETE /v1/sessions/{session_id}/turns/{event_id}"""
+    return Call(
+        "DELETE",
+        f"/v1/sessions/{in_path(session_id)}/turns/{in_path(event_id)}",
         {200: Erasure, 202: Erasure},
         headers={"Prefer": prefer},
     )
@@ -383,6 +398,43 @@ def end_state(
         f"/v1/states/{in_path(state_id)}",
         {200: State, 202: Accepted},
         query={"reason": reason, "at": moment(at), "user_id": user_id},
+        headers={"Prefer": prefer},
+    )
+
+
+def correct_preference(
+    preference_id: str,
+    body: PreferenceCorrection,
+    *,
+    user_id: str | None = None,
+    prefer: str | None = None,
+    idempotency_key: str | None = None,
+) -> Call[Preference | Accepted]:
+    """PATCH /v1/preferences/{preference_id}"""
+    content = encoded(body)
+    return Call(
+        "PATCH",
+        f"/v1/preferences/{in_path(preference_id)}",
+        {200: Preference, 202: Accepted},
+        query={"user_id": user_id},
+        headers={"Prefer": prefer, "Idempotency-Key": key(idempotency_key, content)},
+        content=content,
+    )
+
+
+def end_preference(
+    preference_id: str,
+    reason: str,
+    *,
+    user_id: str | None = None,
+    prefer: str | None = None,
+) -> Call[Preference | Accepted]:
+    """DELETE /v1/preferences/{preference_id}"""
+    return Call(
+        "DELETE",
+        f"/v1/preferences/{in_path(preference_id)}",
+        {200: Preference, 202: Accepted},
+        query={"reason": reason, "user_id": user_id},
         headers={"Prefer": prefer},
     )
 

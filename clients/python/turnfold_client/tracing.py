@@ -40,6 +40,7 @@ class Operation(NamedTuple):
 
 
 _STATE = re.compile("/v1/states/([^/]+)")
+_PREFERENCE = re.compile("/v1/preferences/([^/]+)")
 _OPERATIONS = [
     ("GET", re.compile("/v1/users/[^/]+/context"), Operation("search_memory", "context")),
     ("GET", re.compile("/v1/search"), Operation("search_memory", "search")),
@@ -49,8 +50,15 @@ _OPERATIONS = [
     ("POST", re.compile("/v1/records"), Operation("upsert_memory", "records")),
     ("PATCH", _STATE, Operation("update_memory", "correct")),
     ("DELETE", _STATE, Operation("update_memory", "end")),
+    ("PATCH", _PREFERENCE, Operation("update_memory", "correct")),
+    ("DELETE", _PREFERENCE, Operation("update_memory", "end")),
     ("DELETE", re.compile("/v1/users/[^/]+"), Operation("delete_memory", "forget")),
     ("DELETE", re.compile("/v1/sessions/[^/]+"), Operation("delete_memory", "forget_session")),
+    (
+        "DELETE",
+        re.compile("/v1/sessions/[^/]+/turns/[^/]+"),
+        Operation("delete_memory", "forget_turn"),
+    ),
 ]
 """By method and path; a group is the id of the record that it is about."""
 _LISTS = ("items", "hits", "revisions", "turns", "results")

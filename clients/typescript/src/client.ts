@@ -4,11 +4,11 @@ import { Sender, inPath } from "./sender.js";
 import type { Moment, Records, SessionEvent } from "./sender.js";
 import type {
   Accepted, ContextPack, DeadLetter, DeadLetterWhole, DeadLetters, Erasure, Health, KeptMessage,
-  ListedSession, ListedUser, MemorySummary, MessagesReply, MoodNow, NewMessages, Ready,
-  RecordsReply, RevisionTold, SearchHit, SearchPage, SessionContext, SessionDocument,
-  SessionList, SessionMessages, SessionUpdate, State, StateCorrection, StateThen, States,
-  TaskDocument, Timeline, TimelineTurn, UserDocument, UserLearningProfile, UserList, UserUpdate,
-  Why,
+  ListedSession, ListedUser, MemorySummary, MessagesReply, MoodNow, NewMessages, Preference,
+  PreferenceCorrection, Ready, RecordsReply, RevisionTold, SearchHit, SearchPage,
+  SessionContext, SessionDocument, SessionList, SessionMessages, SessionUpdate, State,
+  StateCorrection, StateThen, States, TaskDocument, Timeline, TimelineTurn, UserDocument,
+  UserLearningProfile, UserList, UserUpdate, Why,
 } from "./types.js";
 
 /** A server's endpoints. Every method throws the errors of `errors.ts`. */
@@ -162,6 +162,21 @@ export class Turnfold extends Sender {
   }
 
   /**
+   * Erases a turn of a session for good: what was said and answered, the steps of its task,
+   * and all that memory made of it. Of the rest of the session, and of what its users said
+   * elsewhere, memory is made again. A request that was answered is carried out, even if the
+   * server is killed. 202: the erasure is not done yet; `Location` names where to ask.
+   */
+  forgetTurn(session_id: string, event_id: string, options: { prefer?: string } = {}): Promise<Erasure> {
+    return this.send({
+      method: "DELETE",
+      path: `/v1/sessions/${inPath(session_id)}/turns/${inPath(event_id)}`,
+      gives: [200, 202],
+      headers: { Prefer: options.prefer },
+    });
+  }
+
+  /**
    * The messages of a session that were sent with `original`, word for word, in the order in
    * which they came. Every message that was answered with 200 is there; an unknown session has
    * none.
@@ -271,7 +286,7 @@ export class Turnfold extends Sender {
     });
   }
 
-  /** An erasure: its status, and its receipt, which names neither user nor session. */
+  /** An erasure: its status, and its receipt, which names no user, session or turn. */
   erasure(erasure_id: string): Promise<Erasure> {
     return this.send({
       method: "GET",
@@ -383,6 +398,36 @@ export class Turnfold extends Sender {
       path: `/v1/states/${inPath(state_id)}`,
       gives: [200, 202],
       query: { reason: options.reason, at: options.at, user_id: options.user_id },
+      headers: { Prefer: options.prefer },
+    });
+  }
+
+  /**
+   * Corrects a preference, and confirms it. Fields that the body omits stay as they are. With
+   * another `subject`, `polarity` or `domain` it ends, and another preference holds in its
+   * place. Returns what holds, once the correction has been applied.
+   */
+  correctPreference(preference_id: string, body: PreferenceCorrection, options: { user_id?: string; prefer?: string; idempotency_key?: string } = {}): Promise<Preference | Accepted> {
+    return this.send({
+      method: "PATCH",
+      path: `/v1/preferences/${inPath(preference_id)}`,
+      gives: [200, 202],
+      query: { user_id: options.user_id },
+      headers: { Prefer: options.prefer, "Idempotency-Key": options.idempotency_key },
+      body,
+    });
+  }
+
+  /**
+   * Ends a preference: it is revoked. What was said stays in the history. Returns the
+   * preference once the end has been applied; one that has ended stays as it is.
+   */
+  endPreference(preference_id: string, options: { reason: string; user_id?: string; prefer?: string }): Promise<Preference | Accepted> {
+    return this.send({
+      method: "DELETE",
+      path: `/v1/preferences/${inPath(preference_id)}`,
+      gives: [200, 202],
+      query: { reason: options.reason, user_id: options.user_id },
       headers: { Prefer: options.prefer },
     });
   }

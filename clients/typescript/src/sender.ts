@@ -180,7 +180,7 @@ export class Sender {
     const headers = new Headers(this.#headers);
     for (const [name, value] of defined(call.headers)) headers.set(name, text(String(value)));
     const records = call.records && Array.from(call.records, json);
-    if (call.method === "POST") {
+    if (records || call.body !== undefined) {
       headers.set("Content-Type", records ? "application/x-ndjson" : "application/json");
       // with it a write can be sent twice; several records need none: each has an id
       if (!headers.has("Idempotency-Key") && (!records || records.length === 1)) {

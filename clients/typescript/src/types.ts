@@ -234,7 +234,7 @@ export interface EndUpdate {
   [more: string]: unknown;
 }
 
-/** An erasure that was asked for. It names neither user nor session. */
+/** An erasure that was asked for. It names no user, session or turn. */
 export interface Erasure {
   /** Id of the erasure. */
   id: string;
@@ -248,20 +248,22 @@ export interface Erasure {
   receipt: ErasureReceipt | null;
 }
 
-/** What was erased. It names neither user nor session. */
+/** What was erased. It names no user, session or turn. */
 export interface ErasureReceipt {
-  /** SHA-256 of `SALT/TENANT/USER`, in hex; null if a session was erased. */
+  /** SHA-256 of `SALT/TENANT/USER`, in hex; null if no user was erased. */
   user_sha256?: string | null;
-  /** Sessions that were erased with the user; null if a session was erased. */
+  /** Sessions that were erased with the user; null if no user was erased. */
   sessions?: number | null;
   /**
-   * Sessions of several users, folded again from what the others said; null if a session was
+   * Sessions of several users, folded again from what the others said; null if no user was
    * erased.
    */
   shared_sessions?: number | null;
-  /** SHA-256 of `SALT/TENANT/SESSION`, in hex; null if a user was erased. */
+  /** SHA-256 of `SALT/TENANT/SESSION`, in hex; null if no session was erased. */
   session_sha256?: string | null;
-  /** Users whose memory was made again without the session; null if a user was erased. */
+  /** SHA-256 of `SALT/TENANT/SESSION/TURN`, in hex; null if no turn was erased. */
+  turn_sha256?: string | null;
+  /** Users whose memory was made again without the session or turn; null if a user was erased. */
   users?: number | null;
   /** Random salt of the hash, in hex; null in receipts of earlier versions. */
   salt?: string | null;
@@ -509,6 +511,12 @@ export interface Message {
   role?: "user" | "assistant" | "system" | "developer" | "tool" | "function" | null;
   /** Kind of an item. Default: `message`. */
   type?: "message" | "function_call" | "function_call_output" | "reasoning" | null;
+  /**
+   * Of a user's message: who speaks. A name that has no word of `user_id` is that of somebody
+   * else, whose words make no memory of the user. If `user_id` has a digit, a single name in a
+   * request is the user's.
+   */
+  name?: string | null;
   /** What is said: text, or parts. */
   content?: string | Array<MessagePart> | null;
   /** Calls of an assistant, each with `id` and `function`. */
@@ -525,8 +533,9 @@ export interface Message {
    */
   replaces?: string | null;
   /**
-   * The message as your program has it, word for word: `GET /v1/sessions/{id}/messages` gives
-   * it back. With neither `role` nor `type` it is kept, and nothing is remembered of it.
+   * The message as your program has it, word for word, but for the bytes of images: `GET
+   * /v1/sessions/{id}/messages` gives it back. With neither `role` nor `type` it is kept, and
+   * nothing is remembered of it.
    */
   original?: string | null;
   /**
@@ -704,6 +713,22 @@ export interface Preference {
   evidence_event_ids?: Array<string>;
   /** Time of the plan that changed it last. */
   updated_at: string;
+}
+
+/** The body of `PATCH /v1/preferences/{preference_id}`: the fields to change, and why. */
+export interface PreferenceCorrection {
+  /** Why it is corrected; `why` shows it. */
+  reason: string;
+  /** What the user likes or dislikes. */
+  subject?: string | null;
+  /** Whether the user likes or dislikes it. */
+  polarity?: "like" | "dislike" | null;
+  /** Field of life, such as `food`. */
+  domain?: string | null;
+  /** How sure, 0 to 1. */
+  confidence?: number | null;
+  /** A remark. */
+  note?: string | null;
 }
 
 /** One change of a like or dislike; unique by (domain, normalised subject, polarity). */

@@ -9,7 +9,7 @@ from schemas import http, managing
 from schemas.base import JsonObject
 from schemas.context import ContextPack
 from schemas.learner import MemorySummary, UserLearningProfile
-from schemas.memory import MoodNow, State, UserDocument
+from schemas.memory import MoodNow, Preference, State, UserDocument
 from schemas.messages import MessagesReply, NewMessages, SessionMessages
 from schemas.session import SessionContext, SessionDocument
 from schemas.task import TaskDocument
@@ -22,6 +22,7 @@ from streams.serving.http import (
     routes_memory,
     routes_message_deletion,
     routes_messages,
+    routes_preferences,
     routes_reading,
     routes_records,
     routes_session_messages,
@@ -131,6 +132,10 @@ ENDPOINTS = (
         {200: managing.Erasure, 202: managing.Erasure}, also=(422, 429, 501, 503, 507),
     ),
     Endpoint(
+        "DELETE", "/v1/sessions/{session_id}/turns/{event_id}", routes_erasure.forget_turn,
+        "sessions", {200: managing.Erasure, 202: managing.Erasure}, also=(422, 429, 501, 503, 507),
+    ),
+    Endpoint(
         "GET", "/v1/sessions/{session_id}/messages", routes_session_messages.session_messages,
         "sessions", {200: SessionMessages}, also=SOUGHT,
     ),
@@ -189,6 +194,15 @@ ENDPOINTS = (
     Endpoint(
         "DELETE", "/v1/states/{state_id}", routes_states.end_state, "users",
         {200: State, 202: http.Accepted}, also=(404, 501, *WRITTEN),
+    ),
+    Endpoint(
+        "PATCH", "/v1/preferences/{preference_id}", routes_preferences.correct_preference, "users",
+        {200: Preference, 202: http.Accepted}, http.PreferenceCorrection, (404, 501, *WRITTEN),
+        {"reason": "Emma wrote to support: green tea alone", "subject": "green tea"},
+    ),
+    Endpoint(
+        "DELETE", "/v1/preferences/{preference_id}", routes_preferences.end_preference, "users",
+        {200: Preference, 202: http.Accepted}, also=(404, 501, *WRITTEN),
     ),
     Endpoint(
         "GET", "/v1/search", routes_reading.search, "search", {200: http.SearchPage}, also=SOUGHT

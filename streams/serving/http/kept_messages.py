@@ -14,10 +14,12 @@ from streams.folds.session_state import HEADER
 from streams.importers import session_messages
 from streams.importers.base import ImportFault, Skipped
 from streams.importers.turns import Made
+from streams.pipeline import images
 
 Originals = Sequence[str | None]
 """Of each message of a request."""
 FIELD = re.compile(r"^messages\[(\d+)\](.*)$")
+IMAGES = "message as it was sent, with an image"
 UNANSWERED = "result of a call that the session does not know"
 
 
@@ -34,15 +36,14 @@ def read(
     originals: Originals,
     clock: Callable[[], int],
 ) -> Read:
-    """Reads the messages that say something. A tool's result without its call is kept, if it has an
-    original, and left out here. Raises ImportFault."""
+    """Reads the messages that say something. A tool's result without its call, as a window that was
+    cut off has it, is left out here and counted. Raises ImportFault."""
     said = _said(request.messages, originals)
     unanswered = Skipped()
     while True:
         part = request._replace(
             ids=[request.ids[at] for at in said],
             messages=[request.messages[at] for at in said],
-            may_lack_calls=[originals[at] is not None for at in said],
         )
         try:
             found = session_messages.records(rows, part, clock)
@@ -87,6 +88,18 @@ def _said(messages: Sequence[JsonObject], originals: Originals) -> list[int]:
             break
         said.pop()
     return said
+
+
+def without_images(original: str) -> str:
+    """A message as it was sent, with a stand-in for the bytes of each image. A data URL stays one:
+    frameworks check it when they read the message again."""
+    if not images.may_hold(original) and "\\" not in original:
+        return original
+    for start, end in reversed(list(images.find(original))):
+        image = original[start:end]
+        scheme = "data:," if image[:5].lower() == "data:" else ""
+        original = f"{original[:start]}{scheme}{images.stand_in(image.encode())}{original[end:]}"
+    return original
 
 
 def signals(

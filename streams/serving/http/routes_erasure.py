@@ -1,5 +1,5 @@
-"""`DELETE /v1/users/{user_id}` and `/v1/sessions/{session_id}`: what is held of a person, or what
-was said in a session, is erased for good, with a receipt."""
+"""`DELETE /v1/users/{user_id}`, `/v1/sessions/{session_id}` and one of its turns: what is held of a
+person, or what was said in a session or turn, is erased for good, with a receipt."""
 
 import asyncio
 from http import HTTPStatus
@@ -10,6 +10,7 @@ from fastapi import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
+from schemas.base import Id
 from schemas.time import format_time
 from streams.apps.erasure_queue import Erasures
 from streams.apps.erasure_requests import Erasure
@@ -30,6 +31,13 @@ ErasureInPath = Annotated[
     str, Path(pattern="^[0-9a-f]{32}$", description="Id of the erasure, as `DELETE` gave it.")
 ]
 
+EventInPath = Annotated[
+    Id,
+    Path(
+        description="Id of the turn, which is that of its user's message; a slash in it is `%2F`."
+    ),
+]
+
 
 async def forget_user(request: Request, user_id: UserInPath) -> Response:
     """Erases a user for good from all tables, files and the search index, as `turnfold forget`
@@ -46,21 +54,37 @@ async def forget_session(request: Request, session_id: SessionInPath) -> Respons
     return await _asked(request, session_id=session_id)
 
 
+async def forget_turn(
+    request: Request, session_id: SessionInPath, event_id: EventInPath
+) -> Response:
+    """Erases a turn of a session for good: what was said and answered, the steps of its task, and
+    all that memory made of it. Of the rest of the session, and of what its users said elsewhere,
+    memory is made again. A request that was answered is carried out, even if the server is killed.
+    202: the erasure is not done yet; `Location` names where to ask."""
+    return await _asked(request, session_id=session_id, event_id=event_id)
+
+
 async def _asked(
-    request: Request, *, user_id: str | None = None, session_id: str | None = None
+    request: Request,
+    *,
+    user_id: str | None = None,
+    session_id: str | None = None,
+    event_id: str | None = None,
 ) -> Response:
     here, tenant = serving(request), tenant_of(request)
     erasures = erasures_of(here, "user" if session_id is None else "session")
     within = request_headers.preference(request, here.within).wait
     try:
-        asked = await asyncio.to_thread(erasures.ask, tenant, user_id, session_id=session_id)
+        asked = await asyncio.to_thread(
+            erasures.ask, tenant, user_id, session_id=session_id, event_id=event_id
+        )
     except OSError as error:
         raise NoRoom(f"the erasure cannot be noted ({error.strerror}); make room") from None
     return _told(await _ended(erasures, asked, within))
 
 
 async def erasure(request: Request, erasure_id: ErasureInPath) -> Response:
-    """An erasure: its status, and its receipt, which names neither user nor session."""
+    """An erasure: its status, and its receipt, which names no user, session or turn."""
     found = erasures_of(serving(request)).find(tenant_of(request), erasure_id)
     if found is None:
         raise not_found("erasure")
@@ -70,7 +94,8 @@ async def erasure(request: Request, erasure_id: ErasureInPath) -> Response:
 INSTEAD = {
     "user": "stop the sinks, run `turnfold forget USER --history DIR`, start them again; "
     "docs/sink.md says what Kafka's topics still hold",
-    "session": "a single session cannot be erased there; `turnfold forget USER` erases a user",
+    "session": "a single session or turn cannot be erased there; `turnfold forget USER` erases a "
+    "user",
 }
 
 

@@ -150,13 +150,16 @@ async def _plan(asked: _Asked, until: float) -> _Plan:
 
 def _planned(asked: _Asked, request: session_messages.Request, rows: Rows) -> _Plan:
     """The plan, as the session's rows say. Raises Problem."""
-    originals = [one.original for one in asked.body.messages]
+    sent = [one.original for one in asked.body.messages]
+    originals = [one and kept_messages.without_images(one) for one in sent]
     try:
         found, made = kept_messages.read(rows, request, originals, lambda: asked.now)
         kept = list(kept_messages.signals(rows, request, originals, asked.now))
     except ImportFault as fault:
         raise invalid([Fault(fault.field or "messages", fault.reason)]) from None
     own = {} if asked.tenant == TENANT else {"tenant": asked.tenant}
+    if images := sum(one != kept for one, kept in zip(sent, originals, strict=True)):
+        found.left_out[kept_messages.IMAGES] += images
     _name_replaced(asked, request, rows, made)
     lines = [encode(one.record | own) for one in (*made, *kept)]
     plan = _Plan(

@@ -15,9 +15,9 @@ ACTS: dict[str, Text] = {
     "change.link": Text("Correct or end", "更正或结束", "訂正または終了"),
     "change.title": Text("Correct or end", "更正或结束", "訂正または終了"),
     "change.about": Text(
-        "Correct or end a state, with a reason that stays with it.",
-        "更正或结束一个状态，并留下原因。",
-        "状態を訂正または終了します。理由は記録に残ります。",
+        "Correct or end a state or a preference, with a reason that stays with it.",
+        "更正或结束一个状态或偏好，并留下原因。",
+        "状態や好みを訂正または終了します。理由は記録に残ります。",
     ),
     "change.since": Text("true since", "自此为真", "真である期間の始め"),
     "change.correct": Text("Correct it", "更正", "訂正する"),
@@ -34,6 +34,11 @@ ACTS: dict[str, Text] = {
         "The state will say this, for the same time as before.",
         "该状态将改为如上内容，时间范围不变。",
         "状態の内容がこのように変わります。期間は変わりません。",
+    ),
+    "change.will_prefer": Text(
+        "What it says now ends, and this holds in its place.",
+        "当前内容将结束，改为以上内容成立。",
+        "今の内容は終了し、代わりにこれが成り立ちます。",
     ),
     "change.will_version": Text(
         "A new version begins at this time; what was true before stays true until then.",

@@ -1,6 +1,7 @@
-"""View: a state is corrected or ended. The page says what would become of it; the act is that of
-`PATCH` and `DELETE /v1/states/{state_id}`."""
+"""View: a state or a preference is corrected or ended. The page says what would become of it; the
+act is that of `PATCH` and `DELETE /v1/states/{state_id}` or `/v1/preferences/{preference_id}`."""
 
+from http import HTTPStatus
 from typing import Annotated
 
 from fastapi import Query
@@ -9,8 +10,8 @@ from starlette.requests import Request
 from schemas.faults import one_of
 from schemas.http import Moment, Since
 from schemas.time import format_time, parse_time
-from streams.serving.http import routes_states
-from streams.serving.http.problems import Fault, invalid
+from streams.serving.http import routes_preferences, routes_states
+from streams.serving.http.problems import Fault, Problem, invalid
 from streams.serving.http.routes_states import StateInPath
 from streams.serving.inspector.asking import Json
 from streams.serving.inspector.links import Links
@@ -39,8 +40,9 @@ async def change(
     at: Ends = None,
     reason: Why = None,
 ) -> Json:
-    """A state as it is, and what `do` would make of it; `will` is null where that is nothing."""
-    owner, held = await routes_states.held_state(request, state_id)
+    """A state or preference as it is, and what `do` would make of it; `will` is null where that is
+    nothing. `body_text` is a preference's subject."""
+    owner, held = await _held(request, state_id)
     answer = {"state_id": state_id, "user_id": owner, "state": held, "do": do, "reason": reason}
     if do is None:
         return {**answer, "will": None, "diff": [], "missing": []}
@@ -48,17 +50,33 @@ async def change(
         raise invalid([Fault("reason", "is missing")])
     new: Json | None
     if do == "correct":
-        begins = None if valid_from is None else format_time(valid_from)
+        begins = None if valid_from is None or _is_preference(held) else format_time(valid_from)
         told: Json = {"body_text": body_text, "valid_from": begins}
         new = {name: value for name, value in told.items() if value not in (None, held[name])}
     else:
-        until = None if at is None else format_time(at)
+        until = None if at is None or _is_preference(held) else format_time(at)
         ended = held["valid_to"] is not None and until in (None, held["valid_to"])
         new = None if ended else {"valid_to": until}
     will = _will(do, held, new, reason)
     said: str = held["body_text"]
     words = [one._asdict() for one in diff(said, (new or {}).get("body_text", said))]
     return {**answer, "will": will, "diff": words, "missing": []}
+
+
+async def _held(request: Request, id: str) -> tuple[str, Json]:
+    """The user, and the state or preference; of this also what a state has."""
+    try:
+        return await routes_states.held_state(request, id)
+    except Problem as problem:
+        if problem.status != HTTPStatus.NOT_FOUND:
+            raise
+    owner, held = await routes_preferences.held_preference(request, id)
+    until = held["updated_at"] if held["status"] == "revoked" else None
+    return owner, {**held, "body_text": held["subject"], "valid_from": None, "valid_to": until}
+
+
+def _is_preference(held: Json) -> bool:
+    return "polarity" in held
 
 
 def _will(do: str, held: Json, new: Json | None, reason: str) -> Json | None:
@@ -77,15 +95,22 @@ def _will(do: str, held: Json, new: Json | None, reason: str) -> Json | None:
 
 
 async def act(request: Request, answer: Json) -> str:
-    """Goes on to the state's life, where the new revision is."""
-    state_id, owner, will = answer["state_id"], answer["user_id"], answer["will"]
-    if will["do"] == "correct":
-        await routes_states.corrected(request, state_id, will["new"], will["reason"], owner)
+    """Goes on to its life, where the new revision is."""
+    id, owner, will = answer["state_id"], answer["user_id"], answer["will"]
+    new, reason = will["new"], will["reason"]
+    if _is_preference(answer["state"]):
+        if will["do"] == "correct":
+            change = {"subject": new["body_text"]}
+            await routes_preferences.corrected(request, id, change, reason, owner)
+        else:
+            await routes_preferences.end_preference(request, id, reason, owner)
+    elif will["do"] == "correct":
+        await routes_states.corrected(request, id, new, reason, owner)
     else:
-        until = will["new"]["valid_to"]
+        until = new["valid_to"]
         at = None if until is None else parse_time(until)
-        await routes_states.end_state(request, state_id, will["reason"], at, owner)
-    return Links().state(state_id)
+        await routes_states.end_state(request, id, reason, at, owner)
+    return Links().state(id)
 
 
 VIEW = View(

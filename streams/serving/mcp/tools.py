@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from schemas.base import Id
 from streams.context.question import MAX_TOKENS, MOST
 from streams.search.query import MAX_LIMIT
+from streams.serving.mcp.notes import own_voice
 
 Json = Mapping[str, Any]
 LISTED = 20
@@ -49,6 +50,10 @@ class Arguments(BaseModel):
     @abstractmethod
     def call(self) -> Call:
         """The request that answers."""
+
+    def otherwise(self) -> Call | None:
+        """The request that answers where the first finds nothing (404)."""
+        return None
 
 
 User = Annotated[Id, Field(description="Id of the user.")]
@@ -91,17 +96,20 @@ class Search(Arguments):
 
 
 class Remember(Arguments):
-    """Stores something that the user said, in their own words ("I live in Leeds now"): facts and
-    preferences are found in it, and it can be searched."""
+    """Stores something that the user said, in their own words ("I live in Leeds now"), or your
+    notes about them ("User lives in Leeds."): facts and preferences are found in it, and it can be
+    searched. Returns what was kept as a fact or preference, or that nothing was."""
 
     user_id: User
-    text: Annotated[str, Field(min_length=1, max_length=20_000, description="The user's words.")]
+    text: Annotated[
+        str, Field(min_length=1, max_length=20_000, description="The user's words, or notes.")
+    ]
     answer: Annotated[str, Field(max_length=20_000, description="What was answered.")] = ""
     session_id: Session = None
 
     def call(self) -> Call:
         messages = [
-            {"role": "user", "content": self.text},
+            {"role": "user", "content": own_voice(self.text)},
             # without any answer the turn would wait for one, and nothing be found in it
             {"role": "assistant", "content": self.answer or " "},
         ]
@@ -118,6 +126,59 @@ class Forget(Arguments):
 
     def call(self) -> Call:
         return Call("DELETE", f"/v1/users/{_part(self.user_id)}")
+
+
+Known = Annotated[Id, Field(description="An id, or the `s:…` or `p:…` in brackets.")]
+Because = Annotated[
+    str, Field(min_length=1, max_length=2000, description="Why: best the user's own sentence.")
+]
+
+
+class Correct(Arguments):
+    """Corrects one fact or preference that is wrong, with the reason. The earlier text stays in its
+    history."""
+
+    user_id: User
+    id: Known
+    text: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=10_000,
+            description="The fact as a sentence about the user; of a preference what they like or "
+            "dislike.",
+        ),
+    ]
+    reason: Because
+
+    def call(self) -> Call:
+        return self._call("states", "body_text")
+
+    def otherwise(self) -> Call | None:
+        return self._call("preferences", "subject")
+
+    def _call(self, kind: str, field: str) -> Call:
+        body = {field: self.text, "reason": self.reason}
+        return Call("PATCH", f"/v1/{kind}/{_part(self.id)}", {"user_id": self.user_id}, body)
+
+
+class End(Arguments):
+    """Ends one fact or preference that is no longer true or that the user wants to be forgotten,
+    with the reason. It is not shown any more; its history stays."""
+
+    user_id: User
+    id: Known
+    reason: Because
+
+    def call(self) -> Call:
+        return self._call("states")
+
+    def otherwise(self) -> Call | None:
+        return self._call("preferences")
+
+    def _call(self, kind: str) -> Call:
+        query = {"user_id": self.user_id, "reason": self.reason}
+        return Call("DELETE", f"/v1/{kind}/{_part(self.id)}", query)
 
 
 class Why(Arguments):
@@ -160,24 +221,55 @@ class Refused(Exception):  # noqa: N818 - an answer, not a fault
     """The tool could not do it; says why, to the agent."""
 
 
-def _stored(document: Json, call: Call) -> str:
+def _stored(document: Json, call: Call) -> Json:
     """What became of the turn, and its session. Raises Refused where nothing was stored."""
     if not document["turns"]:
         raise Refused("not stored: the request says that it is to be withheld")
     turn = document["turns"][-1]  # one before may have waited for an answer
     told = {"id": turn["id"], "ending": turn["ending"], "session_id": document["session_id"]}
-    return _json(told | {"left_out": document["left_out"]}, call)
+    return told | {"left_out": document["left_out"]}
+
+
+def _kept_of(document: Json, call: Call) -> Call | None:
+    """The request for the memory in which what was kept of a turn stands, once it is applied."""
+    assert call.body is not None, "it wrote a turn"
+    if _stored(document, call)["ending"] not in ("applied", "duplicate"):
+        return None
+    return Call("GET", f"/v1/users/{_part(call.body['user_id'])}")
+
+
+def _remembered(document: Json, call: Call, user: Json | None = None) -> str:
+    """What became of the turn; `user`: their memory, if it was read since."""
+    told = dict(_stored(document, call))
+    if user is not None:
+        kept = [
+            {"id": one[f"{kind}_id"], "text": text(one)}
+            for kind, name, text in (
+                ("state", "states", lambda one: one["body_text"]),
+                ("preference", "preferences", lambda one: f"{one['polarity']}s {one['subject']}"),
+            )
+            for one in user.get(name, ())
+            if told["id"] in one["evidence_event_ids"]
+            and one.get("status") not in ("revoked", "closed")
+        ]
+        told["kept"] = kept
+        if not kept:
+            told["note"] = "no fact or preference was found in it; the words can be searched"
+    return _json(told, call)
 
 
 class Tool(NamedTuple):
-    """`say` makes text of the reply's document, and of the call that it answers. One that `erases`
-    is there only where it is allowed."""
+    """`say` makes text of the reply's document, of the call that it answers, and of the reply to
+    what `then` asks for. `ends`: a client should ask before it calls. One that `erases` is there
+    only where it is allowed."""
 
     name: str
     title: str
     takes: type[Arguments]
-    say: Callable[[Json, Call], str] = _json
+    say: Callable[..., str] = _json
+    then: Callable[[Json, Call], Call | None] | None = None
     writes: bool = False
+    ends: bool = False
     erases: bool = False
 
 
@@ -186,7 +278,11 @@ TOOLS = {
     for tool in (
         Tool("context", "What to know of a user", Context, _pack),
         Tool("search", "Search memory", Search),
-        Tool("remember", "Remember what the user said", Remember, _stored, writes=True),
+        Tool(
+            "remember", "Remember what the user said", Remember, _remembered, _kept_of, writes=True
+        ),
+        Tool("correct", "Correct a fact or preference", Correct, writes=True, ends=True),
+        Tool("end", "End a fact or preference", End, writes=True, ends=True),
         Tool("why", "Why something is remembered", Why),
         Tool("state_as_of", "Facts at a time", StateAsOf),
         Tool("forget", "Erase a user for good", Forget, writes=True, erases=True),

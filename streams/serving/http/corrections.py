@@ -1,0 +1,121 @@
+"""What is held of a user is corrected or ended by somebody: what both kinds of it share.
+
+Either becomes a write plan of the extractor `operator`, with a reason, so that `why` tells it like
+every other change. A request that changes nothing writes nothing: it can be sent again. One that is
+sent again before the first is applied finds what the first found: it is the same plan.
+"""
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from hashlib import blake2b
+from typing import Annotated, Any, NamedTuple
+from urllib.parse import quote
+
+from fastapi import Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from schemas.base import Id, format_time
+from schemas.citation import Citation
+from streams import listing
+from streams.folds.ids import make_id
+from streams.folds.rows import RowKind, Rows
+from streams.pipeline import withheld
+from streams.serving.backends.backend import NotReady
+from streams.serving.http import request_headers, submitting
+from streams.serving.http.problems import not_found
+from streams.serving.http.route import accepted, encode, reply, serving, tenant_of
+
+OPERATOR = "operator"
+"""The extractor's name in the plans made here; its version is the key's id."""
+
+Json = dict[str, Any]
+Owner = Annotated[
+    Id | None, Query(description="Id of its user. Without it the history is searched.")
+]
+Why = Annotated[
+    str, Query(min_length=1, max_length=2000, description="Why it ends; `why` shows it.")
+]
+
+
+class Kind(NamedTuple):
+    """What can be corrected. `name`: of its revisions and citations; `document`: of a row, as
+    replies show it; `listed`: where a user's are read."""
+
+    name: str
+    rows: RowKind[Any]
+    document: Callable[[Any], Json]
+    listed: str
+
+
+async def owner_of(request: Request, kind: Kind, id: str, user_id: str | None) -> str:
+    """The user of something, out of the history where they are not named; their rows are as new as
+    what any server has written. Raises Problem."""
+    here, tenant = serving(request), tenant_of(request)
+    owner = user_id
+    if owner is None:
+        owner = await here.past.ask(
+            kind.name, tenant, lambda root: listing.owner_of(root, tenant, kind.name, id)
+        )
+    # another server may just have written what decides whether there is anything to change
+    await here.backend.catch_up("users", tenant, owner, here.within)
+    return owner
+
+
+async def rows_of(request: Request, user_id: str) -> Rows:
+    """The user's rows, now."""
+    rows, _ = await serving(request).backend.rows("users", tenant_of(request), user_id)
+    return rows
+
+
+def held(rows: Rows, kind: Kind, id: str) -> Any:
+    """A row, by its id or the citation of a context pack. Raises Problem."""
+    row = rows.get(kind.rows.key(id))
+    citation = Citation.read(id) if row is None else None
+    if citation is not None and citation.kind == kind.name:
+        ids = (one for one in kind.rows.ids(rows) if Citation.of(kind.name, one) == citation)
+        row = rows.get(kind.rows.key(next(ids, "")))
+    if row is None:
+        raise not_found(kind.name)
+    return row
+
+
+async def written(
+    request: Request,
+    kind: Kind,
+    user_id: str,
+    id: str,
+    before: Json,
+    asked: list[Any],
+    updates: Json,
+) -> Response:
+    """The `updates` as a plan, and what has that `id` once it is applied. `before`: what was found;
+    with `asked` it makes the request the same as another, and it stays where nothing is kept."""
+    here, tenant = serving(request), tenant_of(request)
+    now = format_time(time.time_ns() // 1000)
+    key = request_headers.idempotency_key(request)
+    operator = request.scope["state"]["caller"].key_id or ""
+    plan = {
+        "type": "write_plan",
+        "plan_id": submitting.id_of_key(tenant, key) if key else make_id(OPERATOR, id, now),
+        "user_id": user_id,
+        "occurred_at": now,
+        "extractor": {"name": OPERATOR, "version": operator},
+        **updates,
+    }
+    line, same = encode(plan), encode([kind.name, user_id, before, asked, operator])
+    first = ("corrections", tenant, key or "", blake2b(same, digest_size=16).hexdigest())
+    is_withheld = withheld.in_headers(request.headers.items())
+    line = withheld.NOTHING if is_withheld else here.keys.first(first, line)
+    within = request_headers.preference(request, here.within).wait
+    (result,) = await submitting.submit(
+        here.backend, here.quotas, tenant, [line], within, readers=here.readers
+    )
+    submitting.check_written(result, "Idempotency-Key" if key else f"{kind.name}_id")
+    if result.ending == "withheld":
+        return reply(before)
+    if result.ending != "accepted":
+        with suppress(NotReady):  # a 503 would have it sent again, and it is in the log
+            return reply(kind.document(held(await rows_of(request, user_id), kind, id)))
+    return accepted(result.id, f"/v1/users/{quote(user_id, safe='')}{kind.listed}")

@@ -1,0 +1,101 @@
+"""`PATCH` and `DELETE /v1/preferences/{preference_id}`: somebody corrects or ends a like or dislike
+(`corrections`)."""
+
+from typing import Annotated
+
+from fastapi import Path
+from starlette.requests import Request
+from starlette.responses import Response
+
+from schemas.base import Id
+from schemas.http import PreferenceCorrection
+from streams.folds import preferences
+from streams.folds.rows import Rows
+from streams.serving.http.corrections import (
+    Json,
+    Kind,
+    Owner,
+    Why,
+    held,
+    owner_of,
+    rows_of,
+    written,
+)
+from streams.serving.http.media import model_body, said_in
+from streams.serving.http.route import reply, serving
+
+PreferenceInPath = Annotated[
+    Id, Path(description="Id of the preference, or its citation (`p:…`); a slash in it is `%2F`.")
+]
+PREFERENCE = Kind("preference", preferences.PREFERENCES, preferences.document, "")
+IDENTITY = ("domain", "subject", "polarity")
+"""Fields of which a preference's id is made: with another one it is another preference."""
+
+
+async def correct_preference(
+    request: Request, preference_id: PreferenceInPath, user_id: Owner = None
+) -> Response:
+    """Corrects a preference, and confirms it. Fields that the body omits stay as they are. With
+    another `subject`, `polarity` or `domain` it ends, and another preference holds in its place.
+    Returns what holds, once the correction has been applied."""
+    change = said_in(await model_body(request, serving(request).readers, PreferenceCorrection))
+    return await corrected(request, preference_id, change, change.pop("reason"), user_id)
+
+
+async def corrected(
+    request: Request, preference_id: str, change: Json, reason: str, user_id: str | None = None
+) -> Response:
+    """`change`: the fields that become others, as `PreferenceCorrection` has them."""
+    owner, rows, before = await _held(request, preference_id, user_id)
+    wanted = {name: before[name] for name in (*IDENTITY, "confidence", "note")} | change
+    identity = tuple(wanted[name] for name in IDENTITY)
+    after = preferences.document(preferences.of_identity(rows, *identity))
+    is_same = after["preference_id"] == before["preference_id"]
+    is_as_wanted = after["status"] == "confirmed" and all(
+        after[name] == value for name, value in change.items() if name not in IDENTITY
+    )
+    if is_as_wanted and (is_same or before["status"] == "revoked"):
+        return reply(after)
+    updates = [_update("confirm", wanted, reason)]
+    if not is_same and before["status"] != "revoked":
+        updates.insert(0, _update("revoke", before, reason))
+    return await written(
+        request, PREFERENCE, owner, after["preference_id"], before, [change, reason],
+        {"preference_updates": updates},
+    )  # fmt: skip
+
+
+async def end_preference(
+    request: Request, preference_id: PreferenceInPath, reason: Why, user_id: Owner = None
+) -> Response:
+    """Ends a preference: it is revoked. What was said stays in the history. Returns the preference
+    once the end has been applied; one that has ended stays as it is."""
+    owner, _, preference = await _held(request, preference_id, user_id)
+    if preference["status"] == "revoked":
+        return reply(preference)
+    updates = {"preference_updates": [_update("revoke", preference, reason)]}
+    return await written(
+        request, PREFERENCE, owner, preference["preference_id"], preference, [reason], updates
+    )
+
+
+async def held_preference(
+    request: Request, preference_id: str, user_id: str | None = None
+) -> tuple[str, Json]:
+    """A preference's user and the preference (schemas.memory.Preference). Raises Problem."""
+    owner, _, preference = await _held(request, preference_id, user_id)
+    return owner, preference
+
+
+async def _held(
+    request: Request, preference_id: str, user_id: str | None
+) -> tuple[str, Rows, Json]:
+    owner = await owner_of(request, PREFERENCE, preference_id, user_id)
+    rows = await rows_of(request, owner)
+    return owner, rows, preferences.document(held(rows, PREFERENCE, preference_id))
+
+
+def _update(op: str, preference: Json, reason: str) -> Json:
+    """An update of a plan (schemas.plans.PreferenceUpdate)."""
+    fields = (*IDENTITY, "confidence", "note")
+    return {"op": op, "reason": reason, **{name: preference[name] for name in fields}}
