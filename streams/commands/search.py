@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 @options.argument("text", required=False, help="Words to search for, in any language.")
 @options.asked_history
 @options.search_folder
+@options.meaning
 @options.tenant
 @click.option("--user", help="Only this user's events and states.")
 @click.option("--session", help="Only this session.")
