@@ -287,3 +287,28 @@ def test_what_does_not_search_by_meaning_loads_nothing_of_it(history: Path) -> N
         )
         loaded = set(done.stdout.rpartition("loaded:")[2].split())
         assert loaded.isdisjoint({"fastembed", "onnxruntime", "numpy", "huggingface_hub"})
+
+
+@pytest.mark.component
+def test_thirty_paraphrases_without_a_shared_word_are_found_among_ninety_turns(
+    tmp_path: Path, model: Path
+) -> None:
+    """The turns and questions of paraphrases.tsv; a turn without a question only stands by."""
+    rows = [
+        line.partition("\t")
+        for line in Path(__file__).with_name("paraphrases.tsv").read_text("utf-8").splitlines()
+    ]
+    turns = [turn(f"e{place}", user_id="u", session_id=f"s{place // 10}", user_input=text)
+             for place, (text, _, _) in enumerate(rows)]  # fmt: skip
+    questions = [
+        {"label": "question", "question": question, "user_id": "u", "evidence": [f"e{place}"]}
+        for place, (_, _, question) in enumerate(rows)
+        if question
+    ]
+    file = ndjson(tmp_path / "labelled.ndjson", [*turns, *questions])
+    done = process("evaluate", file, "--json", env=environment(TURNFOLD_MEANING_MODEL=str(model)))
+    assert done.code == 0, done.err
+    (words, *_), (by_meaning, *_), (both, *_) = (run["search"] for run in done.json().values())
+    assert words["category"] == "(paraphrase)" and words["questions"] == 30
+    assert words["turn"] < 0.1
+    assert min(by_meaning["turn"], both["turn"]) >= 0.9

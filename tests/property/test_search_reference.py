@@ -22,7 +22,7 @@ BY = reference.Constants(
     own_score.NAMES, own_score.SPEAKER, rank.NEAR, rank.MOST_NEAR, NEARBY, rank.OTHERS, rank.MONTH,
     rank.FITTING, rank.FEW, rank.REPLY,
 )  # fmt: skip
-LEFT_OUT = ("recent", "order")
+LEFT_OUT = ("recent",)
 
 
 def corpus(chance: Random) -> list[reference.Event]:

@@ -1,7 +1,7 @@
 """The ranking of docs/search.md, computed plainly: every event is scored by reading all of them.
 
 No index, no bounds on what is looked at, no masks: a term is a string, a passage a list. It scores
-events alone, without the parts `order` and `recent`, and without states and threads.
+events alone, without the part `recent`, and without states and threads.
 """
 
 import math
