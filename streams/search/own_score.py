@@ -1,4 +1,4 @@
-"""What a document scores by its own words: the parts `words`, `names` and `speaker`."""
+"""What a document scores by its own words: the parts `words` and `speaker`."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -15,7 +15,6 @@ with the average length of what users say."""
 TOGETHER = 0.3
 """K1 of a passage as one text: talk repeats its words, so how many terms are there counts more than
 how often."""
-NAMES = 0.3
 SPEAKER = 0.3
 """Of `words`: what it adds that somebody speaks whom the question names."""
 PREFIX = re.compile(r"([^\W\d_][\w .'’-]{0,39}):\s")
@@ -43,14 +42,12 @@ class OwnScore:
         """The parts of a document's score that it has by itself; it has no terms but those of a
         mask."""
         self._often[row.number] = often = list(self._counts(row, mask))
-        words = names = 0.0
+        words = 0.0
         for place, count in often:
             one = self.asked[place]
             if one.term not in self._speakers:
-                part = one.weight * _saturated(count, K1)
-                words += part
-                names += NAMES * part if one.is_name else 0.0
-        parts = {"words": words, "names": names}
+                words += one.weight * _saturated(count, K1)
+        parts = {"words": words}
         if self._speakers and not self._speakers.isdisjoint(_speaker(row)):
             parts["speaker"] = SPEAKER * words
         return parts

@@ -3,7 +3,6 @@
 The candidates are scored by parts that add up (docs/search.md):
 
 words     BM25 of the document's own terms; an answer's count less than what a user said
-names     more for those that are a name, a number or a date
 nearby    BM25 of its passage as one text, above its own; most for the best document of a session
 near      what it lacks and the turns beside it have; for the others
 reply     the turn before it asks, and what it asks matches
