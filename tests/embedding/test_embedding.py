@@ -205,6 +205,17 @@ def test_the_nearest_are_those_of_all_comparisons(tmp_path: Path) -> None:
         assert every.max() == pytest.approx(next(iter(near.best.values())))
 
 
+def test_too_many_vectors_are_not_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, vector = tmp_path / "vectors.sqlite", np.ones(2, np.float32)
+    texts = [Lacking(Named("event", "s", f"u{n % 2}", f"e{n}"), "text", b"") for n in range(10)]
+    vectors.put(file, texts, [vector] * 10)
+    monkeypatch.setattr(vectors, "MOST", 9)
+    assert vectors.nearest(file, vector, None, 5) is vectors.NONE
+    assert len(vectors.nearest(file, vector, "u1", 5).best) == 5
+    monkeypatch.setattr(vectors, "MOST_OF_USER", 4)
+    assert vectors.nearest(file, vector, "u1", 5) is vectors.NONE
+
+
 def test_vectors_of_texts_that_were_read_before_somebody_was_forgotten_are_not_kept(
     tmp_path: Path,
 ) -> None:
