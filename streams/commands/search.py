@@ -117,7 +117,9 @@ def _is_embedded(history: Location, tenant: str) -> bool:
     try:
         return embed(history, tenant) > 0
     except Unreachable as error:
-        output.note(f"words alone count: {error}")
+        from streams.search.embedding import tell
+
+        tell(str(error))
         return False
 
 

@@ -1,6 +1,7 @@
 """The port of what makes vectors of texts, which has two forms: a model on this machine
 (`local_model`), and an endpoint (`endpoint`)."""
 
+import logging
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -9,12 +10,23 @@ from numpy.typing import NDArray
 
 from streams.errors import Unreachable
 
+log = logging.getLogger(__name__)
+_told = ""
+
 Vector = NDArray[np.float32]
 """Of length 1."""
 
 
 class NoVectors(Unreachable):
     """No vectors are made now; its text says why."""
+
+
+def tell(fault: str) -> None:
+    """Logs why words alone count, once for each reason in a row: every question meets it."""
+    global _told
+    if fault != _told:
+        _told = fault
+        log.warning("words alone count: %s", fault)
 
 
 class Embedder(Protocol):

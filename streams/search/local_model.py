@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from streams.configuration import at_home
-from streams.search.embedding import NoVectors, Vector
+from streams.search.embedding import NoVectors, Vector, tell
 
 if TYPE_CHECKING:
     from fastembed import TextEmbedding
@@ -101,7 +101,7 @@ class LocalModel:
         try:
             self._loaded()
         except NoVectors as error:
-            log.warning("search by words alone: %s", error)
+            tell(str(error))
 
     def _loaded(self) -> _Loaded:
         """Raises NoVectors, at once where it has just failed."""
