@@ -82,9 +82,7 @@ def rank(
     return [(key, scores[key] / whole) for key in ranked]
 
 
-def _asked_before(
-    session: list[Event], place: int, own: dict[str, tuple[float, float]]
-) -> float:
+def _asked_before(session: list[Event], place: int, own: dict[str, tuple[float, float]]) -> float:
     """The words of the turn before, if that asks and its own event has no answer."""
     before = session[place - 1] if place else None
     if before is None or not before.asks or before.answered or before.id not in own:
