@@ -48,6 +48,9 @@ COMMON = {
     "history": "Folder of the history: default of `--history`.",
     "search_folder": "Where search indexes lie of histories in object stores: default of "
     "`--search-folder`.",
+    "meaning": "on or off: default of `--meaning`.",
+    "meaning_model": "Model of search by meaning: a name that fastembed knows, or a folder. "
+    "Default: sentence-transformers/all-MiniLM-L6-v2.",
     "tokenizer": "What counts the tokens of a context pack: MODULE:NAME of a function. Default: an "
     "estimate.",
     "metrics_port": "Port of /metrics, /healthz and /readyz, as [HOST:]PORT. Default: none.",
@@ -73,6 +76,7 @@ EXPLICIT_ONLY = frozenset({
     "TURNFOLD_KAFKA_TLS_CA", "TURNFOLD_KAFKA_OAUTH_TOKEN_URL", "TURNFOLD_LLM_BASE_URL",
     "TURNFOLD_LLM_PROMPT",
     "TURNFOLD_EMBED_BASE_URL", "TURNFOLD_REGISTRY_URL", "TURNFOLD_MAVEN", "TURNFOLD_TOKENIZER",
+    "TURNFOLD_MEANING_MODEL",
 })  # fmt: skip
 """Settings that decide where data and credentials are sent, and how, or which code runs. A file
 that nobody named does not set them: the current folder may be a stranger's."""

@@ -47,7 +47,9 @@ def environment(**more: str) -> dict[str, str]:
         for name, value in os.environ.items()
         if not name.startswith(("TURNFOLD", "OPENAI_"))
     }
-    return kept | {"TERM": "dumb", "COLUMNS": "200"} | more
+    by_meaning = {"TURNFOLD_MEANING_MODEL", "TURNFOLD_EMBED_BASE_URL"} & more.keys()
+    off = {} if by_meaning else {"TURNFOLD_MEANING": "off"}  # no test fetches a model
+    return kept | {"TERM": "dumb", "COLUMNS": "200"} | off | more
 
 
 def turnfold(

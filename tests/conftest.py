@@ -16,6 +16,7 @@ from tests.shared_data import shared
 
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+os.environ["TURNFOLD_MEANING"] = "off"  # no test fetches a model (tests/command.py)
 # the tests start hundreds of processes: each would compile all it loads, half of its time
 
 SGD = ("data", "sgd", "train_part.jsonl.gz")

@@ -94,6 +94,7 @@ def _all(history: str | None, bootstrap: str | None, probe: bool) -> Iterator[Fi
     loaded: dict[str, Any] = {}
     yield from _settings(loaded, history or None, bootstrap)
     yield places.open_files()
+    yield from _whole("meaning", _meaning())
     if history:
         yield from _whole("history", _history(history))
     if bootstrap is not None:
@@ -117,6 +118,12 @@ def _is_file(place: Path) -> bool:
     with suppress(OSError):
         return place.is_file()
     return False
+
+
+def _meaning() -> Iterator[Finding]:
+    from streams.doctor.meaning import meaning
+
+    yield meaning()
 
 
 def _history(given: str) -> Iterator[Finding]:

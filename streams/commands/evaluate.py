@@ -12,11 +12,15 @@ from streams import output
 from streams.commands import options
 from streams.commands.extract import ask as ask_model
 from streams.commands.extract import load_settings
-from streams.errors import ConfigurationError, DataRefused, UsageError
+from streams.errors import ConfigurationError, DataRefused, Unreachable, UsageError
 from streams.extractors.naming import MODEL, NAMES
 
 if TYPE_CHECKING:
     from streams.evaluation.labels import Labels
+    from streams.evaluation.retrieval import Options
+    from streams.search.query import By
+
+BY = {"words": "words", "meaning": "meaning", "both": "words and meaning"}
 
 
 @click.command()
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
     "file", type=options.FOLDER, help="Labelled set (docs/evaluation.md), .ndjson or .gz."
 )
 @options.prompt
+@options.meaning
 @click.option(
     "--extractor",
     "extractors",
@@ -99,8 +104,13 @@ def evaluate(
             labelled = labels.read(file)
             runs = {generation or "history": _named(history, generation)}
         options = Options(hits, neighbours, everybody)
+        ways = _ways()
         results = {
-            name: _measured(root, file, labelled, options, tokens) for name, root in runs.items()
+            name if len(ways) == 1 else f"{name}, {BY[by]}": _measured(
+                root, file, labelled, options._replace(by=by), tokens
+            )
+            for name, root in runs.items()
+            for by in ways
         }
     if details is not None:
         lines = [
@@ -130,15 +140,29 @@ def _budgets(text: str) -> list[int]:
     return sorted(set(budgets))
 
 
+def _ways() -> tuple[By, ...]:
+    """How each history is searched, to compare."""
+    from streams.search.meaning import embedder
+
+    if (embeds := embedder()) is None:
+        return ("words",)
+    try:
+        _ = embeds.key  # loads the model
+    except Unreachable as error:
+        output.note(f"words alone count: {error}")
+        return ("words",)
+    return ("words", "meaning", "both")
+
+
 def _measured(
-    root: Path, file: Path, labelled: Labels, options: Any, budgets: list[int]
+    root: Path, file: Path, labelled: Labels, options: Options, budgets: list[int]
 ) -> dict[str, Any]:
     """The figures of one history, as JSON."""
     from streams.evaluation import extraction, packs, retrieval
 
-    events = retrieval.events_of(root, file, labelled.questions)
+    events = retrieval.events_of(root, file, labelled.questions, options.by)
     asked = retrieval.ask(root, labelled.questions, events, options)
-    packed = packs.pack(root, labelled.questions, events, budgets)
+    packed = packs.pack(root, labelled.questions, events, budgets, options.by)
     facts = extraction.facts(root, labelled)
     items = extraction.match(root, labelled.observations) if labelled.observations else []
     found = extraction.extracted(labelled.observations, items) if labelled.observations else None
@@ -206,7 +230,8 @@ def _show(results: dict[str, dict[str, Any]], budgets: list[int]) -> None:
     ]
     if rows:
         output.table(rows, list(rows[0]))
-    for name, result in results.items():
+    by_run = {name.partition(",")[0]: result for name, result in results.items()}
+    for name, result in by_run.items():  # it is the same however it is searched
         if (found := result["extraction"]) is not None:
             output.say()
             output.say(

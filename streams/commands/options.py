@@ -166,6 +166,24 @@ search_folder = _path_setting(
     "Where the search index lies of a history in an object store. It holds texts. Default: "
     "~/.cache/turnfold/search.",
 )
+
+
+def _meaning_into_environment(
+    ctx: click.Context, param: click.Parameter, value: str | None
+) -> None:
+    if value is not None:
+        os.environ["TURNFOLD_MEANING"] = value
+
+
+meaning = click.option(
+    "--meaning",
+    envvar="TURNFOLD_MEANING",
+    type=click.Choice(["on", "off"]),
+    expose_value=False,
+    callback=_meaning_into_environment,
+    help="Whether search also goes by meaning. Default: on, if the extra `meaning` is installed or "
+    "an endpoint of embeddings is set.",
+)
 prompt = _path_setting(
     "--prompt",
     "TURNFOLD_LLM_PROMPT",
@@ -254,7 +272,8 @@ EXTRAS = {
     "aiokafka": "kafka", "faust": "kafka", "mode": "kafka", "pydantic_settings": "kafka",
     "httpx": "llm", "tenacity": "llm", "prometheus_client": "serve", "aiohttp": "kafka",
     "uvicorn": "serve", "fastapi": "serve", "starlette": "serve", "httptools": "serve",
-    "numpy": "embeddings", "mcp": "mcp", "mcp_types": "mcp", "httpx2": "mcp",
+    "numpy": "embeddings", "fastembed": "meaning",
+    "mcp": "mcp", "mcp_types": "mcp", "httpx2": "mcp",
     "obstore": "object-stores", "fsspec": "object-stores", "jmespath": "mapping",
     "yaml": "mapping", "fastavro": "schema-registry", "grpc_tools": "schema-registry",
     "google": "schema-registry",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 @options.argument("text", required=False, help="Words to search for, in any language.")
 @options.asked_history
 @options.search_folder
+@options.meaning
 @options.tenant
 @click.option("--user", help="Only this user's events and states.")
 @click.option("--session", help="Only this session.")
@@ -116,7 +117,9 @@ def _is_embedded(history: Location, tenant: str) -> bool:
     try:
         return embed(history, tenant) > 0
     except Unreachable as error:
-        output.note(f"words alone count: {error}")
+        from streams.search.embedding import tell
+
+        tell(str(error))
         return False
 
 

@@ -25,6 +25,7 @@ REQUESTS = "streams.serving.http.access"
     "Or the URL of a history in an object store (s3://BUCKET/PREFIX): it is only read.",
 )
 @options.search_folder
+@options.meaning
 @options.topic_prefix
 @click.option(
     "--bootstrap",

@@ -11,6 +11,7 @@ from streams.context import Question as Asking
 from streams.context import gather
 from streams.evaluation.labels import Question
 from streams.evaluation.retrieval import Events, Packed, is_paraphrase, moment, rows
+from streams.search.query import By
 
 BUDGETS = (400, 800, 1500)
 """Tokens of the packs, unless others are named."""
@@ -30,7 +31,11 @@ class PackFigures(msgspec.Struct, frozen=True):
 
 
 def pack(
-    history: Path, questions: Sequence[Question], events: dict[str, Events], budgets: Sequence[int]
+    history: Path,
+    questions: Sequence[Question],
+    events: dict[str, Events],
+    budgets: Sequence[int],
+    by: By = "both",
 ) -> list[Packed]:
     """The packs of the questions that name a user and have evidence."""
     users: dict[tuple[str, str, int], dict[str, Any] | None] = {}
@@ -47,6 +52,7 @@ def pack(
                 users[key] = gather.user_then(history, one.tenant, question)
             query = gather.recalling(question)
             assert query is not None
+            query = msgspec.structs.replace(query, by=by)
             recall = search.recall(history, one.tenant, query, update=False)
             made = gather.made(question, users[key], None, recall)
             shown = {event for item in made.items for event in (*item.evidence, item.later_id)}

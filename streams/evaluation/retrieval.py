@@ -12,6 +12,7 @@ from sinks.history import connect
 from streams.errors import DataRefused
 from streams.evaluation.labels import Question
 from streams.search import Hit, Neighbour, Query, about, embed, search, update
+from streams.search.query import By
 from streams.search.tokens import terms
 from streams.search.words import STOP
 
@@ -66,12 +67,13 @@ class Figures(msgspec.Struct, frozen=True):
 
 
 class Options(NamedTuple):
-    """How it is searched: hits a question, turns on each side of one, and whether the whole tenant
-    is searched although a question names a user."""
+    """How it is searched: hits a question, turns on each side of one, whether the whole tenant is
+    searched although a question names a user, and whether by words or meaning alone."""
 
     hits: int = 10
     neighbours: int = 1
     everybody: bool = False
+    by: By = "both"
 
 
 class Events(NamedTuple):
@@ -83,15 +85,19 @@ class Events(NamedTuple):
     newest: int
 
 
-def events_of(history: Path, file: Path, questions: Sequence[Question]) -> dict[str, Events]:
-    """The events of each tenant of some questions; its index is brought up to date.
+def events_of(
+    history: Path, file: Path, questions: Sequence[Question], by: By = "words"
+) -> dict[str, Events]:
+    """The events of each tenant of some questions; its index, and unless it is searched by words
+    alone its vectors, are brought up to date.
 
     Raises DataRefused if the evidence of a question is missing.
     """
     events = {tenant: _events(history, tenant) for tenant in {one.tenant for one in questions}}
     for tenant in events:
         update(history, tenant)
-        embed(history, tenant)
+        if by != "words":
+            embed(history, tenant)
     for one in questions:
         for place, event in enumerate(one.evidence):
             if (one.user_id, event) not in events[one.tenant].sessions:
@@ -182,6 +188,7 @@ def _asked(history: Path, one: Question, events: Events, options: Options) -> As
         kinds=("event",),
         limit=options.hits,
         neighbours=options.neighbours,
+        by=options.by,
     )
     hits = search(history, one.tenant, query, update=False).hits
     wanted = [_words(answer) for answer in one.answers]

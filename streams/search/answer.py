@@ -16,7 +16,6 @@ from streams.errors import UsageError
 from streams.search import about, build, meaning, owners
 from streams.search.active import Active
 from streams.search.active import active_then as _active_then
-from streams.search.candidates import Near
 from streams.search.counted import Counted, Then
 from streams.search.counted import counted_then as _counted_then
 from streams.search.doc import FOREVER
@@ -40,6 +39,7 @@ from streams.search.rank import Found, Ranker
 from streams.search.readers import READERS
 from streams.search.recall import Recall, recalled
 from streams.search.tokens import tokens
+from streams.search.vectors import Near
 
 ATTEMPTS = 5
 T = TypeVar("T")

@@ -16,6 +16,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from threading import Event
 from typing import Any, TypeVar
+from uuid import uuid4
 
 from _duckdb import DuckDBPyConnection
 
@@ -214,6 +215,7 @@ def _built(folder: Location, tenant: str, before: Path | None, ending: Event) ->
     with source.opened() as db, closing(Index.create(making)) as index:
         found = {name: source.whole(db, folder / name) for name in source.TABLES}
         index.note("format", FORMAT)
+        index.note("id", uuid4().hex)
         _add(db, index, tenant, found, ending)
         index.finish()
     with making.open("rb") as whole:

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from streams.search.opening import GIVEN, given
 from streams.search.query import KINDS, Query
 from streams.search.question import Asked, docs_with
 from streams.search.store import STRETCH
+from streams.search.vectors import Named
 
 POSTINGS = 12_000
 """That are read for one question: what bounds its cost."""
@@ -56,8 +57,9 @@ LEFT JOIN name s ON s.no = passage.session LEFT JOIN name u ON u.no = doc.person
 """
 
 
-Near = Sequence[tuple[str, str, str, str]]
-"""Kind, session, user (empty: none) and key of documents, the nearest in meaning first."""
+def name_of(row: Row) -> Named:
+    """What a document is called among the vectors."""
+    return Named(row.kind, row.session or "", row.user or "", row.key)
 
 
 class Candidates:
@@ -154,16 +156,15 @@ class Candidates:
             cites = chain.from_iterable(found[key] for key in sorted(set(keys[row.number])))
             yield row, [one for one in cites if _is_of(one, row)]
 
-    def named(self, near: Near) -> list[Row]:
-        """Documents by their names, in that order, as far as the query allows them."""
-        keys = given(key for *_, key in near)
+    def named(self, names: Collection[Named]) -> list[Row]:
+        """Documents by their names, as far as the query allows them."""
+        keys = given(name.key for name in names)
         found = map(Row._make, self.db.execute(f"{ROW} WHERE doc.key IN {GIVEN}", keys))
-        rows = {
-            (row.kind, row.session or "", row.user or "", row.key): row
+        return [
+            row
             for row in found
-            if row.kind in self.query.kinds and self._allowed(row)
-        }
-        return [rows[one] for one in near if one in rows]
+            if name_of(row) in names and row.kind in self.query.kinds and self._allowed(row)
+        ]
 
     def _scope(self) -> str | None:
         """What the query is narrowed to, as FTS5 has it; None where there is no such thing.

@@ -1,9 +1,8 @@
-"""What a document scores by its own words: the parts `words`, `names`, `order` and `speaker`."""
+"""What a document scores by its own words: the parts `words` and `speaker`."""
 
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import pairwise
 
 from streams.search.candidates import Row
 from streams.search.doc import ANSWER
@@ -16,7 +15,6 @@ with the average length of what users say."""
 TOGETHER = 0.3
 """K1 of a passage as one text: talk repeats its words, so how many terms are there counts more than
 how often."""
-NAMES, ORDER = 0.3, 0.3
 SPEAKER = 0.3
 """Of `words`: what it adds that somebody speaks whom the question names."""
 PREFIX = re.compile(r"([^\W\d_][\w .'’-]{0,39}):\s")
@@ -31,7 +29,6 @@ class OwnScore:
         self._names = {one.term for one in asked if one.is_name and one.term.isalpha()}
         self._speakers: set[str] = set()
         self._terms = [f" {one.term} " for one in asked]
-        self._pairs = _pairs(asked)
         self._often: dict[int, list[tuple[int, float]]] = {}
 
     def note_speakers(self, rows: Iterable[Row]) -> None:
@@ -45,17 +42,12 @@ class OwnScore:
         """The parts of a document's score that it has by itself; it has no terms but those of a
         mask."""
         self._often[row.number] = often = list(self._counts(row, mask))
-        words = names = order = 0.0
+        words = 0.0
         for place, count in often:
             one = self.asked[place]
             if one.term not in self._speakers:
-                part = one.weight * _saturated(count, K1)
-                words += part
-                names += NAMES * part if one.is_name else 0.0
-        for weight, both, pair in self._pairs:
-            if mask & both == both and pair in row.terms:
-                order += weight
-        parts = {"words": words, "names": names, "order": order}
+                words += one.weight * _saturated(count, K1)
+        parts = {"words": words}
         if self._speakers and not self._speakers.isdisjoint(_speaker(row)):
             parts["speaker"] = SPEAKER * words
         return parts
@@ -101,18 +93,3 @@ def _speaker(row: Row) -> frozenset[str]:
 def _named(prefix: str | None, user: str | None) -> frozenset[str]:
     """The terms of the names of who speaks."""
     return frozenset(terms(f"{prefix or ''} {user or ''}"))
-
-
-def _pairs(asked: list[Asked]) -> list[tuple[float, int, str]]:
-    """What two neighbours of the question add where they stand so in a document's terms, and the
-    mask of both."""
-    placed = sorted(enumerate(asked), key=lambda one: one[1].place)
-    return [
-        (
-            ORDER * min(one.weight, other.weight),
-            1 << bit | 1 << other_bit,
-            f" {one.term}  {other.term} ",
-        )
-        for (bit, one), (other_bit, other) in pairwise(placed)
-        if other.place == one.place + 1
-    ]

@@ -4,7 +4,7 @@ Apart from the rest, so that the API can name these types without opening SQLite
 """
 
 import re
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -12,6 +12,7 @@ from schemas.memory_kinds import SEARCHED
 from streams.dates.period import parse_period
 from streams.errors import UsageError
 
+By = Literal["both", "words", "meaning"]
 Kind = str
 KINDS: tuple[Kind, ...] = SEARCHED
 MAX_LIMIT = 100
@@ -29,6 +30,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     and the newest version of the rest. `now` is what recency counts from. `cursor` is that of the
     page before. `neighbours`: how many turns on each side an event is shown with.
     `about`: only what names a date with a moment between two times; then `text` may be empty.
+    `by`: `words` or `meaning` alone, to compare them.
     """
 
     text: str
@@ -43,6 +45,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     cursor: str | None = None
     neighbours: int = 0
     about: tuple[int, int] | None = None
+    by: By = "both"
 
 
 class Neighbour(msgspec.Struct, frozen=True):

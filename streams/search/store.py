@@ -24,7 +24,7 @@ from streams.search.owners import STRETCH as STRETCH
 from streams.search.owners import Counts, Spoken
 from streams.search.query import Kind
 
-FORMAT = 13
+FORMAT = 14
 """Of the file, and of the terms and dates in it: another one is built again."""
 COMMON = 0.002
 """A term in more than this share of all documents is listed with their number."""
@@ -56,6 +56,7 @@ CREATE TABLE doc (
 CREATE INDEX doc_key ON doc (key, kind, owner, since);
 CREATE INDEX doc_said ON doc (at, owner, person, recorded) WHERE kind = 'event';
 CREATE INDEX doc_held ON doc (owner, kind, until) WHERE kind <> 'event';
+CREATE TABLE changed (no INTEGER PRIMARY KEY, doc INTEGER); -- in order: new texts, for `vectors`
 CREATE TABLE thread (event TEXT, key TEXT, PRIMARY KEY (event, key)) WITHOUT ROWID;
 CREATE TABLE common (term TEXT PRIMARY KEY, docs INTEGER) WITHOUT ROWID;
 CREATE VIRTUAL TABLE term USING fts5(
@@ -163,6 +164,7 @@ class Index:
         self.db.executemany(
             f"INSERT INTO doc VALUES ({', '.join('?' * 19)})", (one.row for one in placed)
         )
+        self._note_changes(one.number for one in placed)
         self._write_passages()
         self._counts.add(one.spoken for one in placed if one.spoken)
         self.docs += len(placed)
@@ -243,9 +245,15 @@ class Index:
         )
         listed = [number, stored(said + answered, doc.kind, session, person, doc.about)]
         self.db.execute("INSERT INTO term (rowid, terms) VALUES (?, ?)", listed)
+        self._note_changes([number])
         self.widen([(number, doc)])
         if doc.kind == "event" and session is not None:
             self._replaced.add(session)
+
+    def _note_changes(self, numbers: Iterable[int]) -> None:
+        self.db.executemany(
+            "INSERT INTO changed (doc) VALUES (?)", ((number,) for number in numbers)
+        )
 
     def begin(self, number: int, doc: Doc) -> None:
         """Notes how a turn was before it ended as the document of this number says."""

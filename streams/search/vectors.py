@@ -6,7 +6,7 @@ of its text. What was forgotten is deleted, and overwritten, here as well.
 
 import hashlib
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,32 +16,37 @@ from streams.search.store import STRETCH
 if TYPE_CHECKING:
     from streams.search.embedding import Vector
 
-MOST = 200_000
-"""Vectors that one question is compared with: of a larger tenant, without a user, none are."""
+MOST, MOST_OF_USER = 20_000, 200_000
+"""Vectors that one question is compared with, without and with a user: of a larger tenant or user,
+none are. A thousand take 5 ms."""
 AT_ONCE = 4_096
-"""Vectors that are in memory at a time."""
+"""Vectors that are in memory at a time, and documents that are looked at for lacking ones."""
+WORDS, CHARACTERS = 180, 2000
+"""Of a text: so much of its beginning has a vector."""
 SCHEMA = """
+PRAGMA page_size = 8192;
 PRAGMA secure_delete = ON;
 CREATE TABLE IF NOT EXISTS vector (
-    kind TEXT, session TEXT, user TEXT, key TEXT,
+    user TEXT, kind TEXT, session TEXT, key TEXT, -- user, session: empty where it has none
     size INTEGER, digest BLOB, -- of the text: characters, and a hash
-    numbers BLOB -- float16
-);
-CREATE UNIQUE INDEX IF NOT EXISTS vector_of ON vector (kind, session, user, key);
-CREATE INDEX IF NOT EXISTS vector_user ON vector (user);
+    numbers BLOB, -- float16; empty: the model cannot read the text
+    PRIMARY KEY (user, kind, session, key)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS seen (indexed TEXT, upto INTEGER); -- of the changes of which index
 """
-LACKING = f"""
-SELECT doc.kind, coalesce(s.name, ''), coalesce(u.name, ''), doc.key, doc.text, digest(doc.text)
-FROM indexed.doc JOIN indexed.passage ON passage.no = doc.id / {STRETCH}
+CHANGED = f"""
+SELECT doc.kind, coalesce(s.name, ''), coalesce(u.name, ''), doc.key,
+    substr(doc.text, 1, length(doc.text) - coalesce(doc.answered, 0)) AS said, v.size, v.digest
+FROM (SELECT DISTINCT doc FROM indexed.changed WHERE no > ? AND no <= ?) AS changed
+JOIN indexed.doc ON doc.id = changed.doc
+JOIN indexed.passage ON passage.no = doc.id / {STRETCH}
 LEFT JOIN indexed.name s ON s.no = passage.session
 LEFT JOIN indexed.name u ON u.no = doc.person
 LEFT JOIN vector v ON v.kind = doc.kind AND v.session = coalesce(s.name, '')
     AND v.user = coalesce(u.name, '') AND v.key = doc.key
-WHERE doc.newest AND doc.text <> '' AND (
-    v.size IS NOT length(doc.text) OR (doc.kind <> 'event' AND v.digest <> digest(doc.text))
-)
+WHERE doc.newest
 """
-"""An event's text changes only as its answer comes, and grows: its size says so at less cost."""
+"""An answer is left out: it is the agent's, and often only says again what the user said."""
 
 
 class Named(NamedTuple):
@@ -61,20 +66,58 @@ class Lacking(NamedTuple):
     digest: bytes
 
 
+class News(NamedTuple):
+    """The documents without a vector among some changes of an index, and what changes these are."""
+
+    texts: list[Lacking]
+    of: str
+    upto: int
+
+
+class Near(NamedTuple):
+    """How much nearer to a question documents are than those that it was compared with, in standard
+    deviations of the cosine. `best`: the nearest, nearest first. `others`: of any by their names,
+    of those that have a vector."""
+
+    best: dict[Named, float]
+    others: Callable[[Sequence[Named]], dict[Named, float]]
+
+
+NONE = Near({}, lambda names: {})
+
+
 def file_of(folder: Path, tenant: str, model: str) -> Path:
     """Where a tenant's vectors by a model are."""
     return folder / f"vectors_{_short(tenant)}_{_short(model)}.sqlite"
 
 
-def lacking(file: Path, index: Path) -> list[Lacking]:
-    """The documents of an index without a vector of their present text."""
+def lacking(file: Path, index: Path) -> News | None:
+    """The documents among the next changes of an index without a vector of their present text; None
+    where all changes were looked at."""
     with _opened(file) as db:
-        db.create_function("digest", 1, _digest, deterministic=True)
         db.execute("ATTACH ? AS indexed", [f"{index.absolute().as_uri()}?mode=ro"])
-        return [
-            Lacking(Named(kind, session, user, key), text, digest)
-            for kind, session, user, key, text, digest in db.execute(LACKING)
-        ]
+        ((name,),) = db.execute("SELECT value FROM indexed.meta WHERE key = 'id'").fetchall()
+        seen = db.execute("SELECT upto FROM seen WHERE indexed = ?", [name]).fetchone()
+        since = seen[0] if seen else 0
+        sql = (
+            "SELECT max(no) FROM (SELECT no FROM indexed.changed WHERE no > ? ORDER BY no LIMIT ?)"
+        )
+        (upto,) = db.execute(sql, [since, AT_ONCE]).fetchone()
+        if upto is None:
+            return None
+        texts: list[Lacking] = []
+        for *named, said, size, digest in db.execute(CHANGED, [since, upto]):
+            text = " ".join(said.split()[:WORDS])[:CHARACTERS]
+            if text and (size != len(text) or digest != _digest(text)):
+                texts.append(Lacking(Named(*named), text, _digest(text)))
+        return News(texts, name, upto)
+
+
+def note(file: Path, news: News) -> None:
+    """Keeps that some changes were looked at, and what they lacked was made."""
+    with _opened(file) as db:
+        db.execute("DELETE FROM seen")
+        db.execute("INSERT INTO seen VALUES (?, ?)", [news.of, news.upto])
 
 
 def erasures(file: Path) -> int:
@@ -93,15 +136,18 @@ def _erasures(db: sqlite3.Connection) -> int:
     return int(db.execute("PRAGMA user_version").fetchone()[0])
 
 
-def put(file: Path, found: Sequence[Lacking], vectors: "Sequence[Vector]", erased: int = 0) -> bool:
+def put(
+    file: Path, texts: Sequence[Lacking], vectors: "Sequence[Vector | None]", erased: int = 0
+) -> bool:
     """Keeps the vectors of some documents: not where `erasures` is not `erased` any more, as it was
     before the documents were read. They may be of somebody who was forgotten since."""
-    import numpy as np  # the extra `embeddings`; forgetting needs none
+    import numpy as np  # of the extras; forgetting needs none
 
     rows = [
-        (*one.named, len(one.text), one.digest, vector.astype(np.float16).tobytes())
-        for one, vector in zip(found, vectors, strict=True)
-    ]
+        (one.named.user, one.named.kind, one.named.session, one.named.key, len(one.text),
+         one.digest, b"" if vector is None else vector.astype(np.float16).tobytes())
+        for one, vector in zip(texts, vectors, strict=True)
+    ]  # fmt: skip
     with _opened(file) as db:
         db.execute("BEGIN IMMEDIATE")
         if _erasures(db) != erased:
@@ -110,33 +156,64 @@ def put(file: Path, found: Sequence[Lacking], vectors: "Sequence[Vector]", erase
     return True
 
 
-def nearest(file: Path, vector: "Vector", user: str | None, most: int) -> list[tuple[Named, float]]:
-    """The documents with the greatest cosine, greatest first; exact. None of a tenant
-    with more than `MOST`, where no user is named."""
+def nearest(file: Path, vector: "Vector", user: str | None, most: int) -> Near:
+    """Compares a question with all documents of a user, or of the tenant; exact. `NONE`
+    where these are too many."""
     import numpy as np
 
     if not file.exists():
-        return []
+        return NONE
+    best: list[tuple[float, Named]] = []
+    blocks: list[Vector] = []
     with _opened(file) as db:
-        where, given = ("", []) if user is None else (" WHERE user = ?", [user])
-        count = db.execute(f"SELECT count(*) FROM vector{where}", given).fetchone()[0]
-        if not 0 < count <= MOST:
-            return []
-        asked = db.execute(f"SELECT rowid, numbers FROM vector{where}", given)
-        numbers: list[int] = []
-        compared: list[Vector] = []
-        while rows := asked.fetchmany(AT_ONCE):  # names of the nearest alone are read
-            same = [one for one in rows if len(one[1]) == 2 * len(vector)]
-            numbers += [number for number, _ in same]
-            block = np.frombuffer(b"".join(one for _, one in same), dtype=np.float16)
-            compared.append(block.reshape(-1, len(vector)).astype(np.float32) @ vector)
-        cosines = np.concatenate(compared) if compared else np.empty(0, np.float32)
-        found = []
-        for place in np.argsort(-cosines, kind="stable")[:most]:
-            sql = "SELECT kind, session, user, key FROM vector WHERE rowid = ?"
-            if named := db.execute(sql, [numbers[place]]).fetchone():
-                found.append((Named(*named), float(cosines[place])))
-        return found
+        where, of_user = ("", []) if user is None else (" WHERE user = ?", [user])
+        count = db.execute(f"SELECT count(*) FROM vector{where}", of_user).fetchone()[0]
+        if count > (MOST if user is None else MOST_OF_USER):
+            return NONE
+        sql = f"SELECT kind, session, user, key, numbers FROM vector{where}"
+        asked = db.execute(sql, of_user)
+        while rows := asked.fetchmany(AT_ONCE):
+            comparable = [row for row in rows if len(row[4]) == 2 * len(vector)]
+            cosines = _cosines([row[4] for row in comparable], vector)
+            blocks.append(cosines)
+            best += [
+                (float(cosines[place]), Named(*comparable[place][:4]))
+                for place in np.argsort(-cosines, kind="stable")[:most]
+            ]
+            best = sorted(best, key=lambda one: -one[0])[:most]
+    if not best:
+        return NONE
+    compared = np.concatenate(blocks)
+    mean, spread = float(compared.mean()), float(compared.std()) or 1.0
+
+    def others(names: Sequence[Named]) -> dict[Named, float]:
+        found = _numbers(file, names, 2 * len(vector))
+        cosines = _cosines(list(found.values()), vector)
+        return {
+            name: (float(cosine) - mean) / spread
+            for name, cosine in zip(found, cosines, strict=True)
+        }
+
+    return Near({name: (cosine - mean) / spread for cosine, name in best}, others)
+
+
+def _numbers(file: Path, names: Iterable[Named], size: int) -> dict[Named, bytes]:
+    sql = "SELECT numbers FROM vector WHERE user = ? AND kind = ? AND session = ? AND key = ?"
+    found: dict[Named, bytes] = {}
+    with _opened(file) as db:
+        for name in names:
+            row = db.execute(sql, [name.user, name.kind, name.session, name.key]).fetchone()
+            if row is not None and len(row[0]) == size:
+                found[name] = row[0]
+    return found
+
+
+def _cosines(numbers: Sequence[bytes], vector: "Vector") -> "Vector":
+    import numpy as np
+
+    block = np.frombuffer(b"".join(numbers), dtype=np.float16)
+    cosines: Vector = block.reshape(-1, len(vector)).astype(np.float32) @ vector
+    return cosines
 
 
 def forget(folder: Path, tenant: str, users: Iterable[str], session: str | None = None) -> None:
@@ -173,7 +250,7 @@ def _opened(file: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _digest(text: str) -> bytes:
-    return hashlib.blake2b(text.encode(), digest_size=12).digest()
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).digest()
 
 
 def _short(name: str) -> str:

@@ -22,6 +22,7 @@ from streams import cli, configuration
 from streams.commands.config import class_of, default_settings
 from streams.configuration import COMMON, FAMILIES, SECRETS
 from streams.errors import ConfigurationError
+from streams.search.meaning import embedder
 from streams.serving.http.serve import serve
 from streams.serving.http.settings import ServeSettings
 from streams.settings import Settings
@@ -54,7 +55,9 @@ def config_show(folder: Path, *options: str, file: str | None = None, **env: str
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setattr(configuration, "_origins", {})
-        patch.setattr(os, "environ", naming_the_file(folder, env))
+        patch.setattr(os, "environ", naming_the_file(folder, {"TURNFOLD_MEANING": ""} | env))
+        if "TURNFOLD_MEANING" not in env:
+            del os.environ["TURNFOLD_MEANING"]
         patch.setattr(cli, "keep_files_private", lambda: None)
         named = ("--config", file) if file else ()
         done = CliRunner().invoke(cli.app, [*named, "config", "show", *options])
@@ -204,7 +207,8 @@ def test_every_setting_that_has_an_address_or_names_code_needs_a_file_that_is_na
 def test_other_settings_of_a_file_that_nobody_named_hold(tmp_path: Path) -> None:
     written(tmp_path, "[kafka]\npartitions = 8\n")
     done = turnfold("config", "show", "--json", cwd=tmp_path, env=environment())
-    assert [one["value"] for one in done.json()["settings"]] == ["8"]
+    values = {one["name"]: one["value"] for one in done.json()["settings"]}
+    assert values == {"kafka.partitions": "8", "meaning": "off"}
 
 
 # --- what is wrong -----------------------------------------------------------------------------
@@ -358,6 +362,8 @@ def test_a_server_refuses_wrong_settings_of_embeddings_at_its_start(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Otherwise each search would get 500."""
+    monkeypatch.delenv("TURNFOLD_MEANING")
+    embedder.cache_clear()  # of this process, as an earlier test had it
     for name, value in {
         "BASE_URL": "http://127.0.0.1:1/v1",
         "MODEL": "m",

@@ -38,7 +38,7 @@ def test_all_is_well_with_a_history_and_nothing_is_changed(history: Path, tmp_pa
 
 
 def test_without_anything_it_looks_at_settings_and_this_machine(tmp_path: Path) -> None:
-    assert set(found(tmp_path)) == {"version", "settings", "open files"}
+    assert set(found(tmp_path)) == {"version", "settings", "open files", "meaning"}
 
 
 def test_a_history_that_is_not_there_is_a_warning_and_is_not_made(tmp_path: Path) -> None:

@@ -154,7 +154,7 @@ def call(python: Path, words: list[str], folder: Path, extra: str) -> str:
         [python.with_name("turnfold"), *words], cwd=folder, capture_output=True, text=True,
         timeout=300, check=False, input="",
         env=environment(
-            TURNFOLD_EMBED_BASE_URL=embed, TURNFOLD_EMBED_MODEL="m",
+            TURNFOLD_EMBED_BASE_URL=embed, TURNFOLD_EMBED_MODEL="m", HF_ENDPOINT=f"http://{AWAY}",
             TURNFOLD_REGISTRY_URL=f"http://{AWAY}", TURNFOLD_MAVEN=f"http://{AWAY}",
             AWS_ENDPOINT_URL=f"http://{AWAY}", AWS_ACCESS_KEY_ID="k", AWS_SECRET_ACCESS_KEY="s",
             XDG_CACHE_HOME=str(folder / "cache"), PATH="/usr/bin:/bin",
@@ -181,6 +181,7 @@ def commands(folder: Path) -> dict[str, list[list[str]]]:
                   ["repartition", "--to", "6", *at]],
         "llm": [["extract", "--history", str(history), *model]],
         "embeddings": [["search", "tea", "--history", str(history)]],
+        "meaning": [["search", "tea", "--meaning", "on", "--history", str(history)]],
         "object-stores": [["sql", "SELECT 1", "--history", "s3://bucket/history"]],
         "mapping": [["map", "json.yaml", "--sample", str(records)]],
         "schema-registry": [["map", "avro.yaml", "--sample", str(records)]],

@@ -124,7 +124,7 @@ class Build:
         return dict(line.split("==") for line in lines if "==" in line)
 
 
-LEFT_OUT = {"embeddings", "langgraph", "langgraph-postgres", "schema-registry", "broker"}
+LEFT_OUT = {"embeddings", "meaning", "langgraph", "langgraph-postgres", "schema-registry", "broker"}
 """Extras that the image has by its build argument alone, and `broker`, which is for trials."""
 LARGEST = 440_000_000
 """Bytes of what is installed; the base image comes on top of it."""

@@ -198,7 +198,22 @@ def test_the_nearest_are_those_of_all_comparisons(tmp_path: Path) -> None:
         theirs = [n for n in range(500) if user is None or found[n].named.user == user]
         cosines = made[theirs].astype(np.float16).astype(np.float32) @ made[3]
         wanted = [found[theirs[place]].named for place in np.argsort(-cosines, kind="stable")[:20]]
-        assert [named for named, _ in vectors.nearest(file, made[3], user, 20)] == wanted
+        near = vectors.nearest(file, made[3], user, 20)
+        assert list(near.best) == wanted
+        every = np.array([near.others([found[n].named])[found[n].named] for n in theirs])
+        assert abs(every.mean()) < 1e-3 and abs(every.std() - 1) < 1e-3
+        assert every.max() == pytest.approx(next(iter(near.best.values())))
+
+
+def test_too_many_vectors_are_not_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, vector = tmp_path / "vectors.sqlite", np.ones(2, np.float32)
+    texts = [Lacking(Named("event", "s", f"u{n % 2}", f"e{n}"), "text", b"") for n in range(10)]
+    vectors.put(file, texts, [vector] * 10)
+    monkeypatch.setattr(vectors, "MOST", 9)
+    assert vectors.nearest(file, vector, None, 5) is vectors.NONE
+    assert len(vectors.nearest(file, vector, "u1", 5).best) == 5
+    monkeypatch.setattr(vectors, "MOST_OF_USER", 4)
+    assert vectors.nearest(file, vector, "u1", 5) is vectors.NONE
 
 
 def test_vectors_of_texts_that_were_read_before_somebody_was_forgotten_are_not_kept(
@@ -209,9 +224,9 @@ def test_vectors_of_texts_that_were_read_before_somebody_was_forgotten_are_not_k
     before = vectors.erasures(file)
     vectors.forget(tmp_path, "t", ["ann"])
     assert not vectors.put(file, found, [vector], before)
-    assert vectors.nearest(file, vector, None, 1) == []
+    assert vectors.nearest(file, vector, None, 1) is vectors.NONE
     assert vectors.put(file, found, [vector], vectors.erasures(file))
-    assert len(vectors.nearest(file, vector, None, 1)) == 1
+    assert len(vectors.nearest(file, vector, None, 1).best) == 1
 
 
 @pytest.mark.component
@@ -262,4 +277,4 @@ def _by_meaning(server: Server) -> bool:
     if reply.status_code == 503:  # the index is being built
         return False
     found: list[dict[str, Any]] = json.loads(reply.content)["hits"]
-    return bool(found) and found[0]["id"] == "e1" and found[0]["why"]["meaning"] > 0
+    return bool(found) and found[0]["id"] == "e1" and found[0]["why"].get("meaning", 0) > 0

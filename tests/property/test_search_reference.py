@@ -19,10 +19,10 @@ NOW = parse_time("9999-01-01T00:00:00Z")
 WORDS = ["heron", "zebra", "violin", "lamp", "river", "cedar", "stone", "plum"]
 SPEAKERS = ["ann", "bea", "eve"]
 BY = reference.Constants(
-    own_score.NAMES, own_score.SPEAKER, rank.NEAR, rank.MOST_NEAR, NEARBY, rank.OTHERS, rank.MONTH,
+    own_score.SPEAKER, rank.NEAR, rank.MOST_NEAR, NEARBY, rank.OTHERS, rank.MONTH,
     rank.FITTING, rank.FEW, rank.REPLY,
 )  # fmt: skip
-LEFT_OUT = ("recent", "order")
+LEFT_OUT = ("recent",)
 
 
 def corpus(chance: Random) -> list[reference.Event]:

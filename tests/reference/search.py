@@ -1,7 +1,7 @@
 """The ranking of docs/search.md, computed plainly: every event is scored by reading all of them.
 
 No index, no bounds on what is looked at, no masks: a term is a string, a passage a list. It scores
-events alone, without the parts `order` and `recent`, and without states and threads.
+events alone, without the part `recent`, and without states and threads.
 """
 
 import math
@@ -30,7 +30,6 @@ class Event(NamedTuple):
 class Constants(NamedTuple):
     """The weights of the parts."""
 
-    names: float
     speaker: float
     near: dict[int, float]
     most_near: float
@@ -53,7 +52,7 @@ def rank(
     matching = [one for one in events if _having(one, asked)]
     spoken_by = {one.speaker for one in matching}
     speakers = names & spoken_by if len(spoken_by) > 1 else set()
-    own = {one.id: _own(one, weights, names, speakers, average, by) for one in matching}
+    own = {one.id: _own(one, weights, speakers, average, by) for one in matching}
 
     def total(terms: set[str]) -> float:
         return sum(weights[term] for term in terms)
@@ -61,17 +60,17 @@ def rank(
     depth = _depth(events, asked, total, by)
     scores: dict[str, float] = {}
     for one in matching:
-        words, named, spoken = own[one.id]
+        words, spoken = own[one.id]
         session, passage, place = places[id(one)]
         members = session[passage * STRETCH : (passage + 1) * STRETCH]
         best = max(
             (other for other in session if other.id in own),
-            key=lambda other: own[other.id][0] + own[other.id][2],
+            key=lambda other: sum(own[other.id]),
         )
         share = 1.0 if best is one else by.others * depth
         lacking = _together(members, weights, average) - words
         scores[one.id] = (
-            words + named + spoken
+            words + spoken
             + (0.0 if best is one else depth * _near(session, place, asked, total, words, by))
             + depth * by.reply * _asked_before(session, place, own)
             + by.nearby * share * max(0.0, lacking)
@@ -83,9 +82,7 @@ def rank(
     return [(key, scores[key] / whole) for key in ranked]
 
 
-def _asked_before(
-    session: list[Event], place: int, own: dict[str, tuple[float, float, float]]
-) -> float:
+def _asked_before(session: list[Event], place: int, own: dict[str, tuple[float, float]]) -> float:
     """The words of the turn before, if that asks and its own event has no answer."""
     before = session[place - 1] if place else None
     if before is None or not before.asks or before.answered or before.id not in own:
@@ -122,21 +119,18 @@ def _union(members: list[Event], asked: list[str]) -> set[str]:
 def _own(
     one: Event,
     weights: dict[str, float],
-    names: set[str],
     speakers: set[str],
     average: float,
     by: Constants,
-) -> tuple[float, float, float]:
-    """The parts `words`, `names` and `speaker`."""
-    words = named = 0.0
+) -> tuple[float, float]:
+    """The parts `words` and `speaker`."""
+    words = 0.0
     for term, weight in weights.items():
         if term in speakers:
             continue
         count = _often(one, term, average)
-        part = weight * count * (K1 + 1) / (count + K1)
-        words += part
-        named += by.names * part if term in names else 0.0
-    return words, named, by.speaker * words if one.speaker in speakers else 0.0
+        words += weight * count * (K1 + 1) / (count + K1)
+    return words, by.speaker * words if one.speaker in speakers else 0.0
 
 
 def _together(members: list[Event], weights: dict[str, float], average: float) -> float:

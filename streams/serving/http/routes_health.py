@@ -6,6 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from streams.apps.metrics import CONTENT_TYPE, exposition
+from streams.search.meaning import embedder
 from streams.serving.backends.backend import NotReady
 from streams.serving.http.route import JSON, check_accept, check_names, reply, serving
 
@@ -27,6 +28,9 @@ async def readyz(request: Request) -> Response:
     """Current readiness; during a restore also its progress."""
     backend = serving(request).backend
     readiness = backend.readiness()
+    if (embeds := embedder()) is not None and embeds.fault:
+        about = f"{readiness.about}; search goes by words alone: {embeds.fault}"
+        readiness = readiness._replace(about=about)
     status = HTTPStatus.OK if readiness.ready else HTTPStatus.SERVICE_UNAVAILABLE
     generations = {"generation": _generation(request), "promoted": backend.promoted}
     return reply(readiness.reply() | generations, status)

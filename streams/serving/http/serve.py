@@ -62,7 +62,8 @@ def serve(
     on, so that the supervisor starts another.
     """
     tokenizer()  # a wrong one is told now
-    embedder()
+    if (embeds := embedder()) is not None:
+        embeds.begin()
     backend = backend_of(settings, history, bootstrap)
     keys = Keys(settings.keys) if settings.keys else None
     raise_file_limit()

@@ -34,6 +34,7 @@ class Indexing:
         self._thread = ThreadPoolExecutor(1, "index")
         self._embedding = False  # whether a thread does
         self._to_embed: set[str] = set()
+        self._fault = ""  # why vectors are not made, as the log has it
         self._ending = Event()
         self._under_way: dict[str, Future[None]] = {}
         self._lock = Lock()
@@ -148,9 +149,13 @@ class Indexing:
         try:
             embed(self._root, tenant, ending=self._ending)
         except (Unreachable, HistoryError, OSError, sqlite3.Error) as error:
-            _log.warning("vectors are not made now: %s", error)
+            if str(error) != self._fault:  # each search tries again
+                _log.warning("vectors are not made now: %s", error)
+            self._fault = str(error)
         except Exception:
             _log.exception("vectors are not made")
+        else:
+            self._fault = ""
 
     def close(self) -> None:
         """What is being built is given up at the next batch; a start begins it again."""

@@ -1,0 +1,21 @@
+"""Search by meaning: whether its model can be loaded."""
+
+from streams.doctor.finding import Finding, ok, warning
+from streams.errors import Unreachable
+from streams.search.meaning import embedder
+
+CHECK = "meaning"
+MEANS = "Search goes by words alone."
+DO = "Reach the hub once, name a folder by TURNFOLD_MEANING_MODEL, or set TURNFOLD_MEANING=off."
+
+
+def meaning() -> Finding:
+    """Loads the model of this machine; nothing is downloaded, and no endpoint is asked."""
+    try:
+        embeds = embedder()
+        if embeds is None:
+            return ok(CHECK, "search goes by words alone: off, or nothing is installed for it")
+        embeds.may_download = False
+        return ok(CHECK, f"by {embeds.key}")
+    except Unreachable as error:
+        return warning(CHECK, str(error), MEANS, DO)
