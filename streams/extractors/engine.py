@@ -158,6 +158,7 @@ class Language:
                 if is_asked and one.rule.kind != "end":
                     rule = FORGOTTEN._replace(ends="|".join(families))
                     ends.append(one._replace(rule=rule, old=one.value, sentence=sentence))
+            budget.spend(len(self._topics))
             ends += self._named(text, said, start, stop, sentence)
         return ends
 
