@@ -267,6 +267,20 @@ def test_wrong_twice_is_a_failure_with_its_cost(endpoint: Start, wrong: Reply) -
     assert len(asked.requests) == 2
 
 
+def test_one_bad_id_twice_costs_one_fact_of_a_group(endpoint: Start) -> None:
+    def one_bad_id(request: Request) -> Reply:
+        answer = facts(request)
+        answer["state_updates"][1]["evidence_event_ids"] = ["of-bob"]
+        return completion(json.dumps(answer))
+
+    turns = tuple(GROUP.turns[0]._replace(event_id=f"e{n}", user_input=f"fact: {n}") for n in "123")
+    ((record,), asking) = ask(endpoint(one_bad_id), Group(turns))
+    assert [one["body_text"] for one in record["state_updates"]] == ["1", "3"]
+    assert "'of-bob' is none of the turns given" in record["extraction"]["left_out"]
+    counts = asking.summary()
+    assert (counts["failed"], counts["partly"], counts["calls"]) == (0, 1, 2)
+
+
 NONSENSE = completion("I would rather not.")
 
 

@@ -3,6 +3,7 @@
 import json
 import time
 from hashlib import sha256
+from random import Random
 from typing import Any
 
 import jsonschema
@@ -14,7 +15,16 @@ from streams.llm import prompt, template
 from streams.llm.answers import strict_schema
 from streams.llm.groups import Group, Turn
 from streams.llm.known import LONGEST, Known, choose
-from streams.llm.plans import Author, Fault, Misfit, Usage, failure, plan, plan_id
+from streams.llm.plans import (
+    Author,
+    Fault,
+    Misfit,
+    Usage,
+    failure,
+    plan,
+    plan_id,
+    valid_part,
+)
 from streams.pipeline.decode import Dead, decode
 from tests.llm.endpoint import NOTHING_SAID, whole
 
@@ -188,6 +198,77 @@ def test_a_correction_stays_one() -> None:
 )  # fmt: skip
 def test_what_an_answer_may_not_touch(answer: dict[str, Any], why: str) -> None:
     assert why in refused(**answer)
+
+
+LIKE = {"op": "confirm", "domain": "food", "polarity": "like", "subject": "tea",
+        "evidence_event_ids": ["e1"]}  # fmt: skip
+LINK = {"from_event_id": "e1", "to_event_id": "e2", "label": "reply_to"}
+THREAD = {"thread_key": "move", "event_id": "e1"}
+FEELING = {"event_id": "e1", "vad": {"v": 0.5, "a": 0, "d": 0}}
+GOOD: dict[str, Any] = {
+    "state_updates": [NEW, {**NEW, "body_text": "has a cat"}],
+    "preference_updates": [LIKE],
+    "event_affect": FEELING,
+    "context_updates": {"threads": [THREAD], "links": [LINK]},
+}
+FAULTY: dict[str, list[dict[str, Any]]] = {
+    "state_updates": [
+        {**NEW, "evidence_event_ids": ["e9"]}, {**NEW, "state_id": "of-another-user"},
+        {**NEW, "kind": "password"}, {**NEW, "user_id": "v"}, {**NEW, "confidence": "sure"},
+        {**NEW, "body_text": "x" * 2001}, {**NEW, "category": "no such"}, {"op": "close"},
+        {**NEW, "body_text": "data:image/png;base64," + "A" * 64}, "a text",  # type: ignore[list-item]
+    ],
+    "preference_updates": [
+        {**LIKE, "op": "revoke", "subject": "sake"}, {**LIKE, "evidence_event_ids": ["e9"]},
+        {**LIKE, "polarity": "so-so"},
+    ],
+    "links": [{**LINK, "to_event_id": "e9"}, {**LINK, "label": "no such"}],
+    "threads": [{**THREAD, "event_id": "e9"}, {**THREAD, "op": "merge_into"}],
+}  # fmt: skip
+
+
+def partly(**answer: Any) -> dict[str, Any]:
+    return valid_part(whole(**answer), GROUP, KNOWN, AUTHOR, USAGE, CATEGORIES)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_fault_costs_its_own_update_and_no_other(seed: int) -> None:
+    """Some faulty ones anywhere among good ones: the plan is that of the good ones alone."""
+    chance = Random(seed)
+    answer = json.loads(json.dumps(GOOD))
+    for name, faulty in FAULTY.items():
+        target = answer if name in answer else answer["context_updates"]
+        for one in chance.sample(faulty, chance.randint(1, len(faulty))):
+            target[name].insert(chance.randint(0, len(target[name])), one)
+    if chance.random() < 0.5:
+        answer["event_affect"] = {**FEELING, "event_id": "e9"}
+    expected = plan(
+        whole(**{**GOOD, **({} if answer["event_affect"] == FEELING else {"event_affect": None})}),
+        GROUP, KNOWN, AUTHOR, USAGE, CATEGORIES,
+    )  # fmt: skip
+    record = partly(**answer)
+    assert "state_updates" in record["extraction"].pop("left_out")
+    assert record == expected
+    with pytest.raises(Fault):  # at first it is sent back
+        plan(whole(**answer), GROUP, KNOWN, AUTHOR, USAGE, CATEGORIES)
+
+
+@pytest.mark.parametrize("name", ["state_updates", "preference_updates"])
+def test_an_answer_of_faulty_updates_alone_is_none(name: str) -> None:
+    with pytest.raises(Fault, match=name):
+        partly(**{name: FAULTY[name]})
+
+
+@pytest.mark.parametrize("fault", [{"user_id": "v"}, {"tenant": "other", "plan_id": "p"}])
+def test_an_answer_that_is_at_fault_as_a_whole_is_none(fault: dict[str, Any]) -> None:
+    with pytest.raises(Fault, match="Extra inputs"):
+        partly(**{**GOOD, **fault})
+
+
+def test_of_too_many_updates_the_first_are_kept() -> None:
+    record = partly(state_updates=[{**NEW, "body_text": str(n)} for n in range(35)])
+    assert [one["body_text"] for one in record["state_updates"]] == list(map(str, range(32)))
+    assert "at most 32 items" in record["extraction"]["left_out"]
 
 
 @pytest.mark.parametrize(

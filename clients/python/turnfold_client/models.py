@@ -276,6 +276,7 @@ class Extraction(Open):
     made_at: Micros | None = None
     error: Text | None = None
     answer: Text | None = None
+    left_out: Text | None = None
 
 
 class Extractor(Open):

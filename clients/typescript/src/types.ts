@@ -338,6 +338,8 @@ export interface Extraction {
   error?: string | null;
   /** The model's last answer. */
   answer?: string | null;
+  /** Why updates of the answer were left out; the plan has the others. */
+  left_out?: string | null;
   [more: string]: unknown;
 }
 

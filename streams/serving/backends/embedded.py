@@ -43,7 +43,7 @@ from streams.serving.backends.observed import FoldCounts, Observed
 from streams.serving.backends.posted import Posted, PostedLog
 
 if TYPE_CHECKING:
-    from streams.llm.background import Background
+    from streams.llm.beside import Beside
     from streams.llm.settings import LlmSettings
 
 log = logging.getLogger(__name__)
@@ -103,7 +103,7 @@ class EmbeddedBackend:
         self.erasures: Erasures | None = self._erasing
         self.preparing: list[Prepare] = []
         self.promoted: str | None = None
-        self.model: Background | None = None
+        self.model: Beside | None = None
         """What asks the model, while it does."""
         self._counts = FoldCounts()
         self._commits = Advance()
@@ -174,10 +174,11 @@ class EmbeddedBackend:
 
     def _ask_model(self) -> None:
         if self._model is not None:
-            from streams.llm.background import Background  # httpx is not needed otherwise
+            from streams.llm.beside import Beside
             from streams.serving.backends.posted_by_model import PostedByModel
 
-            self.model = Background(self._root, self._model, PostedByModel(self, self._folder))
+            posts = PostedByModel(self, self._folder)
+            self.model = Beside.server(self._root, self._model, posts)
             self.model.start()
 
     def _start(self, name: str, run: Callable[[], None]) -> None:
