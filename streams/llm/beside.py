@@ -17,7 +17,7 @@ from sinks.root import HistoryError, find_root
 from streams import event_loop
 from streams.errors import ConfigurationError, TurnfoldError
 from streams.files.extractor_choice import asks_model
-from streams.llm.standing import ASKED, Standing, going
+from streams.llm.standing import ASKED, AWAY, WAITS, Standing, going
 
 if TYPE_CHECKING:
     from streams.kafka.client.settings import KafkaSettings
@@ -37,6 +37,7 @@ REFUSED_AGAIN = 60.0
 """The same, where the endpoint refuses the key or the model."""
 END_WITHIN = 15.0
 NOT_ASKED = "is not asked"
+HELD = (AWAY, WAITS, f"{NOT_ASKED}: ", "is asked no more")
 
 OpenLog = Callable[["LlmSettings"], AbstractAsyncContextManager[Any]]
 """Opens a `driver.TurnLog`. Raises TurnfoldError, HistoryError: it is tried again."""
@@ -141,6 +142,22 @@ class Beside:
         """How it stands, in a few words."""
         waiting = f", {self.waiting} groups wait" if self.waiting else ""
         return f"the model {self._standing.words}{waiting}"
+
+    # --- of a server's log ----------------------------------------------------------------------
+
+    def hurry(self) -> None:
+        """Turns that are there are asked about without waiting for others."""
+        if self.log is not None:
+            self.log.hurry()
+
+    def has_read(self, offset: int) -> bool:
+        """Whether every turn of the server's log up to an offset has a plan, or a dead letter."""
+        return self.log is not None and self.log.settled_to >= offset
+
+    @property
+    def is_held(self) -> bool:
+        """Whether no request is sent now: the endpoint does not answer, or the budget is spent."""
+        return self._standing.words.startswith(HELD)
 
     def _going(self) -> str:
         return going(self.asked, self._driver.waits if self._driver else None)

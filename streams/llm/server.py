@@ -85,7 +85,7 @@ class ServerLog:
 
     def hurry(self) -> None:
         """Asks about the turns that are there, without waiting for others."""
-        self._hurries, self._looked = True, NEVER
+        self._hurries = True
 
     async def begin(self, driver: Driver) -> None:
         self._author = driver.asked.author
@@ -94,7 +94,8 @@ class ServerLog:
     async def read(self, waiting: int, running: int) -> list[Job] | None:
         """The groups that are closed by now."""
         stands, now = self._posts.committed, time.monotonic()
-        is_due = stands != self._looked[0] or (self._open is not None and now >= self._open)
+        is_idle = self._open is not None and now >= self._open
+        is_due = stands != self._looked[0] or is_idle or self._hurries
         full = waiting > WAVE * self._settings.concurrency
         if full or not is_due or now < self._looked[1] + LOOK_EVERY:
             await asyncio.sleep(TICK)

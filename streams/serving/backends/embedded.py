@@ -293,6 +293,21 @@ class EmbeddedBackend:
                     await asyncio.sleep(LOOK_EVERY)
         return not self._waits(tenant, shown, of)
 
+    async def extract(self, within: float) -> bool:
+        """Waits so many seconds at most until the model has read every turn that is in the log now;
+        whether it has. Returns at once where it cannot be asked now. Raises NotReady."""
+        assert self.model is not None
+        if self._folder.inbox is None:
+            raise NotReady(self._why)
+        end = self._folder.inbox.end
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                while not self.model.has_read(end) and not self.model.is_held:
+                    self._folder.hurried = True
+                    self.model.hurry()
+                    await asyncio.sleep(LOOK_EVERY)
+        return self.model.has_read(end)
+
     async def failed(self) -> BaseException:
         return await asyncio.shield(self._failed)
 
