@@ -112,7 +112,7 @@ def said_of_failures(counts: dict[str, Any]) -> str:
 
 def load_settings(**given: Any) -> Any:
     """How the model is reached, and what it may spend."""
-    import httpx  # noqa: F401 - first, so that what is missing is the extra `llm`
+    import openai  # noqa: F401 - first, so that what is missing is the extra `llm`
 
     from streams.llm.settings import LlmSettings
 

