@@ -7,6 +7,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Self
@@ -45,7 +46,8 @@ OpenLog = Callable[["LlmSettings"], AbstractAsyncContextManager[Any]]
 
 class Beside:
     """`whose`: the process, in a word. `is_chosen`: whether a model makes memory; None: not known
-    now. `settings`: by default those of the environment, once the model is chosen."""
+    now. `settings`: by default those of the environment, once the model is chosen. `first`: how it
+    stands before it begins."""
 
     def __init__(
         self,
@@ -53,6 +55,7 @@ class Beside:
         open_log: OpenLog,
         is_chosen: Callable[[], bool | None],
         settings: "LlmSettings | None" = None,
+        first: str = NOT_ASKED,
     ) -> None:
         self.asked: Extractor | None = None
         self.log: Any = None
@@ -62,7 +65,7 @@ class Beside:
         self._settings = settings
         self._driver: Driver | None = None
         self._ending = False
-        self._standing = Standing(NOT_ASKED, self._going)
+        self._standing = Standing(first, self._going)
         self._thread = Thread(target=self._in_thread, name="model", daemon=True)
 
     @classmethod
@@ -74,7 +77,8 @@ class Beside:
 
             return opened(root, told, posts)
 
-        return cls("server", open_log, lambda: asks_model(root), settings)
+        chosen = partial(asks_model, root)
+        return cls("server", open_log, chosen, settings, "is about to be asked")
 
     @classmethod
     def worker(

@@ -166,7 +166,7 @@ SINK_LAG = Metric(
 # --- extract --------------------------------------------------------------------------------------
 
 MODEL_TURNS = Metric(
-    "turnfold_model_turns_total", "counter", "extract", (), "turns", "Turns read for extraction."
+    "turnfold_model_turns_total", "counter", "extract", (), "turns", "Turns with a plan of the model, or a dead letter."
 )
 MODEL_GROUPS = Metric(
     "turnfold_model_groups_total", "counter", "extract", ("ending",), "groups",
