@@ -98,7 +98,6 @@ class Driver:
     async def run(self) -> None:
         """Until the log has no more turns, `stop`, or the run's budget is used up. Raises
         TurnfoldError, HistoryError."""
-        self._stopping = False
         while True:
             self._ending = False
             with suppress(Interrupted):
@@ -111,6 +110,7 @@ class Driver:
             if self._stopping:
                 break
             await asyncio.sleep(PAUSE)
+        self._stopping = False  # a stop before the next run is meant for that
         if self._failure is not None:
             failure, self._failure = self._failure, None
             raise failure
