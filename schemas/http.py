@@ -205,6 +205,15 @@ class Accepted(Reply):
     look: str = Field(description="URL that will show its effect.")
 
 
+class Extracted(Reply):
+    """How far a model has read the stored turns."""
+
+    status: Literal["done", "waiting"] = Field(
+        description="`done`: the model has read all of them; `waiting`: not all of them yet."
+    )
+    about: str = Field(description="How the requests to the model stand, in words.")
+
+
 class RecordResult(Reply):
     """The outcome of one record. `position` counts lines of NDJSON, or elements, from 1.
 

@@ -295,6 +295,10 @@ class Extraction(Wire):
     made_at: Micros | None = Field(default=None, description="When the plan was made.")
     error: Text | None = Field(default=None, description="Why no plan could be made.")
     answer: Text | None = Field(default=None, description="The model's last answer.")
+    left_out: Text | None = Field(
+        default=None,
+        description="Why updates of the answer were left out; the plan has the others.",
+    )
 
 
 class WritePlan(Record):

@@ -11,12 +11,12 @@ from importlib import import_module
 import deltalake
 import duckdb
 import httpx
+import openai
 import pyarrow.compute
 import pyarrow.parquet
 import rich.console
 import rich.table
 import rocksdict
-import tenacity
 
 import sinks.digest
 import streams.apps.demo

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from streams.kafka.sink.sink import Sink
     from streams.kafka.transport.lane import Lane
     from streams.kafka.transport.lanes import Lanes
-    from streams.llm.background import Background
-    from streams.llm.beside_worker import BesideWorker
+    from streams.llm.beside import Beside
+    from streams.llm.driver import Driver
     from streams.llm.stream import Stream
 
 Sample = tuple[Metric, tuple[str, ...], float | Histogram]
@@ -46,7 +46,7 @@ def of_process(now: Readiness) -> Iterator[Sample]:
 # --- worker ---------------------------------------------------------------------------------------
 
 
-def of_worker(lanes: "Lanes", model: "BesideWorker | None" = None) -> Iterator[Sample]:
+def of_worker(lanes: "Lanes", model: "Beside | None" = None) -> Iterator[Sample]:
     """Samples of a worker's lanes, and of what asks the model beside them."""
     yield from of_process(worker_readiness(lanes, model))
     if model is not None and model.is_used:
@@ -104,14 +104,14 @@ def _lane(lane: "Lane") -> Iterator[Sample]:
     yield known.RESTORE_PROGRESS, at, done / whole if whole else whole_or_running
 
 
-def worker_readiness(lanes: "Lanes", model: "BesideWorker | None" = None) -> Readiness:
+def worker_readiness(lanes: "Lanes", model: "Beside | None" = None) -> Readiness:
     """Ready when every lane that the group gave us runs; until then how far the restore is, in
     offsets of the changelogs. Not ready either while a lane is stalled or the broker does not
     answer. The model is only mentioned: memory is there without it."""
     return _lanes_run(lanes, model).judged(lanes.ages())
 
 
-def _lanes_run(lanes: "Lanes", model: "BesideWorker | None") -> Readiness:
+def _lanes_run(lanes: "Lanes", model: "Beside | None") -> Readiness:
     if not lanes.assigned:
         return Readiness(False, "the group has not said which partitions are ours")
     running = list(lanes.running())
@@ -157,19 +157,19 @@ def sink_readiness(sink: "Sink") -> Readiness:
 # --- extract --------------------------------------------------------------------------------------
 
 
-def of_stream(stream: "Stream") -> Iterator[Sample]:
+def of_stream(stream: "Stream", driver: "Driver") -> Iterator[Sample]:
     """Samples of one member of a model extractor's group."""
     yield from of_process(stream_readiness(stream))
-    yield from of_model(stream)
+    yield from of_model(driver)
 
 
-def of_model(stream: "Stream | Background | BesideWorker") -> Iterator[Sample]:
+def of_model(model: "Driver | Beside") -> Iterator[Sample]:
     """Samples of what asks a model: in a process for it, beside a worker, beside a server."""
-    yield known.MODEL_TURNS, (), stream.turns
-    yield known.MODEL_WAITING, (), stream.waiting
-    if (lag := getattr(stream, "lag", None)) is not None:  # a server's log has no offsets to count
+    yield known.MODEL_TURNS, (), model.turns
+    yield known.MODEL_WAITING, (), model.waiting
+    if (lag := getattr(model.log, "lag", None)) is not None:  # a server's has no offsets to count
         yield known.MODEL_LAG, (), lag
-    asked = stream.asked
+    asked = model.asked
     if asked is None:
         return
     counts = asked.counts
@@ -183,7 +183,7 @@ def of_model(stream: "Stream | Background | BesideWorker") -> Iterator[Sample]:
     yield known.MODEL_COST, (), asked.cost
     for state in ("closed", "open", "half-open"):
         yield known.MODEL_BREAKER, (state,), float(asked.breaker == state)
-    for budget, unit, used in stream.budget.used():
+    for budget, unit, used in asked.budget.used():
         yield known.MODEL_BUDGET, (budget, unit), used
 
 

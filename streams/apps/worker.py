@@ -33,7 +33,7 @@ from streams.kafka.transport.layout import check
 from streams.kafka.transport.processing import AgentSpec, LaneSettings, no_span
 from streams.kafka.transport.rows import MemoryRows, RowStore
 from streams.kafka.transport.run import run
-from streams.llm.beside_worker import BesideWorker
+from streams.llm.beside import Beside
 from streams.observing import traces
 from streams.topology import SESSION_AGENT
 
@@ -126,13 +126,13 @@ def asks_model(lanes: Lanes) -> bool | None:
 
 def model_beside(
     app: App, kafka: KafkaSettings, worker: WorkerSettings, history: Location | None
-) -> BesideWorker | None:
+) -> Beside | None:
     """What asks the model, where the worker may have one."""
     if worker.extractor not in (None, MODEL):
         return None
     maps = worker.generation is not None and worker.mapping is not None
     chosen = partial(asks_model, app.lanes)
-    return BesideWorker(kafka, worker.group, history, chosen, worker.generation, maps)
+    return Beside.worker(kafka, worker.group, history, chosen, worker.generation, maps)
 
 
 def work(

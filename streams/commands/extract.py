@@ -84,8 +84,9 @@ def extract(
 
         observing.begin("extract")
         outages.watch()
-        running = _stream(bootstrap, settings, group, history, latest, once)
-        counts = event_loop.run(_follow(running, observing))
+        counts = event_loop.run(
+            _follow(bootstrap, settings, group, history, latest, once, observing)
+        )
     elif history is not None:
         counts = ask(history, settings, again)
     else:
@@ -111,7 +112,7 @@ def said_of_failures(counts: dict[str, Any]) -> str:
 
 def load_settings(**given: Any) -> Any:
     """How the model is reached, and what it may spend."""
-    import httpx  # noqa: F401 - first, so that what is missing is the extra `llm`
+    import openai  # noqa: F401 - first, so that what is missing is the extra `llm`
 
     from streams.llm.settings import LlmSettings
 
@@ -128,47 +129,54 @@ def ask(history: Location, settings: Any, again: bool = False) -> dict[str, Any]
         return run(history, settings, again=again, progress=progress)
 
 
-def _stream(
+async def _follow(
     bootstrap: str,
     settings: Any,
     group: str | None,
     history: Location | None,
     latest: bool,
     once: bool,
-) -> Any:
+    observing: options.Observing,
+) -> dict[str, Any]:
+    import asyncio
+
     from sinks.root import find_root
+    from streams.apps.metric_samples import of_stream, stream_readiness
+    from streams.errors import Unreachable
     from streams.kafka.client.settings import KafkaSettings
+    from streams.llm.budget import Budget
+    from streams.llm.driver import Driver
+    from streams.llm.maker import extractor
     from streams.llm.stream import Stream, StreamOptions
 
     kafka = KafkaSettings.load(bootstrap=bootstrap)
     root = None if history is None else find_root(history)
-    return Stream(kafka, settings, StreamOptions(group, root, latest, once))
-
-
-async def _follow(running: Any, observing: options.Observing) -> dict[str, Any]:
-    import asyncio
-
-    from streams.apps.metric_samples import of_stream, stream_readiness
-    from streams.errors import Unreachable
-
+    stream = Stream(kafka, settings, StreamOptions(group, root, latest, once))
     loop, told = asyncio.get_running_loop(), asyncio.Event()
+    async with extractor(settings, Budget(settings), timed=False, patient=not once) as asked:
+        driver = Driver(asked, stream, settings)
 
-    def stop() -> None:
-        told.set()
-        running.stop()
+        def stop() -> None:
+            told.set()
+            driver.stop()
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop)
-    try:
-        async with observing.answering(
-            partial(of_stream, running), partial(stream_readiness, running)
-        ):
-            counts: dict[str, Any] = await running.run()
-            return counts
-    except Unreachable:
-        if told.is_set():  # while it waited for a broker that does not answer
-            raise KeyboardInterrupt from None
-        raise
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stop)
+        try:
+            async with observing.answering(
+                partial(of_stream, stream, driver), partial(stream_readiness, stream)
+            ):
+                await driver.run()
+        except Unreachable:
+            if told.is_set():  # while it waited for a broker that does not answer
+                raise KeyboardInterrupt from None
+            raise
+        return {
+            "turns": stream.turns,
+            **asked.summary(),
+            "stopped": driver.spent,
+            "why_failed": asked.why_failed,
+        }
 
 
 def _say_counts(counts: dict[str, Any], as_json: bool) -> None:

@@ -270,7 +270,7 @@ MISTAKEN = (EACCES, EISDIR, ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR, EPERM)
 """Errors of the system that say that a path or its permissions are not what they should be."""
 EXTRAS = {
     "aiokafka": "kafka", "faust": "kafka", "mode": "kafka", "pydantic_settings": "kafka",
-    "httpx": "llm", "tenacity": "llm", "prometheus_client": "serve", "aiohttp": "kafka",
+    "httpx": "embeddings", "openai": "llm", "prometheus_client": "serve", "aiohttp": "kafka",
     "uvicorn": "serve", "fastapi": "serve", "starlette": "serve", "httptools": "serve",
     "numpy": "embeddings", "fastembed": "meaning",
     "mcp": "mcp", "mcp_types": "mcp", "httpx2": "mcp",

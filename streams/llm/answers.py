@@ -26,6 +26,19 @@ Evidence = Annotated[list[Id], Field(min_length=1, max_length=64)]
 MOST = 32
 """Updates of a kind in one answer."""
 
+NAMES = {
+    "states": "state_updates",
+    "preferences": "preference_updates",
+    "affect": "event_affect",
+    "context": "context_updates",
+    "about": "event_annotations",
+    "event_ids": "evidence_event_ids",
+}
+"""What a model writes, by the names of what it reads; and the names in a write plan."""
+SHORT = {name: short for short, name in NAMES.items()}
+UNASKED = "reason"
+"""Of an update: it is made of the user's words. A model may give one."""
+
 _ONLY = ConfigDict(extra="forbid")
 
 
@@ -134,14 +147,28 @@ def _strict(node: JsonObject) -> JsonObject:
     if "items" in node:
         made["items"] = _strict(node["items"])
     if "properties" in node:
-        fields = {name: _strict(one) for name, one in node["properties"].items()}
+        fields = {
+            SHORT.get(name, name): _strict(one)
+            for name, one in node["properties"].items()
+            if name != UNASKED
+        }
         fields = {name: one for name, one in fields.items() if one != _NULL}
         made |= {"properties": fields, "required": list(fields), "additionalProperties": False}
     return made
 
 
-def without_nulls(value: Any) -> Any:
-    """Strict output has to name every field: null is one left out."""
+def as_plan(value: Any) -> Any:
+    """An answer by the names of a write plan. Strict output has to name every field: null is one
+    left out."""
     if isinstance(value, dict):
-        return {name: without_nulls(one) for name, one in value.items() if one is not None}
-    return [without_nulls(one) for one in value] if isinstance(value, list) else value
+        return {
+            NAMES.get(name, name): as_plan(one) for name, one in value.items() if one is not None
+        }
+    return [as_plan(one) for one in value] if isinstance(value, list) else value
+
+
+def as_written(faults: str) -> str:
+    """What is wrong with an answer, by the names that the model knows."""
+    for name, short in SHORT.items():
+        faults = faults.replace(name, short)
+    return faults

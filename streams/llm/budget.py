@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
+from sinks.locations import Location
 from streams.llm.settings import LlmSettings
 
 HOUR = 3600.0
@@ -112,3 +113,12 @@ class Budget:
                     RETURN_SECONDS if held else left,
                     held,
                 )
+
+
+def recall_hour(budget: Budget, root: Location) -> None:
+    """Counts what a history tells of the last hour, so that a process that is started again and
+    again does not spend an hour's budget each time."""
+    from streams.llm.history import spent_since
+
+    for spent in spent_since(root, time.time() - HOUR):
+        budget.recall(*spent)

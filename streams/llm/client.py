@@ -12,17 +12,12 @@ Erased              what it is about was erased, while it waited to be sent or s
 """
 
 import asyncio
+import itertools
 import logging
+import random
 import time
 from collections.abc import Awaitable, Callable
 from typing import Self
-
-from tenacity import (
-    AsyncRetrying,
-    RetryCallState,
-    retry_if_exception_type,
-    wait_random_exponential,
-)
 
 from schemas.time import format_time
 from streams.errors import ConfigurationError, Unreachable
@@ -79,7 +74,6 @@ class Client:
         self._answered = 0
         self._not_before = 0.0
         self._returned = asyncio.Event()  # set, and then another, when a call has come back
-        self._jitter = wait_random_exponential(multiplier=1.0, max=settings.retry_seconds)
 
     async def __aenter__(self) -> Self:
         return self
@@ -94,14 +88,8 @@ class Client:
         answered_before = self._answered
         reply: Reply | None = None
         try:
-            answered: Reply = await AsyncRetrying(
-                retry=retry_if_exception_type(Transient),
-                stop=self._is_over,
-                wait=self._pause,
-                reraise=True,
-            )(self._attempt, messages, still, begun)
-            reply = answered
-            return answered
+            reply = await self._retried(messages, still, begun)
+            return reply
         except Transient as error:
             if await self._answers_others(error, answered_before):
                 raise Rejected(f"{error}, in every attempt") from None
@@ -111,6 +99,18 @@ class Client:
             ) from None
         finally:
             self._settle(reserved, reply)
+
+    async def _retried(self, messages: list[Message], still: Still | None, begun: float) -> Reply:
+        for number in itertools.count(1):
+            try:
+                return await self._attempt(messages, still, begun)
+            except Transient as error:
+                if self._is_over(number, error):
+                    raise
+                longest = min(2.0 ** (number - 1), self._settings.retry_seconds)
+                pause = random.uniform(0, longest) if error.after is None else error.after
+            await asyncio.sleep(pause)
+        raise AssertionError
 
     async def _reserved(self, messages: list[Message]) -> tuple[float, float]:
         """Waits for calls under way, where the budget is only held for what they may come to."""
@@ -163,11 +163,6 @@ class Client:
             return None
         return fault
 
-    def _pause(self, state: RetryCallState) -> float:
-        error = state.outcome.exception() if state.outcome else None
-        after = error.after if isinstance(error, Transient) else None
-        return self._jitter(state) if after is None else after
-
     async def _attempt(self, messages: list[Message], still: Still | None, begun: float) -> Reply:
         await self._breaker.wait()
         try:
@@ -218,13 +213,10 @@ class Client:
     def _asks_long(self, error: Transient) -> bool:
         return error.after is not None and error.after > self._settings.retry_seconds
 
-    def _is_over(self, state: RetryCallState) -> bool:
+    def _is_over(self, attempts: int, error: Transient) -> bool:
         """Whether to stop retrying; a client that is not patient also stops if it is hopeless."""
-        error = state.outcome.exception() if state.outcome else None
-        if state.attempt_number >= self._settings.attempts or not isinstance(error, Transient):
-            return True
         hopeless = self._asks_long(error) or self._breaker.opened >= OPENINGS
-        return hopeless and not self._patient
+        return attempts >= self._settings.attempts or (hopeless and not self._patient)
 
     async def _in_dialect(self, messages: list[Message]) -> Reply:
         """Asks in the dialect of the endpoint. Until one was answered a refusal that names a

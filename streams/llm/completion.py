@@ -9,13 +9,15 @@ ConfigurationError  401, 402, 403, 404, a redirect
 import asyncio
 import math
 import re
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any, NamedTuple
 
-import httpx
+import httpx2
 import msgspec
+from openai import APIConnectionError, APIStatusError, AsyncOpenAI, DefaultAsyncHttpxClient
 
 from streams.errors import ConfigurationError
 from streams.llm.budget import BYTES_A_TOKEN
@@ -24,6 +26,11 @@ from streams.llm.prompt import Message
 from streams.llm.settings import PREFIX, LlmSettings
 
 PATH = "/chat/completions"
+SENT = frozenset(
+    ["host", "connection", "accept", "accept-encoding", "user-agent",
+     "content-type", "content-length", "transfer-encoding"]
+)  # fmt: skip
+"""Headers of a request."""
 PASSING = frozenset({408, 409, 425, 429})
 """4xx that are a matter of time; besides them 5xx."""
 PAY = 402
@@ -81,22 +88,62 @@ class Rejected(Exception):  # noqa: N818 - what happened to the request
         self.said = said
 
 
+class _Cut(httpx2.AsyncByteStream):
+    """The first bytes of a body."""
+
+    def __init__(self, whole: httpx2.AsyncByteStream, most: int) -> None:
+        self._whole, self._most = whole, most
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        left = self._most
+        async for piece in self._whole:
+            yield piece[:left]
+            left -= len(piece)
+            if left <= 0:
+                return
+
+    async def aclose(self) -> None:
+        await self._whole.aclose()
+
+
 class Endpoint:
-    """An open connection."""
+    """An open connection: the SDK's, which sends a request once and follows no redirect. Retries
+    are the client's, for the breaker and `Retry-After` concern all requests."""
 
     def __init__(self, settings: LlmSettings) -> None:
         self._settings = told = settings
-        # who waits for a connection of ours to be free waits for no endpoint
-        timeout = httpx.Timeout(told.read_seconds, connect=told.connect_seconds, pool=None)
-        limits = httpx.Limits(max_connections=told.concurrency)
-        headers = {"Content-Type": "application/json", "User-Agent": "turnfold"}
-        if told.api_key:
-            headers["Authorization"] = f"Bearer {told.api_key.get_secret_value()}"
-        self._http = httpx.AsyncClient(timeout=timeout, limits=limits, headers=headers)
+        self._sdk = AsyncOpenAI(
+            base_url=told.base_url,
+            api_key="-",  # it is put in by `_as_ours`
+            default_headers={"Accept-Encoding": "identity"},
+            max_retries=0,
+            # who waits for a connection of ours to be free waits for no endpoint
+            timeout=httpx2.Timeout(told.read_seconds, connect=told.connect_seconds, pool=None),
+            http_client=DefaultAsyncHttpxClient(
+                follow_redirects=False,
+                limits=httpx2.Limits(max_connections=told.concurrency),
+                event_hooks={"request": [self._as_ours], "response": [self._bounded]},
+            ),
+        )
 
     async def aclose(self) -> None:
         """Ends the connections."""
-        await self._http.aclose()
+        await self._sdk.close()
+
+    async def _as_ours(self, request: httpx2.Request) -> None:
+        """With our key alone: without what the SDK adds of this machine, and of the variables that
+        are meant for OpenAI."""
+        for name in request.headers.keys() - SENT:
+            del request.headers[name]
+        if self._settings.api_key:
+            key = self._settings.api_key.get_secret_value()
+            request.headers["Authorization"] = f"Bearer {key}"
+
+    async def _bounded(self, response: httpx2.Response) -> None:
+        if response.headers.get("Content-Encoding", "identity") != "identity":  # of any length
+            raise httpx2.DecodingError("it is compressed, which it was not asked for")
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        response.stream = _Cut(response.stream, self._settings.max_response_bytes + 1)
 
     def content(self, messages: list[Message], dialect: Dialect) -> bytes:
         """A request's body."""
@@ -105,32 +152,33 @@ class Endpoint:
     async def call(self, messages: list[Message], dialect: Dialect) -> Reply:
         """Raises as above."""
         told = self._settings
-        content = self.content(messages, dialect)
+        body = dialect.body(messages, told)
         try:
-            async with (
-                asyncio.timeout(told.total_seconds),
-                self._http.stream("POST", told.base_url + PATH, content=content) as response,
-            ):
-                raw = await _read(response, told.max_response_bytes)
+            async with asyncio.timeout(told.total_seconds):
+                response = await self._sdk.post(PATH, body=body, cast_to=httpx2.Response)
         except TimeoutError:
             text = f"no answer within {told.total_seconds:g} s"
             raise Transient(text, timed_out=True) from None
-        except httpx.LocalProtocolError:  # its text quotes the header that is wrong
-            raise ConfigurationError(
-                f"the request cannot be sent as HTTP; is {PREFIX}API_KEY a key and nothing else?"
-            ) from None
-        except (httpx.TransportError, httpx.DecodingError) as error:
-            text = f"{type(error).__name__}: {error}".rstrip(": ")
-            timed_out = isinstance(error, httpx.ReadTimeout)
-            raise Transient(told.redacted(text), timed_out=timed_out) from None
-        if not response.is_success:
-            raise self._refusal(response, raw, messages)
-        if len(raw) > told.max_response_bytes:
+        except APIStatusError as error:
+            raise self._refusal(error.response, messages) from None
+        except APIConnectionError as error:
+            why = error.__cause__ or error
+            if isinstance(why, httpx2.LocalProtocolError):  # its text quotes the wrong header
+                raise ConfigurationError(
+                    f"the request cannot be sent as HTTP; is {PREFIX}API_KEY a key and nothing "
+                    "else?"
+                ) from None
+            text = told.redacted(f"{type(why).__name__}: {why}".rstrip(": "))
+            timed_out = isinstance(why, httpx2.ReadTimeout)
+            raise Transient(text, timed_out=timed_out) from None
+        sent = len(_encode(body))
+        if len(response.content) > told.max_response_bytes:
             fault = f"it is longer than {told.max_response_bytes} bytes"
-            return Reply("", len(content) // BYTES_A_TOKEN, told.max_output_tokens, fault)
-        return _reply(raw, len(content))._replace(dialect=dialect)
+            return Reply("", sent // BYTES_A_TOKEN, told.max_output_tokens, fault)
+        return _reply(response.content, sent)._replace(dialect=dialect)
 
-    def _refusal(self, response: httpx.Response, raw: bytes, messages: list[Message]) -> Exception:
+    def _refusal(self, response: httpx2.Response, messages: list[Message]) -> Exception:
+        raw = response.content
         status, said = response.status_code, _said(raw)
         if _quotes(said, messages):  # it is shown in logs and readiness, which hold no user's text
             said = "its words quote the request, and are left out"
@@ -184,16 +232,6 @@ def _quotes(said: str, messages: list[Message]) -> bool:
     return any(said[at : at + QUOTED] in asked for at in range(len(said) - QUOTED + 1))
 
 
-async def _read(response: httpx.Response, most: int) -> bytes:
-    """The body; of a longer one `most` bytes and some."""
-    raw = bytearray()
-    async for piece in response.aiter_bytes():
-        raw += piece
-        if len(raw) > most:
-            break
-    return bytes(raw)
-
-
 def _reply(raw: bytes, sent: int) -> Reply:
     """Raises Transient for what is no completion: a proxy's page, half an object."""
     try:
@@ -226,7 +264,7 @@ def _count(usage: Any, name: str, size: int) -> int:
     return size // BYTES_A_TOKEN
 
 
-def _retry_after(response: httpx.Response) -> float | None:
+def _retry_after(response: httpx2.Response) -> float | None:
     """Seconds, from a number of them or an HTTP date."""
     said = response.headers.get("Retry-After")
     if said is None:

@@ -1,12 +1,11 @@
 """`turnfold extract --history`: a history's turns to plans, folded into the same history.
 
-In waves: of each user the next group, all asked side by side, then folded. So a group's request
-shows what the groups before it have left, whatever the number of requests at a time.
+Plans are in the spool as soon as they are made, and are folded many at once: when no answer is
+awaited that could come first.
 """
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
 from itertools import islice
@@ -19,22 +18,20 @@ from sinks.root import find_root, is_shared
 from streams import event_loop
 from streams.errors import ConfigurationError, Unreachable
 from streams.files.access import erasing
-from streams.llm.budget import HOUR, Budget, BudgetSpent
-from streams.llm.client import Erased
-from streams.llm.groups import Debounce, Group, Owner, Turn
-from streams.llm.history import Undone, remembered, spent_since, with_texts
-from streams.llm.known import Remembered
-from streams.llm.maker import Extractor, extractor
+from streams.llm.budget import Budget, recall_hour
+from streams.llm.client import Still
+from streams.llm.driver import TICK, Driver, Job
+from streams.llm.groups import Debounce, Group, Turn
+from streams.llm.history import Shown, Undone, as_stored
+from streams.llm.maker import extractor
 from streams.llm.settings import LlmSettings
 from streams.llm.spool import Spool, is_there, spooling
 from streams.llm.spool import known as are_there
 
-WAVE = 8
-"""Groups of a wave for each request at a time: one slow answer then holds up few."""
-LOCKED_AGAIN = 0.05
-"""Seconds until it is looked again whether `forget` has ended."""
 AHEAD = 4096
-"""Groups looked at to fill a wave with different users."""
+"""Groups read ahead, without their texts, to find those of different users."""
+FOLD_WITHIN = 5.0
+"""Seconds that a plan waits at most for others to be folded with it."""
 
 Progress = Callable[[str, int, int, int], None]
 
@@ -67,49 +64,92 @@ async def _extract(
     root: Path, settings: LlmSettings, spool: Spool, again: bool, progress: Progress | None
 ) -> dict[str, Any]:
     budget = Budget(settings)
-    for spent in spent_since(root, time.time() - HOUR):
-        budget.recall(*spent)
+    recall_hour(budget, root)
     async with extractor(settings, budget, timed=True, patient=False) as asked:
         with closing(Undone(root, asked.author, settings.sources, again=again)) as undone:
-            done, stopped = await _in_waves(root, settings, spool, asked, undone, progress)
+            log = FilesLog(root, spool, gather(undone.turns(), settings))
+            driver = Driver(asked, log, settings)
+            if progress:
+                log.folded = lambda: progress(
+                    "extract", driver.turns, undone.total, asked.counts["groups"]
+                )
+            try:
+                await driver.run()
+            except Unreachable as error:
+                raise Unreachable(
+                    f"{error}; {asked.counts['groups']} requests were answered before, which is "
+                    "kept: run it again to go on"
+                ) from None
         return {
             "turns": undone.total,
-            "done": done,
+            "done": driver.turns - driver.failed,
             **asked.summary(),
-            "stopped": stopped,
+            "stopped": driver.spent,
             "why_failed": asked.why_failed,
         }
 
 
-async def _in_waves(
-    root: Path,
-    settings: LlmSettings,
-    spool: Spool,
-    asked: Extractor,
-    undone: Undone,
-    progress: Progress | None,
-) -> tuple[int, str | None]:
-    """How many turns were settled, and why not all, if the budget does not allow it."""
-    done = 0
-    for wave in waves(gather(undone.turns(), settings), settings.concurrency * WAVE):
-        groups = with_texts(root, wave)
-        told = list(zip(groups, remembered(root, groups), strict=True))
-        try:
-            settled, stopped = await _ask(asked, told, spool, settings.concurrency, root)
-        except Unreachable as error:
-            answered = asked.counts["groups"]
-            raise Unreachable(
-                f"{error}; {answered} requests were answered before, which is kept: run it again "
-                "to go on"
-            ) from None
-        finally:
-            spool.fold()
-        done += settled
-        if progress:
-            progress("extract", done, undone.total, asked.counts["groups"])
-        if stopped:
-            return done, stopped
-    return done, None
+class FilesLog:
+    """Implements `driver.TurnLog`. `folded` is called after plans were folded."""
+
+    ends = True
+
+    def __init__(self, root: Path, spool: Spool, groups: Iterator[Group]) -> None:
+        self.folded: Callable[[], None] = lambda: None
+        self._root = root
+        self._spool = spool
+        self._groups = groups
+        self._show = as_stored(root)
+        self._spooled: list[asyncio.Future[None]] = []
+        self._since = 0.0
+
+    async def begin(self, driver: Driver) -> None:
+        """Nothing: it was opened with the spool."""
+
+    async def read(self, waiting: int, running: int) -> list[Job] | None:
+        if self._spooled and (not running or time.monotonic() - self._since > FOLD_WITHIN):
+            self._fold()
+        jobs = [Job(group) for group in islice(self._groups, max(0, AHEAD - waiting))]
+        if not jobs and not waiting:
+            return None
+        await asyncio.sleep(0 if jobs else TICK)
+        return jobs
+
+    async def shown(self, job: Job) -> Shown:
+        return await self._show(job.group)
+
+    def still(self, job: Job) -> Still:
+        return lambda: is_there(job.group, self._root)
+
+    async def write(self, job: Job, record: JsonObject) -> asyncio.Future[None] | None:
+        if not await self._stored(record):
+            return None
+        if not self._spooled:
+            self._since = time.monotonic()
+        folded = asyncio.get_running_loop().create_future()
+        self._spooled.append(folded)
+        return folded
+
+    async def _stored(self, record: JsonObject) -> bool:
+        """False where the turns were erased since: `forget` waits for this, or this for it."""
+        while True:
+            with suppress(ConfigurationError), erasing(self._root, alone=False):
+                there = (await asyncio.to_thread(are_there, [record], self._root))[0]
+                if there:
+                    self._spool.append(record)
+                return there
+            await asyncio.sleep(TICK)
+
+    def _fold(self) -> None:
+        spooled, self._spooled = self._spooled, []
+        self._spool.fold()
+        for folded in spooled:
+            if not folded.done():
+                folded.set_result(None)
+        self.folded()
+
+    async def end(self) -> None:
+        self._fold()
 
 
 def gather(turns: Iterable[Turn], settings: LlmSettings) -> Iterator[Group]:
@@ -118,67 +158,3 @@ def gather(turns: Iterable[Turn], settings: LlmSettings) -> Iterator[Group]:
     for turn in turns:
         yield from debounce.add(turn)
     yield from debounce.flush()
-
-
-def waves(groups: Iterable[Group], size: int) -> Iterator[list[Group]]:
-    """Groups of different users, so many at most; each user's in their order."""
-    source, waiting, held = iter(groups), dict[Owner, deque[Group]](), 0
-    while True:
-        for group in islice(source, AHEAD - held):
-            waiting.setdefault(group.owner, deque()).append(group)
-            held += 1
-        if not waiting:
-            return
-        wave = [waiting[owner].popleft() for owner in islice(waiting, size)]
-        for group in wave:
-            if not waiting[group.owner]:
-                del waiting[group.owner]
-        held -= len(wave)
-        yield wave
-
-
-async def _spooled(record: JsonObject, spool: Spool, root: Path) -> None:
-    """Unless the turns were erased since: `forget` waits for this, or this for it."""
-    while True:
-        with suppress(ConfigurationError), erasing(root, alone=False):
-            if (await asyncio.to_thread(are_there, [record], root))[0]:
-                spool.append(record)
-            return
-        await asyncio.sleep(LOCKED_AGAIN)
-
-
-async def _ask(
-    asked: Extractor,
-    wave: list[tuple[Group, Remembered]],
-    spool: Spool,
-    concurrency: int,
-    root: Path,
-) -> tuple[int, str | None]:
-    """The same of one wave."""
-    turn = asyncio.Semaphore(concurrency)
-    settled, stopped = 0, None
-
-    async def one(group: Group, known: Remembered) -> None:
-        nonlocal settled, stopped
-        async with turn:
-            if stopped is not None:
-                return
-            try:
-                record = await asked.make(group, known, lambda: is_there(group, root))
-                await _spooled(record, spool, root)
-            except Erased:
-                pass
-            except BudgetSpent as error:
-                stopped = str(error)
-            else:
-                settled += len(group.turns)
-
-    tasks = [asyncio.create_task(one(*each)) for each in wave]
-    try:
-        await asyncio.gather(*tasks)
-    except BaseException:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        raise
-    return settled, stopped

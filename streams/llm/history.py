@@ -3,11 +3,12 @@
 A turn is extracted when a plan, or a dead letter, of the same model and prompt names it.
 """
 
+import asyncio
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 import msgspec
-from _duckdb import DuckDBPyConnection
+from _duckdb import DuckDBPyConnection, IOException
 
 from schemas.memory_kinds import OF_USERS, REVISED, MemoryKind, Prompted
 from schemas.time import format_time
@@ -23,6 +24,8 @@ Key = tuple[str, str, str]
 """A turn: tenant, session, event."""
 
 AT_ONCE = 10_000
+GROUPS_AT_ONCE = 256
+READ_AGAIN = 3
 
 SAID = """
 -- what models have said, and what came of it: plans, and letters of those that are none
@@ -189,9 +192,10 @@ def spent_since(root: Location, since: float) -> list[tuple[float, int, float]]:
         return db.execute(SPENT, [since]).fetchall()
 
 
-def with_texts(root: Location, groups: Sequence[Group]) -> list[Group]:
-    """The same groups, their turns with what was said; without those erased meanwhile."""
-    keys = [_key(turn) for one in groups for turn in one.turns]
+def with_texts(root: Location, groups: Sequence[Group]) -> list[Group | None]:
+    """The same groups, their turns with what was said; without turns that were erased meanwhile.
+    None for a group without any."""
+    keys = [key_of(turn) for one in groups for turn in one.turns]
     with connect(root, views=["events", "tool_results"]) as db:
         _wanted(db, "tenant, session_id, event_id", keys)
         found = db.execute(TEXTS).fetchall()
@@ -199,21 +203,21 @@ def with_texts(root: Location, groups: Sequence[Group]) -> list[Group]:
     said = {(tenant, session, event): texts for tenant, session, event, *texts in found}
     told = [
         [
-            _told(turn, *said[_key(turn)])._replace(tool_results=tuple(results[_key(turn)]))
+            _told(turn, *said[key_of(turn)])._replace(tool_results=tuple(results[key_of(turn)]))
             for turn in one.turns
-            if _key(turn) in said
+            if key_of(turn) in said
         ]
         for one in groups
     ]
-    return [Group(tuple(turns)) for turns in told if turns]
+    return [Group(tuple(turns)) if turns else None for turns in told]
 
 
 def with_results(root: Location, group: Group) -> Group:
     """The same group; what tools said in its turns' tasks, as far as the history has it."""
     with connect(root, views=["events", "tool_results"]) as db:
-        _wanted(db, "tenant, session_id, event_id", list(map(_key, group.turns)))
+        _wanted(db, "tenant, session_id, event_id", list(map(key_of, group.turns)))
         results = _results(db)
-    told = (turn._replace(tool_results=tuple(results[_key(turn)])) for turn in group.turns)
+    told = (turn._replace(tool_results=tuple(results[key_of(turn)])) for turn in group.turns)
     return Group(tuple(told))
 
 
@@ -225,7 +229,7 @@ def _results(db: DuckDBPyConnection) -> dict[Key, list[str]]:
     return results
 
 
-def _key(turn: Turn) -> Key:
+def key_of(turn: Turn) -> Key:
     return turn.tenant, turn.session_id, turn.event_id
 
 
@@ -287,3 +291,59 @@ def _wanted(
     lists = [list(column) for column in zip(*rows, strict=True)]
     values = ", ".join("unnest(?::VARCHAR[])" for _ in lists)
     db.execute(f"CREATE TABLE {name} AS SELECT * FROM (SELECT {values}) AS t({columns})", lists)
+
+
+Shown = tuple[Group, Remembered] | None
+
+
+class Reader:
+    """What requests show, read for all groups that ask at the same time at once. `read`: of each
+    group what is shown, in order."""
+
+    def __init__(self, read: Callable[[list[Group]], list[Shown]]) -> None:
+        self._read = read
+        self._asked: list[tuple[Group, asyncio.Future[Shown]]] = []
+        self._reading: asyncio.Task[None] | None = None
+
+    async def __call__(self, group: Group) -> Shown:
+        """Raises what reading raises."""
+        reply = asyncio.get_running_loop().create_future()
+        self._asked.append((group, reply))
+        if self._reading is None or self._reading.done():
+            self._reading = asyncio.create_task(self._run())
+        shown: Shown = await reply
+        return shown
+
+    async def _run(self) -> None:
+        while self._asked:
+            batch, self._asked = self._asked[:GROUPS_AT_ONCE], self._asked[GROUPS_AT_ONCE:]
+            replies = [reply for _, reply in batch]
+            try:
+                shown = await asyncio.to_thread(self._patiently, [group for group, _ in batch])
+            except Exception as error:
+                for reply in replies:
+                    if not reply.done():
+                        reply.set_exception(error)
+            else:
+                for reply, each in zip(replies, shown, strict=True):
+                    if not reply.done():  # who asked may have been cancelled
+                        reply.set_result(each)
+
+    def _patiently(self, groups: list[Group]) -> list[Shown]:
+        for _ in range(READ_AGAIN - 1):
+            try:
+                return self._read(groups)
+            except IOException:  # a file was merged into another meanwhile
+                pass
+        return self._read(groups)
+
+
+def as_stored(root: Location) -> Reader:
+    """Reads groups of a history's own turns: their texts, without turns that were erased."""
+
+    def read(groups: list[Group]) -> list[Shown]:
+        told = with_texts(root, groups)
+        memory = iter(remembered(root, [group for group in told if group]))
+        return [(group, next(memory)) if group else None for group in told]
+
+    return Reader(read)

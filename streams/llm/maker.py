@@ -36,9 +36,16 @@ class Extractor:
     """
 
     def __init__(
-        self, settings: LlmSettings, client: Client, author: Author, *, comes_back: bool
+        self,
+        settings: LlmSettings,
+        client: Client,
+        author: Author,
+        budget: Budget,
+        *,
+        comes_back: bool,
     ) -> None:
         self.author = author
+        self.budget = budget
         self.counts: Counter[str] = Counter()
         self.errors: Counter[str] = Counter()
         self.failed_in_row = 0
@@ -73,22 +80,39 @@ class Extractor:
                 except Fault as fault:
                     error = str(fault)
                 if len(replies) == CALLS:
-                    return self._failed(error, group, replies)
+                    return self._partly(error, group, known, replies)
                 answer = replies[-1].text[: plans.ANSWER_KEPT]
                 messages = [*question, *prompt.repair(answer, error)]
             try:
                 reply = await self._client.ask(messages, still)
             except Rejected as refused:
-                return self._failed(str(refused), group, replies)
+                return self._partly(str(refused), group, known, replies)
             except (BudgetSpent, Unreachable) as stopped:
                 if not replies:
                     raise
                 if self._comes_back and getattr(stopped, "seconds", 0.0) is not None:
                     self._paid[name] = replies
                     raise
-                return self._failed(f"{error}; not asked again: {stopped}", group, replies)
+                why = f"{error}; not asked again: {stopped}"
+                return self._partly(why, group, known, replies)
             replies.append(reply)
             self._count(reply)
+
+    def _partly(self, error: str, group: Group, known: Known, replies: list[Reply]) -> JsonObject:
+        """The plan of what is valid in the last answer, else a failure."""
+        if not replies or replies[-1].fault:
+            return self._failed(error, group, replies)
+        usage, categories = self._usage(replies), self._settings.all_categories
+        try:
+            record = plans.valid_part(
+                replies[-1].text, group, known, self.author, usage, categories
+            )
+        except Fault:
+            return self._failed(error, group, replies)
+        self.failed_in_row = 0
+        self.counts["groups"] += 1
+        self.counts["partly"] += 1
+        return record
 
     def _failed(self, error: str, group: Group, replies: list[Reply]) -> JsonObject:
         self.counts["groups"] += 1
@@ -153,7 +177,15 @@ class Extractor:
 
     def summary(self) -> dict[str, int | float]:
         """What has been done and spent."""
-        names = ("groups", "calls", "repaired", "failed", "prompt_tokens", "completion_tokens")
+        names = (
+            "groups",
+            "calls",
+            "repaired",
+            "partly",
+            "failed",
+            "prompt_tokens",
+            "completion_tokens",
+        )
         return {**{name: self.counts[name] for name in names}, "cost": round(self.cost, 6)}
 
     @property
@@ -182,4 +214,4 @@ async def extractor(
     """An extractor with an open connection."""
     async with Client(settings, budget, patient=patient) as client:
         author = Author(settings.extractor, settings.extractor_version, timed)
-        yield Extractor(settings, client, author, comes_back=patient)
+        yield Extractor(settings, client, author, budget, comes_back=patient)

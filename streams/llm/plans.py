@@ -16,7 +16,7 @@ from schemas.base import JsonObject, format_time
 from streams.dates import resolve
 from streams.folds.ids import make_id, normalise
 from streams.folds.quoting import quoted
-from streams.llm.answers import Answer, StateSaid, without_nulls
+from streams.llm.answers import NAMES, Answer, StateSaid, as_plan
 from streams.llm.groups import Group
 from streams.llm.known import Known, cut, like_key
 from streams.pipeline.decode import Dead, decode, explain
@@ -25,6 +25,8 @@ FENCE = "```"
 THOUGHT = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 """What a model thinks aloud before it answers; a template may have written the opening tag."""
 MOST_FAULTS = 12
+CONTEXT = "context_updates"
+LEFT_OUT_KEPT = 2000
 ANSWER_KEPT = 20_000
 """Characters of an answer that a dead letter keeps."""
 
@@ -74,7 +76,74 @@ def plan(
     categories: Collection[str],
 ) -> JsonObject:
     """The write plan of an answer; `categories` of states. Raises Fault."""
-    answer = _read(text)
+    return _plan(_decoded(text), group, known, author, usage, categories)
+
+
+def valid_part(
+    text: str,
+    group: Group,
+    known: Known,
+    author: Author,
+    usage: Usage,
+    categories: Collection[str],
+) -> JsonObject:
+    """The same of an answer without the updates that are at fault; `extraction.left_out` has why.
+    Raises Fault where nothing else is left, or the answer as a whole is at fault."""
+    decoded = _decoded(text)
+    if not isinstance(decoded, dict):
+        raise Misfit("expected one JSON object")
+    faults = list[str]()
+    kept: JsonObject = {
+        name: None if NAMES.get(name, name) in Answer.model_fields else value
+        for name, value in decoded.items()
+    }
+    record = _plan(kept, group, known, author, usage, categories)
+    for path, entry in _entries(decoded):  # each with those before it: they may depend on them
+        more = _with(kept, path, entry)
+        try:
+            record = _plan(more, group, known, author, usage, categories)
+        except Fault as fault:
+            faults.append(str(fault))
+        else:
+            kept = more
+    if not any(kept.values()):
+        raise Fault("; ".join(faults))
+    record["extraction"]["left_out"] = cut("; ".join(faults), LEFT_OUT_KEPT)
+    return record
+
+
+Path = tuple[str, ...]
+
+
+def _entries(node: JsonObject, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """What an answer consists of: the entries of its lists, and its other fields."""
+    for name, value in node.items():
+        if isinstance(value, list):
+            yield from (((*path, name), [entry]) for entry in value)
+        elif isinstance(value, dict) and NAMES.get(name, name) == CONTEXT:
+            yield from _entries(value, (*path, name))
+        elif value is not None:
+            yield (*path, name), value
+
+
+def _with(node: JsonObject, path: Path, entry: Any) -> JsonObject:
+    """A copy with one entry more."""
+    name, *inner = path
+    had = node.get(name)
+    if inner:
+        return {**node, name: _with(had or {}, tuple(inner), entry)}
+    return {**node, name: [*(had or ()), *entry] if isinstance(entry, list) else entry}
+
+
+def _plan(
+    decoded: Any,
+    group: Group,
+    known: Known,
+    author: Author,
+    usage: Usage,
+    categories: Collection[str],
+) -> JsonObject:
+    answer = _read(decoded)
     if faults := list(_faults(answer, group, known, categories)):
         raise Fault("; ".join(faults[:MOST_FAULTS]))
     for update in answer.state_updates:
@@ -126,15 +195,15 @@ def _record(group: Group, author: Author, usage: Usage) -> JsonObject:
     return record
 
 
-def _read(text: str) -> Answer:
+def _read(decoded: Any) -> Answer:
     """Every field of the answer has to be there, as the schema says: a plan takes the place of what
     rules found, so an object that says nothing must not be taken for "nothing to remember"."""
-    decoded = _decoded(text)
     if not isinstance(decoded, dict):
         raise Misfit("expected one JSON object")
-    faults = [f"{name}: Field required" for name in Answer.model_fields if name not in decoded]
+    given = {NAMES.get(name, name) for name in decoded}
+    faults = [f"{name}: Field required" for name in Answer.model_fields if name not in given]
     try:
-        answer = Answer.model_validate(without_nulls(decoded))
+        answer = Answer.model_validate(as_plan(decoded))
     except ValidationError as error:
         faults.append(explain(error))
     if faults:

@@ -4,6 +4,7 @@ import msgspec
 
 from schemas.base import JsonObject, format_time
 from streams.dates import Span, resolve
+from streams.llm.answers import as_written
 from streams.llm.groups import Group, Turn
 from streams.llm.known import PROMPTED, Known, cut
 
@@ -32,7 +33,7 @@ def messages(group: Group, known: Known, instructions: str, max_text: int) -> li
 def repair(answer: str, faults: str) -> list[Message]:
     """What the model is told after an invalid answer."""
     again = (
-        f"That answer cannot be used: {faults}\n"
+        f"That answer cannot be used: {as_written(faults)}\n"
         "Answer again with the whole corrected JSON object and nothing else. Leave out what cannot "
         "be corrected."
     )

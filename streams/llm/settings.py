@@ -3,7 +3,7 @@
 import os
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
@@ -79,6 +79,13 @@ class LlmSettings(Settings):
         ),
     ] = ""
 
+    extract_after: Annotated[
+        Literal["turn", "group"],
+        Field(
+            description="When a server or worker asks: after each `turn`, or after a `group` of "
+            "turns, which costs less."
+        ),
+    ] = "turn"
     turns: Annotated[int, Field(ge=1, le=100, description="Maximum turns per request.")] = 6
     idle_seconds: Annotated[Seconds, Field(description="Silence that closes a group.")] = 60.0
     sources: Annotated[

@@ -8,9 +8,9 @@ What fails is written as well, and the worker makes a dead letter of it (extract
 import asyncio
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from aiokafka.abc import ConsumerRebalanceListener
@@ -29,9 +29,11 @@ from streams.kafka.client.names import own_inputs
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.source import ConsumerSource
 from streams.kafka.client.topics import ensure_topics
-from streams.llm.batch_requests import Asking, Job
-from streams.llm.budget import Budget
-from streams.llm.maker import Extractor, extractor
+from streams.llm.driver import Driver, Interrupted, Job
+from streams.llm.found_by_rules import with_rules
+from streams.llm.groups import Group
+from streams.llm.history import Reader, Shown, remembered, with_results
+from streams.llm.maker import NOTHING
 from streams.llm.part import Part, part_of, stand, turn_of
 from streams.llm.settings import LlmSettings
 from streams.llm.standing import ASKED, Standing, going
@@ -50,7 +52,14 @@ ASK_EVERY = 1.0
 """Seconds between two questions how far a worker has folded, where something waits for it."""
 TELL_EVERY = 5.0  # seconds between commits where no plan is written
 TRANSACTION_MS = 10_000
-PAUSE = 1.0  # seconds, before it begins again
+
+
+class Finished(NamedTuple):
+    """A record, and who waits until it is written."""
+
+    job: Job
+    record: JsonObject
+    written: asyncio.Future[None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,55 +101,38 @@ class StreamOptions:
 
 
 class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no types
-    """One member of an extractor's group. `run` returns after `stop`, or at the end with `once`.
-    `turns` were read; `asked` counts what was asked about, once it runs. `budget`: what others of
-    this process may have spent from; by default its own."""
+    """One member of an extractor's group; implements `driver.TurnLog`. `turns` were read."""
 
-    def __init__(
-        self,
-        kafka: KafkaSettings,
-        settings: LlmSettings,
-        options: StreamOptions,
-        budget: Budget | None = None,
-    ) -> None:
+    def __init__(self, kafka: KafkaSettings, settings: LlmSettings, options: StreamOptions) -> None:
         self.options = options
+        self.ends = options.once
+        self.history = options.history
         self.group = options.group_of(settings)
         self.turns = 0
-        self.asked: Extractor | None = None
-        self.budget = budget or Budget(settings)
         self._kafka = kafka
         self._settings = settings
+        self._show = Reader(self._shown)
+        self._driver: Driver | None = None
         self._held: dict[TopicPartition, Part] = {}
         self._kept: dict[TopicPartition, Part] = {}  # while a rebalance may give them back
-        self._standing = Standing(ASKED, lambda: going(self.asked, self.waits))
+        self._standing = Standing(ASKED, self._going)
+        self._finished: list[Finished] = []
         self._writing = asyncio.Lock()
         self._sending = Pending()
         self._told_at = 0.0
         self._folded: dict[TopicPartition, int] = {}
         self._folded_at = 0.0
-        self._failure: Exception | None = None
-        self._broken: Exception | None = None  # ends this session, and another one begins
+        self._broken: Exception | None = None  # ends this session
         self._began = False
-        self._stopping = False
+        self._is_open = False
 
-    def stop(self) -> None:
-        """Write what is finished, abandon the rest, leave the group, return."""
-        self._stopping = True
+    def _going(self) -> str:
+        return going(self._driver.asked, self._driver.waits) if self._driver else ASKED
 
     @property
     def partitions(self) -> int:
         """How many it reads."""
         return len(self._held)
-
-    @property
-    def waiting(self) -> int:
-        """Groups that wait for their request."""
-        return self._asking.waiting if self.asked is not None else 0
-
-    @property
-    def waits(self) -> str | None:
-        """Why it waits for the budget of the hour, while it does."""
-        return self._asking.waits if self.asked is not None else None
 
     @property
     def lag(self) -> int:
@@ -156,54 +148,21 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
             COMMIT: self._sending.age,
         }
 
-    async def run(self) -> dict[str, Any]:
-        """The counts. Raises TurnfoldError; ConfigurationError where the endpoint refuses us."""
-        await ensure_topics(self._kafka, topics=(TURNS, WRITE_PLANS))
-        if self.options.history is None:
-            log.info("without --history the model is not shown what is remembered")
-        async with extractor(
-            self._settings, self.budget, timed=False, patient=not self.options.once
-        ) as asked:
-            while not await self._session(asked):
-                await asyncio.sleep(PAUSE)
-        if failure := self._asking.failure or self._failure:
-            raise failure
-        return {
-            "turns": self.turns,
-            **asked.summary(),
-            "stopped": self._asking.spent,
-            "why_failed": asked.why_failed,
-        }
-
-    async def _session(self, asked: Extractor) -> bool:
-        """From joining the group to leaving it; False where Kafka fails in between."""
-        told, history = self._settings, self.options.history
-        patient = not self.options.once
-        self._asking = Asking(
-            asked, told.concurrency, history, self._is_ours, patient, bool(self.options.worker)
-        )
-        self.asked = asked
+    async def begin(self, driver: Driver) -> None:
+        """Joins the group. Raises ConfigurationError, and Unreachable the first time."""
+        self._driver = driver
         self._broken = None
+        if not self._began:
+            await ensure_topics(self._kafka, topics=(TURNS, WRITE_PLANS))
+            if self.history is None:
+                log.info("without --history the model is not shown what is remembered")
         try:
             await self._start()
-        except Unreachable:
+        except Unreachable as error:
             if not self._began:
                 raise
-            return self._stopping
-        self._began = True
-        try:
-            await self._loop()
-        except (KafkaError, Unreachable) as error:
-            if (refused := denials.of(error)) is not None:
-                raise refused from error
-            log.warning(
-                "Kafka: %s; begins anew from what is committed", error or repr(error),
-                extra=OF_BROKER,
-            )  # fmt: skip
-            return self._stopping
-        finally:
-            await self._end()
-        return True
+            raise Interrupted from error
+        self._began = self._is_open = True
 
     async def _start(self) -> None:
         self._producer: Any = KafkaProducer(
@@ -230,45 +189,55 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         except KafkaError as error:
             raise lost(self._kafka, error) from None
 
-    async def _end(self) -> None:
-        """What is under way is abandoned; only where the budget is used up it is waited for."""
-        await self._asking.end(self._settings.total_seconds if self._asking.spent else 0)
+    async def end(self) -> None:
+        """Writes what is finished, and leaves the group."""
+        if not self._is_open:
+            return
+        self._is_open = False
         await self._write_if_possible()
         await self._consumer.stop()
         await self._producer.stop()
         self._held = self._kept = {}
+        self._finished = []
 
-    def _is_over(self) -> bool:
-        asking = self._asking
-        return bool(self._stopping or self._failure or asking.failure or asking.spent)
-
-    def _is_ours(self, part: Part) -> bool:
-        return self._held.get(part.at) is part
+    def _is_ours(self, job: Job) -> bool:
+        return self._held.get(job.part.at) is job.part
 
     # --- reading ------------------------------------------------------------------------------
 
-    async def _loop(self) -> None:
-        while not self._is_over():
-            if self._broken is not None:
-                raise self._broken
-            if self.options.worker is None:  # beside one, that says it
-                self._standing.tell()
-            self._pace()
-            found = await self._consumer.getmany(timeout_ms=POLL_MS, max_records=POLL_RECORDS)
-            for at, records in found.items():
-                if (part := self._held.get(at)) is not None:
-                    part.ahead.extend(records)
-            await self._look_at_worker()
-            for part in self._held.values():
-                self._take(part)
-            self._close_idle(found)
-            await self._write()
-            if self.options.once and not found and self._is_done():
-                return
+    async def read(self, waiting: int, running: int) -> list[Job] | None:
+        """What has come, once what is finished is written."""
+        try:
+            return await self._read(waiting)
+        except (KafkaError, Unreachable) as error:
+            if (refused := denials.of(error)) is not None:
+                raise refused from error
+            log.warning(
+                "Kafka: %s; begins anew from what is committed", error or repr(error),
+                extra=OF_BROKER,
+            )  # fmt: skip
+            raise Interrupted from error
 
-    def _pace(self) -> None:
+    async def _read(self, waiting: int) -> list[Job] | None:
+        if self._broken is not None:
+            raise self._broken
+        if self.options.worker is None:  # beside one, that says it
+            self._standing.tell()
+        self._pace(waiting)
+        found = await self._consumer.getmany(timeout_ms=POLL_MS, max_records=POLL_RECORDS)
+        for at, records in found.items():
+            if (part := self._held.get(at)) is not None:
+                part.ahead.extend(records)
+        await self._look_at_worker()
+        jobs = [job for part in self._held.values() for job in self._taken(part)]
+        jobs += self._idle(found)
+        await self._write()
+        is_done = self.options.once and not found and not jobs and self._is_done()
+        return None if is_done else jobs
+
+    def _pace(self, waiting: int) -> None:
         """Reads on where there is room."""
-        full = self._asking.waiting > AHEAD * self._settings.concurrency
+        full = waiting > AHEAD * self._settings.concurrency
         for at, part in self._held.items():
             pauses = full or part.reach.is_full or part.ahead
             (self._source.pause if pauses else self._source.resume)([at])
@@ -285,7 +254,7 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         self._folded = {at: one.offset for at, one in commits.items()}
         self._folded_at = time.monotonic()
 
-    def _take(self, part: Part) -> None:
+    def _taken(self, part: Part) -> Iterator[Job]:
         end = None if self.options.worker is None else self._folded.get(part.at, 0)
         for record in part.folded(end):
             if not part.reach.read(record.offset, record.timestamp):
@@ -298,35 +267,61 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
                 part.reach.settle([record.offset])
                 continue
             self.turns += 1
-            self._asking.put(part, part.debounce.add(turn))
+            yield from (Job(group, part) for group in part.debounce.add(turn))
 
-    def _close_idle(self, found: dict[TopicPartition, Any]) -> None:
+    def _idle(self, found: dict[TopicPartition, Any]) -> Iterator[Job]:
         """By the log's clock, once a partition is read to its end; before that by its own time."""
+        at_once = self.options.once or self._settings.extract_after == "turn"
         for at, part in self._held.items():
             at_end = at not in found and not part.ahead and not self._source.behind(at)
-            if part.reach.is_full or (at_end and self.options.once):
-                self._asking.put(part, part.debounce.flush())
+            if part.reach.is_full or (at_end and at_once):
+                groups = part.debounce.flush()
             elif at_end:
-                now = part.log_time.now(part.reach.recorded_at * 1000)
-                self._asking.put(part, part.debounce.advance(now))
+                groups = part.debounce.advance(part.log_time.now(part.reach.recorded_at * 1000))
+            else:
+                continue
+            yield from (Job(group, part) for group in groups)
 
     def _is_done(self) -> bool:
         """Whether nothing is left of what there is."""
-        if not self._asking.is_idle or not self._held:
-            return False
-        return not any(part.unsettled or self._source.behind(at) for at, part in self._held.items())
+        return bool(self._held) and not self._finished and not self.lag
+
+    async def shown(self, job: Job) -> Shown:
+        return await self._show(job.group)
+
+    def _shown(self, groups: list[Group]) -> list[Shown]:
+        """The groups with what the history has of their tools, and what is remembered; rules have
+        found memory in these turns where a worker's come first."""
+        root = self.history
+        memory = remembered(root, groups) if root else [NOTHING] * len(groups)
+        told = [with_results(root, group) for group in groups] if root else groups
+        if self.options.worker is not None:
+            memory = [with_rules(*both) for both in zip(memory, told, strict=True)]
+        return list(zip(told, memory, strict=True))
+
+    def still(self, job: Job) -> None:
+        """Not known: what is erased from a history is still in Kafka."""
 
     # --- writing ------------------------------------------------------------------------------
+
+    async def write(self, job: Job, record: JsonObject) -> asyncio.Future[None]:
+        """With the next transaction."""
+        written = asyncio.get_running_loop().create_future()
+        self._finished.append(Finished(job, record, written))
+        return written
 
     async def _write(self) -> None:
         """What is finished, and how far everything is settled, in one transaction."""
         async with self._writing:
-            finished = self._asking.take()
-            due = time.monotonic() - self._told_at >= TELL_EVERY or self._is_over()
+            finished = [one for one in self._finished if self._is_ours(one.job)]
+            ends = self._driver is None or self._driver.is_over
+            due = time.monotonic() - self._told_at >= TELL_EVERY or ends
             if not finished and not due:
                 return
-            for job, _ in finished:
-                job.part.reach.settle(turn.offset for turn in job.group.turns)
+            # what is not ours now may be again: `drop` abandons it otherwise
+            self._finished = [one for one in self._finished if not self._is_ours(one.job)]
+            for one in finished:
+                one.job.part.reach.settle(turn.offset for turn in one.job.group.turns)
             parts = self._held.values()
             stands = {part: (part.reach.committed, part.reach.metadata()) for part in parts}
             moved = {part: now for part, now in stands.items() if now != part.told}
@@ -345,12 +340,13 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
             self._told_at = time.monotonic()
             for part, now in moved.items():
                 part.told = now
+            for one in finished:
+                if not one.written.done():
+                    one.written.set_result(None)
 
-    async def _send(
-        self, finished: list[tuple[Job, JsonObject]], moved: dict[Part, tuple[int, str]]
-    ) -> None:
+    async def _send(self, finished: list[Finished], moved: dict[Part, tuple[int, str]]) -> None:
         async with self._producer.transaction():
-            for job, record in finished:
+            for job, record, _ in finished:
                 key = key_of(*job.group.owner)
                 await self._producer.send(self.options.plans, to_json(record), key)
             offsets = {part.at: OffsetAndMetadata(*now) for part, now in moved.items()}
@@ -378,11 +374,11 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         try:
             self._held = await self._positioned(list(assigned))
             self._kept = {}
-            self._asking.leave()
-        except (KafkaError, Unreachable) as error:
-            self._broken = error
+            self._finished = [one for one in self._finished if self._is_ours(one.job)]
+            if self._driver is not None:
+                self._driver.drop(self._is_ours)
         except Exception as error:  # aiokafka would only log it
-            self._failure = self._failure or error
+            self._broken = error
 
     async def _positioned(self, assigned: list[TopicPartition]) -> dict[TopicPartition, Part]:
         consumer, told = self._consumer, self._settings

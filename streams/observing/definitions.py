@@ -166,8 +166,9 @@ SINK_LAG = Metric(
 # --- extract --------------------------------------------------------------------------------------
 
 MODEL_TURNS = Metric(
-    "turnfold_model_turns_total", "counter", "extract", (), "turns", "Turns read for extraction."
-)
+    "turnfold_model_turns_total", "counter", "extract", (), "turns",
+    "Turns with a plan of the model, or a dead letter.",
+)  # fmt: skip
 MODEL_GROUPS = Metric(
     "turnfold_model_groups_total", "counter", "extract", ("ending",), "groups",
     "Groups of turns sent to the model: planned, or failed (reason extraction_failed).",

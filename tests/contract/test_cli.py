@@ -120,7 +120,7 @@ def test_the_extra_that_a_command_needs_is_named(sample: Path, words: str, extra
     """Several extras install these modules."""
     code = (
         "import sys; sys.modules['aiokafka'] = sys.modules['pydantic_settings'] = None; "
-        "sys.modules['httpx'] = None; from streams.cli import main; main()"
+        "sys.modules['httpx'] = sys.modules['openai'] = None; from streams.cli import main; main()"
     )
     python = Path(PROGRAM).with_name("python")
     done = subprocess.run(

@@ -33,6 +33,7 @@ class Asking:
         (self.port,) = free(1)
         given = {
             "BASE_URL": asked.url, "MODEL": "test", "IDLE_SECONDS": "0.5", "READ_SECONDS": "60",
+            "EXTRACT_AFTER": "group",
             "RETRY_SECONDS": "0.2", "BREAKER_SECONDS": "0.2", **settings,
         }  # fmt: skip
         self.env = environment(

@@ -46,6 +46,7 @@ class Extracting:
             TURNFOLD_LLM_BASE_URL=asked.url, TURNFOLD_LLM_MODEL="test",
             TURNFOLD_LLM_READ_SECONDS="20", TURNFOLD_LLM_RETRY_SECONDS="0.2",
             TURNFOLD_LLM_BREAKER_SECONDS="0.2", TURNFOLD_LLM_IDLE_SECONDS="1",
+            TURNFOLD_LLM_EXTRACT_AFTER="group",
         )  # fmt: skip
         self._log = working.folder / "extract.log"
         with self._log.open("ab") as log:

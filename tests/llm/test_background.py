@@ -16,8 +16,8 @@ from schemas.base import JsonObject, format_time
 from streams.extractors.naming import named
 from streams.files import local
 from streams.files.extractor_choice import remembered
-from streams.llm import background
-from streams.llm.background import Background
+from streams.llm import beside
+from streams.llm.beside import Beside
 from tests.command import checked, ndjson, rows, turn
 from tests.llm.endpoint import SENT, Endpoint, Reply, Request, completion, error, model
 from tests.waiting import WITHIN, until
@@ -58,9 +58,9 @@ class Folding:
 
 
 @contextmanager
-def asking(folded: Folding, asked: Endpoint, **settings: Any) -> Iterator[Background]:
+def asking(folded: Folding, asked: Endpoint, **settings: Any) -> Iterator[Beside]:
     quick = {"idle_seconds": 0.2, "attempts": 2, "read_seconds": 30.0, "total_seconds": 30.0}
-    asks = Background(folded.history, asked.settings(**quick, **settings), folded)
+    asks = Beside.server(folded.history, asked.settings(**quick, **settings), folded)
     asks.start()
     try:
         yield asks
@@ -73,7 +73,7 @@ def user_of(request: Request) -> str:
     return str(request.data["turns"][0]["event_id"]).split("-")[0]
 
 
-def settled(asks: Background, turns: int) -> None:
+def settled(asks: Beside, turns: int) -> None:
     until(lambda: asks.turns == turns, told=lambda: asks.about)
 
 
@@ -96,7 +96,7 @@ def test_what_refuses_every_request_is_asked_again_when_it_is_mended(
 ) -> None:
     """Although nothing new comes meanwhile; no turn becomes a dead letter, and what an hour may
     cost is not counted again."""
-    monkeypatch.setattr(background, "REFUSED_AGAIN", 0.2)
+    monkeypatch.setattr(beside, "REFUSED_AGAIN", 0.2)
     asked, folded = endpoint(), Folding(tmp_path)
     mended = threading.Event()
 
@@ -119,7 +119,7 @@ def test_what_refuses_every_request_is_asked_again_when_it_is_mended(
         until(lambda: asks.about == "the model is asked")
         assert folded.letters == 0
         calls = asks.asked.counts["calls"] if asks.asked else 0
-        ((_, _, used),) = asks.budget.used()
+        ((_, _, used),) = asks.asked.budget.used() if asks.asked else [("", "", 0.0)]
         assert calls * SENT <= used * 100_000 <= (calls + 2) * (SENT + 100)
 
 

@@ -1,6 +1,7 @@
 """The client against a server that misbehaves: what is tried again, when, and what is not."""
 
 import asyncio
+import gzip
 import itertools
 import json
 import threading
@@ -12,7 +13,7 @@ from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from pydantic import SecretStr
 
@@ -151,7 +152,7 @@ def test_a_retry_after_that_says_nothing(endpoint: Start, said: str) -> None:
 
 def test_a_retry_after_is_believed_for_an_hour() -> None:
     for said in ("1e300", "Fri, 31 Dec 9999 23:59:59 GMT"):
-        assert _retry_after(httpx.Response(429, headers={"Retry-After": said})) == LONGEST_WAIT
+        assert _retry_after(httpx2.Response(429, headers={"Retry-After": said})) == LONGEST_WAIT
 
 
 def test_an_endpoint_that_asks_for_too_much_patience(endpoint: Start) -> None:
@@ -184,7 +185,7 @@ def test_an_endpoint_without_json_schema(endpoint: Start) -> None:
     forms = [request.body["response_format"]["type"] for request in asked.requests]
     assert forms == ["json_schema", "json_object"]
     rules = [request.body["messages"][0]["content"] for request in asked.requests]
-    assert ['evidence_event_ids":{' in one for one in rules] == [False, True]
+    assert ['"event_ids":{' in one for one in rules] == [False, True]
 
 
 def test_who_is_slow_to_hear_that_there_is_no_json_schema(endpoint: Start) -> None:
@@ -206,6 +207,37 @@ def test_who_is_slow_to_hear_that_there_is_no_json_schema(endpoint: Start) -> No
     assert all(map(is_plan, found)), found
     forms = [one.body["response_format"]["type"] for one in asked.requests]
     assert sorted(forms) == ["json_object"] * 2 + ["json_schema"] * 2
+
+
+SECRETS = {
+    "OPENAI_API_KEY": "sk-of-openai", "OPENAI_ADMIN_KEY": "sk-admin", "OPENAI_ORG_ID": "org-1",
+    "OPENAI_PROJECT_ID": "proj-1",
+    "OPENAI_CUSTOM_HEADERS": "X-Secret: s-1\nAuthorization: Bearer s-2",
+}  # fmt: skip
+
+
+def test_another_endpoint_gets_nothing_that_is_meant_for_openai(
+    endpoint: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in SECRETS.items():
+        monkeypatch.setenv(name, value)
+    asked = endpoint()
+    assert is_plan(only(asked)) and is_plan(only(asked, api_key="sk-own"))
+    for request in asked.requests:
+        said = json.dumps(request.headers)
+        assert not [one for one in (*SECRETS.values(), "s-1", "s-2") if one in said], said
+        assert "stainless" not in said.lower(), "nor what machine this is"
+    keys = [one.headers.get("Authorization") for one in asked.requests]
+    assert keys == [None, "Bearer sk-own"]
+
+
+def test_a_compressed_reply_is_not_unpacked(endpoint: Start) -> None:
+    """A megabyte of it may be a gigabyte."""
+    bomb = Reply(200, gzip.compress(b" " * 50_000_000), Content_Encoding="gzip")
+    asked = endpoint(in_turn(bomb))
+    assert is_plan(only(asked))
+    headers = {name.lower(): value for name, value in asked.requests[0].headers.items()}
+    assert headers["accept-encoding"] == "identity"
 
 
 def test_what_is_asked(endpoint: Start) -> None:
@@ -265,6 +297,20 @@ def test_wrong_twice_is_a_failure_with_its_cost(endpoint: Start, wrong: Reply) -
     assert len(json.dumps(found[0])) < 50_000
     assert asking.summary()["failed"] == 1
     assert len(asked.requests) == 2
+
+
+def test_one_bad_id_twice_costs_one_fact_of_a_group(endpoint: Start) -> None:
+    def one_bad_id(request: Request) -> Reply:
+        answer = facts(request)
+        answer["state_updates"][1]["evidence_event_ids"] = ["of-bob"]
+        return completion(json.dumps(answer))
+
+    turns = tuple(GROUP.turns[0]._replace(event_id=f"e{n}", user_input=f"fact: {n}") for n in "123")
+    ((record,), asking) = ask(endpoint(one_bad_id), Group(turns))
+    assert [one["body_text"] for one in record["state_updates"]] == ["1", "3"]
+    assert "'of-bob' is none of the turns given" in record["extraction"]["left_out"]
+    counts = asking.summary()
+    assert (counts["failed"], counts["partly"], counts["calls"]) == (0, 1, 2)
 
 
 NONSENSE = completion("I would rather not.")

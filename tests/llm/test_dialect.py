@@ -33,7 +33,7 @@ def by_tool(request: Request) -> Reply:
     if "tools" not in request.body:
         return completion("I have nothing to say.")
     (tool,) = request.body["tools"]
-    assert tool["function"]["parameters"]["properties"]["state_updates"]
+    assert tool["function"]["parameters"]["properties"]["states"]
     call = {"name": tool["function"]["name"], "arguments": json.dumps(facts(request))}
     calls = [{"id": "c1", "type": "function", "function": call}]
     return completion(None, "tool_calls", tool_calls=calls)  # type: ignore[arg-type]
@@ -92,7 +92,7 @@ def test_a_schema_that_is_taken_and_not_kept_to_is_asked_for_in_another_way(
     """It answers in prose where the schema is not among the rules."""
 
     def deaf(request: Request) -> Reply:
-        told = 'evidence_event_ids":{' in request.body["messages"][0]["content"]
+        told = '"event_ids":{' in request.body["messages"][0]["content"]
         return model(request) if told else completion('{"facts": ["has a cat"]}')
 
     asked = endpoint(deaf)

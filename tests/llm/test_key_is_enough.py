@@ -1,16 +1,19 @@
 """What a program does to use a model: `extractor="llm"`, with OPENAI_API_KEY set."""
 
+import asyncio
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from streams.errors import ConfigurationError
 from streams.serving.mcp.shared import SharedServer
 from tests.command import ndjson, rows, turn, turnfold
-from tests.llm.endpoint import Endpoint, error
-from tests.waiting import until
-from turnfold_client import LocalServerError, Turnfold
+from tests.llm.endpoint import Endpoint, Reply, Request, error, model
+from turnfold_client import AsyncTurnfold, LocalServerError, StatusError, Turnfold
+from turnfold_client.models import Extracted
 
 pytestmark = pytest.mark.component
 
@@ -24,11 +27,12 @@ def test_a_client_with_a_key_gets_the_models_facts(
     asked = endpoint()
     monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
     monkeypatch.setenv("OPENAI_BASE_URL", asked.url)
-    monkeypatch.setenv("TURNFOLD_LLM_IDLE_SECONDS", "0.1")
     folder = tmp_path / "memory"
     with Turnfold.local(folder, extractor="llm") as memory:
         memory.add(MESSAGES, user_id="maya")
-        until(lambda: memory.context(user_id="maya").items)
+        reply = memory.extract()
+        assert isinstance(reply, Extracted) and reply.status == "done", reply
+        assert memory.context(user_id="maya").items
         assert asked.requests[0].headers["Authorization"] == "Bearer sk-1"
         for extractor in ("rules", "none"):
             reason = rf"its server runs with extractor 'llm', not '{extractor}'"
@@ -39,6 +43,52 @@ def test_a_client_with_a_key_gets_the_models_facts(
                 shared.address()
         for same in ("llm", None):
             Turnfold.local(folder, extractor=same).close()
+
+
+def test_a_short_script_loses_nothing(
+    endpoint: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its end waits for the answers to what it has added; so does that of an async one."""
+
+    def slow(request: Request) -> Reply:
+        time.sleep(0.5)
+        return model(request)
+
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
+    monkeypatch.setenv("OPENAI_BASE_URL", endpoint(slow).url)
+    folder = tmp_path / "memory"
+    with Turnfold.local(folder, extractor="llm") as memory:
+        memory.add(MESSAGES, user_id="maya")
+    found = "SELECT owner_id, body_text FROM state_current ORDER BY 1"
+    assert rows(folder, found) == [("maya", "a cat")]
+
+    async def script() -> None:
+        async with AsyncTurnfold.local(folder) as memory:
+            await memory.add(MESSAGES, user_id="noah")
+
+    asyncio.run(script())
+    assert rows(folder, found) == [("maya", "a cat"), ("noah", "a cat")]
+
+
+def test_the_end_of_a_script_does_not_wait_for_an_endpoint_that_is_away(
+    endpoint: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
+    monkeypatch.setenv("OPENAI_BASE_URL", endpoint(lambda _: error(401, "who are you?")).url)
+    begun = time.monotonic()
+    with Turnfold.local(tmp_path / "memory", extractor="llm") as memory:
+        memory.add(MESSAGES, user_id="maya")
+        reply = memory.extract(prefer="wait=600")
+        assert reply.status == "waiting" and "who are you?" in reply.about
+    assert "the model has not read all turns" in caplog.text
+    assert time.monotonic() - begun < 600
+
+
+def test_a_server_that_asks_no_model_says_so(tmp_path: Path) -> None:
+    with Turnfold.local(tmp_path / "memory", extractor="rules") as memory:
+        memory.add(MESSAGES, user_id="maya")
+        with pytest.raises(StatusError, match="runs with extractor 'rules', and asks no model"):
+            memory.extract()
 
 
 def test_a_server_without_a_key_is_not_one_that_asks_a_model(

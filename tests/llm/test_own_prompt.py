@@ -156,7 +156,7 @@ def test_a_run_with_an_own_prompt(endpoint: Start, file: Path, tmp_path: Path) -
     assert done.code == 0, done.err
     first, second = asked.requests
     assert first.body["messages"][0]["content"].startswith("You keep the memory of a player.")
-    fault = "state_updates.0.category: 'allergy' is none of quest, 装備"
+    fault = "states.0.category: 'allergy' is none of quest, 装備"
     assert fault in second.body["messages"][-1]["content"]
     assert rows(history, "SELECT payload ->> '$.category' FROM state_current") == [("quest",)]
     ((version,),) = rows(history, "SELECT extractor_version FROM plans")

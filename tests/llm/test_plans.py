@@ -3,6 +3,7 @@
 import json
 import time
 from hashlib import sha256
+from random import Random
 from typing import Any
 
 import jsonschema
@@ -11,10 +12,19 @@ import pytest
 from schemas.events import WritePlan
 from schemas.time import format_time, parse_time
 from streams.llm import prompt, template
-from streams.llm.answers import strict_schema
+from streams.llm.answers import NAMES, SHORT, strict_schema
 from streams.llm.groups import Group, Turn
 from streams.llm.known import LONGEST, Known, choose
-from streams.llm.plans import Author, Fault, Misfit, Usage, failure, plan, plan_id
+from streams.llm.plans import (
+    Author,
+    Fault,
+    Misfit,
+    Usage,
+    failure,
+    plan,
+    plan_id,
+    valid_part,
+)
 from streams.pipeline.decode import Dead, decode
 from tests.llm.endpoint import NOTHING_SAID, whole
 
@@ -190,6 +200,77 @@ def test_what_an_answer_may_not_touch(answer: dict[str, Any], why: str) -> None:
     assert why in refused(**answer)
 
 
+LIKE = {"op": "confirm", "domain": "food", "polarity": "like", "subject": "tea",
+        "evidence_event_ids": ["e1"]}  # fmt: skip
+LINK = {"from_event_id": "e1", "to_event_id": "e2", "label": "reply_to"}
+THREAD = {"thread_key": "move", "event_id": "e1"}
+FEELING = {"event_id": "e1", "vad": {"v": 0.5, "a": 0, "d": 0}}
+GOOD: dict[str, Any] = {
+    "state_updates": [NEW, {**NEW, "body_text": "has a cat"}],
+    "preference_updates": [LIKE],
+    "event_affect": FEELING,
+    "context_updates": {"threads": [THREAD], "links": [LINK]},
+}
+FAULTY: dict[str, list[dict[str, Any]]] = {
+    "state_updates": [
+        {**NEW, "evidence_event_ids": ["e9"]}, {**NEW, "state_id": "of-another-user"},
+        {**NEW, "kind": "password"}, {**NEW, "user_id": "v"}, {**NEW, "confidence": "sure"},
+        {**NEW, "body_text": "x" * 2001}, {**NEW, "category": "no such"}, {"op": "close"},
+        {**NEW, "body_text": "data:image/png;base64," + "A" * 64}, "a text",  # type: ignore[list-item]
+    ],
+    "preference_updates": [
+        {**LIKE, "op": "revoke", "subject": "sake"}, {**LIKE, "evidence_event_ids": ["e9"]},
+        {**LIKE, "polarity": "so-so"},
+    ],
+    "links": [{**LINK, "to_event_id": "e9"}, {**LINK, "label": "no such"}],
+    "threads": [{**THREAD, "event_id": "e9"}, {**THREAD, "op": "merge_into"}],
+}  # fmt: skip
+
+
+def partly(**answer: Any) -> dict[str, Any]:
+    return valid_part(whole(**answer), GROUP, KNOWN, AUTHOR, USAGE, CATEGORIES)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_fault_costs_its_own_update_and_no_other(seed: int) -> None:
+    """Some faulty ones anywhere among good ones: the plan is that of the good ones alone."""
+    chance = Random(seed)
+    answer = json.loads(json.dumps(GOOD))
+    for name, faulty in FAULTY.items():
+        target = answer if name in answer else answer["context_updates"]
+        for one in chance.sample(faulty, chance.randint(1, len(faulty))):
+            target[name].insert(chance.randint(0, len(target[name])), one)
+    if chance.random() < 0.5:
+        answer["event_affect"] = {**FEELING, "event_id": "e9"}
+    expected = plan(
+        whole(**{**GOOD, **({} if answer["event_affect"] == FEELING else {"event_affect": None})}),
+        GROUP, KNOWN, AUTHOR, USAGE, CATEGORIES,
+    )  # fmt: skip
+    record = partly(**answer)
+    assert "state_updates" in record["extraction"].pop("left_out")
+    assert record == expected
+    with pytest.raises(Fault):  # at first it is sent back
+        plan(whole(**answer), GROUP, KNOWN, AUTHOR, USAGE, CATEGORIES)
+
+
+@pytest.mark.parametrize("name", ["state_updates", "preference_updates"])
+def test_an_answer_of_faulty_updates_alone_is_none(name: str) -> None:
+    with pytest.raises(Fault, match=name):
+        partly(**{name: FAULTY[name]})
+
+
+@pytest.mark.parametrize("fault", [{"user_id": "v"}, {"tenant": "other", "plan_id": "p"}])
+def test_an_answer_that_is_at_fault_as_a_whole_is_none(fault: dict[str, Any]) -> None:
+    with pytest.raises(Fault, match="Extra inputs"):
+        partly(**{**GOOD, **fault})
+
+
+def test_of_too_many_updates_the_first_are_kept() -> None:
+    record = partly(state_updates=[{**NEW, "body_text": str(n)} for n in range(35)])
+    assert [one["body_text"] for one in record["state_updates"]] == list(map(str, range(32)))
+    assert "at most 32 items" in record["extraction"]["left_out"]
+
+
 @pytest.mark.parametrize(
     "text", ["", "sorry", "[]", "3", '{"state_updates": 1', "\ud800", "[" * 9999]
 )
@@ -200,7 +281,7 @@ def test_what_is_no_answer_at_all(text: str) -> None:
 
 @pytest.mark.parametrize("left_out", NOTHING_SAID)
 def test_an_answer_without_a_field_that_the_schema_requires_is_none(left_out: str) -> None:
-    assert left_out in SCHEMA["required"]
+    assert SHORT[left_out] in SCHEMA["required"]
     said = {name: value for name, value in NOTHING_SAID.items() if name != left_out}
     with pytest.raises(Misfit, match=f"^{left_out}: Field required$"):
         plan(json.dumps(said), GROUP, KNOWN, AUTHOR, USAGE, CATEGORIES)
@@ -210,7 +291,7 @@ def test_an_empty_object_is_not_nothing_to_remember() -> None:
     """A plan of it would take the place of what rules found in these turns."""
     with pytest.raises(Misfit) as caught:
         plan("{}", GROUP, KNOWN, AUTHOR, USAGE, CATEGORIES)
-    assert all(name in str(caught.value) for name in SCHEMA["required"])
+    assert all(NAMES[name] in str(caught.value) for name in SCHEMA["required"])
 
 
 def test_a_like_that_is_shown_can_be_taken_back() -> None:
@@ -246,7 +327,7 @@ def test_prompt_and_schema_are_those_of_their_version() -> None:
     """Changed, they make other plans: raise VERSION, and put the new hash here."""
     told = template.instructions(template.ours(), template.CATEGORIES)
     said = told + json.dumps(SCHEMA, sort_keys=True)
-    assert {template.VERSION: sha256(said.encode()).hexdigest()[:16]} == {"3": "658efc2e59899570"}
+    assert {template.VERSION: sha256(said.encode()).hexdigest()[:16]} == {"3": "7ff2b231665224a4"}
 
 
 def objects(node: Any) -> list[dict[str, Any]]:
@@ -275,11 +356,29 @@ def test_an_answer_by_the_schema_is_an_answer() -> None:
     update = {"op": "upsert", "kind": "fact", "state_id": None, "body_text": "lives in Osaka",
               "category": "home", "confidence": 0.9,
               "valid_from": None, "valid_to": None, "entities": [],
-              "evidence_event_ids": ["e1"], "reason": ""}  # fmt: skip
-    answer = {"state_updates": [update], "preference_updates": [], "event_affect": None,
-              "context_updates": None, "event_annotations": None}  # fmt: skip
+              "event_ids": ["e1"]}  # fmt: skip
+    answer = {"states": [update], "preferences": [], "affect": None, "context": None,
+              "about": None}  # fmt: skip
     jsonschema.validate(answer, SCHEMA)
-    assert made(**answer).state_updates[0].confidence == 0.9
+    record = plan(json.dumps(answer), GROUP, KNOWN, AUTHOR, USAGE, CATEGORIES)
+    (said,) = record["state_updates"]
+    assert (said["confidence"], said["evidence_event_ids"]) == (0.9, ["e1"])
+    assert said["reason"] == 'said: "I moved to Osaka"'
+    wrong = {**answer, "states": [{**update, "event_ids": ["e9"]}, update]}
+    with pytest.raises(Fault) as fault:
+        plan(json.dumps(wrong), GROUP, KNOWN, AUTHOR, USAGE, CATEGORIES)
+    told = prompt.repair("", str(fault.value))[1]["content"]
+    assert "states.0.event_ids.0: 'e9' is none of the turns given" in told
+    kept = valid_part(json.dumps(wrong), GROUP, KNOWN, AUTHOR, USAGE, CATEGORIES)
+    assert kept["state_updates"] == record["state_updates"]
+
+
+def test_what_a_model_writes_is_named_as_what_it_reads() -> None:
+    """And no name of it is only in a write plan."""
+    request = json.loads(prompt.messages(GROUP, KNOWN, "rules", 400)[1]["content"])
+    assert {"states", "preferences"} <= request.keys() & SCHEMA["properties"].keys()
+    text = json.dumps(SCHEMA) + template.instructions(template.ours(), CATEGORIES)
+    assert not [name for name in SHORT if name in text]
 
 
 def test_a_reason_is_the_models_or_else_what_the_user_said() -> None:

@@ -7,7 +7,7 @@ from aiokafka.errors import KafkaError
 from aiokafka.structs import TopicPartition
 
 from streams.kafka.client.settings import KafkaSettings
-from streams.llm.batch_requests import Job
+from streams.llm.driver import Job
 from streams.llm.groups import Debounce, Group, Turn
 from streams.llm.part import Part
 from streams.llm.reach import Reach
@@ -40,24 +40,9 @@ def test_no_later_commit_passes_over_a_plan_whose_transaction_failed() -> None:
             LlmSettings.load(base_url="http://x/v1", model="m"),
             StreamOptions(),
         )
-
-        class Finished:
-            """One group, once."""
-
-            failure, spent = None, None
-
-            def __init__(self) -> None:
-                self.left = [(Job(part, group), {"plan_id": "p"})]
-
-            def take(self) -> list[Any]:
-                taken = [one for one in self.left if stream._is_ours(one[0].part)]
-                self.left = []
-                return taken
-
-        stream._asking = Finished()  # type: ignore[assignment]
         stream._held = {AT: part}
+        await stream.write(Job(group, part), {"plan_id": "p"})
         await stream._write_if_possible()
-        stream.stop()
         await stream._write_if_possible()
 
     asyncio.run(inside())

@@ -228,7 +228,7 @@ def test_a_model_is_shown_what_the_folder_would_show(
     turn = Turn("default", "group", "bob", "g2", when, when + 10**15)
     groups = [Group((turn,))]
     known, told = remembered(folder, groups), with_texts(folder, groups)
-    assert known[0]["states"] and told[0].turns[0].user_input == "bob in company"
+    assert known[0]["states"] and told[0] and told[0].turns[0].user_input == "bob in company"
     assert remembered(bucket, groups) == known
     assert with_texts(bucket, groups) == told
     assert spent_since(bucket, 0.0) == spent_since(folder, 0.0)

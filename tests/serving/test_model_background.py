@@ -186,14 +186,19 @@ def test_who_is_forgotten_while_the_model_is_asked_is_forgotten(tmp_path: Path) 
             if len(asked.requests) == 1:
                 done = turnfold("forget", "u", "--history", tmp_path / "h", "--yes")
                 assert done.code == 0, done.err
+                forgotten.set()
             return model(request)
 
+        forgotten = threading.Event()
         with serving(tmp_path / "h", asked, "--extractor", "llm", READ_SECONDS="60") as server:
             server.post([turn("e1", user_input="fact: keeps a diary")])
             until(lambda: len(asked.requests) == 1)
             server.until("/readyz", 200, WITHIN)
             server.post([told(2, "v")])
             until(lambda: states(server, "v") == ["2"])
+            until(forgotten.is_set)
+            read = server.client.post("/v1/extract", headers={"Prefer": "wait=60"})
+            assert read.json()["status"] == "done", read.text
             assert states(server) == []
     assert rows(tmp_path / "h", "SELECT DISTINCT user_id FROM plans") == [("v",)]
     assert files_holding(tmp_path / "h", "keeps a diary") == []

@@ -9,7 +9,7 @@ from turnfold_client.async_sender import AsyncSender
 from turnfold_client.calls import Moment, Records
 from turnfold_client.events import SessionEvent
 from turnfold_client.models import (
-    Accepted, ContextPack, DeadLetter, DeadLetterWhole, DeadLetters, Erasure, Health,
+    Accepted, ContextPack, DeadLetter, DeadLetterWhole, DeadLetters, Erasure, Extracted, Health,
     KeptMessage, ListedSession, ListedUser, MemorySummary, MessagesReply, MoodNow, NewMessages,
     Preference, PreferenceCorrection, Ready, RecordsReply, RevisionTold, SearchHit, SearchPage,
     SessionContext, SessionDocument, SessionList, SessionMessages, SessionUpdate, State,
@@ -100,6 +100,11 @@ class AsyncTurnfold(AsyncSender):
         return await self._send(
             operations.post_messages(body, prefer=prefer, idempotency_key=idempotency_key),
         )
+
+    async def extract(self, *, prefer: str | None = None) -> Extracted:
+        """Has the model read all turns that are stored now, and waits for it. 202: it has not read
+        them all yet, as `about` explains; the server continues. 501: this server asks no model."""
+        return await self._send(operations.extract(prefer=prefer))
 
     async def delete_message(
         self,

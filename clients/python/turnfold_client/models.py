@@ -264,6 +264,13 @@ class EventUpdate(Open):
     reason: Text = ""
 
 
+class Extracted(Closed):
+    """How far a model has read the stored turns."""
+
+    status: Literal["done", "waiting"]
+    about: str
+
+
 class Extraction(Open):
     """How a model made a plan: the turns it read, its calls, their tokens and cost. With
     `error` no plan could be made of these turns: the record becomes a dead letter with reason
@@ -277,6 +284,7 @@ class Extraction(Open):
     made_at: Micros | None = None
     error: Text | None = None
     answer: Text | None = None
+    left_out: Text | None = None
 
 
 class Extractor(Open):

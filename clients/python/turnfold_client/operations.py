@@ -7,11 +7,11 @@ from turnfold_client.calls import (
 )
 from turnfold_client.events import SessionEvent
 from turnfold_client.models import (
-    Accepted, Archive, ContextPack, DeadLetterWhole, DeadLetters, Erasure, EventStream, Health,
-    MemorySummary, MessagesReply, MoodNow, NewMessages, Preference, PreferenceCorrection, Ready,
-    RecordsReply, SearchPage, SessionContext, SessionDocument, SessionList, SessionMessages,
-    SessionUpdate, State, StateCorrection, States, TaskDocument, Timeline, UserDocument,
-    UserLearningProfile, UserList, UserUpdate, Why,
+    Accepted, Archive, ContextPack, DeadLetters, DeadLetterWhole, Erasure, EventStream, Extracted,
+    Health, MemorySummary, MessagesReply, MoodNow, NewMessages, Preference, PreferenceCorrection,
+    Ready, RecordsReply, SearchPage, SessionContext, SessionDocument, SessionList,
+    SessionMessages, SessionUpdate, State, StateCorrection, States, TaskDocument, Timeline,
+    UserDocument, UserLearningProfile, UserList, UserUpdate, Why,
 )
 
 
@@ -107,6 +107,16 @@ def post_messages(
         {200: MessagesReply, 202: MessagesReply},
         headers={"Prefer": prefer, "Idempotency-Key": key(idempotency_key, content)},
         content=content,
+    )
+
+
+def extract(*, prefer: str | None = None) -> Call[Extracted]:
+    """POST /v1/extract"""
+    return Call(
+        "POST",
+        "/v1/extract",
+        {200: Extracted, 202: Extracted},
+        headers={"Prefer": prefer},
     )
 
 

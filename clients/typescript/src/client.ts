@@ -3,11 +3,11 @@
 import { Sender, inPath } from "./sender.js";
 import type { Moment, Records, SessionEvent } from "./sender.js";
 import type {
-  Accepted, ContextPack, DeadLetter, DeadLetterWhole, DeadLetters, Erasure, Health, KeptMessage,
-  ListedSession, ListedUser, MemorySummary, MessagesReply, MoodNow, NewMessages, Preference,
-  PreferenceCorrection, Ready, RecordsReply, RevisionTold, SearchHit, SearchPage,
+  Accepted, ContextPack, DeadLetter, DeadLetters, DeadLetterWhole, Erasure, Extracted, Health,
+  KeptMessage, ListedSession, ListedUser, MemorySummary, MessagesReply, MoodNow, NewMessages,
+  Preference, PreferenceCorrection, Ready, RecordsReply, RevisionTold, SearchHit, SearchPage,
   SessionContext, SessionDocument, SessionList, SessionMessages, SessionUpdate, State,
-  StateCorrection, StateThen, States, TaskDocument, Timeline, TimelineTurn, UserDocument,
+  StateCorrection, States, StateThen, TaskDocument, Timeline, TimelineTurn, UserDocument,
   UserLearningProfile, UserList, UserUpdate, Why,
 } from "./types.js";
 
@@ -100,6 +100,19 @@ export class Turnfold extends Sender {
       gives: [200, 202],
       headers: { Prefer: options.prefer, "Idempotency-Key": options.idempotency_key },
       body,
+    });
+  }
+
+  /**
+   * Has the model read all turns that are stored now, and waits for it. 202: it has not read
+   * them all yet, as `about` explains; the server continues. 501: this server asks no model.
+   */
+  extract(options: { prefer?: string } = {}): Promise<Extracted> {
+    return this.send({
+      method: "POST",
+      path: `/v1/extract`,
+      gives: [200, 202],
+      headers: { Prefer: options.prefer },
     });
   }
 

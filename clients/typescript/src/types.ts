@@ -318,6 +318,14 @@ export interface EventUpdate {
   [more: string]: unknown;
 }
 
+/** How far a model has read the stored turns. */
+export interface Extracted {
+  /** `done`: the model has read all of them; `waiting`: not all of them yet. */
+  status: "done" | "waiting";
+  /** How the requests to the model stand, in words. */
+  about: string;
+}
+
 /**
  * How a model made a plan: the turns it read, its calls, their tokens and cost. With `error`
  * no plan could be made of these turns: the record becomes a dead letter with reason
@@ -340,6 +348,8 @@ export interface Extraction {
   error?: string | null;
   /** The model's last answer. */
   answer?: string | null;
+  /** Why updates of the answer were left out; the plan has the others. */
+  left_out?: string | null;
   [more: string]: unknown;
 }
 

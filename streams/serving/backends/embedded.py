@@ -43,7 +43,7 @@ from streams.serving.backends.observed import FoldCounts, Observed
 from streams.serving.backends.posted import Posted, PostedLog
 
 if TYPE_CHECKING:
-    from streams.llm.background import Background
+    from streams.llm.beside import Beside
     from streams.llm.settings import LlmSettings
 
 log = logging.getLogger(__name__)
@@ -103,7 +103,7 @@ class EmbeddedBackend:
         self.erasures: Erasures | None = self._erasing
         self.preparing: list[Prepare] = []
         self.promoted: str | None = None
-        self.model: Background | None = None
+        self.model: Beside | None = None
         """What asks the model, while it does."""
         self._counts = FoldCounts()
         self._commits = Advance()
@@ -174,10 +174,11 @@ class EmbeddedBackend:
 
     def _ask_model(self) -> None:
         if self._model is not None:
-            from streams.llm.background import Background  # httpx is not needed otherwise
+            from streams.llm.beside import Beside
             from streams.serving.backends.posted_by_model import PostedByModel
 
-            self.model = Background(self._root, self._model, PostedByModel(self, self._folder))
+            posts = PostedByModel(self, self._folder)
+            self.model = Beside.server(self._root, self._model, posts)
             self.model.start()
 
     def _start(self, name: str, run: Callable[[], None]) -> None:
@@ -291,6 +292,21 @@ class EmbeddedBackend:
                     self._folder.hurried = True
                     await asyncio.sleep(LOOK_EVERY)
         return not self._waits(tenant, shown, of)
+
+    async def extract(self, within: float) -> bool:
+        """Waits so many seconds at most until the model has read every turn that is in the log now;
+        whether it has. Returns at once where it cannot be asked now. Raises NotReady."""
+        assert self.model is not None
+        if self._folder.inbox is None:
+            raise NotReady(self._why)
+        end = self._folder.inbox.end
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                while not self.model.has_read(end) and not self.model.is_held:
+                    self._folder.hurried = True
+                    self.model.hurry()
+                    await asyncio.sleep(LOOK_EVERY)
+        return self.model.has_read(end)
 
     async def failed(self) -> BaseException:
         return await asyncio.shield(self._failed)

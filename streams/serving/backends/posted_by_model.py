@@ -11,7 +11,7 @@ from streams.serving.backends.ingest import IngestThread
 
 
 class PostedByModel:
-    """Implements `streams.llm.background.Log`. Made on the event loop's thread."""
+    """Implements `streams.llm.server.Posts`. Made on the event loop's thread."""
 
     def __init__(self, backend: Backend, ingest: IngestThread) -> None:
         self._backend, self._ingest = backend, ingest

@@ -17,6 +17,7 @@ from streams.serving.http import (
     routes_archive,
     routes_context,
     routes_erasure,
+    routes_extract,
     routes_health,
     routes_lists,
     routes_memory,
@@ -114,6 +115,10 @@ ENDPOINTS = (
                 {"role": "assistant", "content": "Welcome to Oslo!"},
             ],
         },
+    ),
+    Endpoint(
+        "POST", "/v1/extract", routes_extract.extract, "records",
+        {200: http.Extracted, 202: http.Extracted}, also=(422, 429, 501, 503),
     ),
     Endpoint(
         "DELETE", "/v1/messages/{message_id}", routes_message_deletion.delete_message, "records",

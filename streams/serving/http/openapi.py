@@ -98,7 +98,7 @@ def _complete(operation: JsonObject, endpoint: Endpoint, refs: dict[Model, JsonO
     if endpoint.takes is not None:
         operation["requestBody"] = {"required": True, "content": _content(endpoint, refs)}
         headers |= HEADERS
-    elif endpoint.method == "DELETE":  # sent again it changes nothing: it needs no key
+    elif endpoint.method in ("DELETE", "POST"):  # sent again it changes nothing: it needs no key
         headers["Prefer"] = HEADERS["Prefer"]
     for name, about in headers.items():
         operation.setdefault("parameters", []).append(

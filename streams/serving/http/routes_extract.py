@@ -1,0 +1,30 @@
+"""`POST /v1/extract`: waits until the model has read the turns that are there."""
+
+from http import HTTPStatus
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from streams.serving.http import request_headers
+from streams.serving.http.problems import Problem
+from streams.serving.http.route import reply, serving
+
+
+async def extract(request: Request) -> Response:
+    """Has the model read all turns that are stored now, and waits for it. 202: it has not read
+    them all yet, as `about` explains; the server continues. 501: this server asks no model."""
+    here = serving(request)
+    model = getattr(here.backend, "model", None)
+    if model is None:
+        extractor = getattr(here.backend, "extractor", None)
+        whose = (
+            "workers find memory here"
+            if extractor is None
+            else (f"this server runs with extractor {extractor!r}")
+        )
+        detail = f"{whose}, and asks no model; start it with --extractor llm"
+        raise Problem(501, "No model", detail)
+    within = request_headers.preference(request, here.within).wait
+    is_done = await here.backend.extract(within)  # type: ignore[attr-defined]  # has a model
+    about = {"status": "done" if is_done else "waiting", "about": model.about}
+    return reply(about, HTTPStatus.OK if is_done else HTTPStatus.ACCEPTED)
