@@ -48,7 +48,7 @@ class Servers:
         bare = [sys.executable, "-m", "uvicorn", "benchmarks.serving_load:bare",
                 "--no-access-log", "--log-level=error", f"--port={self.bare_port}"]  # fmt: skip
         told = ["--history", str(self.history), "--port", str(self.port)]
-        self.serve = Process(folder, "serve", [PROGRAM, "serve", *told])
+        self.serve = Process(folder, "serve", [PROGRAM, "serve", *told, "--extractor", "none"])
         self.seconds = self._until_it_answers(self.port)
         self.bare = Process(folder, "bare", bare)
         self._until_it_answers(self.bare_port)

@@ -108,7 +108,7 @@ def _line(name: str, runs: list[Run], idle: Run, more: int) -> tuple[Any, ...]:
 
 def real_rows() -> list[list[Row]]:
     """The rows of REAL sessions, each of TURNS turns."""
-    agent = SessionAgent(0, MemoryRows(), 1, None, Rules())  # every session is of its partition
+    agent = SessionAgent(0, MemoryRows(), 1, None, Rules(), "none")  # all sessions are its own
     changed: dict[bytes, list[Row]] = {}
     for key, value in agent.process(list(_records())).changelog:
         changed.setdefault(key.rpartition(b"\0")[0], []).append((key, value))
@@ -168,7 +168,8 @@ async def _send(producer: Any, topic: str, partition: int, rows: list[Row]) -> N
 def restored(bootstrap: str, app: str, folder: Path, *options: str) -> Run:
     """Starts a worker, waits until its lanes have restored, looks at it and ends it."""
     log = folder / f"{app}-{time.monotonic_ns()}.log"
-    command = [PROGRAM, "worker", "--bootstrap", bootstrap, "--app-id", app, *options]
+    told = ["--bootstrap", bootstrap, "--app-id", app, "--extractor", "none", *options]
+    command = [PROGRAM, "worker", *told]
     with log.open("wb") as out:
         worker = subprocess.Popen(
             command, stdout=out, stderr=out, env={**os.environ, "NO_COLOR": "1"}

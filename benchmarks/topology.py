@@ -81,7 +81,8 @@ class Worker:
         self.log = folder / f"worker-{number}.log"
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-c", program, "worker", "--bootstrap", bootstrap],
+                [sys.executable, "-c", program, "worker", "--bootstrap", bootstrap,
+                 "--extractor", "none"],
                 cwd=checkout, stdout=log, stderr=log, env={**os.environ, "TMPDIR": str(folder)},
             )  # fmt: skip
 

@@ -52,6 +52,28 @@ def environment(**more: str) -> dict[str, str]:
     return kept | {"TERM": "dumb", "COLUMNS": "200"} | off | more
 
 
+BY_DEFAULT = "(the default extractor)"
+"""Among a command's words: the test is about what extracts where it names no extractor."""
+FOLDING = frozenset({"run", "serve", "worker", "dev"})
+
+
+def words(*args: str | Path) -> list[str]:
+    """The words of a command. One that folds turns gets `--extractor none`, unless they name an
+    extractor, or its history has a choice: most tests are about something else, and the rules take
+    a second of CPU to load."""
+    given = [str(arg) for arg in args if arg != BY_DEFAULT]
+    if len(given) < len(args) or not FOLDING & {*given[:1]} or _chooses(given):
+        return given
+    return [*given, "--extractor", "none"]
+
+
+def _chooses(given: list[str]) -> bool:
+    if any(one.partition("=")[0] in ("--extractor", "--help", "-h") for one in given):
+        return True
+    history = Path(given[given.index("--history") + 1]) if "--history" in given else None
+    return history is not None and any(history.rglob("_extractor.json"))
+
+
 def turnfold(
     *args: str | Path,
     env: dict[str, str] | None = None,
@@ -80,7 +102,7 @@ def turnfold(
 def process(*args: str | Path, input: bytes | None = None, **options: Any) -> Done:
     """`turnfold` from the start of Python on."""
     done = subprocess.run(
-        [PROGRAM, *map(str, args)],
+        [PROGRAM, *words(*args)],
         input=input,
         stdin=subprocess.DEVNULL if input is None else None,
         capture_output=True,
@@ -115,7 +137,7 @@ def start(*args: str | Path, **options: Any) -> "subprocess.Popen[bytes]":
     """Starts the command and leaves it running, its output in pipes; Ctrl-C is for it, although a
     shell that runs the tests in the background has it ignored."""
     return subprocess.Popen(
-        [PROGRAM, *map(str, args)],
+        [PROGRAM, *words(*args)],
         stdin=subprocess.DEVNULL,
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
         **{"env": environment(), "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options},
@@ -134,7 +156,7 @@ def launch(
     if not forkable(variables):
         return start(*args, env=variables, cwd=cwd, stdout=stdout, stderr=stderr)
     return Fork(
-        [PROGRAM, *map(str, args)],
+        [PROGRAM, *words(*args)],
         env=variables,
         cwd=cwd or Path.cwd(),
         stdin=subprocess.DEVNULL,

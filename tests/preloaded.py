@@ -25,6 +25,8 @@ import streams.apps.worker
 import streams.asyncapi
 import streams.context.gather
 import streams.context.pack
+import streams.extractors.affect
+import streams.extractors.rules
 import streams.files.local
 import streams.generations.folding
 import streams.generations.rebuild

@@ -202,7 +202,9 @@ class Server(ExitStack):
 def over_a_history(here: Server, _: argparse.Namespace) -> None:
     """`serve` alone."""
     history = str(here.folder / "history")
-    here.answer([PROGRAM, "serve", "--history", history, "--port"], "/readyz")
+    here.answer(
+        [PROGRAM, "serve", "--history", history, "--extractor", "none", "--port"], "/readyz"
+    )
 
 
 def over_kafka(here: Server, _: argparse.Namespace) -> None:
@@ -210,7 +212,7 @@ def over_kafka(here: Server, _: argparse.Namespace) -> None:
     broker = here.enter_context(Broker.start())
     told = ["--bootstrap", broker.bootstrap]
     here.behind = [node.pid for node in broker.nodes if node.pid is not None]
-    here.behind.append(here.start("worker", [PROGRAM, "worker", *told]))
+    here.behind.append(here.start("worker", [PROGRAM, "worker", *told, "--extractor", "none"]))
     here.answer([PROGRAM, "serve", *told, "--port"], "/readyz")
 
 

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
 
 from sinks.generation import RESERVED
-from streams.extractors.naming import check_choice
+from streams.extractors.naming import DEFAULT, check_choice
 from streams.folds.rules import Number, Rules, checked, parsed
 from streams.kafka.transport.processing import SESSION_TIMEOUT
 from streams.pipeline.retention import ABOUT, DEFAULT_DAYS, check_days, retention_of
@@ -64,7 +64,8 @@ class WorkerSettings(QuotaSettings):
         AfterValidator(check_choice),
         Field(
             description="How to find memory in turns; plans go to write-plans. llm: rules at once, "
-            "and a model in the background. The choice is stored; default: the stored choice."
+            "and a model in the background. The choice is stored; default: the stored choice, at "
+            f"first {DEFAULT}."
         ),
     ] = None
     constants: Annotated[

@@ -6,7 +6,6 @@ import click
 
 from streams import output
 from streams.commands import options
-from streams.extractors.naming import MODEL, NAMES
 
 
 @click.command()
@@ -36,12 +35,9 @@ from streams.extractors.naming import MODEL, NAMES
     help="Use this broker instead of starting one. Excludes --kafka and --port.",
 )
 @options.prompt
-@click.option(
-    "--extractor",
-    type=click.Choice([*NAMES, MODEL]),
-    help="How to find memory in turns. llm: rules at once, and a model beside them, set by "
-    "TURNFOLD_LLM_…. The choice is stored in the history. Default: the stored choice, at first "
-    "none.",
+@options.extractor(
+    "How to find memory in turns. llm: rules at once, and a model beside them, set by "
+    "TURNFOLD_LLM_…."
 )
 @click.option(
     "--demo",

@@ -15,7 +15,7 @@ from streams import output
 from streams.commands import options
 from streams.commands.extract import ask, load_settings, said_of_failures
 from streams.errors import ConfigurationError, DataRefused, UsageError
-from streams.extractors.naming import MODEL, NAMES
+from streams.extractors.naming import DEFAULT, MODEL
 from streams.importers import FORMATS
 
 DEMO_PORT = 8400
@@ -24,12 +24,9 @@ DEMO_PORT = 8400
 @click.command()
 @options.argument("files", nargs=-1, required=True, help="NDJSON, .gz, .parquet, or - for stdin.")
 @options.history
-@click.option(
-    "--extractor",
-    type=click.Choice([*NAMES, MODEL]),
-    help="How to find memory in turns. none: use only what records state; rules: by rules; llm: "
-    "by a model, called after all records are folded. The choice is stored in the history. "
-    "Default: the stored choice, at first none.",
+@options.extractor(
+    "How to find memory in turns. none: use only what records state; rules: by rules; llm: by "
+    "rules, and by a model after all records are folded."
 )
 @options.prompt
 @options.retention
@@ -134,6 +131,7 @@ def run(
         raise click.exceptions.Exit(4)
 
 
+FOUND = ("found", "plans")
 TOLD = ("extractor", "extractor_version", "constants")
 
 
@@ -194,12 +192,14 @@ def _say_counts(counts: dict[str, Any], as_json: bool) -> None:
         return
     warnings = counts["warnings"]
     for name, value in counts.items():
-        if name not in ("warnings", "model", "read_before", "unfinished", *TOLD):
+        if name not in ("warnings", "model", "read_before", "unfinished", *FOUND, *TOLD):
             output.say_count(name.replace("_", " "), value)
     model = counts.get("model", {})
     for name, value in model.items():
         if value and name not in ("stopped", "why_failed"):
             output.say_count(name.replace("_", " "), value)
+    if line := _line_of_found(counts):
+        output.say(line)
     if model.get("stopped"):
         output.note(f"stopped: {model['stopped']}; `turnfold extract` continues")
     if constants := counts.get("constants"):
@@ -207,6 +207,16 @@ def _say_counts(counts: dict[str, Any], as_json: bool) -> None:
         output.note(f"folded under the history's own constants: {said}")
     for name, value in warnings.items():
         output.note(f"warning: {name.replace('_', ' ')}: {value}")
+
+
+def _line_of_found(counts: dict[str, Any]) -> str | None:
+    """What extraction found in a run that read something; None where plans came with the input."""
+    if not counts["read"]:
+        return None
+    if (number := counts.get("found")) is not None:
+        what = "fact or preference" if number == 1 else "facts and preferences"
+        return f"{number} {what} found by {DEFAULT}"
+    return None if counts["plans"] else f"0 facts: no extractor (--extractor {DEFAULT} finds them)"
 
 
 class _Moment(click.ParamType):

@@ -6,7 +6,6 @@ from click.core import ParameterSource
 from sinks.locations import Location
 from streams.commands import options
 from streams.errors import UsageError
-from streams.extractors.naming import MODEL, NAMES
 
 KEY = "TURNFOLD_KEY"
 
@@ -24,11 +23,9 @@ KEY = "TURNFOLD_KEY"
 )
 @click.option("--user", metavar="ID", help="User of calls that name none.")
 @options.prompt
-@click.option(
-    "--extractor",
-    type=click.Choice([*NAMES, MODEL]),
-    help="How the server of --history finds memory in turns. llm: rules at once, then a model; "
-    "OPENAI_API_KEY is enough. Default: the stored choice, at first rules.",
+@options.extractor(
+    "How the server of --history finds memory in turns. llm: rules at once, then a model; "
+    "OPENAI_API_KEY is enough."
 )
 @click.option(
     "--allow-forget",

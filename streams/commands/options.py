@@ -21,6 +21,7 @@ from sinks.root import HistoryError
 from sinks.store_errors import of_duckdb
 from streams import configuration, output
 from streams.errors import ConfigurationError, TurnfoldError
+from streams.extractors.naming import DEFAULT, MODEL, NAMES
 from streams.observing import logs
 from streams.pipeline.retention import ABOUT, MEANING, check_days
 
@@ -238,6 +239,17 @@ mapping = click.option(
     type=FOLDER,
     help="YAML file that maps events of another shape to input records (docs/mapping.md).",
 )
+
+
+def extractor(about: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """`--extractor` of a command that folds turns."""
+    return click.option(
+        "--extractor",
+        type=click.Choice([*NAMES, MODEL]),
+        help=f"{about} The choice is stored. Default: the stored choice, at first {DEFAULT}.",
+    )
+
+
 known_at = click.option("--known-at", metavar="TIME", help="Only what was known at this time.")
 
 

@@ -10,7 +10,6 @@ import click
 from sinks.locations import Location
 from streams import output
 from streams.commands import options
-from streams.extractors.naming import MODEL, NAMES
 
 REQUESTS = "streams.serving.http.access"
 """Logs a line a request: of use to a program, a flood in a terminal."""
@@ -42,13 +41,9 @@ REQUESTS = "streams.serving.http.access"
     default=None,
     help="Whether to serve the inspector's pages at /. Default: yes.",
 )
-@click.option(
-    "--extractor",
-    type=click.Choice([*NAMES, MODEL]),
-    help="How to find memory in turns (without Kafka). llm: rules at once, and a model in the "
-    "background: set OPENAI_API_KEY, or TURNFOLD_LLM_…. "
-    "The choice is stored in the history. Default: the stored "
-    "choice, at first none.",
+@options.extractor(
+    "How to find memory in turns (without Kafka). llm: rules at once, and a model in the "
+    "background: set OPENAI_API_KEY, or TURNFOLD_LLM_…."
 )
 @options.prompt
 @options.retention

@@ -9,7 +9,7 @@ import click
 
 from sinks.locations import Location
 from streams.commands import options
-from streams.extractors.naming import MODEL, NAMES
+from streams.extractors.naming import MODEL
 
 
 @click.command()
@@ -27,12 +27,9 @@ from streams.extractors.naming import MODEL, NAMES
 )
 @options.retention
 @options.prompt
-@click.option(
-    "--extractor",
-    type=click.Choice([*NAMES, MODEL]),
-    help="How to find memory in turns; plans go to write-plans. llm: rules at once, and a model in "
-    "the background, set by TURNFOLD_LLM_…. The choice is stored. Default: the stored choice, at "
-    "first none.",
+@options.extractor(
+    "How to find memory in turns; plans go to write-plans. llm: rules at once, and a model in the "
+    "background, set by TURNFOLD_LLM_…."
 )
 @click.option(
     "--history",

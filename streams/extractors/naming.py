@@ -24,6 +24,8 @@ MODULES = {"rules": "rules"}
 OURS = tuple(MODULES)
 """Those whose plans are made again in a generation, not replayed."""
 NAMES = ("none", *OURS)
+DEFAULT = OURS[0]
+"""What finds memory in turns until another one is chosen."""
 MODEL = "llm"
 """What is asked when turns are folded; they are not extracted by it while they are."""
 
@@ -33,6 +35,12 @@ def check_choice(name: str | None) -> str | None:
     if name is not None and name not in (*NAMES, MODEL):
         raise ValueError(f"unknown extractor {name!r}: use one of {', '.join((*NAMES, MODEL))}")
     return name
+
+
+def chosen(option: str | None, stored: str | None) -> str:
+    """What finds memory in turns: the extractor of an option or setting, otherwise the stored
+    choice of the history or lane, otherwise `DEFAULT`. All tiers decide it here."""
+    return option or stored or DEFAULT
 
 
 def in_process(name: str) -> str:

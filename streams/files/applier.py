@@ -10,6 +10,7 @@ import msgspec
 from schemas.events import Turn
 from schemas.generated.history import (
     DeadLetter,
+    Plan,
     Profile,
     Revision,
     Session,
@@ -115,7 +116,14 @@ class Applier:
         self._processor = RecordProcessor(store, self._collected, self.rules, extract)
         self.counts: Counter[str] = self._processor.counts
         self.warnings: Counter[str] = self._processor.warnings
+        self.plans = 0
+        """Write plans that were stored, those of input records and those of `extract`."""
         self.forget_touched()
+
+    @property
+    def found(self) -> int | None:
+        """Facts and preferences that `extract` has found; None without one."""
+        return None if self._processor.extract is None else self._processor.found
 
     def forget_touched(self) -> None:
         """Counts again what was touched."""
@@ -163,6 +171,7 @@ class Applier:
         """The rows since they were last taken, without documents."""
         rows = self._collected.take()
         self.counts["revisions"] += len(rows.get(Revision.table, ()))
+        self.plans += len(rows.get(Plan.table, ()))
         self.touched["states"].update(self._collected.revised_states)
         self._collected.revised_states.clear()
         return rows

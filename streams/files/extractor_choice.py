@@ -1,8 +1,8 @@
 """How the plans of a history are made, remembered: `_extractor.json` in a generation's folder.
 
-`run --extractor rules` chooses it once; `run` and `serve` continue with it until another is
-chosen. A generation without such a file continues as `backfill` made it. With `promote` its
-generation's own choice becomes the history's.
+The first `run` or `serve` stores it, the rules where no option names another; each later one
+continues with it until another is chosen. A generation without such a file continues as `backfill`
+made it. With `promote` its generation's own choice becomes the history's.
 """
 
 import time
@@ -17,7 +17,7 @@ from sinks.generation import folder_of, pointer
 from sinks.locations import Location
 from sinks.root import open_root, replace
 from streams.errors import ConfigurationError, TurnfoldError
-from streams.extractors.naming import MODEL, NAMES, in_process, version_of
+from streams.extractors.naming import MODEL, NAMES, chosen, in_process, version_of
 from streams.files.manifest import load
 
 FILE = "_extractor.json"
@@ -74,7 +74,7 @@ def extractor_of(history: Path) -> str:
     Raises HistoryError, ConfigurationError where the history's files say nothing of use.
     """
     choice = choice_of(_live(history))
-    return NONE if choice is None else choice.in_process
+    return in_process(chosen(None, None if choice is None else choice.name))
 
 
 def asks_model(history: Path) -> bool:
@@ -84,24 +84,25 @@ def asks_model(history: Path) -> bool:
 
 
 def settle(history: Path, told: str | None, say: Callable[[str], None]) -> Choice:
-    """What extracts from now on: `told`, which is remembered, else what was chosen before. The
-    caller holds the history's lock. `say` hears in a line what somebody may not know.
+    """What extracts from now on (`streams.extractors.naming.chosen`); it is stored, `none` as well.
+    The caller holds the history's lock. `say` receives a line about a change that the user may not
+    expect.
 
     Raises ConfigurationError where what was chosen is not in this version.
     """
     folder = _live(history)
     known = choice_of(folder)
-    if told is None:
+    if known is not None and told is None:
         return _gone_on(history, folder, known, say)
-    now = Choice(told, version_of(told), time.time_ns() // 1000)
-    if known is None and told == NONE:
-        return now
-    if known is None or (known.name, known.version) != (now.name, now.version):
-        if (folder / "events").exists():
-            say(_changed(history, known or Choice(NONE), now))
-        _save(folder, now)
-        return now
-    return known
+    name = chosen(told, None)
+    now = Choice(name, version_of(name), time.time_ns() // 1000)
+    before = known or Choice(NONE)
+    if known is not None and (known.name, known.version) == (now.name, now.version):
+        return known
+    if (before.name != NONE or now.name != NONE) and (folder / "events").exists():
+        say(_changed(history, before, now))
+    _save(folder, now)
+    return now
 
 
 def remembered(history: Path, told: str | None) -> str | None:
@@ -118,11 +119,9 @@ def _live(history: Path) -> Path:
     return folder_of(history, pointer(history).current)
 
 
-def _gone_on(
-    history: Path, folder: Path, known: Choice | None, say: Callable[[str], None]
-) -> Choice:
-    if known is None or known.name == NONE:
-        return known or Choice(NONE)
+def _gone_on(history: Path, folder: Path, known: Choice, say: Callable[[str], None]) -> Choice:
+    if known.name == NONE:
+        return known
     if known.name not in (*NAMES, MODEL):
         raise ConfigurationError(
             f"{history}: its memory is made by {known.name!r}, which this version does not have; "

@@ -138,6 +138,8 @@ class FileRunner(Runner):
             "seconds": round(seconds, 3),
             **({} if self.retention is None else {"cooled": self.cooled}),
             **{name: count for name, count in counts.items() if name.startswith(EXTRACTED)},
+            **({} if self.applier.found is None else {"found": self.applier.found}),
+            "plans": self.applier.plans,
             "warnings": dict(sorted(self.applier.warnings.items())),
             **({"read_before": self.read_before} if self.read_before else {}),
             **({"unfinished": self.unfinished} if self.unfinished else {}),

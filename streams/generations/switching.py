@@ -52,7 +52,7 @@ OF_BACKFILL = "file/backfill/"
 
 class Switched(NamedTuple):
     """Who is live now, who was, and how many records were caught up with. `extractor` makes plans
-    of the turns that come (None: nobody has chosen, none does)."""
+    of the turns that come (None: nobody has chosen, so the default will)."""
 
     current: str
     previous: str | None

@@ -59,6 +59,8 @@ class RecordProcessor(Generic[E, S, O]):
         """`read = applied + duplicate + dead + withheld + skipped`, and beside these `EXTRACTED`,
         `WAITING`, `SETTLED` and `LATE`. None ever goes down."""
         self.warnings: Counter[str] = Counter()
+        self.found = 0
+        """Facts and preferences in the plans of `extract` that were folded here."""
         self.changed: Changed[E, O] = Changed()
 
     def process(self, found: Decoded, line: bytes, sent: S) -> Outcome:
@@ -205,12 +207,22 @@ class RecordProcessor(Generic[E, S, O]):
         made = decode(line, turn.source)
         if type(made) is Input:
             made = replace(made, recorded_at=turn.recorded_at)
-        self.counts[f"{EXTRACTED}_{self._end(made, line, sent).ending}"] += 1
+        outcome = self._end(made, line, sent)
+        self.counts[f"{EXTRACTED}_{outcome.ending}"] += 1
+        if outcome is APPLIED and type(made) is Input:
+            self.found += noted(made.record)
 
     def take_changed(self) -> Changed[E, O]:
         """What changed since this was last asked."""
         changed, self.changed = self.changed, Changed()
         return changed
+
+
+def noted(plan: Any) -> int:
+    """How many facts, tasks and preferences a write plan states; what it ends does not count."""
+    states: int = sum(update.op == "upsert" for update in plan.state_updates)
+    preferences: int = sum(update.op != "revoke" for update in plan.preference_updates)
+    return states + preferences
 
 
 def _of_signal(said: Signalled) -> tuple[Any, str, str, str, Fold]:

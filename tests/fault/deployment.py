@@ -12,7 +12,7 @@ from pathlib import Path
 from signal import SIGCONT, SIGKILL, SIGTERM, Signals
 
 from streams.broker import Broker
-from tests.command import PROGRAM, environment
+from tests.command import PROGRAM, environment, words
 from tests.fault.kill_transport import FORGOTTEN
 
 NAMES = ("a", "b")
@@ -151,7 +151,7 @@ class Deployment:
 
 def worker_command(bootstrap: str, *options: str) -> list[str]:
     """Rows are kept for ever: what a late record does to a row that has gone is not asked here."""
-    return [PROGRAM, "worker", "--bootstrap", bootstrap, *options]
+    return [PROGRAM, *words("worker", "--bootstrap", bootstrap, *options)]
 
 
 def doomed_worker(bootstrap: str, name: str, point: str, after: int) -> list[str]:

@@ -355,16 +355,20 @@ def test_an_agent_continues_with_the_extractor_of_the_marker(
         caplog.clear()
         return text
 
-    made, never = extracts(None, {})
-    assert not made and "extractor" not in never and heard() == ""
+    made, default = extracts(None, {})
+    assert made and default["extractor"] == {"name": "rules", "version": VERSION}
+    assert heard() == ""
     made, chosen = extracts("rules", {})
     assert made and chosen["extractor"] == {"name": "rules", "version": VERSION}
     made, again = extracts(None, chosen)
     assert made and again["extractor"] == chosen["extractor"]
     assert "made by rules, as before; --extractor none ends it" in heard()
     made, ended = extracts("none", chosen)
-    assert not made and "extractor" not in ended and "until now by rules" in heard()
+    assert not made and ended["extractor"]["name"] == "none" and "until now by rules" in heard()
     assert not extracts(None, ended)[0]
+    made, never = extracts("none", {})
+    assert not made and never["extractor"] == ended["extractor"] and heard() == ""
+    assert not extracts(None, never)[0]
     made, newer = extracts(None, {**chosen, "extractor": {"name": "rules", "version": "0"}})
     assert made and newer["extractor"] == chosen["extractor"] and "not 0" in heard()
     with pytest.raises(ConfigurationError, match="oracle"):

@@ -16,6 +16,7 @@ import pytest
 
 from streams import sample
 from tests.command import (
+    BY_DEFAULT,
     PROGRAM,
     environment,
     folded,
@@ -30,14 +31,14 @@ from tests.llm.endpoint import Request as Prompt
 
 TOO_LONG = 120.0
 SQL = """SELECT (SELECT count(*) FROM session_current), (SELECT count(*) FROM events),
-                (SELECT count(*) FROM state_current)"""
+                (SELECT count(*) FROM plans), (SELECT count(*) FROM state_current)"""
 SAMPLE = Path(sample.__file__).with_name("conversations.ndjson")
 
 
 @pytest.fixture
 def dev(tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
     """The command, running; its parts are gone afterwards."""
-    running = start("dev", "--history", tmp_path / "memory", "--http", "0")
+    running = start("dev", "--history", tmp_path / "memory", "--http", "0", BY_DEFAULT)
     try:
         with running:
             yield running
@@ -58,7 +59,8 @@ def test_dev_runs_all_parts_and_ctrl_c_ends_them(
     url = re.search(r"(http://\S+) answers", said)
     assert url
     assert turnfold("produce", SAMPLE, "--bootstrap", bootstrap[1]).code == 0
-    folded(SAMPLE, history=tmp_path / "by-file")
+    done = turnfold("run", SAMPLE, "--history", tmp_path / "by-file", BY_DEFAULT)
+    assert done.code == 0, done.err
     deadline = time.monotonic() + TOO_LONG
     expected = rows(tmp_path / "by-file", SQL)
     while not _is_there(tmp_path / "memory", expected):

@@ -80,7 +80,7 @@ def test_a_generation_is_made_from_the_topics_and_goes_live(
     plans_sent = len(working.read("write-plans"))
     written(working, history)
 
-    working.start("--generation", "bare", "--instance", "bare")
+    working.start("--generation", "bare", "--extractor", "none", "--instance", "bare")
     bare = await_generation(working, "bare", len(lines) + extracted)
     assert bare["left_out"] == extracted
     assert "extracted" not in bare

@@ -24,6 +24,7 @@ from tests.waiting import WITHIN, until
 USER = "ann"
 GENERATION = "turnfold-generation"
 PLAIN, RULES = "plain", "root"
+PLAIN_WORKER = ("--generation", PLAIN, "--extractor", "none", "--instance", PLAIN)
 numbers = count()
 
 
@@ -66,7 +67,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         )
         working.start("--extractor", "rules", "--instance", "live", env=patient)
         working.await_ready()
-        working.start("--generation", PLAIN, "--instance", PLAIN, env=patient)
+        working.start(*PLAIN_WORKER, env=patient)
         working.await_ready()
         stack.enter_context(sinking(working, history))
         stack.enter_context(sinking(working, history, "--generation", PLAIN))
@@ -299,7 +300,7 @@ def test_a_generation_whose_worker_stands_still_is_awaited_unless_it_was_promote
         reply = server.post([said(2, "Nobody folds this yet.")], Prefer="wait=0.2")
         assert reply.status_code == 202
 
-        working.start("--generation", PLAIN, "--instance", PLAIN)
+        working.start(*PLAIN_WORKER)
         working.workers[1] = working.workers.pop()
         soon(lambda: len(server.session("s-0").json()["conversations"]) == 3)
         assert turnfold("rollback", "--history", place.history).code == 0

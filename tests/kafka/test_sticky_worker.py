@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from tests.command import turn
+from tests.command import BY_DEFAULT, turn
 from tests.kafka.counting import PARTITIONS
 from tests.kafka.working import Working, alone, message
 from tests.waiting import until
@@ -19,19 +19,20 @@ def say(working: Working, home: str, sessions: int = 8) -> None:
     working.await_done()
 
 
-def chosen(working: Working) -> int:
-    """In how many partitions the marker says that rules extract."""
-    return sum("extractor" in note for note in working.notes()["session"])
+def chosen(working: Working, name: str = "rules") -> int:
+    """In how many partitions the marker stores that extractor."""
+    notes = working.notes()["session"]
+    return sum(note.get("extractor", {}).get("name") == name for note in notes)
 
 
 def test_a_worker_without_the_flag_continues_as_the_one_before(tmp_path: Path) -> None:
     with alone(tmp_path) as working:
-        working.start("--extractor", "rules")
+        working.start(BY_DEFAULT)
         working.await_ready()
         until(lambda: chosen(working) == PARTITIONS, told=working.log)  # before any record has come
         working.kill()
 
-        working.start()
+        working.start(BY_DEFAULT)
         working.await_log("memory is made by rules, as before", PARTITIONS)
         say(working, "Oslo")
         assert working.counts()["extracted"] == 8
@@ -39,10 +40,10 @@ def test_a_worker_without_the_flag_continues_as_the_one_before(tmp_path: Path) -
 
         working.start("--extractor", "none")
         working.await_log("memory is made by none from now on, until now by rules", PARTITIONS)
-        until(lambda: chosen(working) == 0, told=working.log)
+        until(lambda: chosen(working, "none") == PARTITIONS, told=working.log)
         working.kill()
 
-        working.start()
+        working.start(BY_DEFAULT)
         working.await_ready()
         say(working, "Rome")
         assert working.counts()["extracted"] == 8

@@ -29,7 +29,7 @@ from streams.kafka.sink.history_rows import parse
 from streams.kafka.transport.marker import MARKER_KEY
 from streams.kafka.transport.marker import decode as decode_marker
 from streams.topology import AGENTS, DEAD_LETTERS, HISTORY, USER_SIGNALS, topic_of
-from tests.command import environment, launch
+from tests.command import BY_DEFAULT, environment, launch
 from tests.kafka.counting import PARTITIONS, read_all
 
 APP = "turnfold"
@@ -96,6 +96,8 @@ class Working:
         self.others: set[str] = set()
         self.sent = 0
         self.workers: list[subprocess.Popen[bytes]] = []
+        self.chooses = False
+        """Whether a worker was given an extractor: the next ones continue with what is stored."""
 
     def there(self, topic: str) -> str:
         """The name of a topic on the broker."""
@@ -104,13 +106,15 @@ class Working:
     def start(self, *options: str, env: dict[str, str] | None = None) -> "subprocess.Popen[bytes]":
         """A worker process; its log is LOG-n in the folder. `env`: its whole environment, with
         `kafka` or another way to the broker."""
+        self.chooses |= bool({BY_DEFAULT, "--extractor"} & {*options})
         with (self.folder / f"log-{len(self.workers)}").open("wb") as log:
             at = () if env else self.at
             patient = (
                 {"TURNFOLD_WORKER_SESSION_SECONDS": PATIENT} if "--instance" in options else {}
             )
             env = env or environment(**patient)
-            worker = launch("worker", *at, *options, stderr=log, stdout=log, env=env)
+            stored = [BY_DEFAULT] * self.chooses
+            worker = launch("worker", *at, *options, *stored, stderr=log, stdout=log, env=env)
         self.workers.append(worker)
         return worker
 

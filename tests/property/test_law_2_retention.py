@@ -120,7 +120,7 @@ class Lanes:
         self.documents: dict[tuple[str, bytes], bytes | None] = {}
 
     def _agent(self, number: int) -> SessionAgent:
-        agent = SessionAgent(number, MemoryRows(), self.partitions, self.retention, Rules())
+        agent = SessionAgent(number, MemoryRows(), self.partitions, self.retention, Rules(), "none")
         agent.restore(list(self.stored[number].items()))
         agent.restored(self.notes[number])
         return agent

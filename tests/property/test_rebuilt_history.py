@@ -77,7 +77,9 @@ class Cluster:
 
     def __init__(self, chance: random.Random) -> None:
         self.chance = chance
-        self.sessions = Lanes(lambda n, rows, of_: SessionAgent(n, rows, of_, None, Rules()))
+        self.sessions = Lanes(
+            lambda n, rows, of_: SessionAgent(n, rows, of_, None, Rules(), "none")
+        )
         self.users = Lanes(lambda n, rows, of_: MemoryAgent(n, rows, of_, Rules()))
         self.history: defaultdict[int, list[Message]] = defaultdict(list)
         self.newest: Documents = {}

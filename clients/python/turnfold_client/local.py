@@ -49,7 +49,6 @@ OTHER_SERVERS = {
 """Settings of the environment that are not for this server."""
 NO_FILE = {"TURNFOLD_CONFIG": ""}
 """Nor is a `turnfold.toml` in the current folder."""
-EXTRACTOR = "TURNFOLD_SERVE_EXTRACTOR"
 INSTALL = "pip install 'turnfold[serve]'"
 
 SLOW = (
@@ -216,8 +215,6 @@ class LocalServer:
         command = [*server_command(), "serve", "--history", str(self.folder), "--local"]
         if self._extractor is not None:
             command += ["--extractor", self._extractor]
-        elif EXTRACTOR not in os.environ and not self._is_memory():
-            command += ["--extractor", "rules"]
         log.info("starting %s", shlex.join(command))
         said = str(self._shared / "server.log")
         anew = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND
@@ -237,9 +234,6 @@ class LocalServer:
             raise LocalServerError(f"{command[0]}: {error.strerror}: {INSTALL}") from error
         _children.add(child)
         return child
-
-    def _is_memory(self) -> bool:
-        return (self.folder / MARKER).exists()
 
     def _why(self) -> str:
         """What the server said before it ended."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from streams.errors import ConfigurationError
-from streams.extractors.naming import MODEL, NAMES, in_process, named, version_of
+from streams.extractors.naming import MODEL, NAMES, chosen, in_process, named, version_of
 from streams.folds.rules import Rules
 from streams.folds.session_state import HEADER, visible
 from streams.folds.task import TASKS
@@ -29,10 +29,10 @@ HEADERS_END = f"\0{HEADER}".encode()
 """Of the changelog keys of sessions' headers."""
 
 
-def _extractor_in(note: Mapping[str, Any]) -> tuple[str, str | None]:
-    """Name and version of what made plans, as a marker's note says it."""
-    kept = note.get("extractor") or {"name": NONE}
-    return kept["name"], kept.get("version")
+def _extractor_in(note: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    """Name and version of the extractor that a marker's note stores; None where it stores none."""
+    kept = note.get("extractor", {})
+    return kept.get("name"), kept.get("version")
 
 
 COLD_BYTES = INPUT_BYTES // 2
@@ -44,8 +44,8 @@ class SessionAgent(Agent[SessionMessages]):
     """Turns, recursions, tool results, session signals. `retention`: see `Retention`; `extractor`
     finds memory in turns, as write plans that go with what else the turn causes; of a model, which
     is asked afterwards, the rules that come first. It is kept in the marker: None continues with
-    what the marker says. In a generation with a mapping of its own, whose records are in `topics`,
-    what the live one's has made is left out."""
+    what the marker says, or with the default where the marker has none. In a generation with a
+    mapping of its own, whose records are in `topics`, what the live one's has made is left out."""
 
     table_name = "sessions"
 
@@ -124,8 +124,7 @@ class SessionAgent(Agent[SessionMessages]):
     def note(self) -> dict[str, Any]:
         note = super().note()
         note["stream_time"] = self.retention.time
-        if self.extractor != NONE:
-            note["extractor"] = {"name": self.extractor, "version": self.version}
+        note["extractor"] = {"name": self.extractor, "version": self.version}
         return note
 
     def has_news(self) -> bool:
@@ -134,7 +133,7 @@ class SessionAgent(Agent[SessionMessages]):
     def _choose(self, note: Mapping[str, Any]) -> None:
         """As told, else as the marker says; what somebody may not know is logged, once."""
         known, known_version = _extractor_in(note)
-        name = known if self.told is None else self.told
+        name = chosen(self.told, known)
         if name not in (*NAMES, MODEL):
             raise ConfigurationError(
                 f"memory was made by {name!r}, which this version does not have; give --extractor "
@@ -145,10 +144,10 @@ class SessionAgent(Agent[SessionMessages]):
             self.extractor, self.version = name, version_of(first)
             self.processor.extract = named(first)
         said = ""
-        if name == known == NONE or not note:
+        if not note or name == (known or NONE) == NONE:
             return
         if name != known:
-            said = f"memory is made by {name} from now on, until now by {known}"
+            said = f"memory is made by {name} from now on, until now by {known or NONE}"
         elif self.version != known_version:
             said = f"memory is made by {name} {self.version} from now on, not {known_version}"
         elif self.told is None:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_settings import SettingsConfigDict
 
-from streams.extractors.naming import check_choice
+from streams.extractors.naming import DEFAULT, check_choice
 from streams.pipeline.retention import ABOUT, DEFAULT_DAYS, check_days
 from streams.quota import Quotas, QuotaSettings
 from streams.serving.http.limits import Bounds
@@ -44,7 +44,7 @@ class ServeSettings(QuotaSettings):
         AfterValidator(check_choice),
         Field(
             description="How to find memory in turns (without Kafka). The choice is stored in "
-            "the history; default: the stored choice."
+            f"the history; default: the stored choice, at first {DEFAULT}."
         ),
     ] = None
     retention_days: Annotated[

@@ -15,12 +15,11 @@ from typing import NamedTuple
 
 from sinks import locks
 from sinks.locations import Location
-from sinks.root import check_root, find_root, is_marked
+from sinks.root import check_root, find_root
 from streams import configuration
 from streams.errors import ConfigurationError
 from streams.serving.http.local import HELD, TOLD, place_of
 
-EXTRACTOR = "TURNFOLD_SERVE_EXTRACTOR"
 STARTING, SAID = "starting", "server.log"
 WITHIN = 60.0
 """Seconds until a server answers, and until one that is ending has ended."""
@@ -86,8 +85,6 @@ class SharedServer:
         command = [*PROGRAM, "serve", "--local", "--history", str(self._root)]
         if self._extractor is not None:
             command += ["--extractor", self._extractor]
-        elif EXTRACTOR not in os.environ and not is_marked(self._root):
-            command += ["--extractor", "rules"]
         with (self._folder / SAID).open("wb") as said:
             return subprocess.Popen(
                 command,
