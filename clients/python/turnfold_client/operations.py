@@ -7,11 +7,11 @@ from turnfold_client.calls import (
 )
 from turnfold_client.events import SessionEvent
 from turnfold_client.models import (
-    Accepted, Archive, ContextPack, DeadLetters, DeadLetterWhole, Erasure, EventStream, Extracted,
-    Health, MemorySummary, MessagesReply, MoodNow, NewMessages, Preference, PreferenceCorrection,
-    Ready, RecordsReply, SearchPage, SessionContext, SessionDocument, SessionList,
-    SessionMessages, SessionUpdate, State, StateCorrection, States, TaskDocument, Timeline,
-    UserDocument, UserLearningProfile, UserList, UserUpdate, Why,
+    Accepted, Archive, ContextPack, DeadLetterWhole, DeadLetters, Erasure, EventStream,
+    Extracted, Health, MemorySummary, MessagesReply, MoodNow, NewMessages, Preference,
+    PreferenceCorrection, Ready, RecordsReply, SearchPage, SessionContext, SessionDocument,
+    SessionList, SessionMessages, SessionUpdate, State, StateCorrection, States, TaskDocument,
+    Timeline, UserDocument, UserLearningProfile, UserList, UserUpdate, Why,
 )
 
 

@@ -3,11 +3,11 @@
 import { Sender, inPath } from "./sender.js";
 import type { Moment, Records, SessionEvent } from "./sender.js";
 import type {
-  Accepted, ContextPack, DeadLetter, DeadLetters, DeadLetterWhole, Erasure, Extracted, Health,
+  Accepted, ContextPack, DeadLetter, DeadLetterWhole, DeadLetters, Erasure, Extracted, Health,
   KeptMessage, ListedSession, ListedUser, MemorySummary, MessagesReply, MoodNow, NewMessages,
   Preference, PreferenceCorrection, Ready, RecordsReply, RevisionTold, SearchHit, SearchPage,
   SessionContext, SessionDocument, SessionList, SessionMessages, SessionUpdate, State,
-  StateCorrection, States, StateThen, TaskDocument, Timeline, TimelineTurn, UserDocument,
+  StateCorrection, StateThen, States, TaskDocument, Timeline, TimelineTurn, UserDocument,
   UserLearningProfile, UserList, UserUpdate, Why,
 } from "./types.js";
 
