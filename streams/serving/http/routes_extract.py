@@ -9,6 +9,9 @@ from streams.serving.http import request_headers
 from streams.serving.http.problems import Problem
 from streams.serving.http.route import reply, serving
 
+WITHIN = 30.0
+"""Seconds that a request waits by default: a model takes longer than a fold."""
+
 
 async def extract(request: Request) -> Response:
     """Has the model read all turns that are stored now, and waits for it. 202: it has not read
@@ -24,7 +27,7 @@ async def extract(request: Request) -> Response:
         )
         detail = f"{whose}, and asks no model; start it with --extractor llm"
         raise Problem(501, "No model", detail)
-    within = request_headers.preference(request, here.within).wait
+    within = request_headers.preference(request, WITHIN).wait
     is_done = await here.backend.extract(within)  # type: ignore[attr-defined]  # has a model
     about = {"status": "done" if is_done else "waiting", "about": model.about}
     return reply(about, HTTPStatus.OK if is_done else HTTPStatus.ACCEPTED)
