@@ -4,10 +4,60 @@ Libraries in Rust and C++ give the system's words and no number. Imports nothing
 """
 
 import os
-from errno import EDQUOT, EFBIG, EIO, ENOSPC, EROFS
+import re
+from errno import (
+    EACCES,
+    EDQUOT,
+    EFBIG,
+    EIO,
+    EISDIR,
+    ELOOP,
+    ENAMETOOLONG,
+    ENOENT,
+    ENOSPC,
+    ENOTDIR,
+    EPERM,
+    EROFS,
+)
 
 TROUBLES = (ENOSPC, EDQUOT, EIO, EROFS, EFBIG)
 _WORDS = {os.strerror(number).lower(): os.strerror(number) for number in TROUBLES}
+
+
+_ROOM = "make room, then run the same command again"
+_ALLOWED = "let this user read and write it, or name another place"
+_OF_SYSTEM = {
+    ENOSPC: _ROOM,
+    EDQUOT: _ROOM,
+    EFBIG: "raise the limit of a file's size (ulimit -f), then run the same command again",
+    EIO: "check the disk, then run the same command again",
+    EROFS: "name a place that can be written",
+    EACCES: _ALLOWED,
+    EPERM: _ALLOWED,
+    ENOENT: "correct the path",
+    EISDIR: "name a file",
+    ENOTDIR: "a part of the path is a file: correct the path",
+    ENAMETOOLONG: "shorten the name",
+    ELOOP: "name the file itself",
+}
+_REMEDIES = [
+    *((re.compile(re.escape(os.strerror(one)) + r"( \(\w+\)|\.)?\Z", re.IGNORECASE), remedy)
+      for one, remedy in _OF_SYSTEM.items()),
+    (re.compile(r"not UTF-8\b[^;]*\Z"), "save it as UTF-8"),
+    (re.compile(r"not (JSON|TOML)\b[^;]*\Z"), "correct it there, or name another file"),
+    (re.compile(r"expected '[^;]*, but found '[^;]*\Z"), "correct it there, or name another file"),
+    (re.compile(r"(end-of-stream marker was reached|Not a gzipped file \([^;]*\))\Z"),
+     "get the file again, then run the same command"),
+    (re.compile(r"not a file\Z"), "name a file"),
+]  # fmt: skip
+
+
+def with_remedy(message: str) -> str:
+    """A message that ends with the system's words for an error, with what to do behind them."""
+    for words, remedy in _REMEDIES:
+        if words.search(message):
+            return f"{message}; {remedy}"
+    return message
 
 
 def trouble(error: BaseException) -> str | None:

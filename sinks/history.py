@@ -378,7 +378,7 @@ def _may_be_database(file: Path) -> bool:
         return True
     except OSError as error:
         raise HistoryError(f"{file}: {error.strerror}") from error
-    return not begins or begins[8:] == b"DUCK"
+    return begins[8:] == b"DUCK"
 
 
 def _check_is_query(statement: Statement) -> None:

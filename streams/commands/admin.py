@@ -21,7 +21,7 @@ def admin() -> None:
     help="Your input records: NDJSON, .gz or .parquet, as `run` reads them. At least 10,000 turns.",
 )  # fmt: skip
 @click.option(
-    "--turns-per-day", type=click.IntRange(1, 10**12), help="Also print the totals of a day."
+    "--turns-per-day", type=options.Whole(1, 10**12), help="Also print the totals of a day."
 )
 @options.as_json
 @options.fails_in_a_line

@@ -25,17 +25,17 @@ def broker() -> None:
     type=options.FOLDER,
     help="Folder to keep data in. Default: data are deleted when it stops.",
 )
-@click.option("--port", type=click.IntRange(1, 65535), help="Port. Default: a free one.")
+@click.option("--port", type=options.Whole(1, 65535), help="Port. Default: a free one.")
 @click.option(
     "--nodes",
-    type=click.IntRange(1, 9),
+    type=options.Whole(1, 9),
     default=1,
     help="Number of nodes; 3 allow replication. Default: 1.",
 )
 @click.option(
     "--heap",
     metavar="MB",
-    type=click.IntRange(min=128),
+    type=options.Whole(min=128),
     default=320,
     help="Heap of each node. Default: 320.",
 )

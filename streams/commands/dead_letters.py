@@ -30,7 +30,7 @@ def dlq() -> None:
     "start (UTC). Lines of a file without a time of their own count as 1970.",
 )  # fmt: skip
 @click.option(
-    "--limit", type=click.IntRange(min=1), help="At most so many, the oldest first. Default: all; "
+    "--limit", type=options.Whole(min=1), help="At most so many, the oldest first. Default: all; "
     f"in a table {SHOWN}.",
 )  # fmt: skip
 @click.option("--settled", is_flag=True, help="Also letters that are settled.")

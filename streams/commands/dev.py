@@ -16,15 +16,15 @@ from streams.commands import options
     type=options.FOLDER,
     help="Folder of the broker's data. Default: the history's name with .kafka.",
 )
-@click.option("--port", type=click.IntRange(1, 65535), help="Port of Kafka. Default: a free one.")
+@click.option("--port", type=options.Whole(1, 65535), help="Port of Kafka. Default: a free one.")
 @click.option(
     "--partitions",
-    type=click.IntRange(1, 10_000),
+    type=options.Whole(1, 10_000),
     help="Partitions of each topic. Default: 4.",
 )
 @click.option(
     "--http",
-    type=click.IntRange(0, 65_535),
+    type=options.Whole(0, 65_535),
     default=8400,
     help="Port of the HTTP API and the inspector on localhost. Default: 8400; 0: any free port.",
 )

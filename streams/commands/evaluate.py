@@ -47,11 +47,11 @@ BY = {"words": "words", "meaning": "meaning", "both": "words and meaning"}
     help="Generation of --history to evaluate. Default: the live one.",
 )
 @click.option(
-    "--hits", type=click.IntRange(1, 100), default=10, help="Hits per question. Default: 10."
+    "--hits", type=options.Whole(1, 100), default=10, help="Hits per question. Default: 10."
 )
 @click.option(
     "--neighbours",
-    type=click.IntRange(0, 5),
+    type=options.Whole(0, 5),
     default=1,
     help="Turns shown on each side of a hit. Default: 1.",
 )

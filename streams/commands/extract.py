@@ -35,18 +35,18 @@ from streams.commands import options
 @click.option("--model", help="Name of the model.")
 @click.option("--base-url", metavar="URL", help="Address of the API, without /chat/completions.")
 @options.prompt
-@click.option("--turns", type=click.IntRange(1, 100), help="Maximum turns per request. Default: 6.")
+@click.option("--turns", type=options.Whole(1, 100), help="Maximum turns per request. Default: 6.")
 @click.option(
     "--idle-seconds",
     type=options.Number(0.001, 86_400),
     help="Silence after which a group of turns is sent. Default: 60.",
 )
 @click.option(
-    "--concurrency", type=click.IntRange(1, 256), help="Maximum concurrent requests. Default: 4."
+    "--concurrency", type=options.Whole(1, 256), help="Maximum concurrent requests. Default: 4."
 )
-@click.option("--budget-tokens", type=click.IntRange(1), help="Maximum tokens of this run.")
+@click.option("--budget-tokens", type=options.Whole(1), help="Maximum tokens of this run.")
 @click.option("--budget-cost", type=options.Number(0), help="Maximum cost of this run.")
-@click.option("--hourly-tokens", type=click.IntRange(1), help="Maximum tokens per hour.")
+@click.option("--hourly-tokens", type=options.Whole(1), help="Maximum tokens per hour.")
 @click.option("--hourly-cost", type=options.Number(0), help="Maximum cost per hour.")
 @click.option("--again", is_flag=True, help="Retry turns that failed before.")
 @click.option("--strict", is_flag=True, help="Exit with 4 if a request failed.")

@@ -164,7 +164,7 @@ def _backfill_part(history: Path, name: str, settings: Any, part: Any, as_json: 
 @click.option(
     "--samples",
     default=3,
-    type=click.IntRange(0, 1000),
+    type=options.Whole(0, 1000),
     help="Samples of each kind and change. Default: 3.",
 )
 @click.option("--fail-on-change", is_flag=True, help="Exit with 4 if anything differs.")

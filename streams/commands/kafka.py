@@ -203,7 +203,7 @@ def lag(bootstrap: str | None, groups: tuple[str, ...], as_json: bool) -> None:
 @click.option("--app-id", help="App id of the workers. Default: turnfold.")
 @click.option("--generation", metavar="NAME", help="Also the topics of this generation.")
 @click.option(
-    "--partitions", type=click.IntRange(1), help="Partitions that each topic must have. Default: 4."
+    "--partitions", type=options.Whole(1), help="Partitions that each topic must have. Default: 4."
 )
 @click.option(
     "--commands", is_flag=True,

@@ -268,7 +268,7 @@ def import_(format: str, file: Path, user: str | None, created: int | None) -> N
         identifier(user, item=0, field="--user")
     except ImportFault as error:
         raise UsageError(str(error)) from None
-    check([str(file)])
+    check([str(file)], of_records=False)
     told = Telling(output.note)
     encode = msgspec.json.Encoder().encode
     records = 0
@@ -278,12 +278,16 @@ def import_(format: str, file: Path, user: str | None, created: int | None) -> N
             records += 1
         sys.stdout.buffer.flush()
     except ImportFault as error:
-        raise DataRefused(str(error)) from None
+        raise DataRefused(f"{_name(file)}: {error}") from None
     finally:
         told.sum_up()
     told.say_times()
     if refusal := told.refusal(records):
-        raise DataRefused(refusal)
+        raise DataRefused(f"{_name(file)}: {refusal}")
+
+
+def _name(file: Path) -> str:
+    return "stdin" if str(file) == "-" else str(file)
 
 
 def _read(records: Iterator[Any], file: Path) -> Iterator[Any]:
@@ -313,7 +317,7 @@ def _read(records: Iterator[Any], file: Path) -> Iterator[Any]:
 )
 @click.option(
     "--port",
-    type=click.IntRange(0, 65_535),
+    type=options.Whole(0, 65_535),
     help="Port of the server, with --open. 0: any free port. Default: 8400, or any if taken.",
 )
 @options.fails_in_a_line

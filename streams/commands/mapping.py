@@ -19,14 +19,14 @@ from streams.errors import DataRefused, UsageError
 )
 @click.option(
     "--limit",
-    type=click.IntRange(1, 10_000),
+    type=options.Whole(1, 10_000),
     default=10,
     help="Results to show, and dead letters and skipped events. Default: 10.",
 )
 @click.option(
     "--read",
     "most",
-    type=click.IntRange(1, 1_000_000),
+    type=options.Whole(1, 1_000_000),
     default=1_000,
     help="Events to read, from the beginning. Default: 1000.",
 )

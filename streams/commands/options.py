@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 import click
 
 from schemas.dead_letters import REASONS
-from sinks.disk import TROUBLES, trouble
+from sinks.disk import TROUBLES, trouble, with_remedy
 from sinks.generation import find_tables, named
 from sinks.locations import Location, is_url, location_of
 from sinks.root import HistoryError
@@ -95,6 +95,22 @@ class Number(click.FloatRange):
         if not isfinite(number):
             self.fail(f"{value!r} is not a number from {self.min:g} to {self.max:g}", param, ctx)
         return number
+
+
+class Whole(click.IntRange):
+    """A whole number from `min` to `max`, either None: no bound."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            int(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a whole number; {self._bounds()}", param, ctx)
+        return super().convert(value, param, ctx)
+
+    def _bounds(self) -> str:
+        least = "" if self.min is None else f" from {self.min}"
+        most = "" if self.max is None else f" to {self.max}"
+        return f"give one{least}{most}"
 
 
 class _Days(click.ParamType):
@@ -321,7 +337,7 @@ def fails_in_a_line(function: Callable[P, R]) -> Callable[P, R]:
             sys.stdout.flush()  # at the end of Python it would be too late to say what fails
             return result
         except (TurnfoldError, HistoryError) as error:
-            output.fail(str(error))
+            output.fail(with_remedy(str(error)))
             raise click.exceptions.Exit(error.exit_code) from None
         except ModuleNotFoundError as error:
             if (extra := extra_of(error)) is None:
@@ -335,17 +351,17 @@ def fails_in_a_line(function: Callable[P, R]) -> Callable[P, R]:
             sys.stderr.close()  # the reader of our output has gone: nothing to say to it
             raise click.exceptions.Exit(0) from None
         except OSError as error:
-            output.fail(f"{_place_of(error)}: {error.strerror or error}")
+            output.fail(with_remedy(f"{_place_of(error)}: {error.strerror or error}"))
             if error.filename is None:
                 _give_up_stdout()
             raise click.exceptions.Exit(3 if error.errno in MISTAKEN else 1) from None
         except Exception as error:
             if (failure := of_duckdb(error)) is not None:
-                output.fail(str(failure))
+                output.fail(with_remedy(str(failure)))
                 raise click.exceptions.Exit(failure.exit_code) from None
             said = trouble(error)  # DuckDB's and others' errors name no number
             if said is not None:
-                output.fail(f"{said} ({type(error).__name__})")
+                output.fail(with_remedy(f"{said} ({type(error).__name__})"))
                 raise click.exceptions.Exit(1) from None
             if (damaged := _damaged(error)) is None:
                 raise

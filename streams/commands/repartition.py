@@ -11,7 +11,7 @@ from streams.commands import options
 @click.command()
 @click.option(
     "--to",
-    type=click.IntRange(1, 10_000),
+    type=options.Whole(1, 10_000),
     required=True,
     metavar="N",
     help="Partitions of each topic.",

@@ -33,7 +33,7 @@ REQUESTS = "streams.serving.http.access"
 )
 @click.option("--host", help="Address to listen on. Default: 127.0.0.1; any other requires --keys.")
 @click.option(
-    "--port", type=click.IntRange(0, 65_535), help="Port. Default: 8400; 0: any free port."
+    "--port", type=options.Whole(0, 65_535), help="Port. Default: 8400; 0: any free port."
 )
 @click.option("--keys", type=options.FOLDER, help="Key file, as `turnfold keys` makes it.")
 @click.option(

@@ -15,7 +15,7 @@ from streams.extractors.naming import MODEL
 @click.command()
 @options.bootstrap
 @click.option(
-    "--partitions", type=click.IntRange(1, 10_000), help="Partitions of each topic. Default: 4."
+    "--partitions", type=options.Whole(1, 10_000), help="Partitions of each topic. Default: 4."
 )
 @click.option(
     "--app-id", metavar="NAME", help="Consumer group and prefix of its topics. Default: turnfold."
@@ -48,7 +48,7 @@ from streams.extractors.naming import MODEL
 )
 @click.option(
     "--max-records",
-    type=click.IntRange(min=1),
+    type=options.Whole(min=1),
     help="Maximum records per transaction. Default: 4000.",
 )
 @click.option(
@@ -65,7 +65,7 @@ from streams.extractors.naming import MODEL
 @options.mapping
 @click.option(
     "--standbys",
-    type=click.IntRange(0, 9),
+    type=options.Whole(0, 9),
     help="Number of other workers that keep a copy of each table. Default: 0.",
 )
 @click.option("--verbose", is_flag=True, help="Log more.")

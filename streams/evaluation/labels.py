@@ -127,7 +127,9 @@ def _label(file: Path, number: int, line: bytes) -> AnyLabel | None:
         return None
     try:
         value: Any = msgspec.json.decode(line)
-    except msgspec.DecodeError as error:
+    except UnicodeDecodeError:
+        raise DataRefused(f"{file}: line {number}: not UTF-8") from None
+    except (msgspec.DecodeError, RecursionError) as error:
         raise DataRefused(f"{file}: line {number}: not JSON: {error}") from None
     if not isinstance(value, dict):
         raise DataRefused(f"{file}: line {number}: not a JSON object")

@@ -32,7 +32,8 @@ class Truncated(TurnfoldError):  # noqa: N818 - what the file is
 
     def __init__(self, where: str, counts: dict[str, Any]) -> None:
         what = "the file ends too early, or is damaged; what came before is kept"
-        super().__init__(f"{what}: {where}")
+        do = "get the file again, then run the same command"
+        super().__init__(f"{what}: {where}; {do}")
         self.counts = counts
 
 

@@ -23,7 +23,7 @@ from typing import IO, Any, NamedTuple
 import msgspec
 
 from schemas.base import EPOCH, format_time
-from streams.errors import ConfigurationError
+from streams.errors import ConfigurationError, DataRefused
 from streams.pipeline.decode import Given, too_long
 from streams.pipeline.withheld import is_spelt_out
 
@@ -36,6 +36,9 @@ _encode = msgspec.json.Encoder().encode
 OVERLAP = 256  # bytes: what a line mentions may lie across two blocks
 STDIN = "-"
 GZIP, PARQUET = b"\x1f\x8b", b"PAR1"
+UTF_16_LE, UTF_16_BE = b"\xff\xfe", b"\xfe\xff"
+BEGINNING = 4_096
+"""Bytes by which a file is told that holds no lines."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 TORN = "Input data was truncated"  # msgspec's word for the beginning of a JSON value
 BREAKS_OFF = re.compile(rb"[-+.eE]\Z|\\u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?\Z")
@@ -95,7 +98,7 @@ class Source:
         """The records not read before, some at a time; blank lines are passed over.
 
         Raises TruncatedError at the end of half a gzip or Parquet file, after its last record, and
-        ConfigurationError for a file that cannot be opened.
+        ConfigurationError for a file that cannot be opened, DataRefused for one of no lines.
         """
         file, kind = _opened(self._path)
         with file as self._file:
@@ -290,8 +293,27 @@ def _opened(path: str) -> tuple[IO[bytes], bytes]:
     if begins[:2] == GZIP:
         unpacked = gzip.GzipFile(fileobj=file)
         unpacked.myfileobj = file  # is closed with it
-        return unpacked, GZIP  # type: ignore[return-value]
-    return file, b""
+        file = unpacked
+    elif path.lower().endswith(".gz") and begins:
+        file.close()
+        raise DataRefused(f"{path}: is not gzip, as its name says; rename it, or pack it with gzip")
+    try:
+        begins_as = file.peek(BEGINNING)[:BEGINNING]
+    except (EOFError, zlib.error, gzip.BadGzipFile):  # reading it says where it is damaged
+        begins_as = b""
+    if other := _other_than_lines(begins_as):
+        file.close()
+        raise DataRefused(f"{path}: {other}")
+    return file, begins[:2] if begins[:2] == GZIP else b""
+
+
+def _other_than_lines(beginning: bytes) -> str | None:
+    """What a file is that can hold no line of JSON in UTF-8, and what to do."""
+    if beginning[:2] in (UTF_16_LE, UTF_16_BE) or beginning[:4].count(0) == 2:
+        return "is UTF-16; convert it first (iconv -f UTF-16 -t UTF-8)"
+    if 0 in beginning and not any(line[:1] == b"{" for line in beginning.split(b"\n")):
+        return "holds no lines of JSON; name a file of NDJSON, plain or gzipped, or of Parquet"
+    return None
 
 
 def _file_hash(path: str) -> Any:
@@ -317,8 +339,9 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def check(paths: list[str]) -> None:
-    """Raises for a path that is not a readable file, before anything is touched."""
+def check(paths: list[str], *, of_records: bool = True) -> None:
+    """Raises for a path that is not a readable file, before anything is touched. `of_records`: also
+    for a file that can hold none."""
     if paths.count(STDIN) > 1:
         raise ConfigurationError("-: stdin can be read once only")
     for path in paths:
@@ -331,10 +354,12 @@ def check(paths: list[str]) -> None:
         try:
             mode = Path(path).stat().st_mode
         except FileNotFoundError:
-            raise ConfigurationError(f"{path}: no such file") from None
+            raise ConfigurationError(f"{path}: no such file; correct the path") from None
         except OSError as error:
             raise ConfigurationError(f"{path}: {error.strerror}") from None
         if S_ISDIR(mode):
             raise ConfigurationError(f"{path}: is a folder; name the files in it")
         if not os.access(path, os.R_OK):
             raise ConfigurationError(f"{path}: Permission denied")
+        if of_records and not _is_stream(path):
+            _opened(path)[0].close()

@@ -74,7 +74,9 @@ def _copy(path: Path, copy: Path) -> None:
             source.execute("SELECT 1 FROM checkpoints LIMIT 1")
             source.backup(target)
     except sqlite3.Error as error:
-        raise ImportFault(f"not a SQLite file of LangGraph checkpoints: {error}") from None
+        raise ImportFault(
+            f"not a SQLite file of LangGraph checkpoints ({error}); name the saver's own file"
+        ) from None
 
 
 def items(saver: "Saver", threads: Iterable[str], skipped: Skipped) -> Iterator[Any]:

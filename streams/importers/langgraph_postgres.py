@@ -51,6 +51,8 @@ def _connected(path: Path) -> "Iterator[Connection[DictRow]]":
         raise ImportFault(reason) from None
     with json_stream.open_text(path) as stream:
         told = stream.read(json_stream.CHUNK).strip()
+    if not told.isprintable():  # bytes that are not UTF-8 come as half pairs
+        raise ImportFault("expected one line with a connection string, as postgresql://HOST/NAME")
     try:
         with psycopg.connect(
             told, row_factory=dict_row, connect_timeout=CONNECT_SECONDS, prepare_threshold=0

@@ -54,8 +54,13 @@ class Telling(Skipped):
             )
         if self._refused:
             rest = "the rest was" if records else "nothing was"
-            return f"{_conversations(self._refused)} could not be imported; {rest}"
-        return None if records else "the file holds no conversation with a message"
+            return (
+                f"{_conversations(self._refused)} could not be imported; {rest}; mend what the "
+                "lines above name, then import it again"
+            )
+        if records:
+            return None
+        return "holds no conversation with a message; is it of this format (docs/importing.md)?"
 
 
 def _conversations(count: int) -> str:

@@ -35,7 +35,10 @@ def read(path: Path, skipped: Skipped, told: Told = NOTHING) -> Iterator[JsonObj
                     yield record
             except ImportFault as fault:
                 if number == 1:
-                    raise
+                    raise ImportFault(
+                        f"is not an archive of `turnfold export` ({fault}); name the format that "
+                        "the file has (`turnfold import -h`)"
+                    ) from None
                 skipped.refuse(fault)
     if last.get("kind") != "end" or last.get("lines") != number:
         raise ImportFault(

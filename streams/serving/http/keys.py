@@ -126,7 +126,9 @@ def read(file: Path) -> list[Key]:
     except OSError as error:
         raise ConfigurationError(f"{file}: {error.strerror or error}") from None
     except (msgspec.DecodeError, ValueError) as error:
-        raise ConfigurationError(f"{file}: not a keys file: {error}") from None
+        raise ConfigurationError(
+            f"{file}: not a keys file ({error}); `turnfold keys add` makes one"
+        ) from None
     if len({key.id for key in found}) < len(found):
         raise ConfigurationError(f"{file}: not a keys file: an id is there twice")
     return found

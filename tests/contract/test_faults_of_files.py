@@ -1,0 +1,102 @@
+"""A file that is not what a command needs: no traceback, a path, what to do, nothing half-written.
+
+A table of every command that reads a file × what may be wrong with one, in this process.
+"""
+
+import errno
+import gzip
+import os
+import random
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from sinks.disk import with_remedy
+from streams import cli
+from tests.command import turn
+from tests.contract.test_bad_input import text
+
+RECORD = text(turn("e1")) + b"\n"
+NOISE = random.Random(37).randbytes(3_000)
+Content = bytes | None
+FILES: dict[str, Content] = {
+    "absent.ndjson": None,
+    "binary.ndjson": NOISE,
+    "noise.gz": b"\x01" + NOISE,
+    "plain.gz": RECORD,
+    "cut.gz": gzip.compress(RECORD * 9 + NOISE)[:-40],
+    "utf-16.ndjson": RECORD.decode().encode("utf-16"),
+    "utf-16-le.ndjson": RECORD.decode().encode("utf-16-le"),
+    "utf-16-be.gz": gzip.compress(RECORD.decode().encode("utf-16-be")),
+    "plain.parquet": RECORD,
+}
+"""Name -> content; None: no such file. A folder is among them, too."""
+IMPORTED = ("turnfold", "openai-chat", "chatgpt-export", "mem0", "zep")
+READERS: dict[str, Callable[[str, str], list[str]]] = {
+    "run": lambda file, new: ["run", file, "--history", new],
+    "keys list": lambda file, new: ["keys", "list", "--keys", file],
+    "sql": lambda file, new: ["sql", "SELECT 1", "--history", file],
+}
+COMMANDS = (*READERS, *(f"import {name}" for name in IMPORTED))
+NEXT_STEP = re.compile(r"; \w|turnfold \w+|\(docs/|a folder of its own")
+"""What tells that a message says what to do."""
+
+
+@pytest.fixture
+def bad(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "bad"
+    folder.mkdir()
+    (folder / "folder").mkdir()
+    for name, content in FILES.items():
+        if content is not None:
+            (folder / name).write_bytes(content)
+    yield folder
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("name", [*FILES, "folder"])
+def test_a_bad_file_is_named_with_what_to_do(command: str, name: str, bad: Path) -> None:
+    file, new = bad / name, bad.parent / "new"
+    before = sorted(bad.rglob("*"))
+    reader = READERS.get(command)
+    words = [*command.split(), str(file)] if reader is None else reader(str(file), str(new))
+    done = CliRunner().invoke(cli.app, words)
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exc_info
+    assert done.exit_code in (3, 4), (done.exit_code, done.stderr)
+    last = done.stderr.rstrip().splitlines()[-1]
+    assert last.startswith("turnfold: "), last
+    assert str(file) in last, last
+    assert NEXT_STEP.search(last), last
+    assert sorted(bad.rglob("*")) == before
+    damaged = ("cut.gz", "plain.parquet")  # what comes before the damage is kept
+    assert not new.exists() or name in damaged
+
+
+@pytest.mark.parametrize(
+    "number",
+    ["ENOSPC", "EDQUOT", "EIO", "EROFS", "EFBIG", "EACCES", "EPERM", "ENOENT", "EISDIR", "ENOTDIR"],
+)
+def test_the_system_s_words_are_followed_by_what_to_do(number: str) -> None:
+    words = os.strerror(getattr(errno, number))
+    for message in (f"/x/y: {words}", f"events: {words.lower()}", f"{words} (IOException)"):
+        assert with_remedy(message).startswith(f"{message}; "), message
+    told = f"/x/y: {words}; make room for it"
+    assert with_remedy(told) == told
+
+
+@pytest.mark.parametrize("port", ["22x", "", "8.0"])
+def test_a_number_that_is_none_is_told_its_bounds(port: str) -> None:
+    done = CliRunner().invoke(cli.app, ["serve", "--port", port])
+    assert done.exit_code == 2
+    assert "is not a whole number; give one from 0 to 65535" in done.stderr
+
+
+def test_a_file_with_one_bad_record_is_read(tmp_path: Path) -> None:
+    """Bytes that are no text are a dead letter, where there are records, too."""
+    file = tmp_path / "mixed.ndjson"
+    file.write_bytes(b"\x00\x01\xff\n" + RECORD)
+    done = CliRunner().invoke(cli.app, ["run", str(file), "--history", str(tmp_path / "new")])
+    assert (done.exit_code, "1 record was refused" in done.stderr) == (0, True), done.stderr
