@@ -221,7 +221,8 @@ def owner_of(root: Location, tenant: str, kind: str, id: str) -> str:
             row = about.db.execute("SELECT owner_id FROM revisions LIMIT 1").fetchone()
     if row is None:
         raise DataRefused(f"{id!r} is no {kind} in this history")
-    return str(row[0])
+    (owner_id,) = row
+    return str(owner_id)
 
 
 def _revisions(about: Lookup) -> list[dict[str, Any]]:

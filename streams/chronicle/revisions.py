@@ -244,7 +244,7 @@ def _read(about: Lookup, owner: str) -> list[Revision]:
         return every
     gone = f'owner_id = ? AND "after" IS NULL AND entity_type NOT IN {NOT_TOLD}'
     rows = about.rows("revisions", ("entity_type", "entity_id", "seq", '"before"'), gone, owner)
-    before = {row[:3]: row[3] for row in rows}
+    before = {tuple(names): document for *names, document in rows}
     return [
         one._replace(document=before.get((one.entity_type, one.entity_id, one.seq)))
         if one.gone

@@ -173,11 +173,13 @@ def nearest(file: Path, vector: "Vector", user: str | None, most: int) -> Near:
         sql = f"SELECT kind, session, user, key, numbers FROM vector{where}"
         asked = db.execute(sql, of_user)
         while rows := asked.fetchmany(AT_ONCE):
-            comparable = [row for row in rows if len(row[4]) == 2 * len(vector)]
-            cosines = _cosines([row[4] for row in comparable], vector)
+            comparable = {
+                Named(*name): numbers for *name, numbers in rows if len(numbers) == 2 * len(vector)
+            }
+            names, cosines = list(comparable), _cosines(list(comparable.values()), vector)
             blocks.append(cosines)
             best += [
-                (float(cosines[place]), Named(*comparable[place][:4]))
+                (float(cosines[place]), names[place])
                 for place in np.argsort(-cosines, kind="stable")[:most]
             ]
             best = sorted(best, key=lambda one: -one[0])[:most]
@@ -202,9 +204,8 @@ def _numbers(file: Path, names: Iterable[Named], size: int) -> dict[Named, bytes
     found: dict[Named, bytes] = {}
     with _opened(file) as db:
         for name in names:
-            row = db.execute(sql, [name.user, name.kind, name.session, name.key]).fetchone()
-            if row is not None and len(row[0]) == size:
-                found[name] = row[0]
+            rows = db.execute(sql, [name.user, name.kind, name.session, name.key])
+            found.update((name, numbers) for (numbers,) in rows if len(numbers) == size)
     return found
 
 

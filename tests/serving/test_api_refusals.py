@@ -165,7 +165,8 @@ def test_a_page_of_another_site_cannot_write(api: httpx.Client, endpoint: Any) -
             reply = api.request(method, endpoint.path, json=endpoint.example, headers=headers)
             is_problem(reply, 403, "not-this-machine")
     for headers in ({"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}, {}):
-        assert api.post(endpoint.path, json=endpoint.example, headers=headers).status_code == 200
+        reply = api.post(endpoint.path, json=endpoint.example, headers=headers)
+        assert reply.status_code == (501 if endpoint.path == "/v1/extract" else 200)  # no model
 
 
 SITES = ("cross-site", "same-site", "anything", "")
@@ -262,7 +263,7 @@ def test_what_is_no_http_is_said_in_json(sample: Server, request_: bytes) -> Non
         ({}, b"null", 422, "invalid"),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("path", [one.path for one in WRITES])
+@pytest.mark.parametrize("path", [one.path for one in WRITES if one.takes is not None])
 def test_a_body_that_cannot_be_read_is_told_why(
     api: httpx.Client,
     path: str,

@@ -6,6 +6,7 @@ thread.
 
 import asyncio
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -71,6 +72,7 @@ def messages(part: Any) -> bytes:
 NDJSON, JSON = "application/x-ndjson", "application/json"
 CLOUD = "application/cloudevents-batch+json"
 RECORDS, MESSAGES, STATE = "/v1/records", "/v1/messages", "/v1/states/state?user_id=u"
+PREFERENCE = "/v1/preferences/preference?user_id=u"
 SESSION, USER = "/memory/session/update", "/memory/user/update"
 BODIES: list[tuple[str, str, str, bytes]] = [
     ("POST", RECORDS, NDJSON, lines(turn("e"))),
@@ -87,6 +89,7 @@ BODIES: list[tuple[str, str, str, bytes]] = [
     ("POST", SESSION, JSON, json.dumps({"session_id": "s", "topic": "a" * LONG}).encode()),
     ("POST", USER, JSON, json.dumps({"user_id": "u", "event": {"x": [{}] * 6_000}}).encode()),
     ("PATCH", STATE, JSON, json.dumps({"reason": "r", "body_text": "a" * LONG}).encode()),
+    ("PATCH", PREFERENCE, JSON, json.dumps({"reason": "r", "subject": "a" * LONG}).encode()),
 ]
 
 
@@ -155,7 +158,7 @@ def test_each_way_in_has_a_body() -> None:
     """Whoever adds an endpoint with a body adds one here."""
     taking = {(one.method, one.path) for one in ENDPOINTS if one.takes is not None}
     tried = {
-        (method, path.partition("?")[0].replace("/states/state", "/states/{state_id}"))
+        (method, re.sub(r"/(state|preference)$", r"/{\1_id}", path.partition("?")[0]))
         for method, path, _, _ in BODIES
     }
     assert tried == taking

@@ -11,7 +11,6 @@ import pytest
 from schemas.messages import MAX_MESSAGES
 from streams.folds.outcome import APPLIED
 from streams.importers import session_messages
-from streams.importers.base import ImportFault
 from streams.quota import Quota, Quotas
 from streams.serving.http import kept_messages
 from streams.serving.http.quotas import OverQuota, TenantQuotas
@@ -128,10 +127,3 @@ def test_results_of_no_call_are_counted_and_the_others_find_theirs() -> None:
     assert [one.place for one in read.made if one.record["type"] == "tool_result"] == [4, 6]
     assert read.found.left_out[kept_messages.UNANSWERED] == 3
     assert len(messages) < MAX_MESSAGES
-
-
-def test_a_result_of_no_call_without_an_original_is_refused_by_its_place() -> None:
-    messages = [{"role": "user", "content": "x"}, result(8), result(9)]
-    with pytest.raises(ImportFault) as refused:
-        kept_messages.read(NEW, request(messages), [None, "kept", None], lambda: 0)
-    assert refused.value.field == "messages[2].tool_call_id"
