@@ -402,6 +402,7 @@ def test_no_write_reaches_another_tenant(serving: Serving) -> None:
             theirs | {"type": None},
             records("pried", AIMED, AIMED, "aimed-1"),
         ],
+        "/v1/extract": [None],
     }
     assert set(bodies) == {path for path, _ in serving.paths("POST")}
     before = everything(serving, serving.hidden)

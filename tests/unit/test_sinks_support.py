@@ -40,7 +40,7 @@ def row(table: str, **given: Any) -> tuple[Any, ...]:
     made = []
     for field in SCHEMAS[table]:
         value = values.get(field.name)
-        if pa.types.is_timestamp(field.type):
+        if pa.types.is_timestamp(field.type) and field.name != "settled_at":
             value = moment if value is None else at(value) if isinstance(value, str) else value
         elif value is None and field.name not in NULLABLE:
             value = [] if pa.types.is_list(field.type) else PLAIN.get(field.type)

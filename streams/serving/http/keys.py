@@ -198,6 +198,9 @@ class Keys:
         self._follow()
         prefix, _, rest = token.partition(b"_")
         key_id, _, secret = rest.partition(b"_")
+        if key_id not in self._known:  # it may have been added just now
+            self._next_look = 0.0
+            self._follow()
         known = self._known.get(key_id)
         # as long for an unknown id as for a wrong secret
         expected = known.digest if known else _NO_DIGEST
