@@ -17,10 +17,10 @@ LIMIT = 2.0
 YARDSTICK = 0.1
 TRIES = 3
 
-WARMING = (
-    "tests/contract/test_mapping.py::test_map_refuses_a_sample_that_is_nothing",
-    "tests/unit/test_private_files.py::test_what_is_no_umask_is_a_wrong_setting[x]",
-)
+WARMING = [
+    f"tests/unit/test_private_files.py::test_what_is_no_umask_is_a_wrong_setting[{umask}]"
+    for umask in ("700", "88")
+]
 """One of these goes first: the first test that calls a command starts a server of processes, which
 takes seconds."""
 
