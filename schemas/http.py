@@ -87,14 +87,26 @@ class UserUpdate(Update):
     )
 
 
-class StateCorrection(Wire):
-    """The body of `PATCH /v1/states/{state_id}`: the fields to change, and why."""
+class Correction(Wire):
+    """Why something is corrected; a kind of it adds the fields that can change."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"minProperties": 2})
 
     reason: Annotated[str, Field(min_length=1, max_length=2000)] = Field(
         description="Why it is corrected; `why` shows it.",
     )
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> "Correction":
+        if not self.model_dump(exclude_none=True).keys() - {"reason"}:
+            field = next(name for name in type(self).model_fields if name != "reason")
+            raise ValueError(f"nothing to correct; give `{field}` or another field")
+        return self
+
+
+class StateCorrection(Correction):
+    """The body of `PATCH /v1/states/{state_id}`: the fields to change, and why."""
+
     body_text: Annotated[str, Field(min_length=1, max_length=10_000)] | None = Field(
         default=None,
         description="The fact, as a sentence.",
@@ -116,21 +128,10 @@ class StateCorrection(Wire):
     )
     valid_to: Micros | None = Field(default=None, description="When it stops being true.")
 
-    @model_validator(mode="after")
-    def _changes_something(self) -> "StateCorrection":
-        if not self.model_dump(exclude_none=True).keys() - {"reason"}:
-            raise ValueError("nothing to correct; give `body_text` or another field")
-        return self
 
-
-class PreferenceCorrection(Wire):
+class PreferenceCorrection(Correction):
     """The body of `PATCH /v1/preferences/{preference_id}`: the fields to change, and why."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"minProperties": 2})
-
-    reason: Annotated[str, Field(min_length=1, max_length=2000)] = Field(
-        description="Why it is corrected; `why` shows it.",
-    )
     subject: Annotated[str, Field(min_length=1, max_length=512)] | None = Field(
         default=None,
         description="What the user likes or dislikes.",
@@ -145,12 +146,6 @@ class PreferenceCorrection(Wire):
         default=None,
         description="A remark.",
     )
-
-    @model_validator(mode="after")
-    def _changes_something(self) -> "PreferenceCorrection":
-        if not self.model_dump(exclude_none=True).keys() - {"reason"}:
-            raise ValueError("nothing to correct; give `subject` or another field")
-        return self
 
 
 # --- replies ----------------------------------------------------------------------------------

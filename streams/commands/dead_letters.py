@@ -120,14 +120,7 @@ def dlq_show(letter: str, history: Location, tenant: str | None, raw: bool, as_j
 @options.argument("letters", nargs=-1, help="Ids as `dlq list` shows them.")
 @options.bootstrap
 @options.located_history
-@click.option(
-    "--reason",
-    "reasons",
-    multiple=True,
-    metavar="REASON",
-    type=options.REASON,
-    help="All letters with this reason. Can be repeated.",
-)
+@options.reasons("All")
 @options.any_tenant
 @options.as_json
 @options.fails_in_a_line

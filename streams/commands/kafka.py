@@ -340,14 +340,7 @@ def reset(
     help="Folder of the history, or its URL.",
 )
 @click.option("--from-topic", is_flag=True, help="Read the letters from the topic dead-letters.")
-@click.option(
-    "--reason",
-    "reasons",
-    multiple=True,
-    metavar="REASON",
-    type=options.REASON,
-    help="Only letters with this reason. Can be repeated.",
-)
+@options.reasons("Only")
 @options.any_tenant
 @options.mapping
 @click.option(

@@ -286,6 +286,18 @@ class _Constant(click.ParamType):
             raise click.exceptions.Exit(2) from None
 
 
+def reasons(which: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """The option `--reason`, of the letters that a command is about."""
+    return click.option(
+        "--reason",
+        "reasons",
+        multiple=True,
+        metavar="REASON",
+        type=REASON,
+        help=f"{which} letters with this reason. Can be repeated.",
+    )
+
+
 def constants(about: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """`--set`, any number of times: constants of the rules by name."""
     return click.option(

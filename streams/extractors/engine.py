@@ -27,7 +27,8 @@ MAX_LEAD = 40  # characters before an introduction ("Hi there, I'm Ann"), and of
 MAX_INTRODUCTION = 26
 MAX_TAIL = 6  # words of what may follow a statement
 MAX_TRIES = 4_000
-"""Patterns tried in one turn. Nobody's own words need as many; what follows is not read."""
+"""Patterns tried in one turn. Nobody's own words need as many; of a turn with more nothing is found
+(`OverBudget`)."""
 OF_WORDING, OF_MATCH = 10, 50
 """What takes as long as so many tries: to bring a clause to one wording; to check what matched, and
 to fold what comes of it."""
