@@ -13,7 +13,7 @@ from schemas.base import JsonObject
 from schemas.events import Record
 from schemas.export import Schema, full_row
 from streams import __version__
-from streams.topology import INPUT_BYTES, OUTPUT_BYTES, TOPICS, USER_SIGNALS, Topic
+from streams.topology import DEAD_LETTERS, INPUT_BYTES, OUTPUT_BYTES, TOPICS, USER_SIGNALS, Topic
 
 BINDING_VERSION = "0.5.0"
 DAY_MS = 86_400_000
@@ -153,5 +153,6 @@ def _output_headers(name: str, topic: Topic) -> JsonObject:
             "description": "the turn was set aside, as its tenant was beyond its quota",
         }
     about = "Where the message comes from: readers drop what they have seen by these four."
-    # A signal that was posted has no source: only outputs always have these.
-    return _headers(properties, required if topic.direction == "output" else [], about)
+    # A posted signal, and the row that settles a dead letter, come from no record.
+    always = topic.direction == "output" and topic is not DEAD_LETTERS
+    return _headers(properties, required if always else [], about)

@@ -17,6 +17,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from schemas.generated.history import DeadLetter, Source, stored
 from schemas.rows import SNAPSHOT_KEYS, TABLES
 from sinks import links
 from sinks.delta import History
@@ -98,9 +99,15 @@ def test_one_changed_rule_takes_a_third_of_the_disk_at_most(history: Path, alone
 
 def letters(*payloads: str) -> pa.Table:
     """Rows of `dead_letters`; two of one payload are equal in all columns."""
-    place = ("default", 0, "-", 0, 1, 0)
-    return to_arrow("dead_letters", [("bad", "", said.encode(), None, None, *place)
-                                     for said in payloads])  # fmt: skip
+    source = Source("default", 0, "-", 0, 1)
+    rows = [
+        DeadLetter(
+            reason="bad", detail="", payload=payload.encode(), key=None, headers=None,
+            settled_at=None,
+        )
+        for payload in payloads
+    ]  # fmt: skip
+    return to_arrow(DeadLetter.table, [stored(row, source, 0) for row in rows])
 
 
 def documents(*told: tuple[str, str]) -> pa.Table:

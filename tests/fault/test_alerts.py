@@ -26,6 +26,8 @@ pytestmark = [pytest.mark.nightly, pytest.mark.needs("prometheus")]
 
 SCALE = 30
 COUNTER = re.compile(r"\bturnfold_\w+_total\b")
+BUDGETS = ("TurnfoldErrorBudgetBurns", "TurnfoldWritesBurn", "TurnfoldFreshnessBurns")
+"""Fire on after an outage, for as long as its share of the error budget stands in their windows."""
 
 
 class Installation:
@@ -61,7 +63,7 @@ class Installation:
     def until_quiet(self) -> None:
         for part in self.parts:
             part.until_ready(True)
-        self.prometheus.until_quiet()
+        self.prometheus.until_quiet(*BUDGETS)
 
     def broken(self) -> None:
         """A request that a server without a broker cannot answer."""
@@ -121,7 +123,7 @@ def test_counters_of_the_rules_are_there_before_anything_has_happened(
 
 def test_a_healthy_installation_raises_nothing(installation: Installation) -> None:
     installation.send()
-    installation.until_quiet()
+    installation.prometheus.until_quiet()
 
 
 def test_the_first_dead_letter_and_the_first_misfit(installation: Installation) -> None:

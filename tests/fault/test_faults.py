@@ -26,6 +26,7 @@ from tests.command import (
     start,
     turn,
     turnfold,
+    words,
 )
 from tests.conftest import SGD
 from tests.fault.disk import can_mount, mounted
@@ -90,7 +91,7 @@ def test_after_no_room_for_the_store_the_next_run_continues(
 ) -> None:
     history = tmp_path / "history"
     stopped = subprocess.run(
-        [PROGRAM, "run", str(turns), "--history", str(history)],
+        [PROGRAM, *words("run", turns, "--history", history)],
         capture_output=True,
         check=False,
         preexec_fn=limited(2_000_000),
@@ -125,7 +126,7 @@ if can_mount():  # the limits above do where it cannot be
 def test_a_second_run_on_the_same_history_is_refused(tmp_path: Path) -> None:
     history = tmp_path / "history"
     first = subprocess.Popen(
-        [PROGRAM, "run", "-", "--history", str(history), "--json"],
+        [PROGRAM, *words("run", "-", "--history", history, "--json")],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -150,7 +151,7 @@ def test_reading_continues_while_a_run_writes(tmp_path: Path) -> None:
     history = tmp_path / "history"
     folded(ndjson(tmp_path / "one.ndjson", [turn("e1")]), history=history)
     writer = subprocess.Popen(
-        [PROGRAM, "run", "-", "--history", str(history)],
+        [PROGRAM, *words("run", "-", "--history", history)],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         env=environment(),

@@ -33,6 +33,7 @@ from tests.command import BY_DEFAULT, environment, launch
 from tests.kafka.counting import PARTITIONS, read_all
 
 APP = "turnfold"
+SOURCE_HEADERS = ("src_topic", "src_partition", "src_offset", "ordinal")
 OUTCOMES = ("applied", "duplicate", "dead", "withheld")
 TOO_LONG = 120.0
 PATIENT = "90"
@@ -200,14 +201,14 @@ class Working:
         """What the workers wrote as Delta tables, in the order of each partition."""
         rows: dict[str, list[Any]] = {}
         seen = set()
-        for one in (*self.read(HISTORY.name), *self.read(DEAD_LETTERS.name)):
-            headers = dict(one.headers)
-            table = headers["table"].decode()
-            source = table == "dead_letters", *(headers[name] for name in
-                      ("src_topic", "src_partition", "src_offset", "ordinal"))  # fmt: skip
-            assert source not in seen or source[0], f"twice: {source}"
-            seen.add(source)  # a tool's result may be refused more than once, as versions change
-            rows.setdefault(table, []).append(one.value)
+        for record in self.read(HISTORY.name):
+            headers = dict(record.headers)
+            source = tuple(headers[name] for name in SOURCE_HEADERS)
+            assert source not in seen, f"twice: {source}"
+            seen.add(source)
+            rows.setdefault(headers["table"].decode(), []).append(record.value)
+        # A tool's result may be refused more than once, as versions change: twice is right there.
+        rows["dead_letters"] = [record.value for record in self.read(DEAD_LETTERS.name)]
         with History(root) as tables:
             for table, some in rows.items():
                 tables.append(table, parse(table, some), "test", 1)

@@ -42,13 +42,15 @@ def methods(ids: Mapping[str, str]) -> list[Method]:
     """One of each operation; what ends and erases comes last. `ids`: of what the server has, by
     the name of a parameter."""
     document = json.loads((ROOT / "schemas/generated/openapi.json").read_text("utf-8"))
-    found = [
+    calls = [
         (verb == "delete", _method(operation, ids))
         for operations in document["paths"].values()
         for verb, operation in operations.items()
         if isinstance(operation, dict) and "operationId" in operation
     ]
-    return [method for _, method in sorted(found, key=lambda one: one[0])]
+    # Others wait for an erasure, and are answered 503 meanwhile.
+    calls.sort(key=lambda call: (call[0], call[1].name.startswith("forget")))
+    return [method for _, method in calls]
 
 
 def _method(operation: JsonObject, ids: Mapping[str, str]) -> Method:

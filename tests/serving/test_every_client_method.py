@@ -27,6 +27,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 def ids(server: Server) -> dict[str, str]:
     """Of a fact and a preference that the server has."""
+    server.until("/readyz", 200)  # an erasure of the test before may go on
     ok(server.client.post("/v1/records", json=PLAN, headers={"Prefer": "wait=30"}))
     (like,) = [
         one["preference_id"]
