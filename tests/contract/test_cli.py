@@ -484,10 +484,3 @@ def test_a_reader_that_leaves_is_no_fault(sample: Path) -> None:
         os.close(reading)
         _, error = process.communicate(timeout=60)
         assert b"Traceback" not in error and b"BrokenPipe" not in error, error.decode()
-
-
-def test_a_missing_history_is_reported(tmp_path: Path) -> None:
-    for command in ("digest", "dlq list", "state", "session x", "compact", "forget x --yes"):
-        done = turnfold(*command.split(), "--history", tmp_path / "none")
-        assert done.code == 3 and "no history here" in done.err, command
-    assert list(tmp_path.iterdir()) == []

@@ -141,18 +141,6 @@ def test_a_decimal_is_a_number(sample: Path) -> None:
     assert '"one": 1.5,' in out and '"many": 12345678901234567890.123' in out
 
 
-@pytest.mark.parametrize(
-    ("redirection", "why"),
-    [("> /dev/full", "No space left on device"), (">&-", "Bad file descriptor")],
-)
-def test_a_stdout_that_takes_nothing_is_reported_in_one_line(
-    sample: Path, redirection: str, why: str
-) -> None:
-    command = f"exec {PROGRAM} sql 'SELECT 1' --history {sample} {redirection}"
-    done = subprocess.run(command, shell=True, capture_output=True, env=environment(), check=False)
-    assert (done.returncode, done.stderr.decode()) == (1, f"turnfold: stdout: {why}\n")
-
-
 def test_what_was_folded_stands_where_all_streams_are_closed(tmp_path: Path) -> None:
     file, there = ndjson(tmp_path / "one.ndjson", [turn("e")]), tmp_path / "h"
     command = f"exec {PROGRAM} run {file} --history {there} <&- >&- 2>&-"
