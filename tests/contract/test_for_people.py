@@ -89,13 +89,6 @@ def test_what_users_send_does_not_steer_the_terminal(
     assert not {"\x1b", "\x07", "\x9b"} & set(shown)
 
 
-def test_a_file_that_was_read_before_is_reported_as_such(tmp_path: Path) -> None:
-    file = ndjson(tmp_path / "one.ndjson", [turn("e")])
-    folded(file, history=tmp_path / "h")
-    again = turnfold("run", file, "--history", tmp_path / "h", "--extractor", "rules")
-    assert again.code == 0 and "nothing new" in again.err and "backfill" in again.err
-
-
 @pytest.mark.parametrize(
     ("command", "said"),
     [
