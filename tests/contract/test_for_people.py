@@ -89,13 +89,6 @@ def test_what_users_send_does_not_steer_the_terminal(
     assert not {"\x1b", "\x07", "\x9b"} & set(shown)
 
 
-def test_a_file_that_was_read_before_is_reported_as_such(tmp_path: Path) -> None:
-    file = ndjson(tmp_path / "one.ndjson", [turn("e")])
-    folded(file, history=tmp_path / "h")
-    again = turnfold("run", file, "--history", tmp_path / "h", "--extractor", "rules")
-    assert again.code == 0 and "nothing new" in again.err and "backfill" in again.err
-
-
 @pytest.mark.parametrize(
     ("command", "said"),
     [
@@ -139,18 +132,6 @@ def test_a_decimal_is_a_number(sample: Path) -> None:
     sql = "SELECT 1.5 AS one, 12345678901234567890.123 AS many"
     out = turnfold("sql", sql, "--history", sample, "--json").out
     assert '"one": 1.5,' in out and '"many": 12345678901234567890.123' in out
-
-
-@pytest.mark.parametrize(
-    ("redirection", "why"),
-    [("> /dev/full", "No space left on device"), (">&-", "Bad file descriptor")],
-)
-def test_a_stdout_that_takes_nothing_is_reported_in_one_line(
-    sample: Path, redirection: str, why: str
-) -> None:
-    command = f"exec {PROGRAM} sql 'SELECT 1' --history {sample} {redirection}"
-    done = subprocess.run(command, shell=True, capture_output=True, env=environment(), check=False)
-    assert (done.returncode, done.stderr.decode()) == (1, f"turnfold: stdout: {why}\n")
 
 
 def test_what_was_folded_stands_where_all_streams_are_closed(tmp_path: Path) -> None:

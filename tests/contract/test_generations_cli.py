@@ -142,32 +142,6 @@ def test_rules_are_made_again(tmp_path: Path) -> None:
     assert digest(history, "bare") == digest(history, "plain") == digest(history, "root")
 
 
-def test_what_comes_after_a_switch_is_extracted_as_the_live_generation_was(tmp_path: Path) -> None:
-    history = tmp_path / "history"
-    first, later = turn("e1", user_id="u"), turn("e2", user_id="u", user_input="I live in Oslo.")
-    folded(ndjson(tmp_path / "first.ndjson", [first]), history=history)
-    answer("backfill", "--history", history, "--generation", "ruled", "--extractor", "rules")
-    answer("promote", "ruled", "--history", history)
-    counts = answer("run", ndjson(tmp_path / "later.ndjson", [later]), "--history", history)
-    assert counts["extracted_applied"] == 1
-    assert rows(history, "SELECT extractor_name FROM plans") == [("rules",)]
-    answer("rollback", "--history", history)
-    again = turn("e3", user_id="u", user_input="I live in Rome.")
-    counts = answer("run", ndjson(tmp_path / "again.ndjson", [again]), "--history", history)
-    assert "extracted_applied" not in counts
-    assert rows(history, "SELECT extractor_name FROM plans") == []
-
-
-def test_a_replay_continues_extracting_as_its_source_did(tmp_path: Path) -> None:
-    history = tmp_path / "history"
-    folded(ndjson(tmp_path / "first.ndjson", [turn("e1", user_id="u")]), history=history)
-    for words in (("ruled", "--extractor", "rules"), ("again",), ("third",)):
-        answer("backfill", "--history", history, "--generation", *words)
-        answer("promote", words[0], "--history", history)
-    later = ndjson(tmp_path / "later.ndjson", [turn("e2", user_input="I live in Oslo.")])
-    assert answer("run", later, "--history", history)["extracted_applied"] == 1
-
-
 def test_a_rollback_takes_back_what_was_extracted(tmp_path: Path) -> None:
     history = tmp_path / "history"
 

@@ -47,13 +47,6 @@ def test_what_is_not_there_is_refused(again: Path, words: tuple[str, ...]) -> No
     assert snapshot(again) == before
 
 
-def test_no_history_is_refused(tmp_path: Path) -> None:
-    assert "no history here" in refused(
-        "backfill", "--history", tmp_path / "none", "--generation", "x"
-    )
-    assert not (tmp_path / "none").exists()
-
-
 def test_other_settings_are_refused(history: Path) -> None:
     said = refused("backfill", "--history", history, "--generation", "again", "--extractor", "none")
     assert 'extractor: now "none", before not given' in said

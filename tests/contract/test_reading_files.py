@@ -263,21 +263,13 @@ def test_of_damaged_parquet_what_came_before_is_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "code", "said"),
     [
-        (("run", "{folder}"), 3, "is a folder"),
-        (("run", "{folder}/none"), 3, "no such file"),
         (("run", "-", "-"), 3, "once only"),
-        (("run", "{file}", "--retention-days", "nan"), 2, "retention is a number of days"),
-        (("run", "{file}", "--retention-days", "-1"), 2, "retention is a number of days"),
-        (("run", "{file}", "--retention-days", "1e300"), 2, "retention is a number of days"),
         (("run", "a" * 300), 3, "File name too long"),
         (("sql", "SELECT 1", "--history", "hdfs://bucket/memory"), 3, "an address"),
         (("run", "{file}", "--history", "hdfs://bucket/memory"), 3, "an address"),
         (("sql", "SELECT 1", "--history", "s3://bucket/../memory"), 3, "a part of it is . or .."),
         (("run", "{file}", "--history", "{folder}/link"), 3, "cannot be a folder"),
         (("run", "{file}", "--history", "{file}/below"), 3, "cannot be a folder"),
-        (("import", "openai-chat", "{folder}/none"), 3, "no such file"),
-        (("import", "openai-chat", "{folder}"), 3, "is a folder"),
-        (("import", "chatgpt-export", "{folder}/none"), 3, "no such file"),
         (("import", "langgraph", "{folder}"), 3, "is a folder"),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 
 from streams.extractors.rules import VERSION
 from streams.files.extractor_choice import FILE
-from tests.command import BY_DEFAULT, Done, ndjson, rows, turn, turnfold
+from tests.command import Done, ndjson, rows, turn, turnfold
 from tests.serving.serving import serving
 
 pytestmark = pytest.mark.nightly
@@ -67,13 +67,6 @@ def test_none_ends_it_and_is_remembered(told: Told) -> None:
     after = told.run()
     assert after.err == "" and after.json()["extractor"] == "none"
     assert told.plans() == ["e1"]
-
-
-def test_a_history_without_a_choice_gets_the_rules_and_says_nothing(told: Told) -> None:
-    first = told.run(BY_DEFAULT)
-    assert first.err == "" and first.json()["extractor"] == "rules"
-    assert told.run().err.startswith(STICKY)
-    assert told.plans() == ["e1", "e2"]
 
 
 def test_turns_that_were_folded_without_an_extractor_stay_as_they_are(told: Told) -> None:

@@ -16,7 +16,6 @@ from streams.folds.rules import Rules
 from tests.property.world import (
     Json,
     World,
-    fact,
     feeling,
     plan,
     recursion,
@@ -236,26 +235,6 @@ def test_a_moment_that_moves_takes_its_version_of_the_mood_with_it() -> None:
     assert removed["op"] == "remove" and removed["before"]["valid_from"] == when(0)
     mood = made.mood()
     assert mood is not None and mood["payload"]["baseline_vad"]["v"] == -0.5
-
-
-def test_an_interval_never_ends_before_it_begins() -> None:
-    made = world(
-        plan("p1", 10, fact("f1", "was so", valid_to=when(5))),
-        plan("p2", 20, fact("f2", "is so")),
-        plan("p3", 21, fact("f2", "", valid_to=when(5))),
-    )
-    for versions in made.states().values():
-        assert [one["valid_to"] >= one["valid_from"] for one in versions] == [True]
-
-
-@pytest.mark.parametrize("op", ["upsert", "close", "mark_done"])
-def test_the_mood_s_id_is_no_fact_s(op: str) -> None:
-    made = world(plan("p1", 0, event_affect=feeling(0.5)))
-    mood = made.mood()
-    assert mood is not None
-    update = {**fact(mood["state_id"], "I am a fact"), "op": op}
-    assert made.say(plan("p2", 1, update)) == ["dead"]
-    assert made.mood() == mood and made.states() == {}
 
 
 # --- promises that were not kept --------------------------------------------------------------

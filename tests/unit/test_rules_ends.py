@@ -48,12 +48,6 @@ def test_without_a_family_a_state_is_of_its_category(user: Memory) -> None:
     assert statuses(user) == {"s": "closed"}, "and without a value its text counts"
 
 
-def test_what_ends_of_one_person_continues_for_another(user: Memory) -> None:
-    user.tell(has("vegetarian", "diet"), has("vegetarian", "diet", "hers", whose="sister"))
-    told(user, 2, over("vegetarian", "diet", whose="sister"))
-    assert statuses(user) == {"vegetarian": "active", "hers": "closed"}
-
-
 def test_an_end_has_a_revision_with_its_reason_and_evidence(user: Memory) -> None:
     user.tell(has("dog"), event_id="e1")
     (revision,) = told(user, 2, over("dog", reason="said so"), event_id="e2")
@@ -62,25 +56,6 @@ def test_an_end_has_a_revision_with_its_reason_and_evidence(user: Memory) -> Non
     assert user.state()["evidence_event_ids"] == ["e1", "e2"]
     assert user.state()["last_confirmed_at"] == day(1)
     assert told(user, 3, over("dog")) == [], "it is over already"
-
-
-def test_what_is_said_again_later_holds_again(user: Memory) -> None:
-    user.tell(has("dog"))
-    told(user, 2, over("dog"))
-    user.tell(has("dog") | {"valid_from": day(3)}, plan_id="again", at=3)
-    assert statuses(user) == {"dog": "active"}
-
-
-def test_an_end_leaves_what_began_with_it(user: Memory) -> None:
-    told(user, 2, over("car"), state_updates=[has("car")])
-    assert statuses(user) == {"car": "active"}
-
-
-def test_an_end_that_was_said_first_closes_what_comes_late(user: Memory) -> None:
-    told(user, 5, over("dog", reason="she died"), event_id="e5")
-    inserted, closed = user.tell(has("dog"), plan_id="late", event_id="e1")
-    assert (inserted["op"], closed["op"], closed["reason"]) == ("insert", "close", "she died")
-    assert user.state()["valid_to"] == day(5)
 
 
 def test_the_earliest_end_stands_whatever_the_order() -> None:
@@ -112,27 +87,6 @@ def test_an_end_revokes_likes_that_were_said_before_it(user: Memory) -> None:
     }
     user.made(plan("p3", 3, preference_updates=likes[:1]))
     assert user.preferences()["like", "black coffee"] == "confirmed", "said again"
-
-
-def test_likes_and_ends_meet_in_any_order() -> None:
-    plans = [
-        plan("p1", 1, preference_updates=[prefers("confirm", "tea")]),
-        plan("p2", 2, ends=[over("tea", "like")]),
-        plan("p3", 3, preference_updates=[prefers("confirm", "milk"), prefers("confirm", "tea")]),
-        plan("p4", 4, ends=[over("milk", "like")]),
-    ]
-    for order in permutations(plans):
-        user = Memory()
-        for record in order:
-            user.give(record)
-        assert user.preferences() == {("like", "tea"): "confirmed", ("like", "milk"): "revoked"}
-
-
-def test_a_late_like_that_is_over_revokes_no_dislike(user: Memory) -> None:
-    told(user, 5, over("tea", "like"))
-    user.made(plan("p1", 6, preference_updates=[prefers("confirm", "tea", "dislike")]))
-    user.made(plan("late", 1, preference_updates=[prefers("confirm", "tea")]))
-    assert user.preferences() == {("dislike", "tea"): "confirmed", ("like", "tea"): "revoked"}
 
 
 def test_the_mood_has_no_end(user: Memory) -> None:

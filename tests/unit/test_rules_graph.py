@@ -38,20 +38,6 @@ def members(user: Memory) -> dict[str, float]:
     return {name[2:].replace("\x1f", " "): member.confidence for name, member in found}
 
 
-def test_an_event_may_be_in_many_threads(user: Memory) -> None:
-    made = graphed(user, threads=[thread("put", "trip", "e1"), thread("put", "money", "e1")])
-    assert made == [("put", "trip e1"), ("put", "money e1")]
-    assert members(user) == {"trip e1": 0.5, "money e1": 0.5}
-
-
-def test_an_event_put_into_a_thread_twice_is_there_once(user: Memory) -> None:
-    graphed(user, threads=[thread("put", "trip", "e1")])
-    assert graphed(user, threads=[thread("put", "trip", "e1")]) == []
-    again = [thread("put", "trip", "e1", confidence=0.9)]
-    assert graphed(user, threads=again) == [("put", "trip e1")]
-    assert members(user) == {"trip e1": 0.9}
-
-
 def test_remove_takes_an_event_out_of_a_thread(user: Memory) -> None:
     graphed(user, threads=[thread("put", "trip", "e1")])
     assert graphed(user, threads=[thread("remove", "trip", "e1")]) == [("remove", "trip e1")]
@@ -96,8 +82,3 @@ def test_remove_takes_a_link_away_once(user: Memory) -> None:
     assert graphed(user, links=[link("remove")]) == [("remove", "caused_by")]
     assert graphed(user, links=[link("remove")]) == []
     assert list(user.rows.scan("k/")) == []
-
-
-def test_a_plans_link_is_not_provisional(user: Memory) -> None:
-    graphed(user, links=[link(label="reply_to")])
-    assert [row["provisional"] for row in user.table("links")] == [False]

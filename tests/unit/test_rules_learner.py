@@ -1,7 +1,6 @@
 """The learner's profile, rule by rule (docs/rules.md, Learners)."""
 
 import json
-from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -83,29 +82,11 @@ def test_the_check_weak_then_medium_then_strong(user: Memory) -> None:
 
 
 @pytest.mark.parametrize(
-    ("difficulty", "weight"), [("easy", 0.75), ("medium", 1), ("hard", 1.25), (None, 1)]
-)
-def test_an_answer_weighs_by_its_difficulty(
-    user: Memory, difficulty: str | None, weight: float
-) -> None:
-    answer(user, 0.3, difficulty)
-    assert mastered(user)[0] == round((0.5 + weight * 0.3) / (1 + weight), 9)
-
-
-@pytest.mark.parametrize(
     ("p", "word"),
     [(0.499999999, "weak"), (0.5, "medium"), (0.799999999, "medium"), (0.8, "strong")],
 )
 def test_weak_ends_at_a_half_and_strong_begins_at_four_fifths(p: float, word: str) -> None:
     assert learner.mastery(p, Rules()) == word
-
-
-def test_mastery_falls_as_well_as_rises(user: Memory) -> None:
-    answer(user, 1.0, "hard")
-    answer(user, 1.0, "hard")
-    before = mastered(user)
-    answer(user, 0.0, "hard")
-    assert (before[1], mastered(user)[1]) == ("strong", "medium")
 
 
 def test_an_answer_halves_every_30_days_counted_from_the_topics_latest(user: Memory) -> None:
@@ -125,14 +106,6 @@ def test_age_is_counted_in_utc_dates(user: Memory) -> None:
     assert mastered(other)[0] == 0.5
 
 
-def test_a_topic_does_not_fade_while_nobody_answers(user: Memory) -> None:
-    answer(user, 1.0, at=1)
-    before = mastered(user)
-    learn(user, at=200, topic=LIMITS, intent="chat")
-    answer(user, 0.2, at=300, topic="other")
-    assert mastered(user) == before
-
-
 @pytest.mark.parametrize("late", [True, False])
 def test_nothing_counts_beyond_360_days(user: Memory, late: bool) -> None:
     answers = [(0.0, 1.0), (1.0, 2.0), (0.5, 362.0)]  # 361 and 360 days before the latest
@@ -140,39 +113,6 @@ def test_nothing_counts_beyond_360_days(user: Memory, late: bool) -> None:
         answer(user, rate, at=at)
     left = 0.5 ** (360 / 30)
     assert mastered(user)[0] == round((0.5 + left + 0.5) / (1 + left + 1), 9)
-
-
-def test_any_order_of_answers_gives_exactly_the_same_profile() -> None:
-    answers: list[tuple[float, str | None, float]] = [
-        (0.1, "easy", 1.5), (0.7, "hard", 1.2), (0.333333, None, 3.0), (1.0, "medium", 40.0),
-    ]  # fmt: skip
-    profiles = set()
-    for order in permutations(enumerate(answers)):
-        user = Memory()
-        for number, (rate, difficulty, at) in order:
-            known = {"correct_rate": rate, "difficulty": difficulty}
-            said = signal(f"g{number}", at, topic=f"t{number % 2}", intent="quiz", metadata=known)
-            assert user.give(said) == "applied"
-        profiles.add(json.dumps(profile(user)))
-    assert len(profiles) == 1
-
-
-def test_topics_are_mastered_apart(user: Memory) -> None:
-    answer(user, 1.0, "hard", topic="a")
-    answer(user, 0.0, "hard", topic="b")
-    assert profile(user)["mastery"] == {"a": "medium", "b": "weak"}
-
-
-def test_a_visit_without_an_answer_masters_nothing(user: Memory) -> None:
-    learn(user, topic=LIMITS, intent="quiz")
-    assert profile(user)["mastery"] == {}
-    assert profile(user)["history"]["topics_visited"] == [LIMITS]
-
-
-def test_an_answer_without_a_topic_masters_nothing(user: Memory) -> None:
-    learn(user, intent="quiz", metadata={"correct_rate": 1.0})
-    assert profile(user)["mastery"] == {}
-    assert profile(user)["history"]["quiz_sessions"] == 1
 
 
 # --- what is expected -------------------------------------------------------------------------
@@ -189,39 +129,6 @@ def test_the_check_of_what_is_expected(user: Memory) -> None:
     assert expected(user) == (0.58, 0.595)
     answer(user, 1.0, "easy", at=2)
     assert expected(user) == (0.696459193, 0.693173719)
-
-
-def test_an_answer_fades_by_the_answers_that_follow_and_not_by_days() -> None:
-    soon, late = Memory(), Memory()
-    for user, gap in ((soon, 0.01), (late, 300)):
-        answer(user, 0.0, at=1)
-        answer(user, 1.0, at=1 + gap)
-    assert expected(soon) == expected(late)
-
-
-def test_of_a_days_answers_the_last_counts_most() -> None:
-    better, worse = Memory(), Memory()
-    for user, rates in ((better, (0.0, 1.0)), (worse, (1.0, 0.0))):
-        for number, rate in enumerate(rates):
-            answer(user, rate, at=1 + number / 24)
-    assert mastered(better) == mastered(worse)
-    assert expected(better) > expected(worse)
-
-
-def test_another_topic_tells_of_the_learner(user: Memory) -> None:
-    answer(user, 0.5, at=1)
-    before = expected(user)
-    answer(user, 0.0, at=2, topic="other")
-    now = expected(user)
-    assert now[0] < before[0]
-    assert now[1] < before[1]
-    assert expected(user, "other")[0] < now[0]
-
-
-def test_a_topic_that_was_only_visited_has_no_expectation_of_its_own(user: Memory) -> None:
-    learn(user, topic=LIMITS, intent="quiz")
-    assert profile(user)["expected_correct"] == {}
-    assert profile(user)["expected_correct_elsewhere"] == 0.66
 
 
 def test_of_a_topic_the_newest_32_answers_count_in_any_order() -> None:
@@ -241,14 +148,6 @@ def answered(told: list[tuple[int, float]]) -> Memory:
         said = signal(f"g{number:02}", 1, topic=LIMITS, metadata={"correct_rate": rate})
         assert user.give(said) == "applied"
     return user
-
-
-def test_an_answer_given_twice_counts_once(user: Memory) -> None:
-    said = signal("g1", topic=LIMITS, metadata={"correct_rate": 0.4})
-    assert user.give(said) == "applied"
-    before = expected(user)
-    assert user.give(said) == "duplicate"
-    assert expected(user) == before
 
 
 def test_what_is_expected_follows_the_constants(user: Memory) -> None:
@@ -280,25 +179,6 @@ def test_a_topic_whose_answers_an_older_version_did_not_keep_is_expected_as_else
 # --- history ----------------------------------------------------------------------------------
 
 
-def test_quiz_sessions_and_homework_help_are_counted_by_intent(user: Memory) -> None:
-    for intent in ("quiz", "homework", "quiz", "chat", "homework_help", "quiz"):
-        learn(user, intent=intent)
-    history = profile(user)["history"]
-    assert (history["quiz_sessions"], history["homework_help_count"]) == (3, 2)
-
-
-def test_an_intent_given_as_a_list_counts_by_its_first(user: Memory) -> None:
-    learn(user, intent=["quiz", "homework"])
-    history = profile(user)["history"]
-    assert (history["quiz_sessions"], history["homework_help_count"]) == (1, 0)
-
-
-def test_topics_are_in_order_of_first_visit(user: Memory) -> None:
-    for topic, at in (("b", 2), ("a", 3), ("b", 4), ("c", 5), ("a", 1)):
-        learn(user, at, topic=topic)
-    assert profile(user)["history"]["topics_visited"] == ["a", "b", "c"]
-
-
 @pytest.fixture
 def travelled() -> Memory:
     """A learner who visited 500 topics, one every hour from day 2 on."""
@@ -322,12 +202,6 @@ def test_a_late_visit_older_than_500_topics_drops_none_of_them(travelled: Memory
     assert profile(travelled)["history"]["topics_visited"] == before
 
 
-def test_updated_at_is_the_latest_signals_time(user: Memory) -> None:
-    learn(user, 5, intent="quiz")
-    learn(user, 2, intent="quiz")
-    assert profile(user)["updated_at"] == day(5)
-
-
 def test_nobody_known_has_no_profile(user: Memory) -> None:
     assert learner.document(user.rows, Rules(), "u") is None
 
@@ -341,10 +215,6 @@ def artifacts(user: Memory, *names: str) -> tuple[str | None, str | None]:
         learn(user, 1 + number / 24, artifact=name)
     found = profile(user)["preferences"]
     return found["preferred_artifact"], found["preferred_artifact_strength"]
-
-
-def test_two_uses_make_no_favourite(user: Memory) -> None:
-    assert artifacts(user, "notes", "notes") == (None, None)
 
 
 @pytest.mark.parametrize(

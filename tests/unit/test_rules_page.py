@@ -286,11 +286,6 @@ def test_a_later_turn_reopens_a_closed_session(status: str | None) -> None:
     assert (told.document["status"], told.document["closed_reason"]) == (status or "active", None)
 
 
-@pytest.mark.parametrize(("hours", "status"), [(24, "active"), (24.001, "closed")])
-def test_a_session_expires_after_more_than_a_day(hours: float, status: str) -> None:
-    assert Told(turn("a", 0)).asked_at(hours)["status"] == status
-
-
 @pytest.mark.parametrize(
     ("first", "second", "count"),
     [

@@ -11,7 +11,6 @@ from streams.files import local
 from streams.folds.affect import MOOD
 from streams.folds.ids import make_id
 from streams.folds.rows import Refused
-from streams.folds.states import STATES
 from tests.command import ndjson
 from tests.unit.memory_told import Json, Memory, day, link, plan, prefers, says
 
@@ -30,70 +29,10 @@ def test_an_upsert_without_id_makes_a_state_whose_id_comes_of_plan_and_ordinal(
     )
 
 
-def test_the_same_plan_makes_the_same_ids_and_revisions_everywhere(user: Memory) -> None:
-    assert user.tell(says()) == Memory().tell(says())
-
-
-def test_an_upsert_with_an_unknown_id_makes_a_state_with_that_id(user: Memory) -> None:
-    user.tell(says(state_id="home"))
-    assert user.state()["state_id"] == "home"
-
-
 def test_an_upsert_with_an_unknown_id_and_no_text_is_refused(user: Memory) -> None:
     with pytest.raises(Refused, match="body_text"):
         user.tell(says("", state_id="home"))
     assert user.states() == {}
-
-
-def test_a_new_state_is_active_and_confirmed_at_the_plans_time(user: Memory) -> None:
-    user.tell(says(confidence=0.7, entities=["Kyoto"]), at=5)
-    assert user.state() | {"state_id": "", "evidence_event_ids": []} == {
-        "state_id": "",
-        "kind": "fact",
-        "body_text": "I live in Kyoto",
-        "payload": {},
-        "confidence": 0.7,
-        "entities": ["Kyoto"],
-        "valid_from": day(5),
-        "valid_to": None,
-        "last_confirmed_at": day(5),
-        "status": "active",
-        "evidence_event_ids": [],
-        "updated_at": day(5),
-    }
-
-
-def test_a_later_valid_from_ends_the_version_there_and_begins_a_new_one(user: Memory) -> None:
-    user.tell(says("Kyoto", state_id="home", valid_from=day(1)))
-    (revision,) = user.tell(says("Nara", state_id="home", valid_from=day(10)), plan_id="p2", at=11)
-    assert (revision["op"], revision["entity_id"]) == ("supersede", "home")
-    assert (revision["before"]["body_text"], revision["before"]["valid_from"]) == ("Kyoto", day(1))
-    assert (revision["after"]["body_text"], revision["after"]["valid_from"]) == ("Nara", day(10))
-    assert user.state()["body_text"] == "Nara"
-
-
-@pytest.mark.parametrize("since", [{}, {"valid_from": day(1)}])
-def test_no_valid_from_or_the_same_corrects_the_version(user: Memory, since: Json) -> None:
-    user.tell(says("Kyoto", state_id="home", valid_from=day(1)))
-    (revision,) = user.tell(says("Nara", state_id="home", **since), plan_id="p2", at=11)
-    assert (revision["op"], revision["before"]["body_text"]) == ("update", "Kyoto")
-    assert revision["after"]["body_text"] == "Nara"
-    assert revision["after"]["valid_from"] == day(1)
-    assert revision["after"]["last_confirmed_at"] == day(11)
-    assert len(user.rows[STATES.key("home")].versions) == 1
-
-
-def test_an_empty_body_text_keeps_the_old_one(user: Memory) -> None:
-    user.tell(says("Kyoto", state_id="home", confidence=0.4))
-    user.tell(says("", state_id="home", confidence=0.9), plan_id="p2")
-    assert (user.state()["body_text"], user.state()["confidence"]) == ("Kyoto", 0.9)
-
-
-def test_an_earlier_valid_from_leaves_the_current_version_current(user: Memory) -> None:
-    user.tell(says("Nara", state_id="home", valid_from=day(10)))
-    user.tell(says("Kyoto", state_id="home", valid_from=day(1)), plan_id="p2", at=11)
-    assert user.state()["body_text"] == "Nara"
-    assert [one.body_text for one in user.rows[STATES.key("home")].versions] == ["Kyoto", "Nara"]
 
 
 def test_the_history_tells_what_held_when_and_what_was_known_when(tmp_path: Path) -> None:
@@ -118,45 +57,11 @@ def test_the_history_tells_what_held_when_and_what_was_known_when(tmp_path: Path
     assert held(20) == held(31) == ["Osaka"]
 
 
-def test_valid_from_defaults_to_when_the_thing_spoken_of_began(user: Memory) -> None:
-    user.tell(says(), at=9, event_annotations={"about_start": day(2)})
-    assert (user.state()["valid_from"], user.state()["last_confirmed_at"]) == (day(2), day(9))
-
-
-def test_valid_from_defaults_to_the_plans_time_where_nothing_else_is_given(user: Memory) -> None:
-    user.tell(says(), at=9)
-    assert user.state()["valid_from"] == day(9)
-
-
-def test_a_valid_from_that_is_given_beats_the_annotation(user: Memory) -> None:
-    user.tell(says(valid_from=day(3)), at=9, event_annotations={"about_start": day(2)})
-    assert user.state()["valid_from"] == day(3)
-
-
-def test_states_of_one_kind_coexist(user: Memory) -> None:
-    for kind in ("fact", "relation", "task", "summary"):
-        user.tell(says("one", kind), says("two", kind), plan_id=kind)
-    assert len(user.states()) == 8
-
-
 def test_an_upsert_whose_made_id_exists_changes_nothing(user: Memory) -> None:
     made = make_id("state", "default", "u", "p2", 0)
     user.tell(says("Kyoto", state_id=made))
     assert user.tell(says("Nara"), plan_id="p2") == []
     assert user.state()["body_text"] == "Kyoto"
-
-
-def test_an_upsert_of_another_kind_is_refused(user: Memory) -> None:
-    user.tell(says(state_id="home"))
-    with pytest.raises(Refused) as refused:
-        user.tell(says("later", "task", state_id="home"), plan_id="p2")
-    assert refused.value.reason == "kind_differs"
-
-
-def test_a_write_that_changes_nothing_makes_no_revision(user: Memory) -> None:
-    user.tell(says(state_id="home"))
-    assert user.tell(says(state_id="home"), plan_id="p2") == []
-    assert len(user.table("plans")) == 2
 
 
 # --- close and mark_done ----------------------------------------------------------------------
@@ -182,44 +87,7 @@ def test_close_ends_a_state(user: Memory, said: Json, notes: Json, until: float)
     assert closed["last_confirmed_at"] == day(9)
 
 
-def test_a_new_task_is_open(user: Memory) -> None:
-    user.tell(says("buy milk", "task", payload={"shop": "corner"}))
-    assert user.state()["payload"] == {"shop": "corner", "status": "open"}
-    assert user.state()["status"] == "active"
-
-
-def test_mark_done_sets_the_status_and_leaves_validity(user: Memory) -> None:
-    user.tell(says("buy milk", "task", state_id="milk", payload={"shop": "corner"}))
-    done = {"op": "mark_done", "state_id": "milk"}
-    (revision,) = user.tell(done, plan_id="p2", at=3)
-    assert revision["op"] == "done"
-    task = user.state()
-    assert task["payload"] == {"shop": "corner", "status": "done"}
-    assert (task["status"], task["valid_from"], task["valid_to"]) == ("done", day(1), None)
-    assert task["last_confirmed_at"] == day(3)
-
-
-def test_mark_done_is_for_tasks_only(user: Memory) -> None:
-    user.tell(says(state_id="home"))
-    with pytest.raises(Refused) as refused:
-        user.tell({"op": "mark_done", "state_id": "home"}, plan_id="p2")
-    assert refused.value.reason == "not_a_task"
-
-
-@pytest.mark.parametrize("op", ["close", "mark_done"])
-def test_what_ends_an_unknown_state_is_refused(user: Memory, op: str) -> None:
-    with pytest.raises(Refused) as refused:
-        user.tell({"op": op, "state_id": "home"})
-    assert refused.value.reason == "unknown_state"
-
-
 # --- evidence ---------------------------------------------------------------------------------
-
-
-def test_evidence_names_the_event_a_plan_was_made_from(user: Memory) -> None:
-    (revision,) = user.tell(says(evidence_event_ids=["e1"]), event_id="e2")
-    assert set(revision["evidence_event_ids"]) == {"e1", "e2"}
-    assert set(user.state()["evidence_event_ids"]) == {"e1", "e2"}
 
 
 def test_every_change_of_a_plan_has_its_event_as_evidence(user: Memory) -> None:
@@ -236,11 +104,6 @@ def test_every_change_of_a_plan_has_its_event_as_evidence(user: Memory) -> None:
     kinds = {"state", "preference", "thread", "link"}
     assert {one["entity_type"] for one in revisions} == kinds
     assert all("e1" in one["evidence_event_ids"] for one in revisions)
-
-
-def test_evidence_may_be_empty_where_no_event_caused_the_change(user: Memory) -> None:
-    (revision,) = user.tell(says())
-    assert revision["evidence_event_ids"] == []
 
 
 def test_a_state_keeps_the_20_newest_events_as_evidence(user: Memory) -> None:
@@ -300,23 +163,6 @@ def test_tidying_has_its_reason_and_no_evidence(user: Memory) -> None:
     (revision,) = user.made(plan("tenth", 20, event_id="e1"))
     assert (revision["reason"], revision["evidence_event_ids"]) == ("tidy_memory", [])
     assert (revision["plan_id"], revision["occurred_at"]) == ("tenth", parse_time(day(20)))
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        says("I live in Nara", valid_from=day(1)),
-        says(kind="summary", valid_from=day(1)),
-        says(valid_from=day(1), payload={"since": 1}),
-        says(valid_from=day(2)),
-        says(valid_from=day(1), valid_to=day(30)),
-    ],
-    ids=["text", "kind", "payload", "valid_from", "not open-ended"],
-)
-def test_states_that_differ_are_left_alone(user: Memory, other: Json) -> None:
-    user.tell(says(valid_from=day(1)), other)
-    plans(user, 10)
-    assert tidied(user) == []
 
 
 def test_tidying_comes_at_the_10th_then_every_200th_plan(user: Memory) -> None:

@@ -4,7 +4,6 @@ A recursion's place is its `iteration_index`; it came as many hours after `START
 """
 
 import json
-import random
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -102,14 +101,6 @@ def plan_of(made: Json) -> dict[str, tuple[str, list[int]]]:
 # --- status -----------------------------------------------------------------------------------
 
 
-def test_a_running_turn_makes_a_pending_task() -> None:
-    assert stands(turn("e", 0, task_id="k", status="running")) == ("pending", 0)
-
-
-def test_a_tool_result_makes_a_pending_task() -> None:
-    assert stands(result(0, "c")) == ("pending", 0)
-
-
 @pytest.mark.parametrize(
     ("last", "expected"),
     [
@@ -124,85 +115,6 @@ def test_a_tool_result_makes_a_pending_task() -> None:
 )
 def test_the_status_follows_from_the_recursions(last: Json, expected: tuple[str, int]) -> None:
     assert stands(step(0), last) == expected
-
-
-def test_a_final_error_is_the_tasks_error() -> None:
-    assert task_of(failed(0, final=True))["global"]["error"] == "lost"
-
-
-def test_iteration_counts_the_recursions_that_ended() -> None:
-    assert stands(step(0), failed(1), step(2, status="running")) == ("running", 2)
-
-
-@pytest.mark.parametrize(
-    ("answer_at", "status"), [(0.5, "waiting_input"), (1, "waiting_input"), (1.5, "running")]
-)
-def test_a_turn_answers_if_it_is_later_than_the_question(answer_at: float, status: str) -> None:
-    asks, answer = step(1, "CLARIFY"), turn("e", answer_at)
-    assert stands(asks, answer) == stands(answer, asks) == (status, 1)
-
-
-def test_a_later_recursion_ends_the_waiting_and_an_earlier_does_not() -> None:
-    assert stands(step(1, "CLARIFY"), step(0)) == ("waiting_input", 2)
-    assert stands(step(1, "CLARIFY"), step(2)) == ("running", 2)
-
-
-def test_a_running_turn_answers_too() -> None:
-    assert stands(step(1, "CLARIFY"), turn("e", 2, status="running")) == ("running", 1)
-
-
-# --- order ------------------------------------------------------------------------------------
-
-SCRAMBLED = [
-    step(0, objective="find", constraints=["a", "b"], short_term_memory_append="one"),
-    replan(1, "x", "y"),
-    calls(2, "c1", "c2", step_id="x"),
-    result(2, "c1", "first"),
-    result(2, 1, {"rows": [1]}),
-    *(failed(at, step_id="y") for at in (3, 4, 5)),
-    replan(6, "x", ("y", "running"), "z", constraints=["c"]),
-    step(7, step_id="z", status="running"),
-    step(7, step_id="z", hours=8, short_term_memory_append=["two", "three"]),
-    step(8, step_id="lost"),
-    turn("e", 9, task_id="k", user_input="go on"),
-    step(9, "CLARIFY", hours=8.5),
-    step(10, "ANSWER"),
-    step(11),
-]
-
-
-@pytest.mark.parametrize("seed", range(25))
-def test_a_scrambled_task_gives_the_same_document(seed: int) -> None:
-    scrambled = random.Random(seed).sample(SCRAMBLED, len(SCRAMBLED))
-    assert task_of(*scrambled) == task_of(*SCRAMBLED)
-
-
-def test_the_scrambled_task_is_what_its_recursions_say() -> None:
-    made = task_of(*SCRAMBLED)
-    assert (made["global"]["status"], made["global"]["forced"]) == ("failed", True)
-    assert made["global"]["iteration"] == 10
-    assert made["current_recursion"]["iteration_index"] == 9
-    assert plan_of(made) == {
-        "x": ("running", [2]),
-        "y": ("running", [3, 4, 5]),
-        "z": ("running", [7]),
-    }
-    assert ids(made["recursion_history"]) == [0, 1, 6, 8, 9]
-
-
-def test_recursions_of_one_index_go_by_trace_id() -> None:
-    made = task_of(step(0, trace_id="b"), step(0, trace_id="a"))
-    assert [one["trace_id"] for one in made["recursion_history"]] == ["a", "b"]
-    assert made["current_recursion"]["trace_id"] == "b"
-
-
-def test_current_recursion_is_the_greatest_in_order() -> None:
-    made = task_of(step(2, status="running"), step(1, hours=9))
-    assert made["current_recursion"] == {
-        "trace_id": "r002",
-        "iteration_index": 2,
-        "status": "running",
-    }
 
 
 # --- versions ---------------------------------------------------------------------------------
@@ -241,50 +153,10 @@ def test_the_later_version_of_a_tool_result_stands_in_either_order() -> None:
 # --- the plan ---------------------------------------------------------------------------------
 
 
-def test_a_recursion_stands_in_its_steps_history_or_at_the_top() -> None:
-    made = task_of(replan(0, "x"), step(1, step_id="x"), step(2))
-    assert plan_of(made) == {"x": ("running", [1])}
-    assert ids(made["recursion_history"]) == [0, 2]
-
-
 def test_an_unknown_step_is_a_counted_warning_and_the_recursion_stands_at_the_top() -> None:
     told = Told(replan(0, "x"), step(1, step_id="lost"))
     assert told.warnings == ["unknown_step"]
     assert ids(document(told)["recursion_history"]) == [0, 1]
-
-
-def test_a_step_that_is_dropped_sends_its_recursions_to_the_top() -> None:
-    made = task_of(replan(0, "x", "y"), step(1, step_id="x"), replan(2, "y"))
-    assert plan_of(made) == {"y": ("pending", [])}
-    assert ids(made["recursion_history"]) == [0, 1, 2]
-
-
-def test_a_later_plan_takes_the_recursions_that_claim_its_steps() -> None:
-    made = task_of(step(0, step_id="x"), replan(1, "x"))
-    assert plan_of(made) == {"x": ("running", [0])}
-    assert ids(made["recursion_history"]) == [1]
-
-
-def test_a_step_listed_with_a_status_takes_it_and_one_without_keeps_its_own() -> None:
-    made = task_of(replan(0, ("x", "done"), ("y", "running")), replan(1, "x", ("y", "error")))
-    assert plan_of(made) == {"x": ("done", []), "y": ("error", [])}
-
-
-def test_a_pending_step_with_any_recursion_is_running() -> None:
-    assert plan_of(task_of(replan(0, "x"), step(1, step_id="x", status="running")))["x"][0] == (
-        "running"
-    )
-    made = task_of(replan(0, "x"), step(1, step_id="x"), replan(2, ("x", "pending")))
-    assert plan_of(made)["x"][0] == "running"
-
-
-def test_a_plan_on_any_recursion_does_the_same() -> None:
-    made = task_of(step(0, plan=[{"step_id": "x", "description": "look"}]))
-    assert made["context"]["plan"][0]["description"] == "look"
-
-
-def test_the_actions_plan_wins() -> None:
-    assert list(plan_of(task_of(replan(0, "x", plan=[{"step_id": "y"}])))) == ["x"]
 
 
 def test_a_plan_has_at_most_100_steps() -> None:
@@ -320,13 +192,6 @@ def test_what_a_plan_undid_stays_undone_when_the_next_one_is_silent() -> None:
     assert plan_of(made)["x"][0] == "running"
 
 
-def test_the_latest_constraints_are_taken_whole() -> None:
-    made = task_of(
-        step(0, objective="o", constraints=["a", "b"]), step(1, constraints=["c"]), step(2)
-    )
-    assert (made["context"]["constraints"], made["context"]["objective"]) == (["c"], "o")
-
-
 def test_short_term_memory_keeps_the_newest_50() -> None:
     appended = [f"m{n}" for n in range(59)]
     made = task_of(step(1, short_term_memory_append=appended[1:]),
@@ -347,50 +212,7 @@ def test_the_recursion_that_reaches_max_iteration_stops_the_task() -> None:
     assert stands(*(step(at) for at in range(9))) == ("running", 9)
 
 
-def test_a_recursion_still_running_does_not_stop_the_task() -> None:
-    assert stands(step(0, max_iteration=2), step(1, status="running")) == ("running", 1)
-
-
-def test_an_answer_at_the_limit_completes() -> None:
-    made = task_of(step(0, max_iteration=2), step(1, "ANSWER"))["global"]
-    assert (made["status"], made["forced"]) == ("completed", False)
-
-
-def test_a_final_error_at_the_limit_is_not_forced() -> None:
-    made = task_of(step(0, max_iteration=2), failed(1, final=True))["global"]
-    assert (made["status"], made["forced"], made["error"]) == ("failed", False, "lost")
-
-
 ASKED_AT_THE_LIMIT = [step(0, max_iteration=2), step(1, "CLARIFY")]
-
-
-def test_a_question_at_the_limit_waits() -> None:
-    assert stands(*ASKED_AT_THE_LIMIT) == ("waiting_input", 2)
-
-
-def test_answered_by_a_later_turn_the_stop_stands_at_the_question() -> None:
-    for records in ([*ASKED_AT_THE_LIMIT, turn("e", 5)], [turn("e", 5), *ASKED_AT_THE_LIMIT]):
-        made = task_of(*records)
-        assert (made["global"]["status"], made["global"]["forced"]) == ("failed", True)
-        assert made["global"]["iteration"] == 2
-
-
-def test_without_a_turn_the_next_recursion_makes_the_stop() -> None:
-    made = task_of(*ASKED_AT_THE_LIMIT, step(2))
-    assert (made["global"]["status"], made["global"]["forced"]) == ("failed", True)
-    assert ids(made["recursion_history"]) == [0, 1, 2]
-
-
-def test_a_turn_of_the_same_moment_answers_no_question_at_the_limit() -> None:
-    assert stands(*ASKED_AT_THE_LIMIT, turn("e", 1)) == ("waiting_input", 2)
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_with_both_the_stop_stands_at_the_question_in_any_order(seed: int) -> None:
-    records = [*ASKED_AT_THE_LIMIT, step(2), turn("e", 5)]
-    made = task_of(*random.Random(seed).sample(records, len(records)))
-    assert (made["global"]["forced"], made["global"]["iteration"]) == (True, 2)
-    assert ids(made["recursion_history"]) == [0, 1]
 
 
 @pytest.mark.parametrize("answered_at", [2, 3, 5])
@@ -407,10 +229,6 @@ def test_a_question_at_a_limit_that_was_raised_is_answered_though_another_one_wa
         assert made == wanted
 
 
-def test_an_answer_after_a_question_at_the_limit_completes() -> None:
-    assert stands(*ASKED_AT_THE_LIMIT, step(2, "ANSWER")) == ("completed", 3)
-
-
 def test_recursions_after_the_end_stay_outside_and_are_counted() -> None:
     told = Told(step(0, "ANSWER"), replan(1, "x"), step(2, short_term_memory_append="m"))
     assert told.warnings == ["recursion_after_end"] * 2
@@ -419,58 +237,7 @@ def test_recursions_after_the_end_stay_outside_and_are_counted() -> None:
     assert document(told)["global"]["iteration"] == 1
 
 
-def test_a_late_answer_puts_what_came_after_it_outside() -> None:
-    made = task_of(step(0), step(2), step(1, "ANSWER"))
-    assert ids(made["recursion_history"]) == [0, 1]
-    assert made["global"]["status"] == "completed"
-
-
-def test_the_first_end_stands() -> None:
-    assert stands(step(0), failed(1, final=True), step(2, "ANSWER")) == ("failed", 2)
-
-
 # --- tool results -----------------------------------------------------------------------------
-
-
-def answered(*records: Json) -> list[tuple[Any, Any]]:
-    """result and success of each call of the first recursion."""
-    made = task_of(*records)["recursion_history"][0]["action"]["output"]["tool_calls"]
-    return [(one.get("result"), one.get("success")) for one in made]
-
-
-NOTHING = (None, None)
-
-
-@pytest.mark.parametrize("call", ["c2", 1])
-def test_a_result_goes_to_its_call_by_id_or_by_index(call: str | int) -> None:
-    given = result(0, call, "no", success=False)
-    assert answered(calls(0, "c1", "c2"), given) == [NOTHING, ("no", False)]
-
-
-def test_the_id_comes_before_the_index() -> None:
-    given = result(0, "c1", call_index=1)
-    assert answered(calls(0, "c1", "c2"), given) == [("42", True), NOTHING]
-
-
-def test_an_id_nobody_knows_falls_back_on_the_index() -> None:
-    given = result(0, "unknown", call_index=1)
-    assert answered(calls(0, "c1", "c2"), given) == [NOTHING, ("42", True)]
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [("plain", "plain"), ({"b": [1, 2], "a": "é"}, '{"a":"é","b":[1,2]}'), (None, "null"),
-     (3.5, "3.5"), (True, "true")],
-)  # fmt: skip
-def test_what_is_not_a_string_is_compact_json(value: Any, text: str) -> None:
-    assert answered(calls(0, "c"), result(0, "c", value)) == [(text, True)]
-
-
-@pytest.mark.parametrize("status", ["running", "done"])
-def test_a_result_before_its_recursion_waits_for_it(status: str) -> None:
-    told = Told(result(0, "c", hours=0), calls(0, "c", status=status), calls(0, "c"))
-    assert answered(result(0, "c"), calls(0, "c", status=status)) == [("42", True)]
-    assert told.dead == []
 
 
 def test_at_most_64_results_wait() -> None:
@@ -529,17 +296,6 @@ def stalled(*records: Json) -> tuple[bool, int]:
 @pytest.mark.parametrize(("times", "expected"), [(2, (False, 0)), (3, (True, 3)), (5, (True, 5))])
 def test_three_equal_recursions_in_a_row_stall(times: int, expected: tuple[bool, int]) -> None:
     assert stalled(*(step(at, output={"same": 1}) for at in range(times))) == expected
-
-
-def test_the_next_different_one_clears_it() -> None:
-    same = [step(at, output={"same": 1}) for at in range(3)]
-    assert stalled(*same, step(3)) == (False, 0)
-    assert stalled(*same, step(3), step(4, output={"same": 1})) == (False, 0)
-
-
-def test_another_action_with_the_same_output_is_different() -> None:
-    kinds = ("REFLECT", "CALL_TOOL", "REFLECT")
-    assert stalled(*(step(at, kind, {"same": 1}) for at, kind in enumerate(kinds))) == (False, 0)
 
 
 def test_call_ids_and_results_are_left_aside() -> None:

@@ -16,11 +16,6 @@ from tests.unit.test_sinks_support import row, state, write
 
 pytestmark = pytest.mark.nightly
 
-STATE_COLUMNS = (
-    "tenant owner_id state_id kind body_text payload confidence valid_from valid_to "
-    "last_confirmed_at status evidence_event_ids updated_at"
-)
-
 
 def ask(root: Path, sql: str, *given: Any, tenant: str | None = None) -> list[tuple[Any, ...]]:
     with connect(root, tenant=tenant) as db:
@@ -49,18 +44,6 @@ def test_types_do_not_depend_on_whether_there_are_rows(tmp_path: Path) -> None:
 def test_no_history_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(HistoryError, match="no history here"):
         connect(tmp_path / "nowhere")
-
-
-def test_an_ended_turn_beats_the_running_one(tmp_path: Path) -> None:
-    root = tmp_path / "history"
-    running = row(
-        "events", event_id="e", session_id="s", status="running", recorded_at="2026-03-02"
-    )
-    ended = row("events", event_id="e", session_id="s", status="done", recorded_at="2026-03-01")
-    other = row("events", event_id="e", session_id="t", status="done")
-    write(root, events=[running, ended, other])
-    found = ask(root, "SELECT session_id, status FROM event_current ORDER BY 1")
-    assert found == [("s", "done"), ("t", "done")]
 
 
 def step(index: int, trace: str, kind: str = "CALL_TOOL", /, **given: Any) -> tuple[Any, ...]:
@@ -143,38 +126,6 @@ def test_the_document_written_last_stands_whatever_its_time(tmp_path: Path) -> N
     )
 
 
-def test_as_of_on_both_clocks(tmp_path: Path) -> None:
-    """Lived in Kyoto from January; told in March of a move in February; corrected in April."""
-    root = tmp_path / "history"
-    write(
-        root,
-        revisions=[
-            state("home", 0, "2026-01-01", body_text="Kyoto"),
-            state("home", 1, "2026-02-01", body_text="Osaka", op="supersede",
-                  recorded_at="2026-03-01"),
-            state("home", 2, "2026-02-01", body_text="Kobe", op="update", recorded_at="2026-04-01"),
-            state("job", 3, "2026-01-01", body_text="baker", valid_to="2026-01-20T00:00:00Z",
-                  status="closed", op="close", recorded_at="2026-01-20"),
-        ],
-    )  # fmt: skip
-
-    def told(valid_at: str, known_at: str | None) -> list[str]:
-        rows = ask(root, "SELECT body_text FROM state_as_of(?, ?) ORDER BY 1", valid_at, known_at)
-        return [text for (text,) in rows]
-
-    assert told("2025-12-31", None) == []
-    assert told("2026-01-10", None) == ["Kyoto", "baker"]
-    assert told("2026-01-20", None) == ["Kyoto"]  # [from, to)
-    assert told("2026-02-01", None) == ["Kobe"]
-    assert told("2026-02-10", "2026-02-15") == ["Kyoto"]
-    assert told("2026-02-10", "2026-03-01") == ["Osaka"]  # known when <= known_at
-    assert told("2026-02-10", "2026-03-31T23:59:59.999999Z") == ["Osaka"]
-    assert told("2026-02-10", "2026-04-01") == ["Kobe"]
-    assert told("2026-01-10", "2025-12-31") == []
-    current = ask(root, "SELECT state_id, body_text, status FROM state_current ORDER BY 1")
-    assert current == [("home", "Kobe", "active"), ("job", "baker", "closed")]
-
-
 def test_clocks_of_state_as_of_may_be_omitted(tmp_path: Path) -> None:
     root = tmp_path / "history"
     write(
@@ -210,88 +161,6 @@ def test_what_is_known_never_shrinks(tmp_path: Path) -> None:
     assert ask(root, sql, "2026-03-01") == [("two",)]
 
 
-def test_states_of_one_id_belong_to_their_owner_and_tenant(tmp_path: Path) -> None:
-    root = tmp_path / "history"
-    write(
-        root,
-        revisions=[
-            state("x", 0, "2026-01-01", body_text="of u1"),
-            state("x", 0, "2026-02-01", body_text="of u2", owner_id="u2"),
-            row("revisions", tenant="other", owner_id="u1", entity_type="state", entity_id="x",
-                after=json.dumps({"body_text": "elsewhere", "valid_from": "2026-01-01T00:00:00Z"})),
-        ],
-    )  # fmt: skip
-    found = ask(root, "SELECT body_text FROM state_current", tenant="default")
-    assert sorted(found) == [("of u1",), ("of u2",)]
-    assert ask(root, "SELECT body_text FROM state_as_of('2026-03-01', NULL)", tenant="other") == [
-        ("elsewhere",)
-    ]
-    assert len(ask(root, "SELECT * FROM why('x')", tenant="default")) == 2
-
-
-def test_the_mood_is_its_one_state(tmp_path: Path) -> None:
-    root = tmp_path / "history"
-    numbers = {"baseline_vad": {"v": 0.1, "a": 0.0, "d": 0.0}, "last_at": "2026-01-02T00:00:00Z"}
-    write(
-        root,
-        revisions=[
-            state("mood", 0, "2026-01-01", kind="long_mood_state", body_text="calm"),
-            state("mood", 1, "2026-01-02", kind="long_mood_state", payload=numbers),
-            state("fact", 2, "2026-01-02"),
-        ],
-    )
-    ((payload,),) = ask(root, "SELECT payload FROM mood_current")
-    assert json.loads(payload) == numbers
-    for view in ("state_current", "mood_current", "state_as_of(NULL, NULL)"):
-        names = ask(root, f"SELECT list(column_name) FROM (DESCRIBE FROM {view})")[0][0]
-        assert names == STATE_COLUMNS.split()
-
-
-def test_preferences_stand_as_last_revised(tmp_path: Path) -> None:
-    root = tmp_path / "history"
-
-    def preference(name: str, seq: int, after: dict[str, Any] | None) -> tuple[Any, ...]:
-        made = {"owner_id": "u1", "entity_type": "preference", "entity_id": name, "seq": seq}
-        return row("revisions", **made, after=None if after is None else json.dumps(after))
-
-    tea = {"domain": "drink", "subject": "tea", "status": "candidate", "evidence_event_ids": ["e"]}
-    write(
-        root,
-        revisions=[
-            preference("tea", 0, tea),
-            preference("tea", 1, tea | {"status": "confirmed"}),
-            preference("gone", 2, tea),
-            preference("gone", 3, None),
-        ],
-    )
-    sql = "SELECT preference_id, subject, status, evidence_event_ids, note FROM preference_current"
-    assert ask(root, sql) == [("tea", "tea", "confirmed", ["e"], None)]
-
-
-def test_of_several_moments_a_plans_then_the_latest(tmp_path: Path) -> None:
-    root = tmp_path / "history"
-
-    def moment(event: str, text: str, day: str, from_plan: bool, offset: int) -> tuple[Any, ...]:
-        keys = {"event_id": event, "user_id": "u", "text": text, "src_offset": offset}
-        return row(
-            "affects", **keys, from_plan=from_plan, occurred_at=day, recorded_at="2026-03-09"
-        )
-
-    write(
-        root,
-        affects=[
-            moment("a", "turn", "2026-03-05", False, 3),
-            moment("a", "plan", "2026-03-01", True, 1),
-            moment("b", "late", "2026-03-05", False, 1),
-            moment("b", "old", "2026-03-01", False, 2),
-            moment("c", "one", "2026-03-01", True, 1),
-            moment("c", "two", "2026-03-01", True, 2),
-        ],
-    )
-    found = ask(root, "SELECT event_id, text FROM affect_current ORDER BY 1")
-    assert found == [("a", "plan"), ("b", "late"), ("c", "two")]
-
-
 def link(
     op: str, one: str, to: str, seq: int, provisional: bool = True, label: str = "reply_to"
 ) -> tuple[Any, ...]:
@@ -301,38 +170,6 @@ def link(
     return row(
         "links", op=op, owner_id=owner, session_id=session, **ends, seq=seq, provisional=provisional
     )
-
-
-def test_links_are_moved_removed_and_replaced_by_a_plan(tmp_path: Path) -> None:
-    root = tmp_path / "history"
-    write(
-        root,
-        links=[
-            link("put", "moved", "a", 0),
-            link("put", "moved", "b", 1),
-            link("put", "moved2", "a", 3),
-            link("put", "moved2", "b", 5),
-            link("remove", "moved2", "a", 6),
-            link("put", "gone", "a", 2),
-            link("remove", "gone", "a", 3),
-            link("put", "planned", "a", 9),
-            link("put", "planned", "c", 0, provisional=False),
-            link("put", "unplanned", "a", 9),
-            link("put", "unplanned", "c", 0, provisional=False),
-            link("remove", "unplanned", "c", 1, provisional=False),
-            link("put", "topic", "a", 9),
-            link("put", "topic", "c", 0, provisional=False, label="same_topic"),
-        ],
-    )
-    found = ask(root, "SELECT from_event_id, to_event_id, label FROM link_current ORDER BY ALL")
-    assert found == [
-        ("moved", "b", "reply_to"),
-        ("moved2", "b", "reply_to"),
-        ("planned", "c", "reply_to"),
-        ("topic", "a", "reply_to"),
-        ("topic", "c", "same_topic"),
-        ("unplanned", "a", "reply_to"),
-    ]
 
 
 def test_threads_show_their_events_in_order(tmp_path: Path) -> None:
