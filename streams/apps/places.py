@@ -196,7 +196,7 @@ PLACES = (
     Place(
         "Kafka: topics and changelogs", "records, history rows, documents, tables of workers",
         "named", "cannot edit them; names them under `elsewhere` "
-        "([sink.md](sink.md) says until when, and how to remove them)",
+        "([how to remove them](#histories-that-sinks-write))",
     ),
     Place(
         "Kafka: disks of workers and servers", "copies of the changelogs (`--store rocksdb`)",
