@@ -58,7 +58,7 @@ def of_duckdb(error: BaseException, folder: Location | None = None) -> HistoryEr
     return HistoryError(
         f"{folder or 'the history'}: the content of a data file cannot be read "
         f"({in_a_line(error).strip()}); restore the history from a backup, or make it anew "
-        '(docs/operations.md, "A damaged history")'
+        '(docs/recovery.md, "A damaged history")'
     )
 
 

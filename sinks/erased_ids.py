@@ -1,4 +1,4 @@
-"""What was erased of a person, as hashes (docs/sink.md).
+"""What was erased of a person, as hashes (docs/erasure.md).
 
 A row that names no user may reach a sink after `forget`, and is written. The next `forget` of the
 person finds by these hashes that it is theirs. They lie in the folder `_erased`, in one of the

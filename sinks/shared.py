@@ -1,4 +1,4 @@
-"""A history that several processes write at once: the sinks of the Kafka tier (docs/sink.md).
+"""A history that several processes write at once: the sinks of the Kafka tier (docs/kafka-tier.md).
 
 A row is known by the partition it was read from and its offset there, and a table notes with each
 commit how far it has what each partition said. So it does not matter who writes, or how often: rows

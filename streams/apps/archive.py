@@ -1,4 +1,4 @@
-"""Everything that a history holds of one person, as JSON lines (docs/export.md).
+"""Everything that a history holds of one person, as JSON lines (docs/erasure.md).
 
 Whose a row is, `forget` and this agree on (`sinks.erasure`). Of sessions that others took part in
 a person gets their own turns and what was answered to them, never what the others said.
@@ -84,7 +84,7 @@ def export(root: Location, tenant: str, user_id: str) -> Iterator[bytes]:
 
 
 def records(root: Location, tenant: str | None) -> Iterator[bytes]:
-    """Every input record of a history, or of one of its tenants, as JSON lines (docs/operations.md,
+    """Every input record of a history, or of one of its tenants, as JSON lines (docs/recovery.md,
     "A lost cluster"). Raises HistoryError."""
     with connect(root, tenant=tenant) as db:
         for line in lines(db):

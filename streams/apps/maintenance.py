@@ -63,7 +63,7 @@ LAST_SEQ = """
 LAST_RECORDED = "SELECT max(epoch_us(recorded_at)) FROM ({}) WHERE session_id = $session".format(
     " UNION ALL ".join(f"SELECT session_id, recorded_at FROM {table}" for table in SAID)
 )
-ELSEWHERE = "Kafka's topics and the workers' tables still hold them: docs/sink.md says until when"
+ELSEWHERE = "Kafka's topics and the workers' tables still contain them; see docs/erasure.md"
 SESSIONS, HEARD = "forgetting", "forgetting_heard"
 """Notes in the fold's tables of a `forget` that has begun: of which sessions and of which others it
 makes memory again, each as (tenant, id)."""

@@ -111,14 +111,13 @@ def _clear_scratch(erasing: Erasing) -> int:
 PLACES = (
     Place(
         "data files of the tables", "all records, memory and dead letters", "counted",
-        "rewrites them without the rows of the person, and deletes each file that the newest "
-        "version of its table does not name; dead letters that stay and may name the person are "
-        "counted",
+        "rewrites them without the person's rows and deletes every file that the newest version of "
+        "its table does not list; counts remaining dead letters that may name the person",
         ("TABLE/[!_]*",), _count_letters,
     ),
     Place(
         "logs of the tables", "names, sizes and times of data files; no text and no id", "nothing",
-        "leaves them", ("TABLE/_delta_log*",),
+        "keeps them", ("TABLE/_delta_log*",),
     ),
     Place(
         "rows of the folds", "memory of users and sessions, cold rows too", "nothing",
@@ -134,25 +133,25 @@ PLACES = (
     ),
     Place(
         "the spool of an extraction", "plans of a model", "counted",
-        "removes lines that name the person, or whose turn is gone; lines that stay and may name "
-        "the person are counted", (f"{spool.FOLDER}/*",), _clear_spool,
+        "removes lines that name the person or an erased turn; counts remaining lines that may "
+        "name the person", (f"{spool.FOLDER}/*",), _clear_spool,
     ),
     Place(
-        "requests of erasure", "whom a server was asked to erase", "counted",
-        "completes those of the person; unreadable files are deleted if they name the person, else "
-        "counted", (f"{erasure_requests.FOLDER}/*",), _clear_requests,
+        "requests of erasure", "ids of users, sessions and turns to erase", "counted",
+        "completes the person's requests; deletes unreadable files that name the person, counts "
+        "others", (f"{erasure_requests.FOLDER}/*",), _clear_requests,
     ),
     Place(
-        "the note of an erasure", "sessions and users of a `forget` that has not ended", "nothing",
+        "the note of an erasure", "sessions and users of an unfinished `forget`", "nothing",
         "deletes it at its end", (f"{UNFINISHED}*",),
     ),
     Place(
-        "who is forgotten", "SHA-256 of tenant and id, so that sinks leave out late rows", "hashes",
+        "who is forgotten", "SHA-256 of tenant and id, by which sinks skip late rows", "hashes",
         "writes it", (FORGOTTEN, f"{NOTES}/*", f"{erased_ids.FOLDER}/*"),
     ),
     Place(
-        "work of `backfill`", "records that it has gathered", "nothing",
-        "deletes it; an unfinished generation is dropped",
+        "work of `backfill`", "sorted records", "nothing",
+        "deletes it and drops an unfinished generation",
         (f"{manifest.WORK}/*", f"{in_parts.LOCKS}/*", f"{generation.FOLDER}/.*"),
     ),
     Place(
@@ -160,8 +159,8 @@ PLACES = (
         (f"{generation.FOLDER}/*/*",),
     ),
     Place(
-        "files that were being replaced", "as the file that they were for", "nothing",
-        "deletes what killed processes left", (".*", "*/.*-*"), _clear_interrupted,
+        "files that were being replaced", "the same as the replaced file", "nothing",
+        "deletes the files of killed processes", (".*", "*/.*-*"), _clear_interrupted,
     ),
     Place(
         "a local server", "its address, its key and its log", "counted",
@@ -169,45 +168,45 @@ PLACES = (
     ),
     Place(
         "settings and locks", "names of generations, extractors and owners", "nothing",
-        "leaves them",
+        "keeps them",
         (MARKER, "turnfold.lock", "turnfold.asked", OWNER, DROPPED,
          manifest.FILE, extractor_choice.FILE, pointer.FILE, f"{pointer.NUMBERED}/*",
          access.FORGET_LOCK, f"{LOCKS}/*"),
     ),
     Place(
         "a history in an object store", "the tables", "nothing",
-        "rewrites them, and deletes all objects that nothing names; versions and copies that the "
-        "store keeps are named under `elsewhere`", (f"{rewriting.SCRATCH}/*",),
+        "rewrites them and deletes unreferenced objects; names versions and copies in the store "
+        "under `elsewhere`", (f"{rewriting.SCRATCH}/*",),
     ),
     Place(
-        "temporary files of this machine", "rows that a command sorts, copies of checkpoints "
+        "temporary files of this machine", "rows being sorted, copies of checkpoints "
         "(`turnfold-scratch-*` in the system's temporary folder)", "nothing",
         "deletes the folders of killed commands; a running command deletes its own at its end",
         clear=_clear_scratch,
     ),
     Place(
         "folders of this machine for a history in an object store", "search indexes", "named",
-        "erases here; those of other machines are named under `elsewhere`",
+        "erases here; names other machines under `elsewhere`",
     ),
     Place(
-        "memory of running processes", "rows that were read in the last five minutes", "nothing",
-        "a server forgets them; other processes let go of them in five minutes",
+        "memory of running processes", "rows read in the last five minutes", "nothing",
+        "clears the server's; other processes drop them within five minutes",
     ),
     Place(
         "Kafka: topics and changelogs", "records, history rows, documents, tables of workers",
         "named", "cannot edit them; names them under `elsewhere` "
-        "([sink.md](sink.md) says until when, and how to remove them)",
+        "([how to remove them](#histories-that-sinks-write))",
     ),
     Place(
         "Kafka: disks of workers and servers", "copies of the changelogs (`--store rocksdb`)",
         "named", "they follow the topics",
     ),
     Place(
-        "input files, exports and details", "what was read, or written for you", "yours",
+        "input files, exports and details", "input records, exported data", "yours",
         "delete them",
     ),
     Place(
-        "spools of clients", "records that a program could not send yet (`spool=`)", "yours",
+        "spools of clients", "records not yet sent (`spool=`)", "yours",
         "send or delete them, then call `forget` again",
     ),
     Place(
@@ -216,11 +215,11 @@ PLACES = (
     ),
     Place(
         "backups, logs of containers, traces", "copies of the above; logs and traces have no text",
-        "yours", "they are yours",
+        "yours", "follow your own procedure",
     ),
     Place(
-        "a model's endpoint", "turns that it was asked about, texts that were embedded", "yours",
-        "ask its provider",
+        "a model's endpoint", "turns and texts sent to it", "yours",
+        "contact its provider",
     ),
 )  # fmt: skip
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from streams.errors import Unreachable
 
-VERSION = "4.1.2"  # 4.2 to 4.4 lose the end of a transaction (docs/operations.md)
+VERSION = "4.1.2"  # 4.2 to 4.4 lose the end of a transaction (docs/recovery.md)
 KAFKA = Path(__file__).parent / f"kafka-{VERSION}.sha256"
 PARALLEL = 8
 TRIES = 3

@@ -133,7 +133,7 @@ def export(user_id: str | None, records: bool, history: Location, tenant: str | 
     """Write all that is held of a user, as JSON lines.
 
     Of a session with other users, only this user's turns and their answers are included.
-    docs/export.md describes each line. `turnfold import turnfold FILE` converts the archive into
+    docs/erasure.md describes each line. `turnfold import turnfold FILE` converts the archive into
     input records for another history. Exit code 4 if nothing is held of the user.
 
     \b

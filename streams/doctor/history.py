@@ -40,7 +40,7 @@ SHOWN = 5
 """Damaged files that are named."""
 ANEW = (
     "Restore the history from a backup, or make it anew by a backfill or from the input "
-    '(docs/operations.md, "A damaged history").'
+    '(docs/recovery.md, "A damaged history").'
 )
 ALLOW = "Run this as the account that writes the history, or give this account permission to read."
 CORRECT = "Correct --history (TURNFOLD_HISTORY)"
@@ -165,7 +165,7 @@ def _files(root: Location, folder: Location) -> Iterator[Finding]:
                 "Commands that write this history fail.",
                 _mend(
                     str(error),
-                    'Restore the history from a backup (docs/operations.md, "A damaged history").',
+                    'Restore the history from a backup (docs/recovery.md, "A damaged history").',
                 ),
             )
     if isinstance(folder, Path):

@@ -74,7 +74,7 @@ def _room(check: str, place: Path) -> Finding:
     found = f"{place}: {_bytes(free)} free of {_bytes(size)}"
     do = (
         "Delete or move other files on this disk, or enlarge it; `turnfold compact` is no help: it "
-        'needs room itself (docs/operations.md, "A disk without room").'
+        'needs room itself (docs/recovery.md, "Disk full").'
     )
     if free < FULL:
         return wrong(check, found, "Writes fail now, or will soon.", do)

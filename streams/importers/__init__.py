@@ -15,7 +15,7 @@ class Format(NamedTuple):
 
 FORMATS = {
     "turnfold": Format(
-        "turnfold", "a person's archive, as `turnfold export` writes it ([export.md](export.md))"
+        "turnfold", "a person's archive, as `turnfold export` writes it ([erasure.md](erasure.md))"
     ),
     "openai-chat": Format(
         "openai_chat",

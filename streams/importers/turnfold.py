@@ -1,4 +1,4 @@
-"""A person's archive, as `turnfold export` writes it (docs/export.md): its records, as they were.
+"""A person's archive, as `turnfold export` writes it (docs/erasure.md): its records, as they were.
 
 What memory made of them stands in the archive, too; it is made again when they are folded.
 """

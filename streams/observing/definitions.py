@@ -1,4 +1,4 @@
-"""Every metric, once: its name, kind, labels, unit and meaning. docs/operations.md lists them.
+"""Every metric, once: its name, kind, labels, unit and meaning. docs/metrics.md lists them.
 
 Labels are bounded by configuration (agents, partitions, topics) or by code (endings, reasons,
 route templates): never an id, a tenant or a text.

@@ -14,7 +14,6 @@ from tests.llm.endpoint import Endpoint, Reply, Request, completion
 ROOT = Path(__file__).parents[2]
 CHATBOT = ROOT / "examples" / "chatbot.py"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
-CHAT = '{"user": "ann", "messages": [{"role": "user", "content": "I love jazz."}]}\n'
 
 
 @pytest.mark.component
@@ -25,7 +24,6 @@ def test_the_readmes_own_data_is_remembered_by_the_commands_as_written(tmp_path:
     (record,) = [text for kind, text in blocks if kind == "json"]
     (shown,) = [text for kind, text in blocks if kind == "text"]
     (tmp_path / "turns.ndjson").write_text(record)
-    (tmp_path / "chats.jsonl").write_text(CHAT)
     script = "set -euo pipefail\n" + "".join(text for kind, text in blocks if kind == "sh")
     path = f"{Path(PROGRAM).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(

@@ -13,6 +13,7 @@ from tests.building import ROOT, UV, installed, run
 from tests.command import environment, folded, ndjson, turn
 
 PROJECTS = {"turnfold": ROOT, "turnfold-client": ROOT / "clients" / "python"}
+INSTALLING = {"turnfold": "docs/quickstart.md", "turnfold-client": "clients/python/README.md"}
 PACKAGES = {"turnfold": "streams schemas sinks", "turnfold-client": "turnfold_client"}
 NAMED = re.compile(r"\b(turnfold(?:-client)?)\[([a-z, -]+)\]")
 ASKED = re.compile(r"turnfold\[[a-z-]+\]")
@@ -51,8 +52,8 @@ def test_every_extra_that_is_named_exists_and_every_one_is_documented() -> None:
     assert len(named) > 10
     assert named <= set(EXTRAS)
     tables = {
-        project: re.findall(r"^\|(.*)\|$", (folder / "README.md").read_text("utf-8"), re.M)
-        for project, folder in PROJECTS.items()
+        project: re.findall(r"^\|(.*)\|$", (ROOT / page).read_text("utf-8"), re.M)
+        for project, page in INSTALLING.items()
     }
     in_tables = {
         (project, extra)

@@ -103,7 +103,7 @@ def test_every_page_and_heading_that_is_named_exists() -> None:
         ("(docs/rules.md, Affect)", False),
         ('docs/rules.md, "One event", allows', False),
         ('docs/laws.md, "Nothing vanishes"', False),
-        ('f"docs/operations.md, "\n            \'"A transaction that never ends"\'', False),
+        ('f"docs/recovery.md, "\n            \'"A transaction that never ends"\'', False),
         ("docs/rules.md, and what follows", False),
         ("docs/rulez.md", True),
         ("docs/rules.md, Affection", False),  # begins with a heading: prose may go on

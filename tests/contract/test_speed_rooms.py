@@ -1,4 +1,7 @@
-"""What is odd stands in a room of its own: docs/architecture.md, "Rooms for what is odd"."""
+"""Workarounds have separate modules.
+
+docs/architecture.md, "Performance-critical modules and workarounds".
+"""
 
 import ast
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A cluster is lost with all its topics: its history fills another one (docs/operations.md)."""
+"""A cluster is lost with all its topics: its history fills another one (docs/recovery.md)."""
 
 import json
 from pathlib import Path

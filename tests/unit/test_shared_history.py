@@ -1,4 +1,4 @@
-"""A history that several write at once: rows once, whoever is faster (docs/sink.md)."""
+"""A history that several write at once: rows once, whoever is faster (docs/kafka-tier.md)."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -50,7 +50,7 @@ class Affect(Open):
 
 class Archive(RootModel[str]):
     """JSON lines: a header, everything that is held of the user, and a line of the kind `end`
-    (docs/export.md). Without that line it broke off."""
+    (docs/erasure.md). Without that line it broke off."""
 
 
 class ArtifactsMetadata(Open):

@@ -37,7 +37,7 @@ export interface Affect {
 
 /**
  * JSON lines: a header, everything that is held of the user, and a line of the kind `end`
- * (docs/export.md). Without that line it broke off.
+ * (docs/erasure.md). Without that line it broke off.
  */
 export type Archive = string;
 

@@ -1,7 +1,8 @@
 """`turnfold sink`: the topics `history` and `dead-letters` into Delta tables, exactly once.
 
-Read, gather, write (docs/sink.md). How far a partition has been written stands in the tables, in
-the commits that wrote it; the group only shares the partitions out, its offsets tell the lag.
+Read, gather, write (docs/kafka-tier.md). How far a partition has been written stands in the
+tables, in the commits that wrote it; the group only shares the partitions out, its offsets
+tell the lag.
 A write continues in a thread while the next rows are gathered.
 """
 

@@ -105,7 +105,7 @@ class Reader:
                 raise ConfigurationError(
                     f"topic {topic}, partition {left[0].partition}: a transaction that began at "
                     f"{ends[left[0]]} does not end; end its producer, and call this again; "
-                    'docs/operations.md, "A transaction that never ends"'
+                    'docs/recovery.md, "A transaction that never ends"'
                 )
             await asyncio.sleep(0.2)
 

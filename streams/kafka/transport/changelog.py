@@ -107,7 +107,7 @@ class Progress:
         raise ConfigurationError(
             f"{self.at.topic}, partition {self.at.partition}: the transaction that began at {end} "
             f"was never ended, so nobody can read on to {written}: the broker has lost its end; "
-            'docs/operations.md, "A transaction that never ends"'
+            'docs/recovery.md, "A transaction that never ends"'
         )
 
     def take(self, records: Sequence[RawRecord], position: int) -> Chunk:

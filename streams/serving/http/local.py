@@ -1,4 +1,4 @@
-"""A server of one account's programs: `serve --local` (docs/serving_history.md).
+"""A server of one account's programs: `serve --local` (docs/serving.md).
 
 What they share lies in the history's folder, below `_local`, or, if that is an object store, in a
 folder of this machine; for this account alone:

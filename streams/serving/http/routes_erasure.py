@@ -93,7 +93,7 @@ async def erasure(request: Request, erasure_id: ErasureInPath) -> Response:
 
 INSTEAD = {
     "user": "stop the sinks, run `turnfold forget USER --history DIR`, start them again; "
-    "docs/sink.md says what Kafka's topics still hold",
+    "docs/erasure.md says what Kafka's topics still hold",
     "session": "a single session or turn cannot be erased there; `turnfold forget USER` erases a "
     "user",
 }

@@ -1,6 +1,6 @@
 """The local server of a history, for a program of ours: found, started if there is none, held.
 
-What `Turnfold.local` of the Python client does, by the same files (docs/serving_history.md).
+What `Turnfold.local` of the Python client does, by the same files (docs/serving.md).
 """
 
 import json
