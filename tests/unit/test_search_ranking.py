@@ -140,7 +140,7 @@ def test_what_was_said_in_the_named_month_is_lifted(tmp_path: Path) -> None:
         return {hit.id for hit in asked(history, text, now=now) if "date" in hit.why}
 
     for text in ("Which museum was it in April?", "the museum, April 2025", "museum 2025-04-05",
-                 "2025年4月 museum", "which museum on the 5th of April", "museum in April"):  # fmt: skip
+                 "2025年4月 museum", "museum on the 5th of April", "museum in April"):  # fmt: skip
         assert best(history, text, now=now).id == "e4" and dated(text) == {"e4"}, text
     for text in ("museum in April 2024", "May I see the museum?", "museum in 2025"):
         assert dated(text) == set(), text
