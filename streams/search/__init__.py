@@ -4,7 +4,9 @@ The index is derived from the history's tables and lies beside them; it can be t
 time (docs/search.md).
 """
 
-from streams.search.active import Active
+from streams.directory.active import Active
+from streams.directory.counted import Counted, Then
+from streams.directory.owners import Listing, Session, User
 from streams.search.answer import (
     active_then,
     counted_then,
@@ -16,8 +18,6 @@ from streams.search.answer import (
     users,
 )
 from streams.search.build import NotIndexed, forget, unbuilt
-from streams.search.counted import Counted, Then
-from streams.search.owners import Listing, Session, User
 from streams.search.place import is_made
 from streams.search.query import Hit, Kind, Neighbour, Page, Query, Turn, period
 from streams.search.recall import Recall, Recalled

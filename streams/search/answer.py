@@ -12,16 +12,12 @@ import msgspec
 from schemas.time import format_time
 from sinks.generation import find_tables
 from sinks.locations import Location
+from streams.directory import active, counted, owners
 from streams.errors import UsageError
-from streams.search import about, build, meaning, owners
-from streams.search.active import Active
-from streams.search.active import active_then as _active_then
-from streams.search.counted import Counted, Then
-from streams.search.counted import counted_then as _counted_then
+from streams.search import about, build, meaning
 from streams.search.doc import FOREVER
 from streams.search.neighbours import neighbours_of
 from streams.search.opening import notes
-from streams.search.owners import Listing, Session, User
 from streams.search.query import (
     EXCERPT,
     KINDS,
@@ -42,6 +38,7 @@ from streams.search.tokens import tokens
 from streams.search.vectors import Near
 
 ATTEMPTS = 5
+Q = TypeVar("Q")
 T = TypeVar("T")
 
 
@@ -74,57 +71,22 @@ def recall(
     )
 
 
-def users(
-    root: Location, tenant: str, asked: Listing, *, update: bool = True, at_once: bool = False
-) -> list[User]:
-    """A page of a tenant's users; else as `search`."""
-    return answered(
-        find_tables(root),
-        tenant,
-        lambda db: owners.users(db, asked),
-        update=update,
-        at_once=at_once,
-    )
-
-
-def sessions(
-    root: Location, tenant: str, asked: Listing, *, update: bool = True, at_once: bool = False
-) -> list[Session]:
-    """A page of a tenant's sessions; else as `search`."""
-    return answered(
-        find_tables(root),
-        tenant,
-        lambda db: owners.sessions(db, asked),
-        update=update,
-        at_once=at_once,
-    )
-
-
-def active_then(
-    root: Location, tenant: str, asked: Active, *, update: bool = True, at_once: bool = False
-) -> dict[str, int]:
-    """A page of a tenant's users or sessions as of a time: id -> last active; else as
+def _reads(read: Callable[[sqlite3.Connection, Q], T]) -> Callable[..., T]:
+    """A query to the lists of users and sessions: (root, tenant, query, update, at_once), else as
     `search`."""
-    return answered(
-        find_tables(root),
-        tenant,
-        lambda db: _active_then(db, asked),
-        update=update,
-        at_once=at_once,
-    )
+
+    def listed(
+        root: Location, tenant: str, query: Q, *, update: bool = True, at_once: bool = False
+    ) -> T:
+        return answered(
+            find_tables(root), tenant, lambda db: read(db, query), update=update, at_once=at_once
+        )
+
+    return listed
 
 
-def counted_then(
-    root: Location, tenant: str, asked: Then, *, update: bool = True, at_once: bool = False
-) -> dict[str, Counted]:
-    """What there was of some users or sessions at a time; else as `search`."""
-    return answered(
-        find_tables(root),
-        tenant,
-        lambda db: _counted_then(db, asked),
-        update=update,
-        at_once=at_once,
-    )
+users, sessions = _reads(owners.users), _reads(owners.sessions)
+active_then, counted_then = _reads(active.active_then), _reads(counted.counted_then)
 
 
 def answered(

@@ -243,9 +243,6 @@ def _add(
     revisions = found["revisions"].files
     for changes in _until(ending, source.changes(db, revisions, tenant)):
         revising.apply(index, changes)
-    for members in _until(ending, source.threads(db, revisions, tenant)):
-        for event, thread, held in members:
-            index.put_into(thread, event) if held else index.take_from(thread, event)
     for table in source.TOUCHES:
         for touched in _until(ending, source.touches(db, table, found[table].files, tenant)):
             for kind, id, at in touched:

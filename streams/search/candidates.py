@@ -22,8 +22,6 @@ thousand times, that costs less than its postings."""
 CANDIDATES = 300
 MOST_READ = 4 * CANDIDATES
 """Where filters leave few of the likeliest."""
-MOST_KEYS = 500
-"""Events that are read at once by their ids."""
 NEARBY = 0.8
 """What a term of a passage counts for a document that has it not."""
 
@@ -141,29 +139,14 @@ class Candidates:
                 yield other
                 other = side.get(other)
 
-    def cited(self, citing: Iterable[Row]) -> Iterator[tuple[Row, list[Row]]]:
-        """Each row with the events that it cites, as far as the query allows them."""
-        keys = {row.number: (row.evidence or "").split("\n") for row in citing}
-        every = sorted({key for some in keys.values() for key in some})
-        found = defaultdict[str, list[Row]](list)
-        for start in range(0, len(every), MOST_KEYS):
-            some = every[start : start + MOST_KEYS]
-            sql = f"{ROW} WHERE doc.key IN {GIVEN} AND doc.kind = 'event'"
-            for row in map(Row._make, self.db.execute(sql, given(some))):
-                if self._allowed(row):
-                    found[row.key].append(row)
-        for row in citing:
-            cites = chain.from_iterable(found[key] for key in sorted(set(keys[row.number])))
-            yield row, [one for one in cites if _is_of(one, row)]
-
     def named(self, names: Collection[Named]) -> list[Row]:
         """Documents by their names, as far as the query allows them."""
-        keys = given(name.key for name in names)
+        wanted, keys = set(names), given(name.key for name in names)
         found = map(Row._make, self.db.execute(f"{ROW} WHERE doc.key IN {GIVEN}", keys))
         return [
             row
             for row in found
-            if name_of(row) in names and row.kind in self.query.kinds and self._allowed(row)
+            if name_of(row) in wanted and row.kind in self.query.kinds and self._allowed(row)
         ]
 
     def _scope(self) -> str | None:
@@ -294,10 +277,3 @@ class Candidates:
         if query.as_of is None:
             return bool(row.newest)
         return row.since <= query.as_of < row.until
-
-
-def _is_of(event: Row, citing: Row) -> bool:
-    """Whether an event is of the session, or else the user, of what cites it."""
-    if citing.session is None:
-        return event.user == citing.user
-    return event.session == citing.session

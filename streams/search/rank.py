@@ -7,26 +7,21 @@ nearby    BM25 of its passage as one text, above its own; most for the best docu
 near      what it lacks and the turns beside it have; for the others
 reply     the turn before it asks, and what it asks matches
 speaker   it was said by somebody whom the text names
-month     it was said in the month that the text names, or names a date in it
-evidence  a state, preference or item that matches rests on this event
-thread    an event of the same thread matches well
+date      it was said on a date that the text names, or names a date of then
 meaning   how near the vectors of text and document are, compared with the other documents'
 recent    the nearer to the time asked about, the more; much more where the text asks for now
 closed    less for what has ceased to be true, unless the text asks about then
 """
 
-import heapq
 import math
 import sqlite3
 from collections import defaultdict
 from typing import Any, NamedTuple
 
-from schemas.time import HOUR
-from streams.search.about import read
+from schemas.time import DAY, HOUR
+from streams.search.about import SEASON, Span, of_event, overlapping, read
 from streams.search.candidates import NEARBY, Candidates, Row, name_of
 from streams.search.doc import ANSWER
-from streams.search.months import month_named
-from streams.search.opening import GIVEN, given
 from streams.search.own_score import OwnScore
 from streams.search.query import Query
 from streams.search.question import Asked, ask
@@ -34,19 +29,16 @@ from streams.search.store import STRETCH
 from streams.search.vectors import Near
 from streams.search.words import asks_for_now, asks_for_then
 
-CITING = 20
-EVIDENCE, THREAD = 0.5, 0.2
 NEAR = {1: 0.4, 2: 0.2}
 """What a term of a turn so many places beside a document counts for it, which has it not."""
 MOST_NEAR = 2.0
 """Of a document's own score: what the turns beside it may add at most."""
 OTHERS = 0.3
 """Of `nearby`: what the documents have that are not the best of their session."""
-FITTING, FEW = 0.8, 4
-"""Of the best passage's terms, by weight; so many passages are few."""
-REPLY = 0.4
+REPLY = 0.6
 """Of the words of a question that somebody asks in a turn: what the next turn has of them."""
-MONTH = 0.15
+DATE = 0.15
+YEAR = 365 * DAY
 RECENT, RECENT_NOW = 0.03, 0.5
 STRONG = 0.75
 """Of the best hit's score: where the newest is asked for, it is the newest of those above."""
@@ -76,9 +68,11 @@ class Ranker:
     def __init__(
         self, db: sqlite3.Connection, query: Query, meta: dict[str, Any], near: Near | None = None
     ) -> None:
-        """`near`: the documents nearest in meaning, nearest first; None: nobody was asked."""
+        """`near`: how near documents are in meaning; None: nothing makes vectors."""
         docs: int = meta.get("docs") or 0
-        self.db, self.query = db, query
+        self.query = query
+        times = query.now, query.as_of, query.until
+        self.at = min(time for time in times if time is not None)
         self.asked: list[Asked] = ask(db, query.text, docs)
         self.candidates = Candidates(db, query, self.asked, docs)
         self.near = near
@@ -92,12 +86,9 @@ class Ranker:
             return self._best(rows, self._by_meaning(rows))
         self.own.note_speakers(rows)
         scored = {row.number: self._own_parts(row) for row in rows}
-        self._lift_evidence(rows, scored)
-        self._lift_threads(rows, scored)
-        depth = self._depth()
-        self._lift_passages(rows, scored, depth)
-        self._lift_replies(rows, scored, depth)
-        self._lift_month(rows, scored)
+        self._lift_passages(rows, scored)
+        self._lift_replies(rows, scored)
+        self._lift_dated(rows, scored)
         self._lift_near(rows, scored)
         self._lift_recent(rows, scored)
         return self._best(rows, scored)
@@ -122,42 +113,13 @@ class Ranker:
         """What is nearer in meaning than most, and the reverse."""
         if self.near is None or not self.near.best:
             return
-        names = {row.number: name_of(row) for row in rows}
-        others = [name for name in names.values() if name not in self.near.best]
-        near = {**self.near.best, **self.near.others(others)}
         whole = self.candidates.whole or 1.0
-        for number, name in names.items():
-            if name in near:
-                scored[number]["meaning"] = MEANING * near[name] * whole
+        for row in rows:
+            score = self.near.scores.get(name_of(row))
+            if score is not None:
+                scored[row.number]["meaning"] = MEANING * score * whole
 
-    def _lift_evidence(self, rows: list[Row], scored: Scores) -> None:
-        """What matches lifts the events it rests on, found or not."""
-        citing = _strongest([row for row in rows if row.evidence], scored)
-        for row, cited in self.candidates.cited(citing):
-            for event in cited:
-                if event.number not in scored:
-                    rows.append(event)
-                    scored[event.number] = self._own_parts(event)
-                parts = scored[event.number]
-                lift = EVIDENCE * scored[row.number]["words"]
-                parts["evidence"] = max(parts.get("evidence", 0.0), lift)
-
-    def _lift_threads(self, rows: list[Row], scored: Scores) -> None:
-        """What matches lifts the others of its thread that have been found."""
-        events = {row.key: row for row in rows if row.kind == "event"}
-        sql = f"SELECT key, event FROM thread WHERE event IN {GIVEN}"
-        members: dict[str, list[Row]] = defaultdict(list)
-        for thread, event in self.db.execute(sql, given(events)):
-            members[thread].append(events[event])
-        for some in members.values():
-            first = max(some, key=lambda row: scored[row.number]["words"])
-            lift = THREAD * scored[first.number]["words"]
-            for row in some:
-                if row is not first:
-                    parts = scored[row.number]
-                    parts["thread"] = max(parts.get("thread", 0.0), lift)
-
-    def _lift_passages(self, rows: list[Row], scored: Scores, depth: float) -> None:
+    def _lift_passages(self, rows: list[Row], scored: Scores) -> None:
         """The best document of a session stands for what all of its passage says; the others have
         little of that, and what the turns beside them say."""
         best: dict[str, int] = {}
@@ -174,26 +136,17 @@ class Ranker:
         for row in spoken:
             parts, is_best = scored[row.number], best[row.session or ""] == row.number
             lacking = passages[row.number // STRETCH] - parts["words"]
-            parts["nearby"] = NEARBY * (1.0 if is_best else OTHERS * depth) * max(0.0, lacking)
+            parts["nearby"] = NEARBY * (1.0 if is_best else OTHERS) * max(0.0, lacking)
             if row.kind == "event" and not is_best:
-                near = min(self._beside(row.number), MOST_NEAR * parts["words"])
-                parts["near"] = depth * near
+                parts["near"] = min(self._beside(row.number), MOST_NEAR * parts["words"])
 
-    def _lift_replies(self, rows: list[Row], scored: Scores, depth: float) -> None:
+    def _lift_replies(self, rows: list[Row], scored: Scores) -> None:
         """What answers a question often has none of its words."""
         asking = {row.number for row in rows if _is_asked(row)}
         for row in rows:
             before = self.candidates.beyond(row.number, -1)
             if row.kind == "event" and before in asking:
-                scored[row.number]["reply"] = REPLY * depth * scored[before]["words"]
-
-    def _depth(self) -> float:
-        """How far several hits of a passage are lifted: fully where few passages fit the question
-        about as well as the best, less where many do, so that more of those are shown."""
-        weights = list(map(self.candidates.weight, self.candidates.passages.values()))
-        enough = FITTING * max(weights, default=0.0)
-        fitting = sum(one >= enough for one in weights)
-        return min(1.0, FEW / max(1, fitting))
+                scored[row.number]["reply"] = REPLY * scored[before]["words"]
 
     def _beside(self, number: int) -> float:
         """What the turns beside one have that neither it nor a nearer one has."""
@@ -204,23 +157,24 @@ class Ranker:
             known |= masks.get(other, 0)
         return found
 
-    def _lift_month(self, rows: list[Row], scored: Scores) -> None:
-        """What was said in the month that is asked about, or is about a date in it."""
-        month = month_named(self.query.text)
-        if month is not None:
-            for row in rows:
-                if month.has(row.at) or any(month.touches(*one) for one in read(row.about)):
-                    scored[row.number]["month"] = MONTH * self.candidates.whole
+    def _lift_dated(self, rows: list[Row], scored: Scores) -> None:
+        """What was said on a date that the text names, or names a date of then."""
+        dates = of_event(self.query.text, self.at)
+        if any(start > self.at for start, _ in dates):  # "in May" may be the last one as well
+            dates += of_event(self.query.text, max(0, self.at - YEAR))
+        dates = _short(dates)
+        for row in rows if dates else ():
+            times = [(row.at, row.at + 1), *_short(read(row.about))]
+            if any(overlapping(times, one) for one in dates):
+                scored[row.number]["date"] = DATE * self.candidates.whole
 
     def _lift_recent(self, rows: list[Row], scored: Scores) -> None:
         """A little for what is recent; where the newest is asked for, much for that of the best."""
-        query = self.query
-        asked = min(one for one in (query.now, query.as_of, query.until) if one is not None)
         whole = self.candidates.whole
         for row in rows:
-            age = max(0, asked - row.at) / HOUR
+            age = max(0, self.at - row.at) / HOUR
             scored[row.number]["recent"] = RECENT * whole / (1 + math.log2(1 + age))
-        if not rows or not asks_for_now(query.text):
+        if not rows or not asks_for_now(self.query.text):
             return
         enough = STRONG * max(sum(parts.values()) for parts in scored.values())
         strong = [row for row in rows if sum(scored[row.number].values()) >= enough]
@@ -252,6 +206,11 @@ class Ranker:
         return sorted(made, key=lambda one: (-one.score, -one.number))
 
 
+def _short(dates: list[Span]) -> list[Span]:
+    """Dates without those that are longer than a season."""
+    return [one for one in dates if one[1] - one[0] <= SEASON]
+
+
 def _own(parts: dict[str, float]) -> float:
     """What it has by its words, and by who says them."""
     return parts["words"] + parts.get("speaker", 0.0)
@@ -261,7 +220,3 @@ def _is_asked(row: Row) -> bool:
     """Whether it asks what its own event does not answer."""
     asks = "?" in row.text or "？" in row.text
     return asks and row.kind == "event" and row.session is not None and ANSWER not in row.terms
-
-
-def _strongest(rows: list[Row], scored: Scores) -> list[Row]:
-    return heapq.nlargest(CITING, rows, key=lambda row: scored[row.number]["words"])

@@ -7,9 +7,9 @@ of the documents' numbers, which costs SQLite and FTS5 a tenth of writing one af
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from streams.search import held
+from streams.directory import states_held
+from streams.directory.states_held import StateRevision
 from streams.search.doc import FOREVER, Doc
-from streams.search.held import StateRevision
 from streams.search.source import Change
 from streams.search.store import Index, New
 
@@ -51,7 +51,7 @@ def apply(index: Index, changes: Iterable[Change]) -> None:
             )
     _write(index, every)
     index.widen(again)
-    held.note(index.db, of_states)
+    states_held.note(index.db, of_states)
 
 
 def _apply(index: Index, every: list[_Version], change: Change) -> list[tuple[int, Doc]]:

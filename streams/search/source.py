@@ -221,19 +221,6 @@ def changes(db: DuckDBPyConnection, files: list[str], tenant: str) -> Iterator[l
         yield [_change(row) for row in rows]
 
 
-def threads(
-    db: DuckDBPyConnection, files: list[str], tenant: str
-) -> Iterator[list[tuple[str, str, bool]]]:
-    """(event, thread, whether it belongs there from then on), in the order of the revisions."""
-    sql = (
-        """SELECT value ->> '$.event_id', value ->> '$.thread_key', held FROM (SELECT seq, """
-        """coalesce("after", "before") AS value, "after" IS NOT NULL AS held """
-        f"FROM ({select('revisions', files, tenant=tenant)}) WHERE entity_type = 'thread') "
-        "ORDER BY seq"
-    )
-    yield from _batches(db, sql)
-
-
 def touches(
     db: DuckDBPyConnection, table: str, files: list[str], tenant: str
 ) -> Iterator[list[tuple[str, str, int]]]:

@@ -18,13 +18,14 @@ from typing import Any, NamedTuple, Self
 
 import msgspec
 
-from streams.search import about, held, owners
+from streams.directory import owners, states_held
+from streams.directory.owners import STRETCH as STRETCH
+from streams.directory.owners import Counts, Spoken
+from streams.search import about
 from streams.search.doc import Doc, joined, parts, stored, terms_of
-from streams.search.owners import STRETCH as STRETCH
-from streams.search.owners import Counts, Spoken
 from streams.search.query import Kind
 
-FORMAT = 14
+FORMAT = 15
 """Of the file, and of the terms and dates in it: another one is built again."""
 COMMON = 0.002
 """A term in more than this share of all documents is listed with their number."""
@@ -37,7 +38,7 @@ PRAGMA cache_size = -65536; -- KiB
 """
 SCHEMA = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
-{owners.SCHEMA}{held.SCHEMA}CREATE TABLE passage (
+{owners.SCHEMA}{states_held.SCHEMA}CREATE TABLE passage (
     no INTEGER PRIMARY KEY, session INTEGER, person INTEGER, size INTEGER,
     earliest INTEGER, latest INTEGER
 );
@@ -57,7 +58,6 @@ CREATE INDEX doc_key ON doc (key, kind, owner, since);
 CREATE INDEX doc_said ON doc (at, owner, person, recorded) WHERE kind = 'event';
 CREATE INDEX doc_held ON doc (owner, kind, until) WHERE kind <> 'event';
 CREATE TABLE changed (no INTEGER PRIMARY KEY, doc INTEGER); -- in order: new texts, for `vectors`
-CREATE TABLE thread (event TEXT, key TEXT, PRIMARY KEY (event, key)) WITHOUT ROWID;
 CREATE TABLE common (term TEXT PRIMARY KEY, docs INTEGER) WITHOUT ROWID;
 CREATE VIRTUAL TABLE term USING fts5(
     terms, content='', columnsize=0, detail='none', tokenize="ascii tokenchars '.:-'"
@@ -310,14 +310,6 @@ class Index:
         self._unlist(number)
         self.docs -= 1
         self.db.execute("DELETE FROM doc WHERE id = ?", [number])
-
-    def put_into(self, thread: str, event: str) -> None:
-        """Notes that an event belongs to a thread."""
-        self.db.execute("INSERT OR IGNORE INTO thread VALUES (?, ?)", [event, thread])
-
-    def take_from(self, thread: str, event: str) -> None:
-        """Notes that it does not."""
-        self.db.execute("DELETE FROM thread WHERE event = ? AND key = ?", [event, thread])
 
     def _unlist(self, number: int) -> None:
         # FTS5 without content must be told what it is to forget

@@ -6,7 +6,7 @@ of its text. What was forgotten is deleted, and overwritten, here as well.
 
 import hashlib
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -75,15 +75,14 @@ class News(NamedTuple):
 
 
 class Near(NamedTuple):
-    """How much nearer to a question documents are than those that it was compared with, in standard
-    deviations of the cosine. `best`: the nearest, nearest first. `others`: of any by their names,
-    of those that have a vector."""
+    """How much nearer to a question documents are than the mean of all that it was compared with,
+    in standard deviations of the cosine. `best`: the nearest, nearest first."""
 
-    best: dict[Named, float]
-    others: Callable[[Sequence[Named]], dict[Named, float]]
+    scores: dict[Named, float]
+    best: tuple[Named, ...]
 
 
-NONE = Near({}, lambda names: {})
+NONE = Near({}, ())
 
 
 def file_of(folder: Path, tenant: str, model: str) -> Path:
@@ -163,7 +162,7 @@ def nearest(file: Path, vector: "Vector", user: str | None, most: int) -> Near:
 
     if not file.exists():
         return NONE
-    best: list[tuple[float, Named]] = []
+    names: list[Named] = []
     blocks: list[Vector] = []
     with _opened(file) as db:
         where, of_user = ("", []) if user is None else (" WHERE user = ?", [user])
@@ -171,42 +170,18 @@ def nearest(file: Path, vector: "Vector", user: str | None, most: int) -> Near:
         if count > (MOST if user is None else MOST_OF_USER):
             return NONE
         sql = f"SELECT kind, session, user, key, numbers FROM vector{where}"
-        asked = db.execute(sql, of_user)
-        while rows := asked.fetchmany(AT_ONCE):
-            comparable = {
-                Named(*name): numbers for *name, numbers in rows if len(numbers) == 2 * len(vector)
-            }
-            names, cosines = list(comparable), _cosines(list(comparable.values()), vector)
-            blocks.append(cosines)
-            best += [
-                (float(cosines[place]), names[place])
-                for place in np.argsort(-cosines, kind="stable")[:most]
-            ]
-            best = sorted(best, key=lambda one: -one[0])[:most]
-    if not best:
+        documents = db.execute(sql, of_user)
+        while rows := documents.fetchmany(AT_ONCE):
+            comparable = [row for row in rows if len(row[-1]) == 2 * len(vector)]
+            names += [Named._make(row[:-1]) for row in comparable]
+            blocks.append(_cosines([row[-1] for row in comparable], vector))
+    if not names:
         return NONE
-    compared = np.concatenate(blocks)
-    mean, spread = float(compared.mean()), float(compared.std()) or 1.0
-
-    def others(names: Sequence[Named]) -> dict[Named, float]:
-        found = _numbers(file, names, 2 * len(vector))
-        cosines = _cosines(list(found.values()), vector)
-        return {
-            name: (float(cosine) - mean) / spread
-            for name, cosine in zip(found, cosines, strict=True)
-        }
-
-    return Near({name: (cosine - mean) / spread for cosine, name in best}, others)
-
-
-def _numbers(file: Path, names: Iterable[Named], size: int) -> dict[Named, bytes]:
-    sql = "SELECT numbers FROM vector WHERE user = ? AND kind = ? AND session = ? AND key = ?"
-    found: dict[Named, bytes] = {}
-    with _opened(file) as db:
-        for name in names:
-            rows = db.execute(sql, [name.user, name.kind, name.session, name.key])
-            found.update((name, numbers) for (numbers,) in rows if len(numbers) == size)
-    return found
+    cosines = np.concatenate(blocks)
+    scores = (cosines - cosines.mean()) / (cosines.std() or 1.0)
+    nearest = np.argsort(-cosines, kind="stable")[:most]
+    best = tuple(names[place] for place in nearest)
+    return Near(dict(zip(names, scores.tolist(), strict=True)), best)
 
 
 def _cosines(numbers: Sequence[bytes], vector: "Vector") -> "Vector":

@@ -200,9 +200,9 @@ def test_the_nearest_are_those_of_all_comparisons(tmp_path: Path) -> None:
         wanted = [found[theirs[place]].named for place in np.argsort(-cosines, kind="stable")[:20]]
         near = vectors.nearest(file, made[3], user, 20)
         assert list(near.best) == wanted
-        every = np.array([near.others([found[n].named])[found[n].named] for n in theirs])
+        every = np.array([near.scores[found[n].named] for n in theirs])
         assert abs(every.mean()) < 1e-3 and abs(every.std() - 1) < 1e-3
-        assert every.max() == pytest.approx(next(iter(near.best.values())))
+        assert every.max() == pytest.approx(near.scores[near.best[0]])
 
 
 def test_too_many_vectors_are_not_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,9 +11,9 @@ import pytest
 from schemas.time import MINUTE
 from sinks.history import connect
 from streams import reading, search
+from streams.directory import active as active_index
+from streams.directory import owners
 from streams.files import local
-from streams.search import active as active_index
-from streams.search import owners
 from tests.command import ndjson
 from tests.property.test_chronicle import clocks, recorded_later
 from tests.reference import worlds

@@ -15,12 +15,11 @@ from streams.search.words import MONTHS
 from tests.command import ndjson, turn
 from tests.reference import search as reference
 
-NOW = parse_time("9999-01-01T00:00:00Z")
+NOW = parse_time("2026-01-01T00:00:00Z")
 WORDS = ["heron", "zebra", "violin", "lamp", "river", "cedar", "stone", "plum"]
 SPEAKERS = ["ann", "bea", "eve"]
 BY = reference.Constants(
-    own_score.SPEAKER, rank.NEAR, rank.MOST_NEAR, NEARBY, rank.OTHERS, rank.MONTH,
-    rank.FITTING, rank.FEW, rank.REPLY,
+    own_score.SPEAKER, rank.NEAR, rank.MOST_NEAR, NEARBY, rank.OTHERS, rank.DATE, rank.REPLY
 )  # fmt: skip
 LEFT_OUT = ("recent",)
 

@@ -35,9 +35,7 @@ class Constants(NamedTuple):
     most_near: float
     nearby: float
     others: float
-    month: float
-    fitting: float
-    few: int
+    date: float
     reply: float
 
 
@@ -57,7 +55,6 @@ def rank(
     def total(terms: set[str]) -> float:
         return sum(weights[term] for term in terms)
 
-    depth = _depth(events, asked, total, by)
     scores: dict[str, float] = {}
     for one in matching:
         words, spoken = own[one.id]
@@ -67,14 +64,14 @@ def rank(
             (other for other in session if other.id in own),
             key=lambda other: sum(own[other.id]),
         )
-        share = 1.0 if best is one else by.others * depth
+        share = 1.0 if best is one else by.others
         lacking = _together(members, weights, average) - words
         scores[one.id] = (
             words + spoken
-            + (0.0 if best is one else depth * _near(session, place, asked, total, words, by))
-            + depth * by.reply * _asked_before(session, place, own)
+            + (0.0 if best is one else _near(session, place, asked, total, words, by))
+            + by.reply * _asked_before(session, place, own)
             + by.nearby * share * max(0.0, lacking)
-            + (by.month * total(set(asked)) if month == one.month else 0.0)
+            + (by.date * total(set(asked)) if month == one.month else 0.0)
         )  # fmt: skip
     whole = total(set(asked))
     order = {one.id: n for n, one in enumerate(events)}
@@ -90,19 +87,6 @@ def _asked_before(session: list[Event], place: int, own: dict[str, tuple[float, 
     return own[before.id][0]
 
 
-def _depth(
-    events: list[Event], asked: list[str], total: Callable[[set[str]], float], by: Constants
-) -> float:
-    """How far several hits of a passage are lifted."""
-    passages: list[float] = []
-    for name in {one.session for one in events}:
-        session = [one for one in events if one.session == name]
-        cut = (session[at : at + STRETCH] for at in range(0, len(session), STRETCH))
-        passages += [total(_union(members, asked)) for members in cut]
-    fitting = sum(one >= by.fitting * max(passages) for one in passages if one)
-    return min(1.0, by.few / max(1, fitting))
-
-
 def _weight(events: list[Event], term: str) -> float:
     having = sum(term in one.said or term in one.answered for one in events)
     return max(0.01, math.log(1 + (len(events) - having + 0.5) / (having + 0.5)))
@@ -110,10 +94,6 @@ def _weight(events: list[Event], term: str) -> float:
 
 def _having(one: Event, asked: list[str]) -> set[str]:
     return set(asked) & {*one.said, *one.answered}
-
-
-def _union(members: list[Event], asked: list[str]) -> set[str]:
-    return set().union(*(_having(one, asked) for one in members))
 
 
 def _own(

@@ -32,7 +32,7 @@ HUGE = urlsafe_b64encode(b"[1%s,0.5,3]" % (b"0" * 400)).decode()
 
 
 def asked(history: Path, text: str, tenant: str = "default", **given: Any) -> list[Hit]:
-    return search(history, tenant, Query(text=text, now=NOW, **given)).hits
+    return search(history, tenant, Query(**{"text": text, "now": NOW, **given})).hits
 
 
 def ids(history: Path, text: str, tenant: str = "default", **given: Any) -> list[str]:
@@ -126,18 +126,6 @@ def test_a_term_is_one_to_the_index(sample: Path, text: str) -> None:
 )
 def test_the_right_turn_is_among_the_first_three(sample: Path, text: str, right: str) -> None:
     assert right in ids(sample, text, kinds=("event",), limit=3)
-
-
-def test_a_state_lifts_what_it_rests_on(sample: Path) -> None:
-    hits = {hit.id: hit for hit in asked(sample, "where does Emma live now")}
-    assert "evidence" in hits["emma-move-6"].why
-    assert hits["emma-move-6"].score == pytest.approx(sum(hits["emma-move-6"].why.values()), 1e-4)
-    assert hits["emma-home"].kind == "state"
-
-
-def test_a_thread_lifts_what_belongs_to_it(sample: Path) -> None:
-    hits = asked(sample, "job in Manchester, and a van for the move", limit=100)
-    assert any("thread" in hit.why for hit in hits)
 
 
 def test_matches_are_parts_of_the_text(sample: Path) -> None:
@@ -266,7 +254,7 @@ def test_no_text_is_a_query_language_or_costs_much(sample: Path, text: str) -> N
     began = time.process_time()
     hits = asked(sample, text)
     assert time.process_time() - began < 1
-    assert all(hit.matches or "evidence" in hit.why for hit in hits)
+    assert all(hit.matches for hit in hits)
 
 
 # --- tenants ----------------------------------------------------------------------------------

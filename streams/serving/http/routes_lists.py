@@ -11,7 +11,7 @@ from schemas.base import Id
 from schemas.faults import one_of
 from schemas.http import Moment, Since
 from schemas.time import format_time
-from streams.search.owners import ORDERS, Listing
+from streams.directory.owners import ORDERS, Listing
 from streams.serving.http import paging
 from streams.serving.http.route import Limit, reply, serving, tenant_of
 from streams.serving.http.routes_reading import PlaceCursor

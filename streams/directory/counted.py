@@ -6,8 +6,8 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from streams.search import held
-from streams.search.owners import FAR, SAID_THEN
+from streams.directory import states_held
+from streams.directory.owners import FAR, SAID_THEN
 
 
 class Then(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,6 +86,6 @@ def _talks(db: sqlite3.Connection, asked: Then, number: int) -> Iterator[_Talk]:
 
 def _states(db: sqlite3.Connection, asked: Then, number: int) -> int:
     if asked.known < FAR:
-        return held.held(db, number, asked.at, asked.known)
+        return states_held.count(db, number, asked.at, asked.known)
     (count,) = db.execute(_STATES, [number, asked.at, asked.at]).fetchone()
     return int(count)

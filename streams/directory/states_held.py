@@ -46,7 +46,7 @@ def note(db: sqlite3.Connection, revisions: Iterable[StateRevision]) -> None:
     db.executemany(sql, revisions)
 
 
-def held(db: sqlite3.Connection, owner: int, at: int, known: int) -> int:
+def count(db: sqlite3.Connection, owner: int, at: int, known: int) -> int:
     """How many states of a user were held at a time, as known at another."""
-    (count,) = db.execute(_HELD, {"owner": owner, "at": at, "known": known}).fetchone()
-    return int(count)
+    (states,) = db.execute(_HELD, {"owner": owner, "at": at, "known": known}).fetchone()
+    return int(states)

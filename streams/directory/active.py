@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 from schemas.time import HOUR
-from streams.search.owners import FAR, SAID_THEN
+from streams.directory.owners import FAR, SAID_THEN
 
 NEWEST = 500, 20_000
 """Turns before the time that are looked at first: who spoke in them comes before all others."""
