@@ -16,7 +16,7 @@ SHOWN = 1000
 
 @click.group(no_args_is_help=True)
 def dlq() -> None:
-    """List, show, replay and settle records that could not be applied."""
+    """List, show, replay and settle records that were refused."""
 
 
 @dlq.command("list")

@@ -85,7 +85,7 @@ def forget(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Erase a user, a session or a turn from all tables and files of a history.
+    """Erase a user, a session or a turn from all of a history.
 
     Prints a receipt: the number of rows erased from each table. Asks for confirmation first. A
     server of this history may be running. To keep a copy of a user, call `turnfold export` before.

@@ -93,7 +93,7 @@ def test_what_users_send_does_not_steer_the_terminal(
     ("command", "said"),
     [
         ("state --user nobody", "nothing was held true of nobody"),
-        ("dlq list --reason bad_row", "no dead letters"),
+        ("dlq list --reason bad_row", "no unsettled dead letters"),
         ("search zzzz", "nothing in this history is about that"),
     ],
 )
