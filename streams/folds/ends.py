@@ -148,7 +148,7 @@ class Marks(Row, frozen=True):
         """The least is dropped first."""
         orders = [edit[:3] for edit in self.edits]
         orders += [mark.order() for mark in (self.sent, self.edited) if mark is not None]
-        return max(orders)
+        return max(orders, default=(0, "", 0))
 
 
 MARKS = RowKind("v", Marks)
