@@ -144,6 +144,10 @@ class Signal(Record):
     intent: Intent = None
     topic: Topic = None
     artifact: Artifact = None
+    subject: Claim | None = Field(
+        default=None,
+        description="What the session is about, such as its title; of scope session.",
+    )
     metadata: Metadata | None = Field(default=None, description="Result of a lesson.")
     message: Text | None = Field(
         default=None,
@@ -161,8 +165,8 @@ class Signal(Record):
             raise ValueError("a signal of scope session needs `session_id`")
         if self.scope == "user" and self.user_id is None:
             raise ValueError("a signal of scope user needs `user_id`")
-        if self.scope == "user" and (self.message is not None or self.takes_back is not None):
-            raise ValueError("`message` and `takes_back` need scope session")
+        if self.scope == "user" and (self.keeps_a_message or self.subject is not None):
+            raise ValueError("`subject`, `message` and `takes_back` need scope session")
         return self
 
     @property

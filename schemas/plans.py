@@ -158,17 +158,25 @@ class EventUpdate(Wire):
     """Takes an event back, as its message was edited, deleted or answered again; or restores it.
 
     What was made of retracted events alone ends at the plan's time, known or still to come. Of
-    several updates of an event the latest counts. A plan with `event_updates` has no other updates.
+    several updates of an event the latest counts. `replace`: the event in `evidence_event_ids` is a
+    later version of the message; of all versions the latest one stands. A plan with
+    `event_updates` has no other updates.
     """
 
-    op: Literal["retract", "restore"] = Field(description="What to do.")
+    op: Literal["retract", "restore", "replace"] = Field(description="What to do.")
     event_id: Id = Field(description="The event.")
     evidence_event_ids: list[Id] = Field(
         default_factory=list,
         max_length=64,
-        description="Events that it rests on, such as the edited message's.",
+        description="Events that it rests on; of `replace` the later version alone.",
     )
     reason: Text = Field(default="", description="Why, for `why`. Default: the extractor's name.")
+
+    @model_validator(mode="after")
+    def _names_the_later_version(self) -> "EventUpdate":
+        if self.op == "replace" and len({self.event_id, *self.evidence_event_ids}) != 2:
+            raise ValueError("`replace` needs one other event in `evidence_event_ids`")
+        return self
 
 
 class ThreadUpdate(Wire):

@@ -2,13 +2,15 @@
 applied may name a person anywhere and in any form (docs/laws.md).
 
 A letter goes if any string at any depth is the id, or if its unescaped text has the id as a word.
-It may be JSON in an envelope, escaped JSON in a string, base64, gzip, UTF-16, cut, or not text.
+It may be JSON in an envelope, escaped JSON in a string, base64, hex, gzip, UTF-16, cut, or not
+text; escapes are those of JSON and programs, of URLs and of HTML, in any mixture.
 """
 
 import json
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from html import unescape
 from typing import Any
 from urllib.parse import unquote
 
@@ -20,9 +22,16 @@ DEEP = 5
 """Packings in one another that are searched."""
 ESCAPES = 16
 """Times that a text is unescaped."""
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+_ESCAPE = re.compile(
+    r"(?P<bytes>(?:\\x[\da-fA-F]{2})+)|(?P<octal>(?:\\[0-3][0-7]{2})+)"
+    r"|\\(?:u\{(?P<braced>[\da-fA-F]{1,8})\}|u(?P<short>[\da-fA-F]{4})|U(?P<long>[\da-fA-F]{8})"
+    r"|(?P<plain>.))",
+    re.DOTALL,
+)
 _PLAIN = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{8,}={0,2}")
+_HEX = re.compile(r"(?<![\da-fA-F])(?:[\da-fA-F]{2}){3,}(?![\da-fA-F])")
+_MOST_CODE = 0x10FFFF
 _IDENTIFIER = re.compile(r"[\w.@+-]+")
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1f]")
 _HASHED = re.compile(rb'\A\{"bytes":\d+,"sha256":"[0-9a-f]{64}"\}\Z')
@@ -131,9 +140,12 @@ class _Searched:
                 self.is_unclear = True
             else:
                 return
-        for one in _unescaped(text):
-            self.texts.append((_normal(one), is_string))
-        self._packed(text, deep)
+        plain = text
+        for plain in _unescaped(text):
+            self.texts.append((_normal(plain), is_string))
+        self.is_unclear |= _once_unescaped(plain)[-1] != plain
+        for one in dict.fromkeys((text, plain)):
+            self._packed(one, deep)
 
     def value(self, value: Any, deep: int) -> None:
         waiting = [value]
@@ -162,8 +174,8 @@ class _Searched:
     def _packed(self, text: str, deep: int) -> None:
         if not deep:
             return
-        for piece in _BASE64.findall(text):
-            content = of_base64(piece)
+        pieces = [*map(of_base64, _BASE64.findall(text)), *map(bytes.fromhex, _HEX.findall(text))]
+        for content in pieces:
             try:
                 self._budget.spend(len(content), 0)
                 unpacked = inflated(content, self._budget)
@@ -205,24 +217,42 @@ def _decoded(content: bytes) -> str:
 
 
 def _unescaped(text: str) -> Iterator[str]:
-    """The text, and what is left of it each time that its escapes are taken away."""
+    """The text, and what is left of it each time that its escapes of one kind are taken away."""
     yield text
-    if "%" in text:
-        yield unquote(text)
     for _ in range(ESCAPES):
-        if "\\" not in text:
+        plain = _once_unescaped(text)
+        if plain[-1] == text:
             return
-        plain = _ESCAPE.sub(_plain, text).encode("utf-16", "surrogatepass")
-        plain_text = plain.decode("utf-16", "replace")
-        if plain_text == text:
-            return
-        text = plain_text
-        yield text
+        yield from plain
+        text = plain[-1]
+
+
+def _once_unescaped(text: str) -> list[str]:
+    """The text without escapes of JSON and programs, then without those of URLs, then of HTML."""
+    plain = [text]
+    if "\\" in text:
+        code_units = _ESCAPE.sub(_plain, text).encode("utf-16", "surrogatepass")
+        plain.append(code_units.decode("utf-16", "replace"))
+    if "%" in plain[-1]:
+        plain.append(unquote(plain[-1]))
+    if "&" in plain[-1]:
+        plain.append(unescape(plain[-1]))
+    return plain
 
 
 def _plain(escape: re.Match[str]) -> str:
-    code, letter = escape.groups()
-    return chr(int(code, 16)) if code else _PLAIN.get(letter, letter)
+    kind, text = escape.lastgroup, escape[0]
+    if kind == "plain":
+        return _PLAIN.get(escape["plain"], escape["plain"])
+    if kind in ("bytes", "octal"):
+        base = 16 if kind == "bytes" else 8
+        content = bytes(int(digits, base) for digits in text.replace("x", "").split("\\")[1:])
+        try:
+            return content.decode()
+        except UnicodeDecodeError:
+            return content.decode("latin-1")
+    code = int(escape[str(kind)], 16)
+    return chr(code) if code <= _MOST_CODE else text
 
 
 def _normal(text: str) -> str:

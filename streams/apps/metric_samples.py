@@ -112,7 +112,7 @@ def worker_readiness(lanes: "Lanes", model: "Beside | None" = None) -> Readiness
 
 
 def _lanes_run(lanes: "Lanes", model: "Beside | None") -> Readiness:
-    if not lanes.assigned:
+    if not lanes.assignment.stands:
         return Readiness(False, "the group has not said which partitions are ours")
     running = list(lanes.running())
     if lanes.stalled:

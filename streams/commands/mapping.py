@@ -65,7 +65,8 @@ def map_(
     _say_found(found, as_json)
     if damage:
         raise DataRefused(
-            f"the file ends too early, or is damaged; what came before is shown: {damage[0]}"
+            f"the file ends too early, or is damaged; what came before is shown: {damage[0]}; "
+            "get the file again, then run the same command"
         )
 
 

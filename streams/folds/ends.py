@@ -12,9 +12,10 @@ from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 from schemas.events import EndUpdate, EventUpdate, WritePlan
-from schemas.row import Row
+from schemas.row import Row, replace
 from streams.folds.ids import normalise
 from streams.folds.order import FIRST, Place
+from streams.folds.quoting import shortened
 from streams.folds.rows import Effects, RowKey, RowKind, Rows
 
 MAX_ENDS = 64
@@ -23,6 +24,9 @@ MAX_FAMILIES = 1_000
 """Families of which ends are remembered: those with the latest ends."""
 MAX_MARKS = 1_000
 """Marks remembered of events on which no memory rests: the latest."""
+
+MAX_VERSIONS = 64
+"""Versions of a message whose order is remembered: those next to the one that comes."""
 
 REMEMBERED = 200
 """Characters of a text whose words are remembered: those of values are few."""
@@ -98,7 +102,7 @@ def events_of(resting: Rests) -> Iterator[Event]:
     return ((event_id, resting.session_id) for event_id in resting.evidence)
 
 
-class Mark(Row, frozen=True):
+class Mark(NamedTuple):
     """Whether an event is retracted, since a time, and why."""
 
     at: int
@@ -113,28 +117,123 @@ class Mark(Row, frozen=True):
         return self.at, self.plan_id, self.ordinal
 
 
-MARKS = RowKind("v", Mark)
-"""By event id and session; the row without an id is the latest of all. Without a session: of the
-event with that id in any."""
+class Edit(NamedTuple):
+    """A later version of a message, an event, takes the place of an earlier one."""
+
+    at: int
+    plan_id: str
+    ordinal: int
+    version: str
+    earlier: str
+    reason: str
+
+    def mark(self) -> Mark:
+        return Mark(self.at, self.plan_id, self.ordinal, True, self.reason, (self.version,))
+
+
+class Marks(Row, frozen=True):
+    """What is retracted of an event: `sent`, the latest update of it alone; `edited`, what the
+    other versions of its message mean for it. `edits`: those that name it, the latest."""
+
+    sent: Mark | None = None
+    edited: Mark | None = None
+    edits: tuple[Edit, ...] = ()
+
+    def latest(self) -> Mark | None:
+        """The mark that counts."""
+        marks = [mark for mark in (self.sent, self.edited) if mark is not None]
+        return max(marks, key=Mark.order, default=None)
+
+    def order(self) -> tuple[int, str, int]:
+        """The least is dropped first."""
+        orders = [edit[:3] for edit in self.edits]
+        orders += [mark.order() for mark in (self.sent, self.edited) if mark is not None]
+        return max(orders, default=(0, "", 0))
+
+
+MARKS = RowKind("v", Marks)
+"""By event id and session; the row without an id says that there are others. Without a session: of
+the event with that id in any."""
 
 
 def mark(rows: Rows, plan: WritePlan, ordinal: int, update: EventUpdate) -> None:
-    """Retracts or restores an event, unless a later mark has done so."""
-    mark = Mark(
-        plan.occurred_at,
-        plan.plan_id,
-        ordinal,
-        update.op == "retract",
-        update.reason or plan.extractor.name,
-        tuple(dict.fromkeys(update.evidence_event_ids)),
-    )
-    for key in (mark_key(update.event_id, plan.session_id), MARKS.key()):
-        before = rows.get(key)
-        if before is None or before.order() < mark.order():
-            rows.put(key, mark)
+    """Retracts or restores an event, or puts another version in its place."""
+    at, plan_id, event_id = plan.occurred_at, plan.plan_id, update.event_id
+    reason, evidence = update.reason or plan.extractor.name, update.evidence_event_ids
+    row = _marks(rows, event_id, plan.session_id)
+    if update.op == "replace":
+        edit = Edit(at, plan_id, ordinal, evidence[0], event_id, shortened(reason))
+        for name in (edit.version, event_id):
+            row = _marks(rows, name, plan.session_id)
+            edits = tuple(sorted({*row.edits, edit})[-MAX_VERSIONS:])
+            rows.put(mark_key(name, plan.session_id), replace(row, edits=edits))
+    else:
+        is_retracted = update.op == "retract"
+        mark = Mark(at, plan_id, ordinal, is_retracted, reason, tuple(dict.fromkeys(evidence)))
+        if row.sent is None or row.sent.order() < mark.order():
+            rows.put(mark_key(event_id, plan.session_id), replace(row, sent=mark))
+    if not is_marked(rows):
+        rows.put(MARKS.key(), Marks())
+    _mark_versions(rows, event_id, plan.session_id)
 
 
-def mark_key(event_id: str, session_id: str | None) -> RowKey[Mark]:
+def _marks(rows: Rows, event_id: str, session_id: str | None) -> Marks:
+    return rows.get(mark_key(event_id, session_id)) or Marks()
+
+
+def _mark_versions(rows: Rows, event_id: str, session_id: str | None) -> None:
+    """Each version of an event's message ends where the next one begins, or where the message was
+    deleted, under the id of an earlier version, since this one began."""
+    marks, edits = _versions(rows, event_id, session_id)
+    deleted: Mark | None = None
+    order = _in_order(edits)
+    for version, follower in zip(order, [*order[1:], None], strict=False):
+        row = marks[version]
+        begins = max((edit.at for edit in edits if edit.version == version), default=None)
+        ends = [edit.mark() for edit in edits if edit.version == follower]
+        if deleted is not None and begins is not None and deleted.at >= begins:
+            ends.append(deleted)
+        edited = min(ends, key=Mark.order, default=None)
+        if edited != row.edited and edits.issuperset(row.edits):
+            rows.put(mark_key(version, session_id), replace(row, edited=edited))
+        if row.sent is not None and row.sent.retracted:
+            deleted = max(deleted or row.sent, row.sent, key=Mark.order)
+
+
+def _versions(
+    rows: Rows, event_id: str, session_id: str | None
+) -> tuple[dict[str, Marks], set[Edit]]:
+    """The versions of an event's message, of many those next to it, and the edits among them."""
+    marks: dict[str, Marks] = {}
+    names = [event_id]
+    for name in names:
+        if name not in marks and len(marks) < MAX_VERSIONS:
+            marks[name] = _marks(rows, name, session_id)
+            for edit in reversed(marks[name].edits):
+                names += (edit.version, edit.earlier)
+    edits = {edit for row in marks.values() for edit in row.edits}
+    return marks, {edit for edit in edits if {edit.version, edit.earlier} <= marks.keys()}
+
+
+def _in_order(edits: Iterable[Edit]) -> list[str]:
+    """The versions by time, each behind those in whose place it comes. Of some that come in each
+    other's place the earliest is the first."""
+    earlier: dict[str, set[str]] = {}
+    since: dict[str, int] = {}
+    for edit in edits:
+        earlier.setdefault(edit.earlier, set())
+        earlier.setdefault(edit.version, set()).add(edit.earlier)
+        since[edit.version] = max(edit.at, since.get(edit.version, edit.at))
+    order: list[str] = []
+    while earlier:
+        free = [name for name, others in earlier.items() if earlier.keys().isdisjoint(others)]
+        first = min(free or earlier, key=lambda name: (name in since, since.get(name, 0), name))
+        order.append(first)
+        del earlier[first]
+    return order
+
+
+def mark_key(event_id: str, session_id: str | None) -> RowKey[Marks]:
     """The name of the row that says whether an event is retracted."""
     return MARKS.key(event_id, session_id or "")
 
@@ -182,16 +281,20 @@ def retraction_of(rows: Rows, updates: Iterable[Rests]) -> End | None:
 
 def _mark_of(rows: Rows, event_id: str, session_id: str | None) -> Mark | None:
     """The latest mark of the event."""
-    marks = map(rows.get, _mark_keys(rows, event_id, session_id))
+    marks = (row.latest() for row in map(rows.get, _mark_keys(rows, event_id, session_id)) if row)
     return max((mark for mark in marks if mark is not None), key=Mark.order, default=None)
 
 
-def _mark_keys(rows: Rows, event_id: str, session_id: str | None) -> set[RowKey[Mark]]:
+def _mark_keys(rows: Rows, event_id: str, session_id: str | None) -> set[RowKey[Marks]]:
     """Where the marks are of which the latest counts for an event."""
     if session_id is not None:
         return {mark_key(event_id, None), mark_key(event_id, session_id)}
-    marks = [(mark.order(), key) for key, mark in MARKS.scan(rows, event_id)]
-    return {max(marks)[1]} if marks else set()
+    latest = [
+        (mark.order(), key)
+        for key, row in MARKS.scan(rows, event_id)
+        if (mark := row.latest()) is not None
+    ]
+    return {max(latest)[1]} if latest else set()
 
 
 def of(plan: WritePlan, ordinal: int, update: EndUpdate, place: Place) -> End:

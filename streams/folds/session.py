@@ -37,6 +37,7 @@ from streams.folds.session_state import (
     RUNNING,
     Facts,
     Session,
+    claimed,
     contextualise,
     contribute,
     facts_of,
@@ -46,6 +47,7 @@ from streams.folds.session_state import (
 from streams.folds.session_status import (
     answer_questions,
     is_after,
+    revise_claims,
     revise_status,
     revise_turn,
     status_document,
@@ -157,7 +159,8 @@ def _end_oldest(rows: Rows, header: Session, out: Effects) -> Session:
 
 
 def _signal(rows: Rows, header: Session, signal: Signal, given: Input, out: Effects) -> Outcome:
-    """Moves the SessionContext alone: no conversation, link or memory (docs/rules.md, Sessions)."""
+    """Moves the SessionContext, and may say what the session is about: no conversation, link or
+    memory (docs/rules.md, Sessions)."""
     known, place = find_id(rows, header.runs, short_hash("s" + signal.signal_id))
     if known == given.fingerprint:
         return DUPLICATE
@@ -166,8 +169,13 @@ def _signal(rows: Rows, header: Session, signal: Signal, given: Input, out: Effe
     at, said_by, intent = signal.occurred_at, signal.signal_id, first_intent(signal.intent)
     changes = contextualise(header, at, said_by, intent, signal.topic, signal.artifact, out.rules)
     runs = put_id(rows, header.runs, place, given.fingerprint)
-    header = replace(dated(header, signal.occurred_at), runs=runs, **changes)
-    rows.put(HEADER, header)
+    after = replace(dated(header, at), runs=runs, **changes)
+    if signal.subject:
+        claim = claimed(signal.subject, (at, said_by))
+        after = replace(after, subject=max(after.subject or claim, claim))
+        before, now = visible(rows, header, out.rules), visible(rows, after, out.rules)
+        revise_claims(before, now, [said_by], at, out)
+    rows.put(HEADER, replace(after, seq=out.seq))
     if signal.keeps_a_message:
         kept_messages.add(rows)
     log.record(signal, given, out)

@@ -53,6 +53,13 @@ def revise_turn(
         revise_status(
             out, status_document(was), status_document(now), "update", reason, evidence, at
         )
+    revise_claims(before, after, evidence, at, out)
+
+
+def revise_claims(
+    before: Session, after: Session, evidence: list[str], at: int, out: Effects
+) -> None:
+    """What a session is about, and for, once a greater claim has come."""
     if before.subject is after.subject and before.object is after.object:
         return
     for kind in ("subject", "object"):

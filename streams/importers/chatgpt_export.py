@@ -33,7 +33,6 @@ from streams.importers.base import (
     Shape,
     Skipped,
     Told,
-    micros,
     shaped,
     spoken,
     whole,
@@ -167,6 +166,7 @@ class _Tree:
             "session_id": self.conversation.get("conversation_id") or self.conversation.get("id"),
             "created": self.conversation.get("create_time"),
             "title": self.conversation.get("title"),
+            "update_time": self.conversation.get("update_time"),
             "messages": [message for _, message in pairs],
         }
 
@@ -198,13 +198,6 @@ class _Tree:
         own = _message_id(self.nodes[key])
         return own if own and self._named[own] == 1 else key
 
-    def updated_at(self, at: int) -> int:
-        """When the conversation was changed last, in microseconds: not before its last record."""
-        given = self.conversation.get("update_time")
-        if given is None:
-            return at
-        return max(at, micros(given, item=self.number, field="update_time"))
-
     def _said(self, key: str) -> "Said":
         return Said(key, self.nodes[key]["message"], self.number)
 
@@ -234,7 +227,8 @@ def _retractions(
         for op, reason in REASONS.items()
         for place in dict.fromkeys(places[op])
     ]
-    at = format_time(tree.updated_at(max(parse_time(one["occurred_at"]) for one in records)))
+    last = max(parse_time(one["occurred_at"]) for one in records)
+    at = format_time(openai_chat.updated_at(tree.conversation, last, tree.number))
     for begin in range(0, len(updates), MAX_UPDATES):
         part = updates[begin : begin + MAX_UPDATES]
         yield {

@@ -1,8 +1,8 @@
 """`openai-chat`: conversations as OpenAI's chat API takes them, JSON or JSONL.
 
-An item is `{session_id?, user_id?, created?, title?, messages: [...]}` or a bare array of
-messages; tau-bench's `traj` counts as `messages`. Without a session_id the session's id is made of
-the whole item, so that equal items are one session.
+An item is `{session_id?, user_id?, created?, update_time?, title?, messages: [...]}` or a bare
+array of messages; tau-bench's `traj` counts as `messages`. Without a session_id the session's id is
+made of the whole item, so that equal items are one session.
 
 - A user message opens a turn and its task. An assistant message before any user message opens a
   turn without user input: the agent spoke first.
@@ -13,6 +13,8 @@ the whole item, so that equal items are one session.
   (recursions that were executed).
 - The user is the item's `user_id` (or `user`), else the one who imports says; without either the
   conversation is refused, for memory is a user's.
+- The title is a signal at `update_time`, else at the last message's time: of several the latest
+  stands.
 - Times: a message's own `created` (also `created_at`, `create_time`, `timestamp`), else one second
   after the message before; a time not after the one before is moved 1 µs past it, because the
   order of the messages is what the file is sure of. The first message has its own, else the
@@ -28,7 +30,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from schemas.base import SECOND, JsonObject
+from schemas.base import SECOND, JsonObject, format_time
+from schemas.events import SCHEMA_VERSION
 from streams.folds.ids import canonical, make_id
 from streams.importers import json_stream
 from streams.importers.base import (
@@ -112,7 +115,7 @@ class _Conversation:
             number=number,
         )
         self._maker.others = other_speakers(self._messages, self._maker.user_id)
-        self._maker.title = item.get("title")
+        self._item = item
         self._maker.now = self._start(item, told) - SECOND
 
     def _id(self, kind: str, index: int) -> int | str:
@@ -158,8 +161,32 @@ class _Conversation:
         for index, message in enumerate(self._messages):
             yield from (made.record for made in self._maker.take(index, message))
         yield from (made.record for made in self._maker.flush())
-        if self._messages and not self._maker.opened:
+        if self._maker.opened:
+            yield from self._titled()
+        elif self._messages:
             self._skipped["conversation in which nobody speaks"] += 1
+
+    def _titled(self) -> Iterator[JsonObject]:
+        """The title as a record of its own: a conversation may be renamed."""
+        title, session_id = self._item.get("title"), self._maker.session_id
+        if isinstance(title, str) and title.strip():
+            at = format_time(updated_at(self._item, self._maker.now, self._number))
+            yield {
+                "type": "signal",
+                "schema_version": SCHEMA_VERSION,
+                "signal_id": make_id("title", session_id, title, at),
+                "scope": "session",
+                "session_id": session_id,
+                "occurred_at": at,
+                "subject": {"content": title, "source": "agent", "confidence": 0.5},
+            }
+
+
+def updated_at(item: JsonObject, last: int, number: int) -> int:
+    """When a conversation was changed last, in microseconds: not before its last record."""
+    if item.get("update_time") is None:
+        return last
+    return max(last, micros(item["update_time"], item=number, field="update_time"))
 
 
 def _named_elsewhere(item: JsonObject) -> Any:

@@ -154,7 +154,6 @@ class TurnMaker:
     ) -> None:
         self.session_id = session_id
         self.user_id = user_id
-        self.title: Any = None
         self.now = 0
         self.constraints: list[str] = []
         self.calls = Calls()
@@ -224,9 +223,6 @@ class TurnMaker:
         if content.images:
             record["image_summaries"] = list(content.images[:MAX_IMAGES])
             self._skip("image description beyond five", len(content.images) - MAX_IMAGES)
-        if isinstance(self.title, str) and self.title.strip():
-            record["subject"] = {"content": self.title, "source": "agent", "confidence": 0.5}
-            self.title = None
         self.turn, self.opened = Turn(record, index), True
         return self.turn
 

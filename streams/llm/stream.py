@@ -38,7 +38,7 @@ from streams.llm.part import Part, part_of, stand, turn_of
 from streams.llm.settings import LlmSettings
 from streams.llm.standing import ASKED, Standing, going
 from streams.observing.logs import OF_BROKER
-from streams.observing.readiness import COMMIT, FETCH, Pending
+from streams.observing.readiness import COMMIT, FETCH, Assignment, Pending
 from streams.topology import INPUT_BYTES, TURNS, WRITE_PLANS, own_plans
 
 log = logging.getLogger(__name__)
@@ -118,6 +118,7 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         self._standing = Standing(ASKED, self._going)
         self._finished: list[Finished] = []
         self._writing = asyncio.Lock()
+        self._assignment = Assignment()
         self._sending = Pending()
         self._told_at = 0.0
         self._folded: dict[TopicPartition, int] = {}
@@ -144,7 +145,7 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
     def ages(self) -> dict[str, float]:
         """Seconds since the last success, as `Readiness.ages`."""
         return {
-            FETCH: self._source.longest_unheard() if self._held else 0.0,
+            FETCH: self._assignment.age(lambda: self._source.longest_unheard()),
             COMMIT: self._sending.age,
         }
 
@@ -197,6 +198,7 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         await self._write_if_possible()
         await self._consumer.stop()
         await self._producer.stop()
+        self._assignment.end()
         self._held = self._kept = {}
         self._finished = []
 
@@ -367,12 +369,14 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
     async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
         """What is finished is written; what is not is asked on about, until it is another's."""
         await self._write_if_possible()
+        self._assignment.end()
         self._kept, self._held = self._kept | self._held, {}
 
     async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
         """Goes on where the group's commits say; with what is ours as before, as it stands."""
         try:
             self._held = await self._positioned(list(assigned))
+            self._assignment.begin()
             self._kept = {}
             self._finished = [one for one in self._finished if self._is_ours(one.job)]
             if self._driver is not None:

@@ -1,6 +1,6 @@
 """Whether a process answers, or reads on, and since when what it repeats has not succeeded."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from time import monotonic
 from typing import Any, NamedTuple, Self
 
@@ -63,6 +63,31 @@ class Pending:
     def age(self) -> float:
         """Seconds since the last success; 0 if nothing is pending."""
         return monotonic() - self._since if self._count else 0.0
+
+
+class Assignment:
+    """Whether the group has assigned partitions to a process, and since when it waits for that."""
+
+    def __init__(self) -> None:
+        self._ended: float | None = monotonic()
+
+    def begin(self) -> None:
+        """The group has assigned partitions, be it none."""
+        self._ended = None
+
+    def end(self) -> None:
+        """The group has taken them back, or the process has left it."""
+        if self._ended is None:
+            self._ended = monotonic()
+
+    @property
+    def stands(self) -> bool:
+        """Whether the group has assigned them."""
+        return self._ended is None
+
+    def age(self, unheard: Callable[[], float]) -> float:
+        """The age of a fetch: while it waits the seconds of that, else what `unheard` returns."""
+        return unheard() if self._ended is None else monotonic() - self._ended
 
 
 class Advance:

@@ -39,7 +39,7 @@ def plan(
     """A write plan that retracts a turn for a user. `successor`: the turn in its place."""
     update: dict[str, Any] = {"op": "retract", "event_id": event_id, "reason": reason}
     if successor is not None:
-        update["evidence_event_ids"] = [successor]
+        update |= {"op": "replace", "evidence_event_ids": [successor]}
     return {
         "type": "write_plan",
         "tenant": tenant,

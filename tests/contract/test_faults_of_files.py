@@ -34,9 +34,26 @@ FILES: dict[str, Content] = {
     "plain.parquet": RECORD,
 }
 """Name -> content; None: no such file. A folder is among them, too."""
-IMPORTED = ("turnfold", "openai-chat", "chatgpt-export", "mem0", "zep")
+MAPPING = """
+version: 1
+sources:
+  lines:
+    records:
+      - type: turn
+        fields: {event_id: id, session_id: session, occurred_at: at}
+"""
+"""Of `map.yaml`, which lies beside the new history."""
+IMPORTED = ("turnfold", "openai-chat", "chatgpt-export", "mem0", "zep", "langgraph")
+
+
+def mapping(new: str) -> str:
+    return str(Path(new).with_name("map.yaml"))
+
+
 READERS: dict[str, Callable[[str, str], list[str]]] = {
     "run": lambda file, new: ["run", file, "--history", new],
+    "run --mapping": lambda file, new: ["run", file, "--mapping", mapping(new), "--history", new],
+    "config show": lambda file, new: ["--config", file, "config", "show"],
     "keys list": lambda file, new: ["keys", "list", "--keys", file],
     "sql": lambda file, new: ["sql", "SELECT 1", "--history", file],
 }
@@ -50,6 +67,7 @@ def bad(tmp_path: Path) -> Iterator[Path]:
     folder = tmp_path / "bad"
     folder.mkdir()
     (folder / "folder").mkdir()
+    (tmp_path / "map.yaml").write_text(MAPPING)
     for name, content in FILES.items():
         if content is not None:
             (folder / name).write_bytes(content)
@@ -73,6 +91,16 @@ def test_a_bad_file_is_named_with_what_to_do(command: str, name: str, bad: Path)
     assert sorted(bad.rglob("*")) == before
     damaged = ("cut.gz", "plain.parquet")  # what comes before the damage is kept
     assert not new.exists() or name in damaged
+
+
+@pytest.mark.parametrize("name", ["cut.gz", "plain.parquet", "utf-16.ndjson", "noise.gz", "folder"])
+def test_a_sample_that_is_damaged_is_named_with_what_to_do(name: str, bad: Path) -> None:
+    """Of a source's name `map` reads a topic, so a file that is absent is no fault of a file."""
+    file = str(bad / name)
+    done = CliRunner().invoke(cli.app, ["map", str(bad.parent / "map.yaml"), "--sample", file])
+    assert done.exit_code in (3, 4), (done.exit_code, done.stderr)
+    last = done.stderr.rstrip().splitlines()[-1]
+    assert file in last and NEXT_STEP.search(last), last
 
 
 @pytest.mark.parametrize(

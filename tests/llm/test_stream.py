@@ -1,21 +1,30 @@
 """What a stream may commit after a transaction that failed."""
 
 import asyncio
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
+import pytest
 from aiokafka.errors import KafkaError
 from aiokafka.structs import TopicPartition
 
 from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.client.source import ConsumerSource
 from streams.llm.driver import Job
 from streams.llm.groups import Debounce, Group, Turn
 from streams.llm.part import Part
 from streams.llm.reach import Reach
 from streams.llm.settings import LlmSettings
 from streams.llm.stream import Stream, StreamOptions
+from streams.observing import readiness
 from streams.topology import TURNS
 
 AT = TopicPartition(TURNS.name, 0)
+SETTINGS = (
+    KafkaSettings.plain("localhost:1"),
+    LlmSettings.load(base_url="http://x/v1", model="m"),
+    StreamOptions(),
+)
 
 
 def test_no_later_commit_passes_over_a_plan_whose_transaction_failed() -> None:
@@ -35,11 +44,7 @@ def test_no_later_commit_passes_over_a_plan_whose_transaction_failed() -> None:
     group = Group((Turn("default", "s", "u", "e", 0, 0, user_input="I have a cat."),))
 
     async def inside() -> None:
-        stream = Failing(
-            KafkaSettings.plain("localhost:1"),
-            LlmSettings.load(base_url="http://x/v1", model="m"),
-            StreamOptions(),
-        )
+        stream = Failing(*SETTINGS)
         stream._held = {AT: part}
         await stream.write(Job(group, part), {"plan_id": "p"})
         await stream._write_if_possible()
@@ -47,3 +52,26 @@ def test_no_later_commit_passes_over_a_plan_whose_transaction_failed() -> None:
 
     asyncio.run(inside())
     assert [count for count, _ in sent] == [1]
+
+
+def test_the_time_without_an_assignment_is_the_age_of_the_fetch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """While the broker is away sessions begin and end, and none is assigned anything."""
+    now = 100.0
+    monkeypatch.setattr(readiness, "monotonic", lambda: now)
+
+    async def inside() -> None:
+        nonlocal now
+        stream = Stream(*SETTINGS)
+        stream._source = cast(ConsumerSource, SimpleNamespace(longest_unheard=lambda: 7.0))
+        now += 40
+        assert stream.ages() == {"fetch": 40.0, "commit": 0.0}
+        await stream.on_partitions_assigned([])
+        assert stream.ages()["fetch"] == 7.0
+        for _ in range(2):
+            await stream.on_partitions_revoked([])
+            now += 30
+        assert stream.ages()["fetch"] == 60.0
+
+    asyncio.run(inside())

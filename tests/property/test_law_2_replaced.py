@@ -16,10 +16,11 @@ from streams.extractors.naming import named
 from streams.files import local
 from streams.files.manifest import Settings
 from streams.generations.rebuild import backfill
+from streams.pipeline import retracting
 from streams.pipeline.decode import Dead, decode
 from tests.command import ndjson, rows
 from tests.property.test_law_2_rules import OPPOSITE, TIERS, memory_of, told
-from tests.property.world import Json, turn
+from tests.property.world import Json, turn, when
 from tests.tiers import examples
 from tests.unit.test_record_processor import Files, Kafka
 
@@ -37,17 +38,30 @@ def compiled() -> None:
 
 
 def versions(draw: Random, count: int = 9) -> tuple[list[Json], list[Json]]:
-    """Turns of one session, and those of them that no other replaces."""
+    """Turns of one session and plans that delete messages; and the turns that stand. A later
+    version names any earlier one, a deletion any version of its message."""
     every: list[Json] = []
-    standing: dict[str, Json] = {}
+    messages: list[list[Json]] = []
     for number in range(count):
-        one = turn(f"e{number}", number * 10, user_id="u1", user_input=draw.choice(SAYINGS))
-        if standing and draw.random() < 0.5:
-            one["replaces"] = draw.choice(sorted(standing))
-            del standing[one["replaces"]]
+        message = draw.choice(messages) if messages and draw.random() < 0.6 else []
+        if message and draw.random() < 0.2:
+            gone = draw.choice(message)["event_id"]
+            every.append(plan("s1", "u1", gone, when(number * 10), "the message was deleted"))
+            messages.remove(message)
+            continue
+        one = turn(f"e{draw.randrange(100):02}-{number}", number * 10,
+                   user_id="u1", user_input=draw.choice(SAYINGS))  # fmt: skip
+        if message:
+            one["replaces"] = draw.choice(message)["event_id"]
+        else:
+            messages.append(message)
+        message.append(one)
         every.append(one)
-        standing[one["event_id"]] = one
-    return every, [{**one, "replaces": None} for one in standing.values()]
+    return every, [message[-1] | {"replaces": None} for message in messages]
+
+
+def plan(session_id: str, user_id: str, event_id: str, at: str, reason: str) -> Json:
+    return retracting.plan("default", session_id, user_id, event_id, at, reason)
 
 
 def holding(memory: dict[str, Any]) -> Any:

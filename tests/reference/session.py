@@ -64,7 +64,7 @@ def session(key: tuple[str, str], given: Sequence[Given]) -> SessionMemory:
     document = {
         "session_id": key[1],
         "user_id": next((turn.user_id for turn in turns if turn.user_id), None),
-        "subject": strongest_claim(turns, "subject"),
+        "subject": strongest_claim([*turns, *signals], "subject"),
         "object": strongest_claim(turns, "object"),
         # with its unknown fields, for the document has it in free form
         "artifacts_metadata": files[-1] if files else {},
@@ -78,14 +78,18 @@ def session(key: tuple[str, str], given: Sequence[Given]) -> SessionMemory:
     return SessionMemory(shaped, of_tasks, reply_links(turns))
 
 
-def strongest_claim(turns: Sequence[Turn], field: str) -> dict[str, Any] | None:
-    """The greatest claim by user over agent, confidence, time, event id."""
-    claims = [(order(turn), claim) for turn in turns if (claim := getattr(turn, field)) is not None]
+def strongest_claim(made: Sequence[Turn | Signal], field: str) -> dict[str, Any] | None:
+    """The greatest claim by user over agent, confidence, time, id."""
+    claims = [(said(one), claim) for one in made if (claim := getattr(one, field)) is not None]
     ranked = sorted(
         claims, key=lambda made: (made[1].source == "user", made[1].confidence, made[0])
     )
     # fields of a claim that the document does not know are in the history only
     return ranked[-1][1].model_dump(include={"content", "source", "confidence"}) if ranked else None
+
+
+def said(one: Turn | Signal) -> tuple[int, str]:
+    return one.occurred_at, one.signal_id if isinstance(one, Signal) else one.event_id
 
 
 def status(turns: Sequence[Turn], of_tasks: Documents) -> dict[str, Any]:

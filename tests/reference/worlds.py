@@ -308,6 +308,7 @@ class _Made:
             self.records.append(
                 {"type": "signal", "tenant": tenant, "signal_id": name, "scope": scope, **key}
                 | {"occurred_at": self.at()} | self.context()
+                | (self.maybe(subject=self.claim) if scope == "session" else {})
             )  # fmt: skip
 
     # --- plans ----------------------------------------------------------------------------------

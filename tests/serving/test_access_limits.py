@@ -9,8 +9,10 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
 from hashlib import sha256
@@ -90,6 +92,40 @@ def test_a_body_too_large_is_refused_however_it_comes(server: Served) -> None:
     for reply in forms:
         assert reply.status_code == 413
         assert str(MOST) in reply.json()["detail"]
+
+
+def by_urllib(url: str, body: bytes) -> int:
+    request = urllib.request.Request(url, body, method="POST")
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(request, timeout=WITHIN)
+    with refused.value as reply:
+        return int(json.load(reply)["status"])
+
+
+def by_httpx(url: str, body: bytes) -> int:
+    return httpx.post(url, content=body, timeout=WITHIN).json()["status"]  # type: ignore[no-any-return]
+
+
+def by_node(url: str, body: bytes) -> int:
+    script = """
+        const [url, size] = process.argv.slice(1)
+        const reply = await fetch(url, { method: "POST", body: new Uint8Array(Number(size)) })
+        console.log((await reply.json()).status)
+    """
+    asked = [*("node", "--input-type=module", "-e", script), url, str(len(body))]
+    return int(subprocess.run(asked, check=True, capture_output=True, timeout=WITHIN).stdout)
+
+
+@pytest.mark.parametrize("size", [MOST + 1, 8 * MOST, 40 * MOST])
+@pytest.mark.parametrize("path", [RECORDS, "/healthz"])
+@pytest.mark.parametrize(
+    "ask", [by_urllib, by_httpx, pytest.param(by_node, marks=pytest.mark.needs("node"))]
+)
+def test_who_sends_all_before_reading_sees_why_it_was_refused(
+    server: Served, ask: Callable[[str, bytes], int], path: str, size: int
+) -> None:
+    """One path keeps the connection, the other closes it."""
+    assert ask(server.url + path, b"x" * size) == 413
 
 
 def test_the_rest_of_a_refused_body_is_read_and_dropped(server: Served) -> None:

@@ -443,6 +443,24 @@ def test_a_store_that_cannot_be_read_is_no_fault_of_who_asks(tmp_path: Path) -> 
     run(tmp_path / "h", ask)
 
 
+@pytest.mark.parametrize("user", ["u", "nobody"])
+def test_a_write_that_reads_first_waits_for_a_history_that_is_lent(
+    tmp_path: Path, user: str
+) -> None:
+    async def ask(memory: EmbeddedBackend) -> None:
+        await memory.submit(encoded(turn("e1")), WITHIN)
+        erasing = asyncio.create_task(
+            asyncio.to_thread(maintenance.forget, tmp_path / "h", "default", user)
+        )
+        while memory._store is not None:
+            await asyncio.sleep(0.01)
+        await memory.catch_up("sessions", "default", "s", WITHIN)
+        await memory.rows("sessions", "default", "s")
+        await erasing
+
+    run(tmp_path / "h", ask)
+
+
 def test_who_waits_hears_of_what_was_done_while_the_history_was_lent(tmp_path: Path) -> None:
     async def ask(memory: EmbeddedBackend) -> None:
         await memory.submit(encoded(turn("e1")), WITHIN)

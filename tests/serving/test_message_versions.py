@@ -83,24 +83,20 @@ def holding(server: Server, user: str) -> set[tuple[str, str]]:
 @pytest.mark.parametrize("seed", range(4))
 def test_memory_is_what_the_messages_that_are_left_make(server: Server, seed: int) -> None:
     draw, user, other = Random(seed), uuid4().hex, uuid4().hex
-    standing: dict[str, tuple[str, int]] = {}
+    standing: list[tuple[list[str], str, int]] = []  # the ids of a message's versions; the latest
     for at in range(8):
         id, text = f"m{at}", draw.choice(SAYINGS)
         how = draw.random()
-        if standing and how < 0.3:
-            gone = draw.choice(sorted(standing))
-            assert delete(server, user, gone).json()["counts"] == {"applied": 1}
-            del standing[gone]
+        versions = standing.pop(draw.randrange(len(standing)))[0] if standing and how < 0.6 else []
+        if versions and how < 0.2:
+            assert delete(server, user, draw.choice(versions)).json()["counts"] == {"applied": 1}
             continue
-        replaced: Json = {}
-        if standing and how < 0.6:
-            replaced = {"replaces": draw.choice(sorted(standing))}
-            del standing[replaced["replaces"]]
+        replaced: Json = {"replaces": draw.choice(versions)} if versions else {}
         reply = say(server, user, text, id, at, **replaced)
         assert reply.status_code == 200, reply.text
-        standing[id] = text, at
-    for id, (text, at) in standing.items():
-        assert say(server, other, text, id, at).status_code == 200
+        standing.append(([*versions, id], text, at))
+    for versions, text, at in standing:
+        assert say(server, other, text, versions[-1], at).status_code == 200
     until(lambda: holding(server, user) == (holding(server, other) if standing else set()))
     count = server.client.get(f"/v1/sessions/{user}").json()["conversation_count"]
     assert count >= len(standing)

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from streams.errors import ConfigurationError
+from streams.files import local
 from streams.quota import Quota, Quotas, TenantQuota
 from streams.serving.http.keys import changed, make
 from streams.serving.http.quotas import OverQuota, TenantQuotas
@@ -278,7 +279,10 @@ def test_an_agent_is_told_why_it_could_not_remember(client_of: Any) -> None:
     assert "tenant agent may write 2 records a second" in reply.text, reply.text
 
 
-def test_refusals_and_what_was_charged_are_counted(tmp_path: Path) -> None:
+def test_refusals_what_was_charged_and_unsettled_letters_are_counted(tmp_path: Path) -> None:
+    lines = tmp_path / "lines.ndjson"
+    lines.write_text("no json\n")
+    assert local.run([str(lines)], tmp_path / "history")["dead"] == 1
     with changed(tmp_path / "keys.json") as held:
         token, key = make("*", "admin", None, "")
         held.append(key)
@@ -289,6 +293,10 @@ def test_refusals_and_what_was_charged_are_counted(tmp_path: Path) -> None:
         acme.headers |= {"Turnfold-Tenant": "acme"}
         assert is_taken(acme.post("e1", "e2", "e3"))
         assert acme.post("e4").status_code == 429
-        shown = acme.ask("GET", "/metrics").text
+        shown = until(
+            lambda: acme.ask("GET", "/metrics").text,
+            lambda text: 'turnfold_unsettled_letters{reason="bad_json"} 1.0' in text,
+        )
+    assert 'turnfold_unsettled_letters{reason="invalid"} 0.0' in shown
     assert 'turnfold_quota_charged_total{limit="records"} 3.0' in shown
     assert 'turnfold_quota_refusals_total{limit="records"} 1.0' in shown

@@ -43,7 +43,6 @@ def chain(*messages: Json, **fields: Any) -> Json:
         )
     return {
         "conversation_id": "c-1",
-        "title": "Doors",
         "create_time": 1_700_000_000.5,
         "current_node": keys[-1],
         "mapping": mapping,
@@ -58,7 +57,7 @@ def parse(conversation: Json, skipped: Skipped | None = None) -> list[Json]:
     return found
 
 
-BRANCHED = chain() | {
+BRANCHED = chain(title="Doors") | {
     "current_node": "again",
     "mapping": {
         "root": node("root", None, "ask"),
@@ -72,10 +71,10 @@ BRANCHED = chain() | {
 
 def test_the_branch_not_taken_stays_out_and_is_counted() -> None:
     skipped = Skipped()
-    turn, answer, _ = parse(BRANCHED, skipped)
+    turn, answer, title, _ = parse(BRANCHED, skipped)
     assert (turn["user_input"], turn["agent_answer"]) == ("A door?", "A red one.")
     assert turn["session_id"] == "c-1"
-    assert turn["subject"] == {"content": "Doors", "source": "agent", "confidence": 0.5}
+    assert title["subject"] == {"content": "Doors", "source": "agent", "confidence": 0.5}
     assert answer["occurred_at"] == "1970-01-01T00:00:20.250000Z"
     assert skipped == {"message on a branch not taken": 2}
 
@@ -151,6 +150,18 @@ def test_a_later_export_wins_in_any_order(
     assert remembered(tier(named("rules")), [*exports, *exports]) == facts
 
 
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("tier", [Files, Kafka])
+def test_a_conversation_has_the_title_of_its_latest_export(tier: type[Files | Kafka]) -> None:
+    renamed = [FIRST | {"title": "A"}, EDITED | {"title": "B"}, BACK | {"title": "A"}]
+    for count in (1, 2, 3):
+        for order in permutations(renamed[:count]):
+            running = tier(named("rules"))
+            remembered(running, order)
+            remembered(running, order)
+            assert running.rows("sessions", "c-1")["h"].subject[-1] == "ABA"[count - 1]
+
+
 def test_a_retraction_names_the_turns_of_the_branch_not_taken() -> None:
     old = {one["event_id"] for one in parse(FIRST) if one["type"] == "turn"}
     new = {one["event_id"] for one in parse(EDITED) if one["type"] == "turn"}
@@ -173,7 +184,7 @@ def test_a_message_without_an_id_goes_by_its_node() -> None:
 
 
 def test_without_a_current_node_the_newest_leaf_is_where_it_stands() -> None:
-    turn, _, _ = parse(BRANCHED | {"current_node": None})
+    turn, *_ = parse(BRANCHED | {"current_node": None})
     assert turn["agent_answer"] == "A red one."
 
 
@@ -288,7 +299,7 @@ def test_the_export_is_read_as_json_and_as_the_zip_itself(tmp_path: Path) -> Non
     skipped = Skipped()
     of_json = list(convert("chatgpt-export", plain, skipped, Told("ann")))
     of_zip = list(convert("chatgpt-export", export))
-    assert [record["session_id"] for record in of_json] == ["c-1", "c-1", "c-1", "c-2"]
+    assert [record["session_id"] for record in of_json] == ["c-1"] * 4 + ["c-2"]
     assert [r["user_id"] for r in of_zip if r["type"] == "turn"] == ["user-7", "user-7"]
     for record in (*of_zip, *of_json):
         record.pop("user_id", None)

@@ -4,12 +4,20 @@ import base64
 import gzip
 import json
 from collections.abc import Callable
+from urllib.parse import quote
 
 import pytest
 
 from sinks.letters import GOES, MAY_NAME, STAYS, Letters
 
 IDS = ("ann", "zoë", "user-17", "u@example.com", 'q"uote', "dom\\new", "安", "a b")
+
+
+def each(form: str, content: str | bytes) -> str:
+    """Each character or byte as a number in a form."""
+    return "".join(
+        form % one for one in (content if isinstance(content, bytes) else map(ord, content))
+    )
 
 
 def escaped(text: str) -> str:
@@ -33,6 +41,23 @@ FORMS: dict[str, Callable[[str], bytes]] = {
     "JSON in it again": lambda id: json.dumps(json.dumps(json.dumps({"who": id}))).encode(),
     "escaped": lambda id: f'{{"user_id":"{escaped(id)}"}}'.encode(),
     "escaped and cut": lambda id: f'{{"user_id":"{escaped(id)}","text":"he'.encode(),
+    "escapes of bytes": lambda id: each(r"\x%02x", id.encode()).encode(),
+    "octal escapes": lambda id: each(r"\%03o", id.encode()).encode(),
+    "escapes in braces": lambda id: each(r"\u{%x}", id).encode(),
+    "long escapes": lambda id: each(r"\U%08x", id).encode(),
+    "HTML": lambda id: json.dumps({"text": each("&#%d;", id)}).encode(),
+    "HTML in hex": lambda id: each("&#x%X;", id).encode(),
+    "HTML twice": lambda id: each("&amp;#%d;", id).encode(),
+    "a URL": lambda id: json.dumps({"url": "/?u=" + each("%%%02x", id.encode())}).encode(),
+    "a URL twice": lambda id: each("%%25%02x", id.encode()).encode(),
+    "a URL in HTML": lambda id: each("&#37;%02X", id.encode()).encode(),
+    "HTML in a URL in JSON in a string": lambda id: json.dumps(
+        {"m": json.dumps({"q": quote(each("&#%d;", id))})}
+    ).encode(),
+    "hex": lambda id: json.dumps({"raw": rf"\x{id.encode().hex()}", "id": 1}).encode(),
+    "base64 in a URL": lambda id: quote(
+        base64.b64encode(f'{{"who":"{escaped(id)}"}}'.encode())
+    ).encode(),
     "cut": lambda id: (json.dumps({"user_id": id, "text": "he"}, ensure_ascii=False)[:-3]).encode(),
     "cut within JSON in a string": lambda id: json.dumps(
         {"m": json.dumps({"user_id": id, "t": 1})}

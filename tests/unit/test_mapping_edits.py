@@ -1,5 +1,5 @@
-"""Slack's edits and deletions by the mapping of docs/mapping.md: memory is what the messages that
-are left say now."""
+"""Edits and deletions by the mappings of docs/mapping.md: memory is what the messages that are left
+say now."""
 
 import json
 import re
@@ -18,8 +18,6 @@ from tests.property.test_law_2_rules import OPPOSITE, memory_of, told
 from tests.property.world import Json
 from tests.unit.test_record_processor import Files
 
-TOPIC = "slack.events"
-
 
 @pytest.fixture(scope="module", autouse=True)
 def compiled() -> None:
@@ -27,47 +25,80 @@ def compiled() -> None:
     told(Files, OPPOSITE)
 
 
-@pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Source:
+@pytest.fixture(params=["slack.events", "teams.messages"])
+def source(request: pytest.FixtureRequest, tmp_path: Path) -> Source:
     page = (ROOT / "docs" / "mapping.md").read_text("utf-8")
-    (block,) = [one for one in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if TOPIC in one]
-    file: Path = tmp_path_factory.mktemp("slack") / "slack.yaml"
-    file.write_text(block)
-    return Source(TOPIC, load(file))
+    blocks = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    file = tmp_path / "platform.yaml"
+    file.write_text(*[one for one in blocks if request.param in one])
+    return Source(request.param, load(file))
 
 
-def events(draw: Random, count: int = 12) -> tuple[list[Json], list[Json]]:
-    """Slack's events of some messages, and plain ones of those that are left, as they are now."""
-    sent: list[Json] = []
-    left: dict[str, Json] = {}
-    for number in range(count):
+class Slack:
+    """Its events; an edit and a deletion name the version before."""
+
+    def posted(self, number: int, text: str) -> Json:
         ts = f"{1_750_000_000 + 60 * number}.000100"
-        head = {"type": "message", "channel": "C1", "ts": ts}
-        how = draw.random()
-        old = left[draw.choice(sorted(left))] if left and how < 0.6 else None
-        if old is None:
-            left[ts] = {"type": "message", "user": "ann", "text": draw.choice(SAYINGS), "ts": ts}
-            sent.append(left[ts] | {"channel": "C1"})
-        elif how < 0.4:
-            edited = {"text": draw.choice(SAYINGS), "edited": {"user": "ann", "ts": ts}}
-            left[old["ts"]] = old | edited
-            more = {"message": left[old["ts"]], "previous_message": old}
-            sent.append(head | {"subtype": "message_changed", **more})
-        else:
-            del left[old["ts"]]
-            more = {"deleted_ts": old["ts"], "previous_message": old}
-            sent.append(head | {"subtype": "message_deleted", **more})
-    now = [
-        one | {"channel": "C1", "ts": one.get("edited", one)["ts"], "edited": None}
-        for one in left.values()
-    ]
-    return sent, now
+        return {"type": "message", "channel": "C1", "ts": ts, "user": "ann", "text": text}
+
+    def edited(self, number: int, old: Json, text: str) -> Json:
+        return self.posted(number, text) | {"subtype": "message_changed", "message": {
+            "ts": self._now(old)["ts"], "user": "ann", "text": text,
+            "edited": {"ts": self.posted(number, "")["ts"]},
+        }, "previous_message": self._now(old)}  # fmt: skip
+
+    def deleted(self, number: int, old: Json) -> Json:
+        more = {"previous_message": self._now(old), "deleted_ts": self._now(old)["ts"]}
+        return self.posted(number, "") | {"subtype": "message_deleted"} | more
+
+    def _now(self, event: Json) -> Json:
+        now: Json = event.get("message", event)
+        return now
+
+
+class Teams:
+    """Its events; an edit and a deletion name the message alone."""
+
+    def posted(self, number: int, text: str) -> Json:
+        return {
+            "id": f"{number}", "chatId": "C1", "messageType": "message", "body": {"content": text},
+            "from": {"user": {"id": "ann"}}, "createdDateTime": self._at(number),
+            "lastEditedDateTime": None, "deletedDateTime": None,
+        }  # fmt: skip
+
+    def edited(self, number: int, old: Json, text: str) -> Json:
+        return old | {"lastEditedDateTime": self._at(number), "body": {"content": text}}
+
+    def deleted(self, number: int, old: Json) -> Json:
+        return old | {"deletedDateTime": self._at(number), "body": {"content": ""}}
+
+    def _at(self, number: int) -> str:
+        return f"2025-06-15T15:{number:02}:00Z"
+
+
+PLATFORMS: dict[str, Slack | Teams] = {"slack.events": Slack(), "teams.messages": Teams()}
+
+
+def events(draw: Random, by: Slack | Teams, count: int = 12) -> tuple[list[Json], list[Json]]:
+    """Events of some messages, and plain ones of those that are left, at their last times."""
+    sent: list[Json] = []
+    left: list[tuple[Json, int, str]] = []
+    for number in range(count):
+        how, text = draw.random(), draw.choice(SAYINGS)
+        old = left.pop(draw.randrange(len(left)))[0] if left and how < 0.6 else None
+        if old is not None and how < 0.2:
+            sent.append(by.deleted(number, old))
+            continue
+        sent.append(by.posted(number, text) if old is None else by.edited(number, old, text))
+        left.append((sent[-1], number, text))
+    return sent, [by.posted(number, text) for _, number, text in left]
 
 
 def memory(source: Source, sent: list[Json]) -> Json:
     running = Files(named("rules"))
     for number, event in enumerate(sent):
-        line = source.map(json.dumps(event).encode(), (TOPIC, 0, number), Message(TOPIC)).line
+        topic = source.topic
+        line = source.map(json.dumps(event).encode(), (topic, 0, number), Message(topic)).line
         assert running.give(json.loads(line)).ending == "applied", line
     return memory_of(running.rows("users", "ann"))
 
@@ -75,7 +106,7 @@ def memory(source: Source, sent: list[Json]) -> Json:
 @pytest.mark.parametrize("seed", range(12))
 def test_memory_is_what_the_messages_that_are_left_say_now(source: Source, seed: int) -> None:
     draw = Random(seed)
-    sent, now = events(draw)
-    found = memory(source, sent)
-    assert memory(source, draw.sample(sent, len(sent))) == found
-    assert holding(found) == holding(memory(source, now))
+    sent, now = events(draw, PLATFORMS[source.topic])
+    held = memory(source, sent)
+    assert memory(source, draw.sample(sent, len(sent))) == held
+    assert holding(held) == holding(memory(source, now))

@@ -162,6 +162,16 @@ def test_a_session_signal_moves_the_context_and_nothing_else() -> None:
     assert told.signals == []
 
 
+def test_a_signal_may_say_what_the_session_is_about() -> None:
+    tea, mint = ({"content": one, "source": "agent"} for one in ("tea", "mint"))
+    told = Told(turn("a", 0, subject=tea), signal("g", 1, subject=mint))
+    assert told.document["subject"] == {**mint, "confidence": 0.5}
+    told.say(signal("f", 0.5, subject=tea), turn("b", 2, status="running", subject=tea))
+    assert told.document["subject"]["content"] == "tea"
+    told.say(signal("h", 1.5, subject=mint), turn("b", 2))
+    assert told.document["subject"]["content"] == "mint"
+
+
 # --- reply_to ---------------------------------------------------------------------------------
 
 

@@ -11,6 +11,7 @@ from streams.kafka.transport import lanes as lanes_module
 from streams.kafka.transport.lane import Lane
 from streams.kafka.transport.lanes import GroupSource, Lanes
 from streams.kafka.transport.processing import LaneSettings
+from streams.observing import readiness
 from tests.kafka.counting_worker import plan, topics
 
 CLICKS = TopicPartition(topics("group")[0], 0)
@@ -35,7 +36,7 @@ class Watched:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 1_000.0
-        for module in (lane_module, lanes_module):
+        for module in (lane_module, lanes_module, readiness):
             monkeypatch.setattr(module, "monotonic", lambda: self.now)
         self.log = Log()
         counting = plan("group")
@@ -105,7 +106,7 @@ def test_the_ages_of_a_worker_are_those_of_the_lane_that_waits_longest(
 ) -> None:
     watched.now += 9
     assert watched.lanes.ages() == {"fetch": 9.0, "commit": 0.0}, "it waits for its assignment"
-    watched.lanes.assigned = True
+    watched.lanes.assignment.begin()
     assert watched.lanes.ages() == {"fetch": 0.0, "commit": 0.0}, "it was assigned nothing"
     watched.lanes._active[CLICKS] = watched.lane
     watched.log.silent = 7.0

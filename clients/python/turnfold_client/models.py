@@ -255,10 +255,11 @@ class EventStream(RootModel[str]):
 class EventUpdate(Open):
     """Takes an event back, as its message was edited, deleted or answered again; or restores
     it. What was made of retracted events alone ends at the plan's time, known or still to come.
-    Of several updates of an event the latest counts. A plan with `event_updates` has no other
-    updates."""
+    Of several updates of an event the latest counts. `replace`: the event in
+    `evidence_event_ids` is a later version of the message; of all versions the latest one
+    stands. A plan with `event_updates` has no other updates."""
 
-    op: Literal["retract", "restore"]
+    op: Literal["retract", "restore", "replace"]
     event_id: Id
     evidence_event_ids: Annotated[list[Id], Field(max_length=64)] = Field(default_factory=list)
     reason: Text = ""
@@ -798,6 +799,7 @@ class Signal(Open):
     intent: Label | list[Label] | None = None
     topic: Label | None = None
     artifact: Label | None = None
+    subject: Claim | None = None
     metadata: Metadata | None = None
     message: Text | None = None
     takes_back: Id | None = None

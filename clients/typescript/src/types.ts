@@ -303,15 +303,16 @@ export type EventStream = string;
 /**
  * Takes an event back, as its message was edited, deleted or answered again; or restores it.
  * What was made of retracted events alone ends at the plan's time, known or still to come.
- * Of several updates of an event the latest counts. A plan with `event_updates` has no other
- * updates.
+ * Of several updates of an event the latest counts. `replace`: the event in
+ * `evidence_event_ids` is a later version of the message; of all versions the latest one
+ * stands. A plan with `event_updates` has no other updates.
  */
 export interface EventUpdate {
   /** What to do. */
-  op: "retract" | "restore";
+  op: "retract" | "restore" | "replace";
   /** The event. */
   event_id: string;
-  /** Events that it rests on, such as the edited message's. */
+  /** Events that it rests on; of `replace` the later version alone. */
   evidence_event_ids?: Array<string>;
   /** Why, for `why`. Default: the extractor's name. */
   reason?: string;
@@ -1165,6 +1166,8 @@ export interface Signal {
   topic?: string | null;
   /** What was produced, such as `flashcards`. */
   artifact?: string | null;
+  /** What the session is about, such as its title; of scope session. */
+  subject?: Claim | null;
   /** Result of a lesson. */
   metadata?: Metadata | null;
   /**

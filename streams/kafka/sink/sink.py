@@ -35,7 +35,7 @@ from streams.kafka.sink.options import SinkCounts, SinkOptions
 from streams.kafka.sink.positions import Held, take_up
 from streams.kafka.sink.writer import BatchWriter
 from streams.observing.histogram import Histogram
-from streams.observing.readiness import FETCH, WRITE
+from streams.observing.readiness import FETCH, WRITE, Assignment
 from streams.topology import DEAD_LETTERS, name_in
 
 log = logging.getLogger(__name__)
@@ -65,7 +65,7 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
         self._settings = settings
         self._batch = Batch()
         self._held: Held | None = None
-        self._unheld_since = time.monotonic()
+        self._assignment = Assignment()
         self._asked = 0.0
         self._failure: Exception | None = None
         self._stopping = False
@@ -101,14 +101,12 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
         return 0.0 if since is None else time.monotonic() - since
 
     def ages(self) -> dict[str, float]:
-        """Seconds since the last success, as `Readiness.ages`; of a fetch, also since it waits for
-        the group to give it partitions. A write is due `roll_seconds` after its first message was
-        read."""
-        is_waiting = self._held is None
-        fetch = (
-            time.monotonic() - self._unheld_since if is_waiting else self._group.longest_unheard()
-        )
-        return {FETCH: fetch, WRITE: max(0.0, self.oldest() - self.options.roll_seconds)}
+        """Seconds since the last success, as `Readiness.ages`. A write is due `roll_seconds` after
+        its first message was read."""
+        return {
+            FETCH: self._assignment.age(lambda: self._group.longest_unheard()),
+            WRITE: max(0.0, self.oldest() - self.options.roll_seconds),
+        }
 
     def behind(self) -> dict[TopicPartition, int]:
         """How many offsets of each partition are known to be there and not fetched."""
@@ -262,8 +260,7 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
             await self._writer.written()
         except Exception as error:  # aiokafka would only log it
             self._failure = error
-        if self._held is not None:
-            self._unheld_since = time.monotonic()
+        self._assignment.end()
         self._held, self._batch = None, Batch()
         if revoked and self.options.instance and self._group.forgotten:
             self._failure = self._failure or TurnfoldError(
@@ -277,6 +274,7 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
         """Goes on where the tables say, whatever the group's offsets are."""
         try:
             self._held = await take_up(self._consumer, self.history, self.options, sorted(assigned))
+            self._assignment.begin()
         except (KafkaTimeoutError, KafkaConnectionError) as error:
             self._failure = lost(self._settings, error)
         except Exception as error:

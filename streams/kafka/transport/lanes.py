@@ -20,7 +20,7 @@ from streams.kafka.transport.restore import Source
 from streams.observing.definitions import UPTO_SECONDS
 from streams.observing.histogram import Histogram
 from streams.observing.logs import OF_BROKER
-from streams.observing.readiness import COMMIT, FETCH
+from streams.observing.readiness import COMMIT, FETCH, Assignment
 
 log = logging.getLogger(__name__)
 
@@ -48,8 +48,7 @@ class Lanes:
         self.settings = settings
         self.lanes: dict[tuple[str, int], Lane] = {}
         self.stalls = 0
-        self.assigned = False
-        self._unassigned_since = monotonic()
+        self.assignment = Assignment()
         self.seconds = {plan.agent: Histogram(UPTO_SECONDS) for plan in plans}
         self._plan_of = {topic: plan for plan in plans for topic in plan.sources}
         if len(self._plan_of) != sum(len(plan.sources) for plan in plans):
@@ -187,7 +186,7 @@ class Lanes:
             lane.start(generation)
         for (_, partition), plan in followed.items():
             self._lane(plan, partition).follow()
-        self.assigned = True
+        self.assignment.begin()
 
     def _lane(self, plan: AgentSpec, partition: int) -> Lane:
         """The lane, with what it has; a new one where there is none."""
@@ -204,8 +203,7 @@ class Lanes:
 
     async def revoke(self) -> None:
         """Ends what every lane does. Tables stay: a rebalance revokes even what comes back."""
-        if self.assigned:
-            self.assigned, self._unassigned_since = False, monotonic()
+        self.assignment.end()
         self._active.clear()
         await asyncio.gather(*(lane.stop() for lane in self.lanes.values()))
 
@@ -231,12 +229,12 @@ class Lanes:
         return len(self._told)
 
     def ages(self) -> dict[str, float]:
-        """Seconds since the last success, of the lane that has waited longest: `Readiness.ages`; of
-        a fetch, also since the worker waits for the group to assign partitions."""
+        """Seconds since the last success, of the lane that has waited longest: `Readiness.ages`."""
         running = list(self.running())
-        unheard = max((lane.unheard for lane in running), default=0.0)
         return {
-            FETCH: unheard if self.assigned else monotonic() - self._unassigned_since,
+            FETCH: self.assignment.age(
+                lambda: max((lane.unheard for lane in running), default=0.0)
+            ),
             COMMIT: max((lane.unfinished for lane in running), default=0.0),
         }
 

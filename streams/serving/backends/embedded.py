@@ -36,7 +36,7 @@ from streams.serving.backends.backend import (
     Table,
 )
 from streams.serving.backends.changes import Changes, Where
-from streams.serving.backends.ingest import FAILED, IngestThread
+from streams.serving.backends.ingest import FAILED, LENT, IngestThread
 from streams.serving.backends.last_read import LastRead
 from streams.serving.backends.live import NO_HISTORY, UNREADABLE, Live, promoted
 from streams.serving.backends.observed import FoldCounts, Observed
@@ -54,6 +54,8 @@ WAITING_BYTES = 64_000_000
 SHARES = 4
 LOGGED_WITHIN = 5.0
 """Seconds until a post is in the log, or is refused: its tenant has many before it."""
+LENT_WITHIN = 5.0
+"""Seconds that a write which needs to be read first waits for a history that is lent."""
 LOOK_EVERY = 0.02
 """Seconds between two looks at whether rows are written."""
 LOOP_WITHIN = 5.0
@@ -270,6 +272,9 @@ class EmbeddedBackend:
             posted.done.result()
 
     async def catch_up(self, table: Table, tenant: str, key: str, within: float) -> None:
+        lent_until = self._loop.time() + max(within, LENT_WITHIN)
+        while self._store is None and self._why == LENT and self._loop.time() < lent_until:
+            await asyncio.sleep(LOOK_EVERY)
         left = [posted.done for posted in self._left if posted.tenant == tenant]
         if left and (await asyncio.wait(left, timeout=within))[1]:
             raise NotReady(BEHIND)

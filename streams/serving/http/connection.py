@@ -6,6 +6,9 @@ connection that says nothing at all), and the time a client takes to read a repl
 
 import asyncio
 import resource
+from collections.abc import Callable
+from functools import partial
+from http import HTTPStatus
 from typing import Any
 
 from uvicorn._types import ASGI3Application
@@ -23,9 +26,10 @@ HEAD_BYTES = 32_768
 HEADERS = 100
 HEAD_SECONDS = 10.0
 """Until they are here."""
-REST_BYTES = 4_000_000
-"""Of a body that was refused before it was all here: a client that is still sending when the
-connection is closed may never see the answer."""
+REST_BYTES, REST_SECONDS = 64_000_000, 30.0
+"""Of a request that was refused before it was all here, which is read and dropped: most clients
+look for the answer once they have sent all, and what a closed connection receives takes the answer
+away from them."""
 READ_SECONDS = 30.0
 """Until a client has read some more of what was sent."""
 OPEN_FILES = 65_536
@@ -53,8 +57,15 @@ class _Joining:
     """A transport for one reply: its head waits for what is written next, or for the end of the
     event loop's turn. One system call and one packet less, which is a sixth of a short reply."""
 
-    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self,
+        transport: asyncio.Transport,
+        loop: asyncio.AbstractEventLoop,
+        end: Callable[[], None],
+    ) -> None:
+        """`end` closes the connection."""
         self._transport = transport
+        self._end = end
         self._loop = loop
         self._head: bytes | None = None
         self._has_begun = False  # the loop's handle would make a cycle of each reply
@@ -78,7 +89,7 @@ class _Joining:
 
     def close(self) -> None:
         self._flush()
-        self._transport.close()
+        self._end()
 
 
 class Connection(HttpToolsProtocol):
@@ -89,6 +100,8 @@ class Connection(HttpToolsProtocol):
         self.access_log = False  # it writes paths, which hold ids; `Access` has one without
         self._head = 0  # bytes of a head that is not all here, or of a body's rest
         self._in_head = False
+        self._in_body = False
+        self._is_ended = False  # answered for the last time; what comes is dropped
         self._framing = 0  # bytes of a body under way since the last that was the body's own
         self._late: asyncio.TimerHandle | None = None
 
@@ -101,9 +114,14 @@ class Connection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        if self._is_ended:
+            self._head += len(data)
+            if self._head > REST_BYTES:
+                self._close()
+            return
         self._framing += len(data)
         super().data_received(data)
-        if self.transport.is_closing():
+        if self.transport.is_closing() or self._is_ended:
             return
         if not self._awaits_head():
             if self._framing > HEAD_BYTES:
@@ -131,10 +149,17 @@ class Connection(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         self._framing = 0
+        self._in_body = False
         super().on_message_complete()
+        if self.cycle.response_complete:  # that was the rest; now a head has its time
+            self._head_is_here()
+            self._expect_head()
 
     def on_headers_complete(self) -> None:
+        if self._is_ended:  # behind what was refused
+            return
         self._framing = 0
+        self._in_body = True
         self._head_is_here()
         size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
         if size > HEAD_BYTES or len(self.headers) > HEADERS:
@@ -145,8 +170,33 @@ class Connection(HttpToolsProtocol):
             self._in_head = False  # of a URL that cannot be read it has raised
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        cycle.transport = _Joining(self.transport, self.loop)  # type: ignore[assignment]
+        end = partial(self._end_after, cycle)
+        cycle.transport = _Joining(self.transport, self.loop, end)  # type: ignore[assignment]
         super()._start_asgi_task(cycle, app)
+
+    def _end_after(self, cycle: RequestResponseCycle) -> None:
+        if cycle is self.cycle and self._in_body:
+            self._end()
+        else:
+            self.transport.close()
+
+    def _end(self) -> None:
+        """Sends no more, and drops what comes until the client closes, within bounds."""
+        if self.transport.is_closing():
+            return
+        self._head_is_here()
+        self._is_ended = True
+        if self.cycle is not None:  # as if the client had gone: nobody hears what it would say
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        self.flow.resume_reading()
+        self._late = self.loop.call_later(REST_SECONDS, self._close)
+
+    def _close(self) -> None:
+        self.transport.close()
+        self._watch_reader()
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(400, "Not HTTP", "the request could not be read")
@@ -180,7 +230,8 @@ class Connection(HttpToolsProtocol):
 
     def _expect_head(self) -> None:
         if self._late is None:
-            self._late = self.loop.call_later(HEAD_SECONDS, self._too_late)
+            seconds = REST_SECONDS if self._in_body else HEAD_SECONDS
+            self._late = self.loop.call_later(seconds, self._too_late)
 
     def _head_is_here(self) -> None:
         self._head = 0
@@ -194,12 +245,15 @@ class Connection(HttpToolsProtocol):
     def _refuse(self, status: int, title: str, detail: str) -> None:
         """Answers where an answer is waited for, and closes: it may be blank lines, the rest of
         a body that nobody wanted, or a request behind one that is being answered."""
-        if self.transport.is_closing():
+        if self.transport.is_closing() or self._is_ended:
             return
-        if self._is_awaited():
+        is_awaited = self._is_awaited()
+        if is_awaited:
             self._write(status, title, detail)
-        self.transport.close()
-        self._watch_reader()
+        if is_awaited and status != HTTPStatus.REQUEST_TIMEOUT:
+            self._end()
+        else:
+            self._close()
 
     def _is_awaited(self) -> bool:
         """Whether a client waits for the answer to what is refused: to a head, or to a request

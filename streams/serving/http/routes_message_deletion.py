@@ -65,8 +65,8 @@ async def delete_message(
 
 
 def _is_retracted(user: Rows, session_id: str, message_id: str) -> bool:
-    mark = user.get(ends.mark_key(message_id, session_id))
-    return mark is not None and mark.retracted
+    marks = user.get(ends.mark_key(message_id, session_id))
+    return marks is not None and marks.sent is not None and marks.sent.retracted
 
 
 def _taken_back(
