@@ -19,6 +19,10 @@ RUNS = 10
 again; who reads an entity looks into all of them, which costs less than that."""
 BLOCK_CACHE = 48_000_000
 WRITE_BUFFER = 16_000_000
+FULL = 0.75
+"""Of a write buffer: at about all of it RocksDB begins another one within a write, and waits for
+the disk there where the one before is not in its file yet. rocksdict lets no other thread run while
+it writes, but does while it flushes."""
 
 
 def rows_under(cursor: RdictIter, prefix: bytes) -> dict[str, bytes]:
@@ -67,6 +71,24 @@ def rows_named(cursor: RdictIter, name: bytes, after: bytes) -> Iterator[tuple[b
             yield where, cursor.value()
         cursor.seek(where + b"\1")
     cursor.status()
+
+
+def is_full(database: Rdict, write_buffer: int) -> bool:
+    """Whether it is to be flushed before more is written."""
+    size = database.property_int_value("rocksdb.cur-size-active-mem-table") or 0
+    return size >= FULL * write_buffer
+
+
+def create_database(path: Path) -> None:
+    """Writes what an empty database begins with into a folder that is empty, or not there: a thread
+    that opens it then waits for the disk five times while no other thread runs, not ten times.
+
+    Raises OSError, and what rocksdict raises: a bare Exception.
+    """
+    path.mkdir(parents=True, exist_ok=True)
+    if not any(path.iterdir()):
+        (path / "LOCK").touch()  # an empty folder is not repaired
+        Rdict.repair(str(path), _options(WRITE_BUFFER, BLOCK_CACHE))
 
 
 def open_database(

@@ -16,7 +16,14 @@ from rocksdict import WriteBatch
 
 from streams.errors import ConfigurationError
 from streams.files import sst_files
-from streams.files.database import keys_after, open_database, rows_named, rows_under
+from streams.files.database import (
+    WRITE_BUFFER,
+    is_full,
+    keys_after,
+    open_database,
+    rows_named,
+    rows_under,
+)
 from streams.folds.session_state import HEADER
 from streams.pipeline.entity import Entity, Where, unpack
 from streams.pipeline.ports import StoreError
@@ -178,6 +185,8 @@ class Store:
             else:
                 batch.put(key, value)
         try:
+            if is_full(self._db, WRITE_BUFFER):
+                self._db.flush()
             self._db.write(batch)
         except Exception as error:
             raise StoreError(f"{self.path}: {error}; free disk space and run it again") from None

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-SYNC = 0.3
+SYNC = 0.5
 """Seconds of one."""
+WAITING = ["writing", "closing", "following", "filling", "sinking", "serving"]
 
 
 @pytest.fixture(scope="module")
@@ -29,12 +30,21 @@ def silences(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
 
 @pytest.mark.component
 @pytest.mark.needs("cc")
-def test_writing_rows_waits_for_no_sync(silences: dict[str, float]) -> None:
-    assert silences["writing"] < SYNC, silences
+@pytest.mark.parametrize(
+    "what", ["writing", "closing", "following", "filling", "sinking", "serving"]
+)
+def test_what_waits_for_a_sync_lets_the_event_loop_run(
+    what: str, silences: dict[str, float]
+) -> None:
+    assert silences[what] < SYNC, silences
 
 
 @pytest.mark.component
 @pytest.mark.needs("cc")
-def test_lanes_open_one_after_the_other(silences: dict[str, float]) -> None:
-    assert silences["one"] > SYNC, "the disk is not slow"
-    assert silences["opening"] < 1.8 * silences["one"], silences
+@pytest.mark.parametrize("what", ["creating", "opening"])
+def test_the_event_loop_waits_for_five_syncs_of_one_store_at_most(
+    what: str, silences: dict[str, float]
+) -> None:
+    """rocksdict lets no thread run while it opens a store; a new one needs ten."""
+    assert silences["one"] > 4 * SYNC, "the disk is not slow"
+    assert silences[what] < 6.5 * SYNC, silences

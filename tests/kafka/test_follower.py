@@ -442,7 +442,6 @@ def test_a_standby_takes_the_rows_of_a_changelog_that_was_created_again(
         await log.commit({b"k2\0h": b"1"})
         owner: Any = SimpleNamespace(
             settings=LaneSettings(max_backoff=0.2),
-            opening=asyncio.Lock(),
             source=SimpleNamespace(connection=log.settings.client()),
         )
         lane = Lane(replace(plan("g"), changelog=log.at.topic), log.at.partition, owner)

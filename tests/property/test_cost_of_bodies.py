@@ -148,12 +148,19 @@ def test_an_open_quotation_on_one_line_is_not_counted_on_the_next() -> None:
     assert len(routes_records._records(body, NDJSON, False, RECORDS)) == 101
 
 
-def test_where_too_many_are_refused_none_is_taken_and_the_first_are_named() -> None:
-    lines = [json.dumps(turn("e")).encode(), *[b"{}"] * (submitting.MOST_REFUSED + 1)]
+@pytest.mark.parametrize(
+    ("line", "count"),
+    [(b"{}", submitting.MOST_REFUSED), (b"{" + b" " * 799_998 + b"}", 5), (b"\x80" * 800_000, 5)],
+    ids=["many", "long", "no text"],
+)
+def test_where_too_many_are_refused_none_is_taken_and_the_first_are_named(
+    line: bytes, count: int
+) -> None:
+    lines = [json.dumps(turn("e")).encode(), *[line] * (count + 1)]
     with pytest.raises(Problem) as refused:
         submitting._checked(lines, "default", LATEST, None)
     problem = json.loads(refused.value.body)
     assert problem["status"] == 422 and "none is taken" in problem["detail"]
-    assert problem["errors"][0] | {"reason": ""} == {"field": "type", "reason": "", "position": 2}
+    assert problem["errors"][0]["position"] == 2
     results, good = submitting._checked(lines[:-1], "default", LATEST, None)
     assert len(good) == 1 and len(results) == len(lines) - 1

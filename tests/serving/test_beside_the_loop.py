@@ -20,6 +20,8 @@ from streams.folds.rules import Rules
 from streams.pipeline.entity import Entity
 from streams.serving.backends.backend import Found
 from streams.serving.backends.changes import Changes
+from streams.serving.http import app as app_module
+from streams.serving.http import openapi
 from streams.serving.http.app import create_app
 from streams.serving.http.endpoints import ENDPOINTS
 from streams.serving.http.readers import SHORT
@@ -152,6 +154,14 @@ def test_a_long_body_takes_few_steps_of_the_event_loop(
     assert status in (200, 202, 404, 413, 422), status  # 404: nobody has the state
     taken = body.count(b"event_id") if status == 202 else 0
     assert steps < MOST_STEPS + OF_A_RECORD * taken
+
+
+def test_the_openapi_document_is_made_beside_the_event_loop() -> None:
+    for made in (app_module._document, openapi.document):
+        made.cache_clear()
+    status, steps = status_of("GET", "/openapi.json", JSON, b"")
+    assert status == 200
+    assert steps < 1_000
 
 
 def test_each_way_in_has_a_body() -> None:

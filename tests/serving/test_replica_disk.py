@@ -53,7 +53,9 @@ def folder(tmp_path: Path) -> Path:
 
 def lane_in(folder: Path) -> ReplicaLane:
     """Its rows are opened as a process finds them."""
-    return ReplicaLane(AT, "sessions", DiskRows(folder), Changes())
+    lane = ReplicaLane(AT, "sessions", DiskRows(folder), Changes())
+    asyncio.run(lane.reopen())
+    return lane
 
 
 def followed(lane: ReplicaLane, end: int, records: Sequence[Record] = ()) -> None:
@@ -352,7 +354,7 @@ def test_rows_that_cannot_be_read_are_read_again_from_kafka(folder: Path) -> Non
     assert not lane.ready
     with pytest.raises(OSError):
         read(lane, [], 42)
-    lane.reopen()
+    asyncio.run(lane.reopen())
     assert not lane.ready and lane.progress.position == 0
     followed(lane, 42, records)
     assert lane.ready and seen(lane, "7") == records[7].value
@@ -364,7 +366,7 @@ def test_rows_that_a_fault_closed_are_opened_before_they_are_written(folder: Pat
     lane.rows.close()
     with pytest.raises(Damaged):
         read(lane, [row(42, b"new"), marker(43, 2)], 45)
-    lane.reopen()
+    asyncio.run(lane.reopen())
     followed(lane, 45, [*records, row(42, b"new"), marker(43, 2)])
     assert lane.ready and seen(lane) == b"new" and seen(lane, "7") == records[7].value
 

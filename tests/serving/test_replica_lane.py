@@ -161,7 +161,7 @@ def test_a_marker_of_another_changelog_is_refused(lane: ReplicaLane, other: Reco
     read(lane, [row(0, b"a"), marker(1, 1)], 3)
     with pytest.raises(Replaced):
         read(lane, [row(3, b"b"), other], 5)
-    lane.forget()
+    asyncio.run(lane.forget())
     lane.progress.open(0, 5)
     assert not lane.ready
     assert seen(lane) is None
@@ -279,7 +279,7 @@ def test_what_was_deleted_in_a_long_absence_does_not_stay(lane: ReplicaLane) -> 
     lane.progress.heard(3, monotonic() - AWAY - 1)
     with pytest.raises(Replaced):
         read(lane, [marker(7, 2)], 9)
-    lane.forget()
+    asyncio.run(lane.forget())
     lane.progress.open(0, 9)
     read(lane, [marker(7, 2)], 9)
     assert lane.ready

@@ -68,7 +68,7 @@ class Listener(ConsumerRebalanceListener):  # type: ignore[misc]
             consumer.source.pause(assigned)
             await consumer.app.lanes.check_layout()
             standbys = consumer.app.assignor.assigned_standbys()
-            consumer.app.lanes.assign(assigned, generation, standbys)
+            await consumer.app.lanes.assign(assigned, generation, standbys)
             await consumer.on_partitions_assigned(ensure_TPset(assigned), generation)
         except Exception as error:
             await self._end(error)

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import shutil
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
@@ -18,9 +18,16 @@ from time import time
 import msgspec
 from rocksdict import Cache, Rdict, RdictIter, WriteBatch
 
-from streams.files.database import keys_after, open_database, rows_named, rows_under
+from streams.files.database import (
+    create_database,
+    is_full,
+    keys_after,
+    open_database,
+    rows_named,
+    rows_under,
+)
 from streams.kafka.transport.marker import Standing
-from streams.kafka.transport.rows import Row
+from streams.kafka.transport.rows import Row, opened
 from streams.pipeline.ports import StoreError
 from streams.pipeline.row_formats import OLDEST, ROW_FORMAT
 
@@ -28,11 +35,9 @@ log = logging.getLogger(__name__)
 
 STANDING_KEY = b"\0standing"  # before all rows, whose keys begin with a letter
 WRITE_BUFFER = BLOCK_CACHE = 4 * 1024 * 1024
-FULL = 0.75
-"""Of a write buffer: at about all of it RocksDB begins another one within a write."""
-OF_THE_SYSTEM = "IO error", "(os error "
-"""How RocksDB begins what the operating system refused, and how rocksdict ends what was refused to
-itself."""
+OF_THE_SYSTEM = "IO error", "(os error ", "[Errno "
+"""How RocksDB begins what the operating system refused, how rocksdict ends what was refused to
+itself, and how Python begins it."""
 REMOVABLE = "Corruption", "No such file", "File exists"
 """What throwing the folder away may mend."""
 
@@ -47,6 +52,10 @@ class Damaged(OSError):  # noqa: N818 - what the store is
 
 class Taken(OSError):  # noqa: N818 - what the store is
     """Another process has the folder, or has not let it go yet."""
+
+
+class Renewed(OSError):  # noqa: N818 - what the store is
+    """It is being opened again. `DiskRows.rest` waits for that."""
 
 
 class DiskRows:
@@ -68,10 +77,13 @@ class DiskRows:
         self._cursor: RdictIter | None = None
         self._batch = WriteBatch(raw_mode=True)
         self._compacting = Lock()
+        self._gone: Future[None] | None = None  # the closing of what a fault was found in
+        self._renewing: asyncio.Future[None] | None = None
 
     def open(self) -> Standing | None:
         if self._db is not None:
             return None
+        self.close()
         if not self._damaged:
             try:
                 return self._open()
@@ -82,14 +94,18 @@ class DiskRows:
         return self._open()
 
     def _open(self) -> Standing:
-        self.folder.parent.mkdir(parents=True, exist_ok=True)
         try:
-            self._db = open_database(self.folder, *self._sizes)
-            kept = self._db.get(STANDING_KEY)
-            if kept is None and not _empty(self._db.iter()):
+            create_database(self.folder)
+            db = open_database(self.folder, *self._sizes)
+        except Exception as error:  # rocksdict raises bare Exceptions
+            raise self._fault(error) from None
+        self._db = db
+        try:
+            kept = db.get(STANDING_KEY)
+            if kept is None and not _empty(db.iter()):
                 raise Damaged("it has rows, but does not say where they stand")
             format_, standing = (ROW_FORMAT, Standing()) if kept is None else _decode(kept)
-        except Exception as error:  # rocksdict raises bare Exceptions
+        except Exception as error:
             raise self._fault(error) from None
         if not OLDEST <= format_ <= ROW_FORMAT:
             known = f"this version reads {OLDEST} to {ROW_FORMAT}"
@@ -145,17 +161,15 @@ class DiskRows:
         """They lie on disk already."""
 
     async def rest(self) -> None:
-        """Writes what is full of rows to its file, before the next `commit` would: rocksdict lets
-        no other thread run while it waits for the disk there, but does while it flushes."""
+        """Writes what is full of rows to its file, before the next `commit` would. And waits for
+        `renew`."""
+        if self._renewing is not None:
+            await asyncio.shield(self._renewing)
         db = self._db
-        if db is None or self._filled(db) < FULL * self._sizes[0]:
+        if db is None or not is_full(db, self._sizes[0]):
             return
         flushing = asyncio.get_running_loop().run_in_executor(_threads, self._flush, db)
         await asyncio.shield(flushing)
-
-    def _filled(self, db: Rdict) -> int:
-        """Bytes of the rows that are in no file but the log."""
-        return int(db.property_int_value("rocksdb.cur-size-active-mem-table") or 0)
 
     def _flush(self, db: Rdict) -> None:
         if not self._compacting.acquire(blocking=False):
@@ -189,28 +203,47 @@ class DiskRows:
                     raise
             return db is not None and self._db is db
 
-    def renew(self) -> None:
+    async def renew(self) -> None:
         """Closes and opens it: names of rows that are gone leave RocksDB's list of files, and a
-        cursor lets go of old files. Does nothing to a closed one.
+        cursor lets go of old files. Who reads it before the end hears `Renewed`. Does nothing to a
+        closed one.
 
         Raises StoreError, OSError: it is closed then.
         """
-        if self._db is not None:
-            self.close()
-            self._open()
+        if self._db is None:
+            return
+        self._renewing = asyncio.get_running_loop().create_future()
+        try:
+            await opened(self._close_and_open)
+        finally:
+            self._renewing.set_result(None)
+            self._renewing = None
+
+    def _close_and_open(self) -> None:
+        self.close()
+        self._open()
 
     def close(self) -> None:
+        if (db := self._let_go()) is not None:
+            self._close(db)
+        if self._gone is not None:
+            wait([self._gone])
+
+    def _let_go(self) -> Rdict | None:
         self._cursor = None
         self._batch = WriteBatch(raw_mode=True)
         db, self._db = self._db, None
-        if db is None:
-            return
+        return db
+
+    def _close(self, db: Rdict) -> None:
         if self._compacting.locked():
             db.cancel_all_background(True)
         with self._compacting, suppress(Exception):  # of a full disk: what was committed is safe
             db.close()
 
     def _opened(self) -> Rdict:
+        if self._renewing is not None:
+            raise Renewed(f"{self.folder}: is being opened again")
         if self._db is None:  # since a fault: whoever met that may not be who asks now
             raise Damaged(f"{self.folder}: closed; it has to be opened again")
         return self._db
@@ -226,10 +259,11 @@ class DiskRows:
             )
 
     def _fault(self, error: Exception) -> Exception:
-        """What to raise for an error; the store is closed."""
+        """What to raise for an error; the store is being closed, by a thread."""
         text = str(error)
         error.__traceback__ = None  # its frames have a cursor, which would keep the database open
-        self.close()
+        if (db := self._let_go()) is not None:
+            self._gone = _threads.submit(self._close, db)
         if "lock" in text.lower() and "IO error" in text:
             return Taken(f"{self.folder}: another process has it: {text}")
         if _any_of(OF_THE_SYSTEM, text) and not _any_of(REMOVABLE, text):

@@ -29,6 +29,7 @@ from streams.kafka.transport.marker import MARKER_KEY, Marker, Standing
 from streams.kafka.transport.passes import Passes
 from streams.kafka.transport.processing import AgentSpec, LaneSettings
 from streams.kafka.transport.restore import Source, follow, new_log, reopen, restore, resume_point
+from streams.kafka.transport.rows import closed
 from streams.kafka.transport.set_aside import Ahead, SetAside
 from streams.kafka.transport.upgrade import upgrade
 from streams.kafka.transport.writer import TransactionFailed, Writer
@@ -70,7 +71,6 @@ class Owner(Protocol):
 
     group: str
     settings: LaneSettings
-    opening: asyncio.Lock
 
     @property
     def source(self) -> Source: ...
@@ -125,11 +125,6 @@ class Lane:
     def source(self) -> Source:
         """The group's consumer."""
         return self._owner.source
-
-    @property
-    def opening(self) -> asyncio.Lock:
-        """Held while a lane of the worker opens its rows."""
-        return self._owner.opening
 
     @property
     def is_idle(self) -> bool:
@@ -278,7 +273,7 @@ class Lane:
             try:
                 if not await self._open(generation):
                     self.counts.released += 1
-                    self.rows.close()
+                    await closed(self.rows)
                     self.enter("released")
                     log.warning("%s: is another worker's now", self.name, extra=self.where)
                     break

@@ -17,6 +17,7 @@ from streams.kafka.transport.lane import Counts, Lane
 from streams.kafka.transport.layout import Layout
 from streams.kafka.transport.processing import AgentSpec, LaneSettings
 from streams.kafka.transport.restore import Source
+from streams.kafka.transport.rows import closed
 from streams.observing.definitions import UPTO_SECONDS
 from streams.observing.histogram import Histogram
 from streams.observing.logs import OF_BROKER
@@ -57,7 +58,6 @@ class Lanes:
         self._gone: dict[str, float] = {}
         self._told: dict[str, float] = {}
         self._watch: asyncio.Task[None] | None = None
-        self.opening = asyncio.Lock()
         self._source: GroupSource | None = None
         self._crash: Callable[[BaseException], None] | None = None
         self._stands: Callable[[Mapping[TopicPartition, int]], None] | None = None
@@ -153,7 +153,7 @@ class Lanes:
                     "a worker that is started now adds those that its changelog lacks"
                 )
 
-    def assign(
+    async def assign(
         self,
         assigned: Iterable[TopicPartition],
         generation: int,
@@ -168,10 +168,10 @@ class Lanes:
         self.source.pause(assigned)
         wanted = {(self._plan(at).agent, at.partition): self._plan(at) for at in assigned}
         followed = {(self._plan(at).agent, at.partition): self._plan(at) for at in standbys}
-        for key in self.lanes.keys() - wanted.keys() - followed.keys():
-            gone = self.lanes.pop(key)
-            gone.rows.close()
-            self._gone = _added(self._gone, gone.counts)
+        gone = [self.lanes.pop(key) for key in self.lanes.keys() - wanted.keys() - followed.keys()]
+        for lane in gone:
+            self._gone = _added(self._gone, lane.counts)
+        await closed(*[lane.rows for lane in gone])
         for (agent, partition), plan in wanted.items():
             missing = [
                 topic for topic in plan.sources if TopicPartition(topic, partition) not in assigned
@@ -209,8 +209,7 @@ class Lanes:
 
     async def close(self) -> None:
         await self.revoke()
-        for lane in self.lanes.values():
-            lane.rows.close()
+        await closed(*[lane.rows for lane in self.lanes.values()])
         if self._watch is not None:
             self._watch.cancel()
 

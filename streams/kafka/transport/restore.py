@@ -22,6 +22,7 @@ from streams.kafka.client.prefix import prefix_of
 from streams.kafka.transport.changelog import Chunk, Progress, Replaced, Short
 from streams.kafka.transport.follower import Follower
 from streams.kafka.transport.layout import way_out
+from streams.kafka.transport.rows import closed, opened
 from streams.observing.logs import OF_BROKER, place
 
 if TYPE_CHECKING:
@@ -34,8 +35,6 @@ AGAIN = 0.2
 HEADS = 2_000
 RECORDS = 10_000
 """Of a changelog at once: some 50 ms of the event loop's time."""
-LONG = 0.1
-"""Seconds of an opening after which the event loop has as many for all else."""
 TELL_EVERY = 5.0
 """Seconds between two lines on how far a restore is."""
 
@@ -63,18 +62,12 @@ def new_log() -> str:
 
 
 async def reopen(lane: "Lane") -> None:
-    """Opens the lane's rows where they are not open, and goes by where they stand. One lane after
-    the other: rocksdict lets no thread run while it opens a store, which waits for the disk five
-    times. On a slow disk the event loop has as long for heartbeats and requests after each.
+    """Opens the lane's rows where they are not open, and goes by where they stand.
 
     Raises:
         StoreError, OSError: as `RowStore.open`.
     """
-    async with lane.opening:
-        started = monotonic()
-        found = lane.rows.open()
-        if (seconds := monotonic() - started) > LONG:
-            await asyncio.sleep(seconds)
+    found = await opened(lane.rows.open)
     if found is None:
         return
     lane.processor.reset()
@@ -85,7 +78,7 @@ async def reopen(lane: "Lane") -> None:
             lane.processor.found(some)
             await asyncio.sleep(0)  # there may be many: heartbeats go on meanwhile
     except BaseException:
-        lane.rows.close()  # to be looked at again
+        await closed(lane.rows)  # to be looked at again
         raise
 
 
@@ -153,7 +146,7 @@ async def _read(lane: "Lane", source: Source, for_ever: bool) -> AsyncGenerator[
         except Short:
             await asyncio.sleep(AGAIN)
         except Replaced as error:
-            _begin_anew(lane, error)
+            await _begin_anew(lane, error)
             raise
 
 
@@ -164,10 +157,10 @@ def _take(lane: "Lane", chunk: Chunk) -> None:
         lane.passes("restored some")
 
 
-def _begin_anew(lane: "Lane", error: Replaced) -> None:
+async def _begin_anew(lane: "Lane", error: Replaced) -> None:
     whose = "its rows on disk are" if lane.standing.written else "its rows are"
     log.error("%s: %s thrown away: %s", lane.name, whose, error.why, extra=lane.where)
-    lane.rows.clear()
+    await opened(lane.rows.clear)
     lane.processor.reset()
     lane.progress = Progress(lane.changelog)
 

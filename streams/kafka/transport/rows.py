@@ -4,9 +4,13 @@ A changelog key is that of the file tier's store: first letter of the table, ten
 row name, NUL between them. What comes before the last NUL is the entity's prefix.
 """
 
-from collections.abc import Iterable, Iterator
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
+from functools import partial
 from itertools import islice
-from typing import Protocol
+from time import monotonic, sleep
+from typing import Protocol, TypeVar
 
 import msgspec
 from cramjam import lz4
@@ -33,8 +37,67 @@ def _unpack(packed: bytes) -> dict[bytes, bytes]:
     return _decode(lz4.decompress_block(packed))
 
 
+T = TypeVar("T")
+
+LONG = 0.1
+"""Seconds of an opening after which the event loop has as many for all else."""
+
+
+class _Turns:
+    """One opening after the other, in one thread: rocksdict lets no other thread run while it opens
+    a store, which waits for the disk five times. On a slow disk the event loop has as long for
+    heartbeats and requests after each."""
+
+    def __init__(self) -> None:
+        self.thread = ThreadPoolExecutor(1, "open")
+        self._next = 0.0
+
+    def take(self, call: Callable[[], T]) -> T:
+        """In that thread."""
+        sleep(max(0.0, self._next - monotonic()))
+        started = monotonic()
+        try:
+            return call()
+        finally:
+            ended = monotonic()
+            self._next = ended + (ended - started if ended - started > LONG else 0.0)
+
+
+_turns = _Turns()
+_closing = ThreadPoolExecutor(4, "close")
+
+
+async def opened(call: Callable[[], T]) -> T:
+    """What a method returns that opens a store: `RowStore.open`, `clear`."""
+    return await _finished(_turns.thread, partial(_turns.take, call))
+
+
+async def closed(*stores: "RowStore") -> None:
+    """Closes stores, some at once."""
+
+    async def close(store: "RowStore") -> None:
+        await store.rest()
+        await _finished(_closing, store.close)
+
+    await asyncio.gather(*map(close, stores))
+
+
+async def _finished(threads: Executor, call: Callable[[], T]) -> T:
+    """Its caller may be cancelled, but does not go on before the thread has ended: a store that is
+    being opened cannot be closed."""
+    job = threads.submit(call)
+    try:
+        return await asyncio.wrap_future(job)
+    except asyncio.CancelledError:
+        while not job.done():
+            await asyncio.sleep(0.01)
+        raise
+
+
 class RowStore(Protocol):
-    """A lane's rows as committed, each as its bytes, and up to where in the changelog they are."""
+    """A lane's rows as committed, each as its bytes, and up to where in the changelog they are. An
+    event loop calls `open` and `clear` through `opened`, `close` through `closed`: they wait for
+    the disk."""
 
     entities: int
     """How many entities may be kept decoded above it."""
@@ -69,7 +132,7 @@ class RowStore(Protocol):
         ...
 
     async def rest(self) -> None:
-        """After a commit, before the next one: what would wait for a disk is done in a thread."""
+        """Between two commits: what would wait for a disk is done in a thread."""
         ...
 
     def settle(self) -> None:

@@ -102,11 +102,11 @@ class Following:
             async with Follower(self._connection, RECORDS) as follower:
                 await self._know(follower.client)
                 for lane in self.lanes.values():
-                    lane.reopen()
+                    await lane.reopen()
                 await self._take(follower)
         except Replaced as error:
             log.error("%s, partition %d: %s: its rows are read anew", *error.at, error.why)
-            self.lanes[error.at].forget()
+            await self.lanes[error.at].forget()
             raise
 
     async def _take(self, follower: Follower) -> None:
@@ -117,7 +117,9 @@ class Following:
                 if self.why.startswith(NO_TOPIC):
                     log.info("changelogs: found; reads on")
                 self.why = ""
-                self.lanes[progress.at].take(chunk)
+                lane = self.lanes[progress.at]
+                await lane.rows.rest()
+                lane.take(chunk)
                 if monotonic() - asked > ASK_EVERY:
                     asked = monotonic()
                     await self._know(follower.client)
@@ -146,7 +148,5 @@ class Following:
             raise Absent(f"{NO_TOPIC} {missing} yet: start a worker, or give its --app-id")
         if not self.partitions:
             for at in (TopicPartition(topic, n) for topic in self._topics for n in range(count)):
-                if at not in self.lanes:  # one that was made before the next could not be opened
-                    self.lanes[at] = self._made(at, count)
-                    await asyncio.sleep(0)  # on disk it takes some milliseconds
+                self.lanes[at] = self._made(at, count)
             self.partitions = count

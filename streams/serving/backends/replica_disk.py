@@ -62,7 +62,7 @@ class DiskStore:
         async with connected(kafka) as admin:
             cluster = await cluster_of(admin, kafka)
         try:
-            self._take({"app_id": app_id, "cluster": cluster})
+            await asyncio.to_thread(self._take, {"app_id": app_id, "cluster": cluster})
         except OSError as error:
             raise ConfigurationError(
                 f"{self._folder}: {error.strerror or error}; --data is a folder that this process "
@@ -169,7 +169,7 @@ class DiskStore:
                 raise OSError(ENOSPC, "too little room to write them again")
             # shielded: who closes the rows breaks it off
             if await asyncio.shield(asyncio.ensure_future(asyncio.to_thread(rows.compact))):
-                rows.renew()
+                await rows.renew()
                 (rows.folder / COMPACTED).touch()
         except Exception as error:  # rocksdict raises bare Exceptions
             log.error(

@@ -16,8 +16,9 @@ from streams.folds.outcome import ACCEPTED, APPLIED, Outcome
 from streams.folds.rules import Rules
 from streams.kafka.agents import noted_rules, outcomes
 from streams.kafka.transport.changelog import Chunk, Progress
+from streams.kafka.transport.disk_rows import Renewed
 from streams.kafka.transport.marker import Marker
-from streams.kafka.transport.rows import Row, RowStore
+from streams.kafka.transport.rows import Row, RowStore, opened
 from streams.pipeline.entity import Entity
 from streams.pipeline.ports import StoreError
 from streams.pipeline.row_formats import upgraded
@@ -45,12 +46,12 @@ class Position(NamedTuple):
 
 class ReplicaLane:
     """`progress`: how far its changelog is read, which is ahead of the rows only while `take` has
-    not been called. `ready`: it was read to its end once."""
+    not been called. `ready`: it was read to its end once. `rows` are opened by `reopen`."""
 
     def __init__(self, at: TopicPartition, table: Table, rows: RowStore, changes: Changes) -> None:
         self.at, self.table = at, table
         self.rows = rows
-        self.progress = Progress(at, rows.open())
+        self.progress = Progress(at)
         self.ready = False
         self.changes = changes
         self._entities: OrderedDict[bytes, Entity] = OrderedDict()
@@ -64,14 +65,16 @@ class ReplicaLane:
 
     # --- the changelog ----------------------------------------------------------------------------
 
-    def reopen(self) -> None:
-        """Opens the rows if a fault has closed them, and goes by where they stand.
+    async def reopen(self) -> None:
+        """Opens the rows if they are not open, and goes by where they stand.
 
         Raises:
             StoreError, OSError: as `RowStore.open`.
         """
+        await self.rows.rest()
+        found = await opened(self.rows.open)
         self._lost = None
-        if (found := self.rows.open()) is not None:
+        if found is not None:
             self._begin(Progress(self.at, found))
 
     def take(self, chunk: Chunk) -> None:
@@ -115,10 +118,11 @@ class ReplicaLane:
             if len(parts) == 3:  # else somebody else's row, which nobody asks for
                 yield self.table, parts[1], parts[2]
 
-    def forget(self) -> None:
+    async def forget(self) -> None:
         """All again, from the changelog's beginning."""
-        self.rows.clear()
-        self._begin(Progress(self.at))
+        self._begin(Progress(self.at))  # before: nobody reads rows that are being removed
+        await self.rows.rest()
+        await opened(self.rows.clear)
 
     def _begin(self, progress: Progress) -> None:
         self.progress = progress
@@ -175,6 +179,8 @@ class ReplicaLane:
     def _read(self, where: bytes) -> dict[str, bytes]:
         try:
             return self.rows.read(where)
+        except Renewed:
+            raise NotReady(f"{self.table}: rows on disk are opened again") from None
         except (OSError, StoreError) as error:
             log.error("%s, partition %d: its rows cannot be read: %s", *self.at, error)
             self.ready, self._lost = False, type(error)(str(error))  # without its frames

@@ -11,6 +11,7 @@ from aiokafka.structs import TopicPartition
 from streams import topology
 from streams.kafka.client.names import changelog_name
 from streams.kafka.client.partitions import partition_of
+from streams.kafka.transport.rows import closed
 from streams.observing.readiness import FETCH, Readiness
 from streams.serving.backends.backend import Found, NotReady, Table
 from streams.serving.backends.changes import Changes
@@ -82,8 +83,7 @@ class ReplicaTables:
         """Follows no more and lets go of the rows."""
         self.let_go()
         await self.halt()
-        for lane in self._following.lanes.values():
-            lane.rows.close()
+        await closed(*[lane.rows for lane in self._following.lanes.values()])
         self._store.leave(self.group)
 
     def _lane(self, at: TopicPartition, partitions: int) -> ReplicaLane:

@@ -32,8 +32,9 @@ from streams.serving.http.readers import Readers
 
 LONG = 4096
 """Bytes of a plain turn of which what it says is kept while it waits."""
-MOST_REFUSED = 1_000
-"""Records of one request that may be refused: to say why takes longer than to take one."""
+MOST_REFUSED, MOST_REFUSED_BYTES = 1_000, 4_000_000
+"""Records of one request that may be refused, and their bytes: to say why takes longer than to take
+one."""
 SHORT = 512
 """Bytes of a record with something nested in it of which what it says is kept while it waits."""
 ALIKE = ("", 0, 0)
@@ -123,6 +124,7 @@ def _checked(
     results: list[Result] = []
     good: list[_Good] = []
     refused: list[Result] = []
+    refused_bytes = 0
     for position, sent in enumerate(records, 1):
         checked, result = _check(
             sent if form is None else form(position, sent), tenant, position, latest
@@ -132,7 +134,8 @@ def _checked(
             good.append(_Good(checked[0], _kept(*checked), result))
         elif result.ending == "refused":
             refused.append(result)
-            if len(refused) > MOST_REFUSED:
+            refused_bytes += len(sent)
+            if len(refused) > MOST_REFUSED or refused_bytes > MOST_REFUSED_BYTES:
                 raise _too_many_refused(refused)
     return results, good
 
@@ -142,8 +145,8 @@ def _too_many_refused(refused: Sequence[Result]) -> Problem:
         return _other_tenant()
     first, *others = _first_faults(refused)
     detail = (
-        f"more than {MOST_REFUSED} records are refused, so that none is taken; the first is record "
-        f"{first.position}: {first.field}: {first.reason}"
+        f"more than {MOST_REFUSED} records or {MOST_REFUSED_BYTES} bytes are refused, so that none "
+        f"is taken; the first is record {first.position}: {first.field}: {first.reason}"
     )
     return Problem(422, "Invalid", detail, errors=[first, *others])
 
