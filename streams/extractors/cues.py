@@ -44,7 +44,7 @@ def _rules_by_cue(rules: tuple[Rule, ...], words: dict[str, str]) -> dict[str, t
         for cue in _spelled(rule.cues, words):
             own.setdefault(cue, []).append(number)
     return {
-        cue: tuple(sorted({n for other in own if cue.startswith(other) for n in own[other]}))
+        cue: tuple(sorted({n for end in range(len(cue)) for n in own.get(cue[: end + 1], ())}))
         for cue in own
     }
 

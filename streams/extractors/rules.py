@@ -30,8 +30,6 @@ VERSION = "1"
 """Another one wherever the plan of some turn differs."""
 OWN_WORDS = "chat"  # the one source in which a user speaks
 DOMAIN = "general"
-LANGUAGES = {code: languages.language(code) for code in languages.CODES}
-"""All tables, compiled before the first turn: it would wait for them."""
 UNNAMED = "unnamed pet"
 """The slot of a pet whose name is not known yet; it ends when the name is told."""
 
