@@ -197,6 +197,8 @@ class Language:
                     rules -= self._opening
                 if not rules or last.end - clause.start > MAX_CLAUSE:
                     continue
+                if self._guards.is_asked(said, last):
+                    continue
                 if dates is None:
                     dates = [(one.begin, one.stop) for one in resolve(text, at, self.code)]
                 found = self._match(text, said, clause, last, rules, dates, subject, budget)

@@ -43,10 +43,12 @@ class Guards:
                 break
         return "" if self._request.search(own) else own
 
+    def is_asked(self, said: str, clause: Clause) -> bool:
+        """Whether a clause asks something, and is no request."""
+        return clause.asked and self._asks.match(said, clause.start) is None
+
     def is_foreign(self, said: str, first: Clause, last: Clause, rule: Rule) -> bool:
-        """Whether the clause asks, or its sentence is not the user's own statement."""
-        if last.asked and not self._asks.match(said, last.start):
-            return True
+        """Whether the sentence of a clause is not the user's own statement."""
         if self._revoked.match(said, last.end) or self._revoked.match(said, last.stop):
             return True
         begin, stop = first.begin, last.stop
