@@ -32,6 +32,8 @@ MAX_TRIES = 4_000
 OF_WORDING, OF_MATCH = 10, 50
 """What takes as long as so many tries: to bring a clause to one wording; to check what matched, and
 to fold what comes of it."""
+MAX_FAMILIES = 16
+"""Of one end (`schemas.plans.EndUpdate`)."""
 TOPIC = "forget-"
 """Before the families in the names of guards: of what is named, and not stated ("my address")."""
 FORGOTTEN = Rule("end", "", "", "", "", (), ())
@@ -90,10 +92,16 @@ class Language:
             "|".join([literals, *(f"({one})" for one, _ in table.rewrites)]), words
         )
         self._lead, self._tail, self._when = late("lead"), late("tail"), late("when")
-        self._forget, self._own = late("forget"), late("own")
+        self._forget, self._bare, self._own = late("forget"), late("bare"), late("own")
         self._introduces = Late(guards.get("introduces", ""), words)
         self._topics = [
             (name.removeprefix(TOPIC), late(name)) for name in guards if name.startswith(TOPIC)
+        ]
+        families = list(dict.fromkeys(rule.family for rule in table.rules if rule.family))
+        self._forgets_all = [
+            FORGOTTEN._replace(ends="|".join(part))
+            for part in (families[:MAX_FAMILIES], families[MAX_FAMILIES:])
+            if part
         ]
         self._subject = guards.get("subject", "")
         border = guards.get("border", "")
@@ -125,6 +133,9 @@ class Language:
         forgotten: list[Finding] = []
         if any(numbers[-1] == len(self.rules) for _, numbers in hits):
             forgotten = self._forgotten(text, said, at, budget)
+            if not forgotten and (bare := self._bare.fullmatch(said)):
+                old = text[slice(*_spans(bare)["old"])]
+                return [Finding(rule, old, text.strip(), old) for rule in self._forgets_all]
             said = self._forget.sub(lambda match: BLANK * len(match[0]), said)
         found = list(self._findings(text, said, hits, at, budget))
         if not (found or forgotten):
