@@ -8,16 +8,27 @@ from streams.extractors.patterns import either
 from streams.extractors.rule import Rule
 
 _PLAIN = re.compile(r"[^\\()\[\]?+*.<>]+")
+WHOLE = "_"
 Hits = list[tuple[int, tuple[int, ...]]]
 """Where a cue stands, and the numbers of the rules that have it, in the order of the text."""
 
 
 class Cues:
-    """The cues of the rules of one language."""
+    """The cues of the rules of one language. A cue that ends with `_` is whole words, and so is
+    each of a list; another one may go on: "work" is in "working"."""
 
     def __init__(self, rules: tuple[Rule, ...], border: str, words: dict[str, str]) -> None:
-        self._rules = _rules_by_cue(rules, words)
-        self._search = re.compile(border + either(self._rules))
+        own: dict[str, set[int]] = {}
+        for number, rule in enumerate(rules):
+            for cue in _spelled(rule.cues, words):
+                own.setdefault(cue if border else cue.removesuffix(WHOLE), set()).add(number)
+        # a search finds the longest one only, which so has the rules of those it begins with
+        self._rules: dict[str, tuple[int, ...]] = {}
+        for cue in own:
+            text = cue.removesuffix(WHOLE)
+            begins = (text[:end] + mark for end in range(1, len(text) + 1) for mark in ("", WHOLE))
+            self._rules[text] = tuple(sorted(set().union(*(own.get(one, ()) for one in begins))))
+        self._search = re.compile(border + either(own).replace(re.escape(WHOLE), border))
 
     def hits(self, said: str) -> Hits:
         """All cues of a text; they may overlap."""
@@ -36,23 +47,11 @@ def rules_in(hits: Hits, start: int, end: int) -> set[int]:
     return {number for _, numbers in near for number in numbers}
 
 
-def _rules_by_cue(rules: tuple[Rule, ...], words: dict[str, str]) -> dict[str, tuple[int, ...]]:
-    """The numbers of the rules of each cue, with those of the cues it begins with: a search finds
-    the longest one only."""
-    own: dict[str, list[int]] = {}
-    for number, rule in enumerate(rules):
-        for cue in _spelled(rule.cues, words):
-            own.setdefault(cue, []).append(number)
-    return {
-        cue: tuple(sorted({n for other in own if cue.startswith(other) for n in own[other]}))
-        for cue in own
-    }
-
-
 def _spelled(cues: str, words: dict[str, str]) -> Iterator[str]:
     """The cues with `<words>` written out: of a list, each word that is no pattern."""
     for cue in cues.split("|"):
         if cue.startswith("<"):
-            yield from filter(_PLAIN.fullmatch, words[cue.strip("<>")].split("|"))
+            listed = words[cue.strip("<>")].split("|")
+            yield from (word + WHOLE for word in listed if _PLAIN.fullmatch(word))
         else:
             yield cue

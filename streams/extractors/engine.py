@@ -14,9 +14,9 @@ from typing import NamedTuple
 from streams.dates import resolve
 from streams.extractors.clauses import Clause, Clauses
 from streams.extractors.cues import Cues, Hits, rules_in
-from streams.extractors.guards import MAX_SENTENCE, Guards
+from streams.extractors.guards import MAX_SENTENCE, NOTHING, Guards
 from streams.extractors.own_words import BLANK, own_words
-from streams.extractors.patterns import either, spelled
+from streams.extractors.patterns import Late, either
 from streams.extractors.rule import Finding, Rule
 from streams.extractors.table import Table
 from streams.extractors.values import MARKS, Values, trimmed
@@ -32,6 +32,8 @@ MAX_TRIES = 4_000
 OF_WORDING, OF_MATCH = 10, 50
 """What takes as long as so many tries: to bring a clause to one wording; to check what matched, and
 to fold what comes of it."""
+MAX_FAMILIES = 16
+"""Of one end (`schemas.plans.EndUpdate`)."""
 TOPIC = "forget-"
 """Before the families in the names of guards: of what is named, and not stated ("my address")."""
 FORGOTTEN = Rule("end", "", "", "", "", (), ())
@@ -71,45 +73,49 @@ class Language:
 
     def __init__(self, code: str, table: Table, fold: Callable[[str], str]) -> None:
         words, guards = table.words, table.guards
+
+        def late(name: str) -> Late:
+            return Late(guards.get(name, NOTHING), words)
+
         self.code = code
         self.rules = table.rules
         self.fold = fold
-        self.noise = re.compile(guards.get("noise", "(?!)"), re.IGNORECASE)
         self.called = guards.get("called", "{value} called {name}")
+        self._noise = Late("(?i)" + guards.get("noise", NOTHING), words)
         self._clauses = Clauses(guards["sentence"], guards["clause"])
-        self._guards = Guards(guards, words)
+        self._guards = Guards(late)
         self._values = Values(table.takes, words)
         self._literals = table.literals
         literals = rf"(?<![\w'])({either(table.literals)})(?![\w'])" if table.literals else "(?!)()"
         self._rewrites = ["", *[replacement.strip("'") for _, replacement in table.rewrites]]
-        self._rewrite = re.compile(
-            "|".join([literals, *(f"({spelled(pattern, words)})" for pattern, _ in table.rewrites)])
+        self._rewrite = Late(
+            "|".join([literals, *(f"({one})" for one, _ in table.rewrites)]), words
         )
-        self._lead = re.compile(spelled(guards["lead"], words))
-        self._tail = re.compile(spelled(guards.get("tail", "(?!)"), words))
-        self._when = re.compile(spelled(guards.get("when", "(?!)"), words))
-        self._forget = re.compile(spelled(guards.get("forget", "(?!)"), words))
+        self._lead, self._tail, self._when = late("lead"), late("tail"), late("when")
+        self._forget, self._bare, self._own = late("forget"), late("bare"), late("own")
+        self._introduces = Late(guards.get("introduces", ""), words)
         self._topics = [
-            (name.removeprefix(TOPIC), re.compile(spelled(pattern, words)))
-            for name, pattern in guards.items()
-            if name.startswith(TOPIC)
+            (name.removeprefix(TOPIC), late(name)) for name in guards if name.startswith(TOPIC)
+        ]
+        families = list(dict.fromkeys(rule.family for rule in table.rules if rule.family))
+        self._forgets_all = [
+            FORGOTTEN._replace(ends="|".join(part))
+            for part in (families[:MAX_FAMILIES], families[MAX_FAMILIES:])
+            if part
         ]
         self._subject = guards.get("subject", "")
-        self._own = re.compile(spelled(guards.get("own", "(?!)"), words))
-        self._spaced = guards.get("border", "") != ""
-        self._tail_only = guards.get("ending", "")
-        self._patterns = [
-            re.compile(spelled(rule.pattern + self._tail_only, words)) for rule in table.rules
-        ]
+        border = guards.get("border", "")
+        self._spaced = border != ""
+        ending = guards.get("ending", "")
+        self._patterns = [Late(rule.pattern + ending, words) for rule in table.rules]
         self._wide = {n for n, rule in enumerate(table.rules) if rule.opens == "wide"}
         self._opening = {n for n, rule in enumerate(table.rules) if rule.opens == "text"}
-        self._introduces = re.compile(guards.get("introduces", ""))
         forgets = FORGOTTEN._replace(cues=guards["forgets"])  # its number follows the rules'
-        self._cues = Cues((*table.rules, forgets), guards.get("border", ""), words)
+        self._cues = Cues((*table.rules, forgets), border, words)
 
     def head(self, text: str) -> str:
         """What an end is about, without what only says how: "my old piano" -> "piano"."""
-        return " ".join(self.noise.sub(" ", text).split()) or text
+        return " ".join(self._noise.sub(" ", text).split()) or text
 
     def find(self, text: str, at: int = 0, budget: Budget | None = None) -> list[Finding]:
         """What the user says of themselves in a text said at a time (microseconds), in order.
@@ -127,6 +133,9 @@ class Language:
         forgotten: list[Finding] = []
         if any(numbers[-1] == len(self.rules) for _, numbers in hits):
             forgotten = self._forgotten(text, said, at, budget)
+            if not forgotten and (bare := self._bare.fullmatch(said)):
+                old = text[slice(*_spans(bare)["old"])]
+                return [Finding(rule, old, text.strip(), old) for rule in self._forgets_all]
             said = self._forget.sub(lambda match: BLANK * len(match[0]), said)
         found = list(self._findings(text, said, hits, at, budget))
         if not (found or forgotten):
@@ -198,6 +207,8 @@ class Language:
                 if clause.start > MAX_LEAD or last.end - clause.start > MAX_INTRODUCTION:
                     rules -= self._opening
                 if not rules or last.end - clause.start > MAX_CLAUSE:
+                    continue
+                if self._guards.is_asked(said, last):
                     continue
                 if dates is None:
                     dates = [(one.begin, one.stop) for one in resolve(text, at, self.code)]

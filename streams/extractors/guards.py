@@ -1,10 +1,10 @@
 """What is not the user's own statement: a question, a condition, somebody else's words, a text
 to be worked on, what is taken back at once."""
 
-import re
+from collections.abc import Callable
 
 from streams.extractors.clauses import Clause
-from streams.extractors.patterns import loops_atomic, spelled
+from streams.extractors.patterns import Late
 from streams.extractors.rule import Rule
 
 MAX_SENTENCE = 240
@@ -25,14 +25,11 @@ class Guards:
     `revoked`: what stands after a thing not meant; `undone`: what takes an end back.
     """
 
-    def __init__(self, guards: dict[str, str], words: dict[str, str]) -> None:
-        def of(name: str) -> re.Pattern[str]:
-            return re.compile(loops_atomic(spelled(guards.get(name, NOTHING), words)))
-
-        self._foreign, self._supposed, self._doubt = of("foreign"), of("supposed"), of("doubt")
-        self._asks, self._request, self._shown = of("asks"), of("request"), of("shown")
-        self._revoked, self._undone, self._others = of("revoked"), of("undone"), of("others")
-        self._intro = of("intro")
+    def __init__(self, late: Callable[[str], Late]) -> None:
+        self._foreign, self._supposed, self._doubt = map(late, ("foreign", "supposed", "doubt"))
+        self._asks, self._request, self._shown = map(late, ("asks", "request", "shown"))
+        self._revoked, self._undone, self._others = map(late, ("revoked", "undone", "others"))
+        self._intro = late("intro")
 
     def own_part(self, said: str) -> str:
         """What of a turn is about the user, and not about a text, a role or a joke."""
@@ -46,10 +43,12 @@ class Guards:
                 break
         return "" if self._request.search(own) else own
 
+    def is_asked(self, said: str, clause: Clause) -> bool:
+        """Whether a clause asks something, and is no request."""
+        return clause.asked and self._asks.match(said, clause.start) is None
+
     def is_foreign(self, said: str, first: Clause, last: Clause, rule: Rule) -> bool:
-        """Whether the clause asks, or its sentence is not the user's own statement."""
-        if last.asked and not self._asks.match(said, last.start):
-            return True
+        """Whether the sentence of a clause is not the user's own statement."""
         if self._revoked.match(said, last.end) or self._revoked.match(said, last.stop):
             return True
         begin, stop = first.begin, last.stop

@@ -1,14 +1,36 @@
 """Patterns as they are written, and as they are compiled: in linear time whatever the text."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import count
+from typing import Any
 
 _SIGN = re.compile(r"[\\()\[\]?+*.<>{}^$]")
 _WORD = re.compile(r"(?<!P)<([a-z]+)\d*>")
 _GROUP = re.compile(r"\(\?P<([a-z]+)\d*>")
 _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(|\)(?:[*+{])?", re.DOTALL)
+
+
+class Late:
+    """A pattern that is compiled when it is first tried: most processes try few of the rules'."""
+
+    search: Callable[..., "re.Match[str] | None"]
+    match: Callable[..., "re.Match[str] | None"]
+    fullmatch: Callable[..., "re.Match[str] | None"]
+    finditer: Callable[..., "Iterator[re.Match[str]]"]
+    sub: Callable[..., str]
+
+    def __init__(self, pattern: str, words: dict[str, str]) -> None:
+        self._pattern, self._words = pattern, words
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in Late.__annotations__:
+            raise AttributeError(name)
+        compiled = re.compile(spelled(self._pattern, self._words))
+        # its methods become attributes: a later call costs what one of the pattern does
+        vars(self).update((method, getattr(compiled, method)) for method in Late.__annotations__)
+        return vars(self)[name]
 
 
 def either(texts: Iterable[str]) -> str:
@@ -36,8 +58,7 @@ def any_of(*patterns: str) -> str:
 
 def spelled(pattern: str, words: dict[str, str]) -> str:
     """The pattern with its `<words>` written out, and groups numbered so that no two are alike."""
-    words = {name: _as_trie(listed) for name, listed in words.items()}
-    while (written := _WORD.sub(lambda match: words[match[1]], pattern)) != pattern:
+    while (written := _WORD.sub(lambda match: _as_trie(words[match[1]]), pattern)) != pattern:
         pattern = written
     seen = count(1)
     return loops_atomic(_GROUP.sub(lambda match: f"(?P<{match[1]}{next(seen)}>", pattern))

@@ -30,8 +30,6 @@ VERSION = "1"
 """Another one wherever the plan of some turn differs."""
 OWN_WORDS = "chat"  # the one source in which a user speaks
 DOMAIN = "general"
-LANGUAGES = {code: languages.language(code) for code in languages.CODES}
-"""All tables, compiled before the first turn: it would wait for them."""
 UNNAMED = "unnamed pet"
 """The slot of a pet whose name is not known yet; it ends when the name is told."""
 
@@ -87,8 +85,9 @@ def _plan(
         "extractor": {"name": NAME, "version": VERSION},
     }
     dates = Dates.of(text, turn.occurred_at, found)
-    states = [_state(turn, one, language, dates) for one in found if _is_state(one)]
-    kept = [{one.rule.family, _slot(one)} for one in found if _is_state(one)]
+    told = _told_once([one for one in found if _is_state(one)], language)
+    states = [_state(turn, one, language, dates) for one in told]
+    kept = [{one.rule.family, _slot(one)} for one in told]
     ends = [  # what a later value of its slot replaces needs no end
         update
         for one in found
@@ -110,6 +109,25 @@ def _plan(
     if about := dates.annotations():
         plan["event_annotations"] = about
     return plan if states or likes or ends or felt else None
+
+
+def _told_once(states: list[Finding], language: Language) -> list[Finding]:
+    """Of constraints with the same words the one whose rule stands first in the table: who is
+    allergic to nuts, and so eats none, has one constraint."""
+    first: dict[tuple[str, ...], int] = {}
+    for one in states:
+        words, place = _words(one), language.rules.index(one.rule)
+        first[words] = min(place, first.get(words, place))
+    return [
+        one
+        for one in states
+        if one.rule.kind != "constraint" or language.rules.index(one.rule) == first[_words(one)]
+    ]
+
+
+def _words(found: Finding) -> tuple[str, ...]:
+    words = {stem(word) for word in languages.words(found.value)}
+    return found.rule.kind, normalise(found.whose), *sorted(words)
 
 
 def _is_state(found: Finding) -> bool:
@@ -181,8 +199,8 @@ def _name(found: Finding, slot: str) -> tuple[str, str]:
         return family, normalise(found.name)
     if slot and slot != UNNAMED:
         return "slot", slot
-    words = sorted({stem(word) for word in languages.words(found.value)})
-    return family, f"{normalise(found.whose)} {' '.join(words)}".strip()
+    _, whose, *words = _words(found)
+    return family, f"{whose} {' '.join(words)}".strip()
 
 
 def _ends(turn: Turn, found: Finding, language: Language, dates: Dates) -> Iterator[JsonObject]:

@@ -2,7 +2,7 @@
 
 import re
 
-from streams.extractors.patterns import loops_atomic, spelled
+from streams.extractors.patterns import Late
 from streams.extractors.rule import Rule
 
 MAX_VALUE = 120
@@ -19,10 +19,7 @@ class Values:
     `endless`: what does not end."""
 
     def __init__(self, takes: dict[str, str], words: dict[str, str]) -> None:
-        self._kinds = {
-            kind: re.compile(loops_atomic(spelled(pattern, words)))
-            for kind, pattern in takes.items()
-        }
+        self._kinds = {kind: Late(pattern, words) for kind, pattern in takes.items()}
 
     def ends(self, folded: str) -> bool:
         """Whether a thing of that name may be over; of no name, it may."""

@@ -56,6 +56,26 @@ result = {"before": before, "after": [Turn.__pydantic_complete__, compiled()]}
     assert built == {"before": [[], []], "after": [True, ["en"]]}
 
 
+def test_rules_are_compiled_when_the_first_text_tries_them() -> None:
+    """All patterns of all languages take a second, and a process that reads one turn tries few."""
+    compiled = _in_a_new_process("""
+from streams.extractors import languages, rules
+
+def size():
+    return languages.language.cache_info().currsize
+
+def tried():
+    return sum("fullmatch" in vars(one) for one in languages.language("en")._patterns)
+
+at_import = size()
+assert not rules.language_of("Where is it?").find("Where is it?")
+before = tried()
+assert rules.language_of("I live in Oslo.").find("I live in Oslo.")
+result = {"languages": [at_import, size()], "rules": [before, 0 < tried() < 10]}
+""")
+    assert compiled == {"languages": [0, 1], "rules": [0, True]}
+
+
 def _in_a_new_process(code: str) -> Any:
     """What the code names `result`."""
     done = subprocess.run(

@@ -44,6 +44,12 @@ def test_an_entry_leaves_out_what_it_must(code: str) -> None:
     assert not wrong
 
 
+@pytest.mark.parametrize("text", ["play a song", "is it in range", "my device", "who developed it"])
+def test_a_word_of_a_list_is_a_cue_as_a_whole_word(text: str) -> None:
+    """ "son", "rang" and "dev" would have each of these turns read clause by clause."""
+    assert not languages.language("en")._cues.hits(text)
+
+
 @pytest.mark.parametrize("code", languages.CODES)
 def test_an_entry_is_found_behind_a_date_and_what_opens_a_sentence(code: str) -> None:
     """The words that say when something is so are no part of an entry."""

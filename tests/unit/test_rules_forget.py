@@ -32,10 +32,14 @@ ASKED = {
         "Please delete my peanut allergy.",
         "Forget about my allergy to peanuts.",
         "Forget I have a peanut allergy.",
+        "Forget peanuts please",
     ),
     "I love jazz.": (
         "Forget that I like jazz.",
         "Forget that I love jazz",
+        "forget jazz",
+        "Please forget about jazz.",
+        "Delete jazz from your memory.",
     ),
     "My name is Bob.": (
         "Forget my name.",
@@ -54,6 +58,7 @@ ASKED = {
         "Forget where I work.",
         "Forget that I work at Acme.",
         "Forget my job.",
+        "Forget Acme.",
     ),
     "I'm vegan.": (
         "Forget that I'm vegan.",
@@ -83,6 +88,9 @@ ASKED = {
     "我喜欢爵士乐。": (
         "忘记我喜欢爵士乐。",
         "把我喜欢爵士乐这件事忘掉。",
+        "忘掉爵士乐",
+        "请忘记爵士乐。",
+        "把爵士乐忘了吧",
     ),
     "我叫李明。": (
         "忘记我的名字。",
@@ -104,6 +112,8 @@ ASKED = {
     "コーヒーが好きです。": (
         "私がコーヒーが好きなことは忘れて。",
         "コーヒーが好きなことを忘れてください。",
+        "コーヒーは忘れて",
+        "コーヒーのことは忘れてください。",
     ),
     "卵アレルギーがあります。": (
         "卵アレルギーがあることは忘れて。",
@@ -123,7 +133,7 @@ ASKED = {
         "Vergiss, dass ich gegen Nüsse allergisch bin.",
         "Vergiss, dass ich allergisch gegen Nüsse bin.",
     ),
-    "Ich mag Jazz.": ("Vergiss, dass ich Jazz mag.",),
+    "Ich mag Jazz.": ("Vergiss, dass ich Jazz mag.", "Vergiss Jazz.", "Bitte vergiss Jazz"),
     "Ich bin Veganer.": ("Vergiss, dass ich Veganer bin.",),
     "J'habite à Lyon.": (
         "Oublie que j'habite à Lyon.",
@@ -135,7 +145,7 @@ ASKED = {
         "Oubliez que j'habite à Lyon.",
         "Tu peux oublier que j'habite à Lyon.",
     ),
-    "J'aime le jazz.": ("Oublie que j'aime le jazz.",),
+    "J'aime le jazz.": ("Oublie que j'aime le jazz.", "Oublie le jazz."),
     "Je suis allergique aux noix.": ("Oublie que je suis allergique aux noix.",),
     "Vivo en Madrid.": (
         "Olvida que vivo en Madrid.",
@@ -147,11 +157,20 @@ ASKED = {
         "Olvídate de que vivo en Madrid.",
         "Olvide que vivo en Madrid.",
     ),
-    "Me gusta el jazz.": ("Olvida que me gusta el jazz.",),
+    "Me gusta el jazz.": ("Olvida que me gusta el jazz.", "Olvida el jazz, por favor."),
     "Soy alérgico a las nueces.": ("Olvida que soy alérgico a las nueces.",),
 }
 """What was said -> ways to ask that it be forgotten."""
 NOT_ASKED = {
+    "I love jazz.": (
+        "Forget jazz, what about the weather?",
+        "Forget it.",
+        "Forget the jazz club. Book the cinema.",
+        "Don't forget jazz.",
+        "I forget jazz",
+    ),
+    "我喜欢爵士乐。": ("别忘了爵士乐", "我忘了爵士乐", "忘了爵士乐的名字"),
+    "コーヒーが好きです。": ("コーヒーを忘れた", "コーヒーは忘れてない"),
     "I live in Oslo.": (
         "Don't forget that I live in Oslo.",
         "Never forget that I live in Oslo.",

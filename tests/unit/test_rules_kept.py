@@ -400,6 +400,64 @@ CLEANED = (
 )
 
 
+MOVES = {
+    "I moved from Acme to Globex.": [],
+    "I moved from Siemens to Bosch last year.": [],
+    "I moved from Initech over to Hooli.": [],
+    "I moved from sales to marketing.": [],
+    "I moved to Google last year.": [],
+    "I moved from Acme to Oslo.": ["Lives in Oslo."],
+    "I moved from Leeds to Uddevalla.": ["Lives in Uddevalla."],
+    "I moved from Kungälv to Lisbon.": ["Lives in Lisbon."],
+    "We moved from Kungälv to Uddevalla.": ["Lives in Uddevalla."],
+    "I moved from Bergen to a village near Voss.": ["Lives in a village near Voss."],
+    "I moved to Uddevalla.": ["Lives in Uddevalla."],
+}
+"""What is said of a move -> the home that it tells of."""
+SAME = (
+    ("I'm allergic to peanuts, so I can't eat peanuts.", "Is allergic to peanuts."),
+    ("I can't eat peanuts because I'm allergic to peanuts.", "Is allergic to peanuts."),
+    ("I can't eat nuts. I'm allergic to nuts.", "Is allergic to nuts."),
+)
+
+
+@pytest.mark.parametrize("told", MOVES)
+def test_a_move_makes_a_home_of_places_only(told: str) -> None:
+    """Employers are left for others in the same words."""
+    assert current(told) == MOVES[told]
+
+
+@pytest.mark.parametrize("before", ["I work at Acme.", "I live in Acme."])
+def test_what_somebody_moved_from_is_over_whatever_it_was(before: str) -> None:
+    assert current(before) and current(before, "I moved from Acme to Globex.") == []
+
+
+@pytest.mark.parametrize(("told", "fact"), SAME)
+def test_a_turn_makes_one_fact_of_what_two_rules_find_by_the_same_words(
+    told: str, fact: str
+) -> None:
+    assert current(told) == [fact]
+
+
+REPLACED = (
+    ("Antworte immer auf Deutsch.", "Antworte bitte auf Englisch."),
+    ("Bitte keine Emojis.", "Benutze immer Emojis."),
+    ("Bitte sieze mich.", "Duze mich."),
+    ("Réponds toujours en français.", "Réponds-moi en anglais."),
+    ("N'utilise jamais d'emojis.", "Utilise des emojis."),
+    ("Vouvoyez-moi.", "Tutoie-moi."),
+    ("Responde siempre en español.", "Responde siempre en inglés."),
+    ("Nunca uses emojis.", "Usa siempre emojis."),
+    ("Trátame de usted.", "Tutéame."),
+)
+
+
+@pytest.mark.parametrize(("before", "after"), REPLACED)
+def test_the_last_instruction_of_a_kind_stands_in_all_languages(before: str, after: str) -> None:
+    assert len(current(before)) == 1
+    assert current(before, after) == current(after) != []
+
+
 def stored(plan: JsonObject | None) -> list[Any]:
     return [
         one
