@@ -190,8 +190,8 @@ PLACES = (
         "erases here; those of other machines are named under `elsewhere`",
     ),
     Place(
-        "memory of running processes", "rows that were read in the last five minutes", "nothing",
-        "a server forgets them; other processes let go of them in five minutes",
+        "memory of running processes", "sessions and users that a server has read last", "nothing",
+        "a server lets go of them",
     ),
     Place(
         "Kafka: topics and changelogs", "records, history rows, documents, tables of workers",
