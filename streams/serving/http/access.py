@@ -131,6 +131,7 @@ class Access:
             reply.log(scope)
 
     async def _refuse(self, scope: Scope, refusal: Refusal, reply: "_Reply") -> None:
+        scope.setdefault("state", {})["caller"] = reply.caller  # a page names whom it refuses
         if self._pages is not None and not reply.has_begun and asks_for_a_page(scope):
             try:
                 await self._pages.refuse(scope, refusal, reply.send)
