@@ -13,13 +13,13 @@ from urllib.parse import unquote
 import _duckdb
 
 from sinks.errors import HistoryError, in_a_line
-from sinks.files import COMMIT
 from sinks.locations import Location
 from sinks.object_store import ObjectPath
 
 MAGIC = b"PAR1"
 NAMED = re.compile(r"""["']([^"'\n]+/date=[^"'\n]+\.parquet)["']""")
 """A data file in an error of DuckDB's."""
+COMMIT = re.compile(r"[0-9]{20}\.json")
 CHECKPOINT = re.compile(r"[0-9]{20}\.checkpoint.*\.parquet")
 
 

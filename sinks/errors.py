@@ -50,7 +50,3 @@ class StoreError(HistoryError):
         self.unreachable = unreachable
         if unreachable:
             self.exit_code = UNREACHABLE
-
-
-class TooManyRowsError(HistoryError):
-    """An owner has more rows than are taken into memory."""

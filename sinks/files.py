@@ -6,8 +6,6 @@ import and opening cost a reading command more than its question does.
 """
 
 import json
-import os
-import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -18,7 +16,6 @@ from sinks.errors import HistoryError, in_a_line
 from sinks.locations import Location
 from sinks.object_store import ObjectPath
 
-COMMIT = re.compile(r"[0-9]{20}\.json")
 READER_VERSION = 1
 """Of the protocol: from 2 on columns may have other names, from 3 on rows may be struck out."""
 
@@ -44,23 +41,6 @@ def data_files(db: _duckdb.DuckDBPyConnection, table: Location) -> list[str]:
     except (_BeyondUsError, _duckdb.Error, OSError, ValueError, KeyError, TypeError):
         return _by_library(table)
     return sorted(str(table / path) for path in found)
-
-
-def newest_commit(table: Location) -> tuple[str, int] | None:
-    """The name and time of a table's newest commit: while they stay, so do its files. Empty before
-    the first; None where it cannot be told without a request."""
-    if isinstance(table, ObjectPath):
-        return None
-    log = table / "_delta_log"
-    try:
-        with os.scandir(log) as found:
-            name = max((one.name for one in found if COMMIT.fullmatch(one.name)), default="")
-    except FileNotFoundError:
-        return "", 0
-    try:
-        return name, (log / name).stat().st_mtime_ns if name else 0
-    except FileNotFoundError:  # the log was cut meanwhile
-        return None
 
 
 def _replayed(db: _duckdb.DuckDBPyConnection, log: Path) -> set[str]:

@@ -4,7 +4,7 @@ A view over files looks into all of them each time it is named, and one question
 several times. Here those rows lie in memory, and the views and macros stand on them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Self
 
@@ -16,24 +16,18 @@ from sinks.history import begin, define, select
 from sinks.locations import Location
 from sinks.views import SNAPSHOTS
 
-ASKED = "asked"
-"""The schema of what is loaded for one question of several."""
-
 
 class Lookup:
     """One tenant's rows of a history as it is now; raises HistoryError where there is none.
 
     What a condition leaves out is not there for the views: it may only test columns by which
-    their windows are partitioned, and nothing else. `only`: the files of some tables, where not all
-    are to be read. `most`: so many rows are wanted at a time. DuckDB is started by the first rows
-    that are asked for: that takes longer than many an answer.
+    their windows are partitioned, and nothing else. DuckDB is started by the first rows that are
+    asked for: that takes longer than many an answer.
     """
 
     def __init__(self, root: Location, tenant: str) -> None:
         self.root = root
         self.tenant = tenant
-        self.only: Mapping[str, list[str]] = {}
-        self.most: int | None = None
         self.folder = find_tables(root)
         self._loaded: set[str] = set()
         self._files: dict[str, list[str]] = {}
@@ -50,16 +44,6 @@ class Lookup:
         if "db" in self.__dict__:
             self.db.close()
 
-    def clear(self) -> None:
-        """For another question: nothing is loaded and defined any more, all files are to be read as
-        they are then."""
-        self.only, self.most = {}, None
-        self._loaded.clear()
-        self._files.clear()
-        if "db" in self.__dict__:
-            self.db.execute(f"USE memory.main; DROP SCHEMA IF EXISTS {ASKED} CASCADE")
-            self.db.execute(f"CREATE SCHEMA {ASKED}; USE memory.{ASKED}")
-
     def load(
         self, table: str, where: str, *given: Any, columns: Sequence[str] | None = None
     ) -> None:
@@ -71,17 +55,10 @@ class Lookup:
     def rows(self, table: str, shown: Sequence[str], where: str, *given: Any) -> list[Any]:
         """The rows that fit a condition, of each the values of some SQL."""
         sql = f"SELECT {', '.join(shown)} FROM ({self._in_files(table, None)}) WHERE {where}"
-        return self.fetch(self.db, sql, list(given))
-
-    def fetch(self, db: DuckDBPyConnection, sql: str, given: Any) -> list[Any]:
-        """A query's rows, one more than `most` at most."""
-        found = db.execute(sql, given)
-        return found.fetchall() if self.most is None else found.fetchmany(self.most + 1)
+        return self.db.execute(sql, list(given)).fetchall()
 
     def _in_files(self, table: str, columns: Sequence[str] | None) -> str:
-        files = self.only.get(table)
-        if files is None:
-            files = self._files.get(table)
+        files = self._files.get(table)
         if files is None:
             files = self._files[table] = data_files(self.db, self.folder / table)
         return select(table, files, tenant=self.tenant, more=table in SNAPSHOTS, only=columns)

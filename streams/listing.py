@@ -208,6 +208,14 @@ def why(root: Location, tenant: str, entity_id: str) -> list[dict[str, Any]]:
     return found
 
 
+def revisions(root: Location, tenant: str, entity_id: str) -> list[dict[str, Any]]:
+    """The same; none of a cited turn that changed nothing."""
+    try:
+        return why(root, tenant, entity_id)
+    except ChangedNothing:
+        return []
+
+
 def owner_of(root: Location, tenant: str, kind: str, id: str) -> str:
     """Whose something of a kind of revisions is, by its id or its citation. Raises DataRefused
     where no revision tells of it, UsageError where a citation is that of several."""

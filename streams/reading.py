@@ -129,10 +129,17 @@ def _session_as_of(
     root: Location, tenant: str, session_id: str, as_of: int, rules: Rules, known_at: int | None
 ) -> dict[str, Any]:
     from streams.files.refold import refold
+
+    entity = refold(root, tenant, session_id, rules, as_of, known_at)
+    return session_of_rows(entity, session_id, as_of, rules)
+
+
+def session_of_rows(entity: "Rows", session_id: str, as_of: int, rules: Rules) -> dict[str, Any]:
+    """The document of a session whose rows were folded up to a time. Raises DataRefused where it
+    had not begun."""
     from streams.folds import documents
     from streams.folds.session_state import HEADER
 
-    entity = refold(root, tenant, session_id, rules, as_of, known_at)
     if entity.get(HEADER) is None:
         raise DataRefused(f"session {session_id!r} has no events by {format_time(as_of)}")
     latest = documents.latest_turn(entity, rules)

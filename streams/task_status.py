@@ -5,7 +5,6 @@ that was true at a time may say `done` of what was done later. The revisions say
 """
 
 from collections import defaultdict
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from _duckdb import DuckDBPyConnection
@@ -36,13 +35,9 @@ def tasks_then(
     if not tasks:
         return states
     said = _said(db, tasks, known_at)
-    return with_status_then(states, at, lambda task: said[_version(task)])
-
-
-def with_status_then(states: list[Json], at: int, said: Callable[[Json], list[Said]]) -> list[Json]:
-    """States with the status that tasks had at a time, by what revisions `said` of each."""
     return [
-        _with_status(one, _then(said(one), at)) if one["kind"] == "task" else one for one in states
+        _with_status(state, _then(said[_version(state)], at)) if state["kind"] == "task" else state
+        for state in states
     ]
 
 

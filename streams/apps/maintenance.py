@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from schemas.generated.history import Session, Source, Task, stored
 from schemas.row import replace
-from sinks import erased_ids, kept, maintenance
+from sinks import erased_ids, maintenance
 from sinks.delta import UNWRITTEN, History, until_first, written
 from sinks.fences import fence, sweep
 from sinks.forgotten import Forgotten, Unfinished
@@ -145,7 +145,6 @@ def in_every_generation(
         receipt = erase(last, None)
         receipt |= {"generations": others} if others else {}
         may_remain = places.clear(places.Erasing(root, letters, whose, asked_at, receipt))
-    kept.forget()
     return {**receipt, "may_remain": may_remain}
 
 
@@ -271,7 +270,6 @@ def _forget_in_store(history: ObjectPath, tenant: str, user_id: str) -> dict[str
         if search.is_made(folder):  # on this machine; others find that rows have gone
             with search.unbuilt([folder], tenant):
                 search.forget(folder, tenant, [user_id, *heard])
-    kept.forget()
     receipt = receipts.pop(live)
     named = {ROOT if one == root else one.name: done for one, done in receipts.items()}
     others = {name: done["tables"] for name, done in named.items()}

@@ -189,8 +189,8 @@ PLACES = (
         "erases here; names other machines under `elsewhere`",
     ),
     Place(
-        "memory of running processes", "rows read in the last five minutes", "nothing",
-        "clears the server's; other processes drop them within five minutes",
+        "memory of running processes", "sessions and users that a server has read last", "nothing",
+        "a server drops them",
     ),
     Place(
         "Kafka: topics and changelogs", "records, history rows, documents, tables of workers",

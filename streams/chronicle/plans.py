@@ -7,7 +7,7 @@ import msgspec
 from sinks.locations import Location
 from sinks.lookup import Lookup
 from sinks.views import MEANT
-from streams.chronicle.text import text_of
+from streams.chronicle import text_of
 from streams.listing import IN_ORDER
 from streams.reading import rows, the_one
 

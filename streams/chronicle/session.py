@@ -1,104 +1,39 @@
 """A session as of any time: turns in chunks, what each changed, and tasks."""
 
-from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterable
-from functools import lru_cache
-from operator import attrgetter
-from typing import Any, NamedTuple
+from collections.abc import Collection, Sequence
+from typing import Any
 
 import msgspec
 
-from schemas.time import format_time
+from sinks.generation import find_tables
 from sinks.history import quoted
-from sinks.kept import Source, kept
 from sinks.locations import Location
 from sinks.lookup import Lookup
-from streams.chronicle import bonds, revisions
-from streams.chronicle.bonds import BONDS
-from streams.chronicle.revisions import REVISIONS, Revision, Revisions
-from streams.chronicle.series import CLOCKS_KEPT
-from streams.chronicle.text import text_of
+from streams import reading
+from streams.chronicle import text_of
 from streams.errors import DataRefused
 from streams.files.manifest import rules_of
-from streams.files.refold import SNAPSHOT_BYTES, Refolding, Stored, of_a_session
-from streams.files.stored_records import OF_SESSIONS
+from streams.files.refold import refold
 from streams.folds import documents, task
-from streams.folds.expiry import expire
-from streams.folds.session_state import HEADER
 from streams.reading import FAR, rows
 
 Json = dict[str, Any]
 
-
-class _Turn(NamedTuple):
-    occurred_at: int
-    event_id: str
-    recorded_at: int
-    src_topic: str
-    src_partition: int
-    src_offset: int
-    user_id: str | None
-    task_id: str | None
-    source: str | None
-    status: str
-    user_input: str | None
-    agent_answer: str | None
-    error: str | None
-    intent: str | None
-    topic: str | None
-
-    @property
-    def standing(self) -> tuple[Any, ...]:
-        """The least of an event's stands, as in the view `event_current`."""
-        return self.status == "running", self.recorded_at, *self[3:6]
-
-
-TOLD = (
+STEPS = 2000
+"""The newest times of a slider."""
+NOT_TOLD = ("affect", "link", "thread")
+"""Entities whose changes are shown elsewhere: the mood, and how turns belong together."""
+ORDERING = (
+    "tenant", "event_id", "session_id", "user_id", "status", "occurred_at", "recorded_at",
+    "src_topic", "src_partition", "src_offset",
+)  # fmt: skip
+"""What puts turns in order, and decides which row of an event stands."""
+TURN = (
     "event_id", "occurred_at", "recorded_at", "user_id", "task_id", "source", "status",
     "user_input", "agent_answer", "error", "intent", "topic",
 )  # fmt: skip
-
-
-class Turns:
-    """A session's turns."""
-
-    def __init__(self, every: Iterable[_Turn]) -> None:
-        by_event = defaultdict[str, list[_Turn]](list)
-        for one in every:
-            by_event[one.event_id].append(one)
-        self._once = sorted(some[0] for some in by_event.values() if len(some) == 1)
-        self._again = [some for some in by_event.values() if len(some) > 1]
-        self._known = lru_cache(CLOCKS_KEPT)(self._known_by)
-
-    def _known_by(self, known_at: int) -> list[_Turn]:
-        return [one for one in self._once if one.recorded_at <= known_at]
-
-    def then(self, as_of: int, known_at: int) -> list[_Turn]:
-        """The turns by then, in order, each as it was known."""
-        once = self._known(known_at)
-        found = once[: bisect_right(once, as_of, key=attrgetter("occurred_at"))]
-        for some in self._again:
-            told = [one for one in some if one.occurred_at <= as_of and one.recorded_at <= known_at]
-            if told:
-                found.append(min(told, key=attrgetter("standing")))
-        return sorted(found, key=lambda one: one[:2]) if self._again else found
-
-
-def _said(about: Lookup, owner: str) -> list[_Turn]:
-    times = "epoch_us(occurred_at)", "event_id", "epoch_us(recorded_at)"
-    found = about.rows("events", (*times, *_Turn._fields[3:]), "session_id = ?", owner)
-    return list(map(_Turn._make, found))
-
-
-def _refolding(owner: str, about: Lookup, records: list[Stored]) -> Refolding:
-    return Refolding(("sessions", about.tenant, owner), rules_of(about.folder), records)
-
-
-TURNS: Source[Turns] = Source("turns", ("events",), _said, lambda _owner, _about, all: Turns(all))
-RECORDS: Source[Refolding] = Source(
-    "records", tuple(OF_SESSIONS), of_a_session, _refolding, grows=False, weight=SNAPSHOT_BYTES
-)
+CHANGE = ("entity_type", "entity_id", "kind", "op", "reason", "plan_id")
 
 
 def session(
@@ -116,61 +51,102 @@ def session(
     `turn`, else `chunk`, else the first; with the times at which something changed. Raises
     DataRefused for an unknown session."""
     known = FAR if known_at is None else known_at
+    where = "session_id = ? AND epoch_us(occurred_at) <= ? AND epoch_us(recorded_at) <= ?"
+    values = session_id, FAR if as_of is None else as_of, known
+    in_order = "FROM event_current ORDER BY occurred_at, event_id"
     with Lookup(root, tenant) as about:
-        every = kept(about, TURNS, session_id).then(FAR if as_of is None else as_of, known)
+        about.load("events", where, *values, columns=ORDERING)
+        db = about.define("event_current")
+        every = [id for (id,) in db.execute(f"SELECT event_id {in_order}").fetchall()]
         if not every:
             raise DataRefused(f"no session {session_id!r} in this history")
-        number = min(_chunk_of(every, turn, size, chunk or 0), (len(every) - 1) // size)
-        shown = every[number * size : (number + 1) * size]
-        names = sorted({session_id, *(one.user_id for one in shown if one.user_id)})
-        owners = [kept(about, REVISIONS, name) for name in names]
-        linked = [kept(about, BONDS, name) for name in names]
-    events = [one.event_id for one in shown]
-    changes = _changes(owners, events, known)
-    held = [one for some in linked for one in bonds.known(some, events, known)]
-    replied, threads = bonds.replies(session_id, held), bonds.threads(session_id, held)
-    turns = [
-        {
-            **_told(one),
-            "changes": changes.get(one.event_id, []),
-            "replies_to": replied.get(one.event_id),
-            "threads": threads.get(one.event_id, []),
+        place = every.index(turn) // size if turn in every else chunk or 0
+        number = min(place, (len(every) - 1) // size)
+        events = every[number * size : (number + 1) * size]
+        columns = (*ORDERING, *TURN[4:6], *TURN[7:])
+        shown = f"{where} AND event_id IN ({listed(events)})"
+        about.load("events", shown, *values, columns=columns)
+        turns = rows(about.define("event_current"), f"SELECT {', '.join(TURN)} {in_order}")
+        owners = sorted({session_id, *(row["user_id"] for row in turns if row["user_id"])})
+        times = steps(about, owners)
+        changes = _changes(about, owners, events, known)
+        replies, threads = _bonds(about, session_id, owners, events, known)
+    for row in turns:
+        event_id = row["event_id"]
+        row |= {
+            "changes": changes.get(event_id, []),
+            "replies_to": replies.get(event_id),
+            "threads": threads.get(event_id, []),
         }
-        for one in shown
-    ]
     return {
-        "turn_count": len(every), "size": size, "chunk": number, "turns": turns,
-        "steps": revisions.steps(owners),
+        "turn_count": len(every), "size": size, "chunk": number, "turns": turns, "steps": times,
     }  # fmt: skip
 
 
-def _chunk_of(every: list[_Turn], turn: str | None, size: int, otherwise: int) -> int:
-    found = () if turn is None else (at for at, one in enumerate(every) if one.event_id == turn)
-    place = next(iter(found), None)
-    return otherwise if place is None else place // size
+def listed(names: Collection[str]) -> str:
+    """Names as an SQL list."""
+    return ", ".join(map(quoted, names)) or "NULL"
 
 
-def _told(one: _Turn) -> Json:
-    times = {name: format_time(getattr(one, name)) for name in ("occurred_at", "recorded_at")}
-    return {name: getattr(one, name) for name in TOLD} | times
+def steps(about: Lookup, owners: Collection[str]) -> Json:
+    """The times at which something changed for some owners: `as_of` when it was said, `known_at`
+    when it was learnt; the newest of each, oldest first."""
+    columns = {"as_of": "occurred_at", "known_at": "recorded_at"}
+    about.load("revisions", f"owner_id IN ({listed(owners)})", columns=tuple(columns.values()))
+    sql = "SELECT DISTINCT {} AS at FROM revisions ORDER BY 1 DESC LIMIT ?"
+    return {
+        name: [row["at"] for row in rows(about.db, sql.format(column), STEPS)][::-1]
+        for name, column in columns.items()
+    }
 
 
-def _changes(owners: Iterable[Revisions], events: list[str], known: int) -> dict[str, list[Json]]:
+def _changes(
+    about: Lookup, owners: Collection[str], events: Sequence[str], known: int
+) -> dict[str, list[Json]]:
     """By turn: the revisions that rest on it, each at the newest turn that it names here."""
-    wanted, found = set(events), defaultdict[str, list[Json]](list)
-    for owner in owners:
-        cited = {id(one): one for name in events for one in owner.citing.get(name, ())}
-        for one in sorted(cited.values(), key=lambda one: one.seq):
-            if one.recorded_at <= known:
-                last = next(name for name in reversed(one.cites) if name in wanted)
-                found[last].append(_change(one))
-    return found
+    about.load(
+        "revisions",
+        f"owner_id IN ({listed(owners)}) AND epoch_us(recorded_at) <= ? "
+        f"AND entity_type NOT IN {NOT_TOLD} AND list_has_any(evidence_event_ids, ?)",
+        known, events, columns=(*CHANGE, "owner_id", "seq", "after", "evidence_event_ids"),
+    )  # fmt: skip
+    columns = (*CHANGE, '"after"', "evidence_event_ids")
+    sql = f"SELECT {', '.join(columns)} FROM revisions ORDER BY owner_id, seq"
+    shown = set(events)
+    changes = defaultdict[str, list[Json]](list)
+    for row in rows(about.db, sql):
+        cited, after = row.pop("evidence_event_ids"), row.pop("after")
+        row["text"] = text_of(row["entity_type"], msgspec.json.decode(after) if after else None)
+        changes[next(id for id in reversed(cited) if id in shown)].append(row)
+    return changes
 
 
-def _change(one: Revision) -> Json:
-    after = None if one.gone or one.document is None else msgspec.json.decode(one.document)
-    named = ("entity_type", "entity_id", "kind", "op", "reason", "plan_id")
-    return {name: getattr(one, name) for name in named} | {"text": text_of(one.entity_type, after)}
+def _bonds(
+    about: Lookup, session_id: str, owners: Collection[str], events: Sequence[str], known: int
+) -> tuple[dict[str, Json], dict[str, list[str]]]:
+    """By turn: what it replies to, and its threads."""
+    whose = f"owner_id IN ({listed(owners)}) AND epoch_us(recorded_at) <= ?"
+    here = "session_id IS NULL OR session_id = ?"
+    about.load(
+        "links", f"{whose} AND IF(provisional, owner_id = ?, {here})",
+        known, session_id, session_id,
+    )  # fmt: skip
+    about.load("threads", f"{whose} AND ({here})", known, session_id)
+    db = about.define("link_current", "thread_current")
+    replies = rows(
+        db,
+        "SELECT from_event_id, to_event_id, provisional FROM link_current "
+        f"WHERE label = 'reply_to' AND from_event_id IN ({listed(events)})",
+    )
+    threads = rows(
+        db,
+        "SELECT event_id, list_sort(list(DISTINCT thread_key)) AS threads FROM thread_current "
+        f"WHERE event_id IN ({listed(events)}) GROUP BY 1",
+    )
+    return {
+        row["from_event_id"]: {"event_id": row["to_event_id"], "provisional": row["provisional"]}
+        for row in replies
+    }, {row["event_id"]: row["threads"] for row in threads}
 
 
 def then(
@@ -182,18 +158,16 @@ def then(
     task_ids: Collection[str],
 ) -> tuple[Json, list[Json]]:
     """Its document as of a time, and the documents of those of these tasks that it had then."""
-    with Lookup(root, tenant) as about:
-        rules = rules_of(about.folder)
-        entity = kept(about, RECORDS, session_id).rows(as_of, known_at)
-    if entity.get(HEADER) is None:
-        raise DataRefused(f"session {session_id!r} has no events by {format_time(as_of)}")
+    rules = rules_of(find_tables(root))
+    entity = refold(root, tenant, session_id, rules, as_of, known_at)
+    document = reading.session_of_rows(entity, session_id, as_of, rules)
     latest = documents.latest_turn(entity, rules)
     tasks = [
-        task.document(entity, rules, one, latest)
-        for one in task_ids
-        if entity.get(task.TASKS.key(one)) is not None
+        task.document(entity, rules, id, latest)
+        for id in task_ids
+        if entity.get(task.TASKS.key(id)) is not None
     ]
-    return expire(documents.session(entity, rules), latest, as_of, rules), tasks
+    return document, tasks
 
 
 def tasks(root: Location, tenant: str, session_id: str, task_ids: Collection[str]) -> list[Json]:
@@ -201,7 +175,7 @@ def tasks(root: Location, tenant: str, session_id: str, task_ids: Collection[str
     if not task_ids:
         return []
     with Lookup(root, tenant) as about:
-        listed = ", ".join(map(quoted, sorted(task_ids)))
-        about.load("tasks", f"session_id = ? AND task_id IN ({listed})", session_id)
+        ids = listed(sorted(task_ids))
+        about.load("tasks", f"session_id = ? AND task_id IN ({ids})", session_id)
         found = rows(about.define("task_current"), "SELECT doc FROM task_current ORDER BY task_id")
-    return [msgspec.json.decode(one["doc"]) for one in found]
+    return [msgspec.json.decode(row["doc"]) for row in found]

@@ -5,10 +5,8 @@ The rows are those of the first folding: the same content, so that a record sent
 duplicate, in the same order as far as the history shows it.
 """
 
-from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
-from threading import Lock
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any
 
 from schemas.events import Turn
 from sinks.history import quoted
@@ -29,7 +27,7 @@ from streams.files.stored_records import (
 from streams.folds.rows import Effects, Input, Late, Refused, UserSignal
 from streams.folds.rules import Rules
 from streams.pipeline.decode import Dead, Given, decode_again
-from streams.pipeline.entity import Entity, Where
+from streams.pipeline.entity import Entity
 from streams.pipeline.ports import Signalled
 from streams.pipeline.processor import RecordProcessor
 
@@ -37,20 +35,6 @@ MADE = ("tenant", "owner_id", "plan_id", "seq")
 """What tells in which order plans were applied."""
 PARTITION = "src_topic, src_partition"
 ORDER = f"recorded_at, src_topic, src_partition, {OFFSET}"
-STRIDE, SNAPSHOTS = 50, 16
-"""Of records that are folded again: rows are kept after so many, or in so many places."""
-SNAPSHOT_BYTES = 2 * SNAPSHOTS * 40
-"""About what these take for each record: a place in a dictionary, in half of them."""
-STORED = f"{LINE} AS line, {PLACE}, epoch_us(occurred_at), epoch_us(recorded_at)"
-
-
-class Stored(NamedTuple):
-    """A record of the history, to be folded again."""
-
-    line: bytes
-    place: Place
-    occurred_at: int
-    recorded_at: int
 
 
 def refold(
@@ -66,14 +50,14 @@ def refold(
     rows = _Rows()
     processor = RecordProcessor(rows, _Nothing(), rules)
     with Lookup(root, tenant) as about:
-        for one in of_a_session(about, session_id, until, known_at):
-            processor.process(decode_again(one.line, one.place), one.line, one.place)
+        for line, place in of_a_session(about, session_id, until, known_at):
+            processor.process(decode_again(line, place), line, place)
     return rows.entity("sessions", tenant, session_id)
 
 
 def of_a_session(
     about: Lookup, session_id: str, until: int | None = None, known_at: int | None = None
-) -> list[Stored]:
+) -> list[Given]:
     """A session's records, in the order in which they are folded."""
     union = " UNION ALL BY NAME ".join(
         f"SELECT occurred_at, recorded_at, {PLACE}, doc, {more(table)} AS more FROM {table} "
@@ -87,9 +71,10 @@ def of_a_session(
 
 def _stored(
     about: Lookup, tables: Iterable[str], ordered: str, given: dict[str, Any]
-) -> list[Stored]:
-    found = about.fetch(about.define(*tables), f"SELECT {STORED} FROM {ordered}", given)
-    return [Stored(line, tuple(place), at, came) for line, *place, at, came in found]
+) -> list[Given]:
+    sql = f"SELECT {LINE} AS line, {PLACE} FROM {ordered}"
+    found = about.define(*tables).execute(sql, given).fetchall()
+    return [(line, (topic, partition, offset)) for line, topic, partition, offset in found]
 
 
 def refold_user(
@@ -129,23 +114,9 @@ def of_user(
     *,
     turns: bool = True,
     as_it_came: bool = False,
-) -> Iterator[Given]:
-    """A session's records after the other's, then those of the user; or all `as_it_came`."""
-    with Lookup(root, tenant) as about:
-        for one in of_a_user(about, user_id, until, known_at, turns=turns, as_it_came=as_it_came):
-            yield one.line, one.place
-
-
-def of_a_user(
-    about: Lookup,
-    user_id: str,
-    until: int | None = None,
-    known_at: int | None = None,
-    *,
-    turns: bool = True,
-    as_it_came: bool = False,
-) -> list[Stored]:
-    """The same, all at once; without `turns` plans alone."""
+) -> list[Given]:
+    """A session's records after the other's, then those of the user; or all `as_it_came`. Without
+    `turns` plans alone."""
     tables = [table for table in SAID if turns and names_user(table)]
     then = "epoch_us(occurred_at) <= $until AND epoch_us(recorded_at) <= $known"
     told = [
@@ -165,75 +136,26 @@ def of_a_user(
         ORDER BY {"" if as_it_came else "session_id NULLS LAST,"} due, number, {ORDER}
     """
     given = {"user": user_id, "until": _or_ever(until), "known": _or_ever(known_at)}
-    about.load("plans", "user_id = ?", user_id)
-    if about.db.execute(f"SELECT DISTINCT {PARTITION} FROM plans LIMIT 2 OFFSET 1").fetchall():
-        about.load("revisions", "owner_id = ? AND plan_id IS NOT NULL", user_id, columns=MADE)
-    else:  # their offsets alone tell the order
-        about.load("revisions", "false", columns=MADE)
-    return _stored(about, tables, ordered, given)
+    with Lookup(root, tenant) as about:
+        about.load("plans", "user_id = ?", user_id)
+        sources = f"SELECT DISTINCT {PARTITION} FROM plans LIMIT 2 OFFSET 1"
+        # of one partition the offsets alone tell the order
+        whose = "owner_id = ? AND plan_id IS NOT NULL"
+        is_mixed = about.db.execute(sources).fetchall()
+        about.load("revisions", whose if is_mixed else "false AND owner_id = ?", user_id,
+                   columns=MADE)  # fmt: skip
+        return _stored(about, tables, ordered, given)
 
 
 def _or_ever(until: int | None) -> int:
     return 2**62 if until is None else until
 
 
-class Refolding:
-    """Records in the order in which they are folded, and their rows as of any time: folded on from
-    the nearest rows that were kept on the way. Those right before a time are kept, too, the nearer
-    the denser: a reader who goes back step by step comes to them next."""
-
-    def __init__(self, where: Where, rules: Rules, records: Sequence[Stored]) -> None:
-        self._where, self._rules, self._records = where, rules, records
-        self._stride = max(STRIDE, len(records) // SNAPSHOTS)
-        self._far: OrderedDict[tuple[int, ...], Entity] = OrderedDict()
-        self._near: OrderedDict[tuple[int, ...], Entity] = OrderedDict()
-        self._lock = Lock()
-
-    def rows(self, until: int | None, known_at: int | None) -> Entity:
-        """Of the records up to a time, recorded by another."""
-        latest, known = _or_ever(until), _or_ever(known_at)
-        chosen = tuple(
-            number
-            for number, one in enumerate(self._records)
-            if one.occurred_at <= latest and one.recorded_at <= known
-        )
-        with self._lock:
-            done, entity = self._nearest(chosen)
-            processor = RecordProcessor(_Rows(entity), _Nothing(entity), self._rules)
-            for number in chosen[done:]:
-                line, place, *_ = self._records[number]
-                processor.process(decode_again(line, place), line, place)
-                done += 1
-                left = len(chosen) - done
-                if done % self._stride == 0:
-                    _keep(self._far, chosen[:done], entity)
-                elif left & (left - 1) == 0:  # none, or a power of two
-                    _keep(self._near, chosen[:done], entity)
-        return entity
-
-    def _nearest(self, chosen: tuple[int, ...]) -> tuple[int, Entity]:
-        """Rows of the most of these records, and how many they are."""
-        for some in sorted((*self._far, *self._near), key=len, reverse=True):
-            if chosen[: len(some)] == some:
-                kept = self._near if some in self._near else self._far
-                kept.move_to_end(some)
-                return len(some), kept[some].copy()
-        return 0, Entity(*self._where, {})
-
-
-def _keep(
-    kept: OrderedDict[tuple[int, ...], Entity], some: tuple[int, ...], entity: Entity
-) -> None:
-    kept[some] = entity.copy()
-    if len(kept) > SNAPSHOTS:
-        kept.popitem(last=False)
-
-
 class _Rows:
     """Rows in memory: of each table those of the session or user that was asked for last."""
 
-    def __init__(self, *begun: Entity) -> None:
-        self._newest: dict[str, Entity] = {one.where[0]: one for one in begun}
+    def __init__(self) -> None:
+        self._newest: dict[str, Entity] = {}
 
     def entity(self, table: str, tenant: str, key: str) -> Entity:
         known = self._newest.get(table)

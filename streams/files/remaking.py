@@ -98,9 +98,8 @@ def remade_session(
     collector = _OfSession(rows, session)
     processor = RecordProcessor(rows, collector, rules)
     with Lookup(root, tenant) as about:
-        for record in of_a_session(about, session_id):
-            place = record.place
-            processor.process(decode_again(record.line, place), record.line, place)
+        for line, place in of_a_session(about, session_id):
+            processor.process(decode_again(line, place), line, place)
     changed = processor.take_changed()
     for entity, source in changed.sessions.items():
         collector.document(session_row(entity, rules), source)

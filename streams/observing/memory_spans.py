@@ -26,25 +26,6 @@ class Operation(NamedTuple):
     own: str
 
 
-OPERATIONS = {
-    ("GET", "/v1/users/{user_id}/context"): Operation("search_memory", "context"),
-    ("GET", "/v1/search"): Operation("search_memory", "search"),
-    ("GET", "/v1/states/{state_id}/why"): Operation("search_memory", "why"),
-    ("POST", "/v1/messages"): Operation("upsert_memory", "add"),
-    ("DELETE", "/v1/messages/{message_id}"): Operation("update_memory", "retract"),
-    ("POST", "/v1/records"): Operation("upsert_memory", "records"),
-    ("PATCH", "/v1/states/{state_id}"): Operation("update_memory", "correct"),
-    ("DELETE", "/v1/states/{state_id}"): Operation("update_memory", "end"),
-    ("PATCH", "/v1/preferences/{preference_id}"): Operation("update_memory", "correct"),
-    ("DELETE", "/v1/preferences/{preference_id}"): Operation("update_memory", "end"),
-    ("DELETE", "/v1/users/{user_id}"): Operation("delete_memory", "forget"),
-    ("DELETE", "/v1/sessions/{session_id}"): Operation("delete_memory", "forget_session"),
-    ("DELETE", "/v1/sessions/{session_id}/turns/{event_id}"): Operation(
-        "delete_memory", "forget_turn"
-    ),
-}
-"""By method and route."""
-
 _span: "ContextVar[Span | None]" = ContextVar("memory_span", default=None)
 
 

@@ -9,14 +9,17 @@ from hashlib import sha256
 from typing import NamedTuple
 
 import uvicorn
-from starlette.applications import Starlette
+from starlette import routing
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from streams.serving.http.access import OPEN, Needs
 from streams.serving.http.connection import UVICORN, Connection, raise_file_limit
 from streams.serving.http.limits import guarded
+from streams.serving.http.route import PlainRoute, Router
+from streams.serving.http.routes_health import ALL_TENANTS
+from streams.serving.inspector.inspector import Inspector
 from tests.waiting import WITHIN
 
 LARGE = 30_000_000
@@ -49,20 +52,21 @@ async def _large(_: Request) -> Response:
     return Response(b"x" * LARGE)
 
 
-def small_app() -> Starlette:
+def small_app(pages: Inspector | None = None) -> Router:
     """Paths like those of the HTTP API; each tells what it was given."""
-    return Starlette(
-        routes=[
-            Route("/healthz", _who),
-            Route("/metrics", _who),
-            Route("/v1/sessions/{session_id}", _who),
-            Route("/v1/sessions/{session_id}/events", _events),
-            Route("/v1/dead-letters", _who),
-            Route("/v1/records", _size, methods=["POST"]),
-            Route("/v1/broken/{what}", _broken, methods=["POST"]),
-            Route("/v1/large", _large),
-        ]
-    )
+    read, admin = Needs("read"), Needs("admin")
+    routes = [
+        *(PlainRoute(path, _who, OPEN) for path in ("/healthz", "/readyz", "/openapi.json")),
+        PlainRoute("/metrics", _who, ALL_TENANTS),
+        PlainRoute("/v1/sessions/{session_id}", _who, read),
+        PlainRoute("/v1/sessions/{session_id}", _who, admin, "DELETE"),
+        PlainRoute("/v1/sessions/{session_id}/events", _events, Needs("read", is_stream=True)),
+        PlainRoute("/v1/dead-letters", _who, admin),
+        PlainRoute("/v1/records", _size, Needs("write"), "POST"),
+        PlainRoute("/v1/broken/{what}", _broken, Needs("write"), "POST"),
+        PlainRoute("/v1/large", _large, read),
+    ]
+    return Router(routing.Router([*routes, *(pages.routes() if pages else ())]))
 
 
 class Served(NamedTuple):

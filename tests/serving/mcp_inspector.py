@@ -17,7 +17,7 @@ from tests.command import PROGRAM
 from tests.serving.serving import serving
 
 PACKAGE = Path(__file__).with_name("mcp_inspector")
-TOOLS = ["context", "search", "remember", "why", "state_as_of"]
+TOOLS = ["context", "search", "remember", "correct", "end", "why", "state_as_of"]
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def test_it_lists_tools_and_resources_with_their_schemas(program: Path, target: 
     assert [tool["name"] for tool in tools] == TOOLS
     for tool in tools:
         assert tool["inputSchema"]["type"] == "object" and tool["description"]
-        assert tool["annotations"]["destructiveHint"] is False
+        assert tool["annotations"]["destructiveHint"] is (tool["name"] == "end")
     templates = asked(program, target, "resources/templates/list")["resourceTemplates"]
     assert {each["uriTemplate"] for each in templates} == {
         "turnfold://users/{id}", "turnfold://sessions/{id}"

@@ -16,7 +16,11 @@ from tests.serving.test_api_memory import fields, ok
 from tests.serving.test_api_states import AT, NOW, revisions
 from tests.waiting import WITHIN
 
-(EXAMPLE,) = [one.example for one in ENDPOINTS if one.call is routes_preferences.correct_preference]
+(EXAMPLE,) = [
+    route.reply.example
+    for route in ENDPOINTS
+    if route.endpoint is routes_preferences.correct_preference
+]
 WHY = {"reason": "Emma wrote to support."}
 
 

@@ -15,7 +15,8 @@ import pytest
 from schemas.memory import UserDocument
 from schemas.session import SessionDocument
 from schemas.task import TaskDocument
-from streams.serving.http.endpoints import ENDPOINTS, Endpoint
+from streams.serving.http.endpoints import ENDPOINTS
+from streams.serving.http.route import Route
 from tests.command import turn
 from tests.serving.serving import Server, serving
 from tests.serving.test_api_memory import fields, ok
@@ -244,7 +245,7 @@ def test_a_server_is_alive_and_ready(api: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize("endpoint", [one for one in ENDPOINTS if one.method == "GET"])
-def test_head_is_get_without_a_body(api: httpx.Client, endpoint: Endpoint) -> None:
+def test_head_is_get_without_a_body(api: httpx.Client, endpoint: Route) -> None:
     """Of what is there and of what is not; a stream does not begin."""
     ids = {"session_id": "emma-move", "user_id": "emma", "task_id": "t", "state_id": "emma-home"}
     path = endpoint.path.format_map(defaultdict(lambda: "x", ids))

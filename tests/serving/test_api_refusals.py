@@ -94,8 +94,7 @@ def test_an_unknown_name_is_said_in_part_only(api: httpx.Client) -> None:
 
 @pytest.mark.parametrize("endpoint", READS)
 def test_a_parameter_is_given_once(api: httpx.Client, endpoint: Any) -> None:
-    route = endpoint.route()
-    for parameter in route.dependant.query_params:
+    for parameter in endpoint.dependant.query_params:
         given = {parameter.alias: ["1", "2"]}
         reply = api.get(endpoint.path.replace("{", "").replace("}", ""), params=given)
         is_problem(reply, 422, "invalid")
@@ -162,10 +161,10 @@ def test_a_page_of_another_site_cannot_write(api: httpx.Client, endpoint: Any) -
         {"Sec-Fetch-Site": "same-origin", "Origin": "https://evil.example"},
     ):
         for method in ("POST", "PUT", "DELETE", "PATCH"):
-            reply = api.request(method, endpoint.path, json=endpoint.example, headers=headers)
+            reply = api.request(method, endpoint.path, json=endpoint.reply.example, headers=headers)
             is_problem(reply, 403, "not-this-machine")
     for headers in ({"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}, {}):
-        reply = api.post(endpoint.path, json=endpoint.example, headers=headers)
+        reply = api.post(endpoint.path, json=endpoint.reply.example, headers=headers)
         assert reply.status_code == (501 if endpoint.path == "/v1/extract" else 200)  # no model
 
 
@@ -263,7 +262,7 @@ def test_what_is_no_http_is_said_in_json(sample: Server, request_: bytes) -> Non
         ({}, b"null", 422, "invalid"),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("path", [one.path for one in WRITES if one.takes is not None])
+@pytest.mark.parametrize("path", [one.path for one in WRITES if one.reply.body is not None])
 def test_a_body_that_cannot_be_read_is_told_why(
     api: httpx.Client,
     path: str,

@@ -70,7 +70,9 @@ def test_a_correction_is_the_state_from_then_on_and_why_says_who_and_why(
     api: httpx.Client,
 ) -> None:
     """With the body of the OpenAPI document."""
-    (example,) = [one.example for one in ENDPOINTS if one.call is routes_states.correct_state]
+    (example,) = [
+        route.reply.example for route in ENDPOINTS if route.endpoint is routes_states.correct_state
+    ]
     assert example is not None
     state, user = held(api)
     found = ok(correct(api, state, example, params={"user_id": user}))

@@ -166,7 +166,7 @@ def test_the_openapi_document_is_made_beside_the_event_loop() -> None:
 
 def test_each_way_in_has_a_body() -> None:
     """Whoever adds an endpoint with a body adds one here."""
-    taking = {(one.method, one.path) for one in ENDPOINTS if one.takes is not None}
+    taking = {(one.method, one.path) for one in ENDPOINTS if one.reply.body is not None}
     tried = {
         (method, re.sub(r"/(state|preference)$", r"/{\1_id}", path.partition("?")[0]))
         for method, path, _, _ in BODIES

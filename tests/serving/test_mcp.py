@@ -221,7 +221,7 @@ def test_a_key_sees_its_tenant_and_a_reader_writes_nothing(guarded: tuple[Server
             assert "Leeds" in found.model_dump_json()
         async with over_http(server.url, other) as client:
             refused = await refuses(client, "remember", user_id="maya", text="I live in Rome.")
-            assert refused == "Forbidden: the key's role is read, and this needs more"
+            assert refused == "Forbidden: the key's role is read, and this needs write"
             assert "Leeds" not in await says(client, "context", user_id="maya")
             assert json.loads(await says(client, "search", query="Leeds"))["hits"] == []
             with pytest.raises(MCPError, match="no session of that id"):
@@ -261,7 +261,7 @@ def test_over_http_an_admin_erases_a_user_where_that_is_allowed(tmp_path: Path) 
         async with over_http(url, writer) as client:
             await says(client, "remember", user_id="maya", text="I live in Leeds.")
             refused = await refuses(client, "forget", user_id="maya")
-            assert refused == "Forbidden: the key's role is write, and this needs more"
+            assert refused == "Forbidden: the key's role is write, and this needs admin"
         async with over_http(url, admin) as client:
             tools = {tool.name: tool for tool in (await client.list_tools()).tools}
             assert list(tools) == [*NAMES, "forget"]

@@ -19,8 +19,9 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 
 from streams.files import local
-from streams.observing.memory_spans import CAPTURE, OPERATIONS
+from streams.observing.memory_spans import CAPTURE
 from streams.sample import CONVERSATIONS
+from streams.serving.http.endpoints import ENDPOINTS
 from tests.kafka.collector import Collector, Span, collecting
 from tests.serving.serving import Server, serving
 from turnfold_client import AsyncTurnfold, StateCorrection, Turnfold, tracing
@@ -181,13 +182,16 @@ def test_what_is_no_operation_on_memory_has_no_span(traced: Traced) -> None:
 
 
 def test_client_and_server_call_the_same_requests_the_same() -> None:
-    for (method, path), operation in OPERATIONS.items():
+    operations = {
+        (route.method, route.path): route.operation for route in ENDPOINTS if route.operation
+    }
+    for (method, path), operation in operations.items():
         formatted = re.sub(r"\{\w+\}", "s%2F1", path)
         known = tracing._operation(Call(method, formatted, {}))
         assert known is not None and known[0] == tuple(operation), (method, path)
         is_of_one = "{state_id}" in path or "{preference_id}" in path
         assert known[1] == ("s/1" if is_of_one else None)
-    assert len(OPERATIONS) == len(tracing._OPERATIONS)
+    assert len(operations) == len(tracing._OPERATIONS)
 
 
 def test_without_opentelemetry_the_client_works_as_ever(traced: Traced, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from schemas.base import JsonObject
-from streams.chronicle.text import text_of
+from streams.chronicle import text_of
 from streams.serving.inspector.plane import WIDTH, plane
 from streams.serving.inspector.sampled import sampled
 

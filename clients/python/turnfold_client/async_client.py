@@ -47,19 +47,6 @@ class AsyncTurnfold(AsyncSender):
             ),
         )
 
-    async def update_user(
-        self,
-        body: UserUpdate,
-        *,
-        prefer: str | None = None,
-        idempotency_key: str | None = None,
-    ) -> UserLearningProfile | Accepted | None:
-        """Updates a user's profile: mastery, counts, preferences. Returns the new profile once the
-        update has been applied."""
-        return await self._send(
-            operations.update_user(body, prefer=prefer, idempotency_key=idempotency_key),
-        )
-
     async def update_session(
         self,
         body: SessionUpdate,
@@ -71,6 +58,19 @@ class AsyncTurnfold(AsyncSender):
         the update has been applied."""
         return await self._send(
             operations.update_session(body, prefer=prefer, idempotency_key=idempotency_key),
+        )
+
+    async def update_user(
+        self,
+        body: UserUpdate,
+        *,
+        prefer: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> UserLearningProfile | Accepted | None:
+        """Updates a user's profile: mastery, counts, preferences. Returns the new profile once the
+        update has been applied."""
+        return await self._send(
+            operations.update_user(body, prefer=prefer, idempotency_key=idempotency_key),
         )
 
     async def post_records(
@@ -118,6 +118,51 @@ class AsyncTurnfold(AsyncSender):
         and not applied yet."""
         return await self._send(
             operations.delete_message(message_id, session_id=session_id, prefer=prefer),
+        )
+
+    async def users(
+        self,
+        *,
+        prefix: str | None = None,
+        from_: Moment | None = None,
+        to_: Moment | None = None,
+        order: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> UserList:
+        """The users of whom something is stored, with counts. What was written within the last
+        second or two may be missing."""
+        return await self._send(
+            operations.users(
+                prefix=prefix,
+                from_=from_,
+                to_=to_,
+                order=order,
+                limit=limit,
+                cursor=cursor,
+            ),
+        )
+
+    def iter_users(
+        self,
+        *,
+        prefix: str | None = None,
+        from_: Moment | None = None,
+        to_: Moment | None = None,
+        order: str | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[ListedUser]:
+        """The items of all pages of `users`."""
+        return self._pages(
+            lambda cursor: operations.users(
+                prefix=prefix,
+                from_=from_,
+                to_=to_,
+                order=order,
+                limit=limit,
+                cursor=cursor,
+            ),
+            lambda page: page.users,
         )
 
     async def sessions(
@@ -190,52 +235,6 @@ class AsyncTurnfold(AsyncSender):
         yet; `Location` names where to ask."""
         return await self._send(operations.forget_session(session_id, prefer=prefer))
 
-    async def forget_turn(
-        self,
-        session_id: str,
-        event_id: str,
-        *,
-        prefer: str | None = None,
-    ) -> Erasure:
-        """Erases a turn of a session for good: what was said and answered, the steps of its task,
-        and all that memory made of it. Of the rest of the session, and of what its users said
-        elsewhere, memory is made again. A request that was answered is carried out, even if the
-        server is killed. 202: the erasure is not done yet; `Location` names where to ask."""
-        return await self._send(operations.forget_turn(session_id, event_id, prefer=prefer))
-
-    async def session_messages(
-        self,
-        session_id: str,
-        *,
-        order: str | None = None,
-        limit: int | None = None,
-        cursor: str | None = None,
-    ) -> SessionMessages:
-        """The messages of a session that were sent with `original`, word for word, in the order in
-        which they came. Every message that was answered with 200 is there; an unknown session has
-        none."""
-        return await self._send(
-            operations.session_messages(session_id, order=order, limit=limit, cursor=cursor),
-        )
-
-    def iter_session_messages(
-        self,
-        session_id: str,
-        *,
-        order: str | None = None,
-        limit: int | None = None,
-    ) -> AsyncIterator[KeptMessage]:
-        """The items of all pages of `session_messages`."""
-        return self._pages(
-            lambda cursor: operations.session_messages(
-                session_id,
-                order=order,
-                limit=limit,
-                cursor=cursor,
-            ),
-            lambda page: page.messages,
-        )
-
     async def timeline(
         self,
         session_id: str,
@@ -273,51 +272,6 @@ class AsyncTurnfold(AsyncSender):
         looked up in the history."""
         return await self._send(operations.task(task_id, session_id=session_id))
 
-    async def users(
-        self,
-        *,
-        prefix: str | None = None,
-        from_: Moment | None = None,
-        to_: Moment | None = None,
-        order: str | None = None,
-        limit: int | None = None,
-        cursor: str | None = None,
-    ) -> UserList:
-        """The users of whom something is stored, with counts. What was written within the last
-        second or two may be missing."""
-        return await self._send(
-            operations.users(
-                prefix=prefix,
-                from_=from_,
-                to_=to_,
-                order=order,
-                limit=limit,
-                cursor=cursor,
-            ),
-        )
-
-    def iter_users(
-        self,
-        *,
-        prefix: str | None = None,
-        from_: Moment | None = None,
-        to_: Moment | None = None,
-        order: str | None = None,
-        limit: int | None = None,
-    ) -> AsyncIterator[ListedUser]:
-        """The items of all pages of `users`."""
-        return self._pages(
-            lambda cursor: operations.users(
-                prefix=prefix,
-                from_=from_,
-                to_=to_,
-                order=order,
-                limit=limit,
-                cursor=cursor,
-            ),
-            lambda page: page.users,
-        )
-
     async def user(self, user_id: str) -> UserDocument:
         """A user's profile, states, preferences and mood, now."""
         return await self._send(operations.user(user_id))
@@ -327,43 +281,6 @@ class AsyncTurnfold(AsyncSender):
         does. There is no confirmation. A request that was answered is carried out, even if the
         server is killed. 202: the erasure is not done yet; `Location` names where to ask."""
         return await self._send(operations.forget_user(user_id, prefer=prefer))
-
-    async def erasure(self, erasure_id: str) -> Erasure:
-        """An erasure: its status, and its receipt, which names no user, session or turn."""
-        return await self._send(operations.erasure(erasure_id))
-
-    async def context(
-        self,
-        user_id: str,
-        *,
-        query: str | None = None,
-        session_id: str | None = None,
-        max_tokens: int | None = None,
-        as_of: Moment | None = None,
-        known_at: Moment | None = None,
-        sections: str | None = None,
-        format: str | None = None,
-    ) -> ContextPack:
-        """What an agent should know of a user before it answers, as text for a prompt: a stable
-        part (how to address the user, health, constraints, who they are), what the session decided,
-        and facts and turns about `q`, best first. An unknown user has an empty pack."""
-        return await self._send(
-            operations.context(
-                user_id,
-                query=query,
-                session_id=session_id,
-                max_tokens=max_tokens,
-                as_of=as_of,
-                known_at=known_at,
-                sections=sections,
-                format=format,
-            ),
-        )
-
-    def export_user(self, user_id: str) -> AsyncIterator[bytes]:
-        """Everything that is held of a user, as JSON lines. `turnfold import turnfold` reads them
-        on another server; the last line has the kind `end`."""
-        return self._lines(operations.export_user(user_id))
 
     async def states(
         self,
@@ -425,78 +342,6 @@ class AsyncTurnfold(AsyncSender):
         return self._pages(
             lambda cursor: operations.why(state_id, limit=limit, cursor=cursor),
             lambda page: page.revisions,
-        )
-
-    async def correct_state(
-        self,
-        state_id: str,
-        body: StateCorrection,
-        *,
-        user_id: str | None = None,
-        prefer: str | None = None,
-        idempotency_key: str | None = None,
-    ) -> State | Accepted:
-        """Corrects a state. Fields that the body omits stay as they are; a later `valid_from`
-        begins a new version. Returns the state once the correction has been applied."""
-        return await self._send(
-            operations.correct_state(
-                state_id,
-                body,
-                user_id=user_id,
-                prefer=prefer,
-                idempotency_key=idempotency_key,
-            ),
-        )
-
-    async def end_state(
-        self,
-        state_id: str,
-        reason: str,
-        *,
-        at: Moment | None = None,
-        user_id: str | None = None,
-        prefer: str | None = None,
-    ) -> State | Accepted:
-        """Ends a state: it was true until `at`. What it said stays in the history. Returns the
-        state once the end has been applied; a state that has ended stays as it is."""
-        return await self._send(
-            operations.end_state(state_id, reason=reason, at=at, user_id=user_id, prefer=prefer),
-        )
-
-    async def correct_preference(
-        self,
-        preference_id: str,
-        body: PreferenceCorrection,
-        *,
-        user_id: str | None = None,
-        prefer: str | None = None,
-        idempotency_key: str | None = None,
-    ) -> Preference | Accepted:
-        """Corrects a preference, and confirms it. Fields that the body omits stay as they are. With
-        another `subject`, `polarity` or `domain` it ends, and another preference holds in its
-        place. Returns what holds, once the correction has been applied."""
-        return await self._send(
-            operations.correct_preference(
-                preference_id,
-                body,
-                user_id=user_id,
-                prefer=prefer,
-                idempotency_key=idempotency_key,
-            ),
-        )
-
-    async def end_preference(
-        self,
-        preference_id: str,
-        reason: str,
-        *,
-        user_id: str | None = None,
-        prefer: str | None = None,
-    ) -> Preference | Accepted:
-        """Ends a preference: it is revoked. What was said stays in the history. Returns the
-        preference once the end has been applied; one that has ended stays as it is."""
-        return await self._send(
-            operations.end_preference(preference_id, reason=reason, user_id=user_id, prefer=prefer),
         )
 
     async def search(
@@ -591,6 +436,161 @@ class AsyncTurnfold(AsyncSender):
     async def dead_letter(self, letter_id: str) -> DeadLetterWhole:
         """One dead letter with its content. Write a slash in its id as `%2F`."""
         return await self._send(operations.dead_letter(letter_id))
+
+    async def session_messages(
+        self,
+        session_id: str,
+        *,
+        order: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> SessionMessages:
+        """The messages of a session that were sent with `original`, word for word, in the order in
+        which they came. Every message that was answered with 200 is there; an unknown session has
+        none."""
+        return await self._send(
+            operations.session_messages(session_id, order=order, limit=limit, cursor=cursor),
+        )
+
+    def iter_session_messages(
+        self,
+        session_id: str,
+        *,
+        order: str | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[KeptMessage]:
+        """The items of all pages of `session_messages`."""
+        return self._pages(
+            lambda cursor: operations.session_messages(
+                session_id,
+                order=order,
+                limit=limit,
+                cursor=cursor,
+            ),
+            lambda page: page.messages,
+        )
+
+    async def context(
+        self,
+        user_id: str,
+        *,
+        query: str | None = None,
+        session_id: str | None = None,
+        max_tokens: int | None = None,
+        as_of: Moment | None = None,
+        known_at: Moment | None = None,
+        sections: str | None = None,
+        format: str | None = None,
+    ) -> ContextPack:
+        """What an agent should know of a user before it answers, as text for a prompt: a stable
+        part (how to address the user, health, constraints, who they are), what the session decided,
+        and facts and turns about `q`, best first. An unknown user has an empty pack."""
+        return await self._send(
+            operations.context(
+                user_id,
+                query=query,
+                session_id=session_id,
+                max_tokens=max_tokens,
+                as_of=as_of,
+                known_at=known_at,
+                sections=sections,
+                format=format,
+            ),
+        )
+
+    def export_user(self, user_id: str) -> AsyncIterator[bytes]:
+        """Everything that is held of a user, as JSON lines. `turnfold import turnfold` reads them
+        on another server; the last line has the kind `end`."""
+        return self._lines(operations.export_user(user_id))
+
+    async def correct_state(
+        self,
+        state_id: str,
+        body: StateCorrection,
+        *,
+        user_id: str | None = None,
+        prefer: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> State | Accepted:
+        """Corrects a state. Fields that the body omits stay as they are; a later `valid_from`
+        begins a new version. Returns the state once the correction has been applied."""
+        return await self._send(
+            operations.correct_state(
+                state_id,
+                body,
+                user_id=user_id,
+                prefer=prefer,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    async def end_state(
+        self,
+        state_id: str,
+        reason: str,
+        *,
+        at: Moment | None = None,
+        user_id: str | None = None,
+        prefer: str | None = None,
+    ) -> State | Accepted:
+        """Ends a state: it was true until `at`. What it said stays in the history. Returns the
+        state once the end has been applied; a state that has ended stays as it is."""
+        return await self._send(
+            operations.end_state(state_id, reason=reason, at=at, user_id=user_id, prefer=prefer),
+        )
+
+    async def correct_preference(
+        self,
+        preference_id: str,
+        body: PreferenceCorrection,
+        *,
+        user_id: str | None = None,
+        prefer: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Preference | Accepted:
+        """Corrects a preference, and confirms it. Fields that the body omits stay as they are. With
+        another `subject`, `polarity` or `domain` it ends, and another preference holds in its
+        place. Returns what holds, once the correction has been applied."""
+        return await self._send(
+            operations.correct_preference(
+                preference_id,
+                body,
+                user_id=user_id,
+                prefer=prefer,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    async def end_preference(
+        self,
+        preference_id: str,
+        reason: str,
+        *,
+        user_id: str | None = None,
+        prefer: str | None = None,
+    ) -> Preference | Accepted:
+        """Ends a preference: it is revoked. What was said stays in the history. Returns the
+        preference once the end has been applied; one that has ended stays as it is."""
+        return await self._send(
+            operations.end_preference(preference_id, reason=reason, user_id=user_id, prefer=prefer),
+        )
+
+    async def forget_turn(
+        self,
+        session_id: str,
+        event_id: str,
+        *,
+        prefer: str | None = None,
+    ) -> Erasure:
+        """Erases a turn of a session for good: what was said and answered, the steps of its task,
+        and all that memory made of it. Of the rest of the session, and of what its users said
+        elsewhere, memory is made again. A request that was answered is carried out, even if the
+        server is killed. 202: the erasure is not done yet; `Location` names where to ask."""
+        return await self._send(operations.forget_turn(session_id, event_id, prefer=prefer))
+
+    async def erasure(self, erasure_id: str) -> Erasure:
+        """An erasure: its status, and its receipt, which names no user, session or turn."""
+        return await self._send(operations.erasure(erasure_id))
 
     async def healthz(self) -> Health:
         """Liveness, and the generation that answers."""

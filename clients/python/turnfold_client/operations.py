@@ -41,23 +41,6 @@ def memory_summary(
     )
 
 
-def update_user(
-    body: UserUpdate,
-    *,
-    prefer: str | None = None,
-    idempotency_key: str | None = None,
-) -> Call[UserLearningProfile | Accepted | None]:
-    """POST /memory/user/update"""
-    content = encoded(body)
-    return Call(
-        "POST",
-        "/memory/user/update",
-        {200: UserLearningProfile, 202: Accepted, 204: None},
-        headers={"Prefer": prefer, "Idempotency-Key": key(idempotency_key, content)},
-        content=content,
-    )
-
-
 def update_session(
     body: SessionUpdate,
     *,
@@ -70,6 +53,23 @@ def update_session(
         "POST",
         "/memory/session/update",
         {200: SessionContext, 202: Accepted, 204: None},
+        headers={"Prefer": prefer, "Idempotency-Key": key(idempotency_key, content)},
+        content=content,
+    )
+
+
+def update_user(
+    body: UserUpdate,
+    *,
+    prefer: str | None = None,
+    idempotency_key: str | None = None,
+) -> Call[UserLearningProfile | Accepted | None]:
+    """POST /memory/user/update"""
+    content = encoded(body)
+    return Call(
+        "POST",
+        "/memory/user/update",
+        {200: UserLearningProfile, 202: Accepted, 204: None},
         headers={"Prefer": prefer, "Idempotency-Key": key(idempotency_key, content)},
         content=content,
     )
@@ -136,6 +136,31 @@ def delete_message(
     )
 
 
+def users(
+    *,
+    prefix: str | None = None,
+    from_: Moment | None = None,
+    to_: Moment | None = None,
+    order: str | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> Call[UserList]:
+    """GET /v1/users"""
+    return Call(
+        "GET",
+        "/v1/users",
+        {200: UserList},
+        query={
+            "prefix": prefix,
+            "from": moment(from_),
+            "to": moment(to_),
+            "order": order,
+            "limit": limit,
+            "cursor": cursor,
+        },
+    )
+
+
 def sessions(
     *,
     prefix: str | None = None,
@@ -183,37 +208,6 @@ def forget_session(session_id: str, *, prefer: str | None = None) -> Call[Erasur
     )
 
 
-def forget_turn(
-    session_id: str,
-    event_id: str,
-    *,
-    prefer: str | None = None,
-) -> Call[Erasure]:
-    """DELETE /v1/sessions/{session_id}/turns/{event_id}"""
-    return Call(
-        "DELETE",
-        f"/v1/sessions/{in_path(session_id)}/turns/{in_path(event_id)}",
-        {200: Erasure, 202: Erasure},
-        headers={"Prefer": prefer},
-    )
-
-
-def session_messages(
-    session_id: str,
-    *,
-    order: str | None = None,
-    limit: int | None = None,
-    cursor: str | None = None,
-) -> Call[SessionMessages]:
-    """GET /v1/sessions/{session_id}/messages"""
-    return Call(
-        "GET",
-        f"/v1/sessions/{in_path(session_id)}/messages",
-        {200: SessionMessages},
-        query={"order": order, "limit": limit, "cursor": cursor},
-    )
-
-
 def timeline(
     session_id: str,
     *,
@@ -249,31 +243,6 @@ def task(task_id: str, *, session_id: str | None = None) -> Call[TaskDocument]:
     )
 
 
-def users(
-    *,
-    prefix: str | None = None,
-    from_: Moment | None = None,
-    to_: Moment | None = None,
-    order: str | None = None,
-    limit: int | None = None,
-    cursor: str | None = None,
-) -> Call[UserList]:
-    """GET /v1/users"""
-    return Call(
-        "GET",
-        "/v1/users",
-        {200: UserList},
-        query={
-            "prefix": prefix,
-            "from": moment(from_),
-            "to": moment(to_),
-            "order": order,
-            "limit": limit,
-            "cursor": cursor,
-        },
-    )
-
-
 def user(user_id: str) -> Call[UserDocument]:
     """GET /v1/users/{user_id}"""
     return Call("GET", f"/v1/users/{in_path(user_id)}", {200: UserDocument})
@@ -287,44 +256,6 @@ def forget_user(user_id: str, *, prefer: str | None = None) -> Call[Erasure]:
         {200: Erasure, 202: Erasure},
         headers={"Prefer": prefer},
     )
-
-
-def erasure(erasure_id: str) -> Call[Erasure]:
-    """GET /v1/erasures/{erasure_id}"""
-    return Call("GET", f"/v1/erasures/{in_path(erasure_id)}", {200: Erasure})
-
-
-def context(
-    user_id: str,
-    *,
-    query: str | None = None,
-    session_id: str | None = None,
-    max_tokens: int | None = None,
-    as_of: Moment | None = None,
-    known_at: Moment | None = None,
-    sections: str | None = None,
-    format: str | None = None,
-) -> Call[ContextPack]:
-    """GET /v1/users/{user_id}/context"""
-    return Call(
-        "GET",
-        f"/v1/users/{in_path(user_id)}/context",
-        {200: ContextPack},
-        query={
-            "q": query,
-            "session_id": session_id,
-            "max_tokens": max_tokens,
-            "as_of": moment(as_of),
-            "known_at": moment(known_at),
-            "sections": sections,
-            "format": format,
-        },
-    )
-
-
-def export_user(user_id: str) -> Call[bytes]:
-    """GET /v1/users/{user_id}/export"""
-    return Call("GET", f"/v1/users/{in_path(user_id)}/export", {200: Archive})
 
 
 def states(
@@ -372,6 +303,110 @@ def why(
         {200: Why},
         query={"limit": limit, "cursor": cursor},
     )
+
+
+def search(
+    query: str,
+    *,
+    user_id: str | None = None,
+    session_id: str | None = None,
+    kind: str | None = None,
+    from_: Moment | None = None,
+    to_: Moment | None = None,
+    as_of: Moment | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+    neighbours: int | None = None,
+    about: str | None = None,
+) -> Call[SearchPage]:
+    """GET /v1/search"""
+    return Call(
+        "GET",
+        "/v1/search",
+        {200: SearchPage},
+        query={
+            "q": query,
+            "user_id": user_id,
+            "session_id": session_id,
+            "kind": kind,
+            "from": moment(from_),
+            "to": moment(to_),
+            "as_of": moment(as_of),
+            "limit": limit,
+            "cursor": cursor,
+            "neighbours": neighbours,
+            "about": about,
+        },
+    )
+
+
+def dead_letters(
+    *,
+    reason: str | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> Call[DeadLetters]:
+    """GET /v1/dead-letters"""
+    return Call(
+        "GET",
+        "/v1/dead-letters",
+        {200: DeadLetters},
+        query={"reason": reason, "limit": limit, "cursor": cursor},
+    )
+
+
+def dead_letter(letter_id: str) -> Call[DeadLetterWhole]:
+    """GET /v1/dead-letters/{letter_id}"""
+    return Call("GET", f"/v1/dead-letters/{in_path(letter_id)}", {200: DeadLetterWhole})
+
+
+def session_messages(
+    session_id: str,
+    *,
+    order: str | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> Call[SessionMessages]:
+    """GET /v1/sessions/{session_id}/messages"""
+    return Call(
+        "GET",
+        f"/v1/sessions/{in_path(session_id)}/messages",
+        {200: SessionMessages},
+        query={"order": order, "limit": limit, "cursor": cursor},
+    )
+
+
+def context(
+    user_id: str,
+    *,
+    query: str | None = None,
+    session_id: str | None = None,
+    max_tokens: int | None = None,
+    as_of: Moment | None = None,
+    known_at: Moment | None = None,
+    sections: str | None = None,
+    format: str | None = None,
+) -> Call[ContextPack]:
+    """GET /v1/users/{user_id}/context"""
+    return Call(
+        "GET",
+        f"/v1/users/{in_path(user_id)}/context",
+        {200: ContextPack},
+        query={
+            "q": query,
+            "session_id": session_id,
+            "max_tokens": max_tokens,
+            "as_of": moment(as_of),
+            "known_at": moment(known_at),
+            "sections": sections,
+            "format": format,
+        },
+    )
+
+
+def export_user(user_id: str) -> Call[bytes]:
+    """GET /v1/users/{user_id}/export"""
+    return Call("GET", f"/v1/users/{in_path(user_id)}/export", {200: Archive})
 
 
 def correct_state(
@@ -449,59 +484,24 @@ def end_preference(
     )
 
 
-def search(
-    query: str,
+def forget_turn(
+    session_id: str,
+    event_id: str,
     *,
-    user_id: str | None = None,
-    session_id: str | None = None,
-    kind: str | None = None,
-    from_: Moment | None = None,
-    to_: Moment | None = None,
-    as_of: Moment | None = None,
-    limit: int | None = None,
-    cursor: str | None = None,
-    neighbours: int | None = None,
-    about: str | None = None,
-) -> Call[SearchPage]:
-    """GET /v1/search"""
+    prefer: str | None = None,
+) -> Call[Erasure]:
+    """DELETE /v1/sessions/{session_id}/turns/{event_id}"""
     return Call(
-        "GET",
-        "/v1/search",
-        {200: SearchPage},
-        query={
-            "q": query,
-            "user_id": user_id,
-            "session_id": session_id,
-            "kind": kind,
-            "from": moment(from_),
-            "to": moment(to_),
-            "as_of": moment(as_of),
-            "limit": limit,
-            "cursor": cursor,
-            "neighbours": neighbours,
-            "about": about,
-        },
+        "DELETE",
+        f"/v1/sessions/{in_path(session_id)}/turns/{in_path(event_id)}",
+        {200: Erasure, 202: Erasure},
+        headers={"Prefer": prefer},
     )
 
 
-def dead_letters(
-    *,
-    reason: str | None = None,
-    limit: int | None = None,
-    cursor: str | None = None,
-) -> Call[DeadLetters]:
-    """GET /v1/dead-letters"""
-    return Call(
-        "GET",
-        "/v1/dead-letters",
-        {200: DeadLetters},
-        query={"reason": reason, "limit": limit, "cursor": cursor},
-    )
-
-
-def dead_letter(letter_id: str) -> Call[DeadLetterWhole]:
-    """GET /v1/dead-letters/{letter_id}"""
-    return Call("GET", f"/v1/dead-letters/{in_path(letter_id)}", {200: DeadLetterWhole})
+def erasure(erasure_id: str) -> Call[Erasure]:
+    """GET /v1/erasures/{erasure_id}"""
+    return Call("GET", f"/v1/erasures/{in_path(erasure_id)}", {200: Erasure})
 
 
 def healthz() -> Call[Health]:

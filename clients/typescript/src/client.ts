@@ -46,20 +46,6 @@ export class Turnfold extends Sender {
   }
 
   /**
-   * Updates a user's profile: mastery, counts, preferences. Returns the new profile once the
-   * update has been applied.
-   */
-  updateUser(body: UserUpdate, options: { prefer?: string; idempotency_key?: string } = {}): Promise<UserLearningProfile | Accepted | null> {
-    return this.send({
-      method: "POST",
-      path: `/memory/user/update`,
-      gives: [200, 202, 204],
-      headers: { Prefer: options.prefer, "Idempotency-Key": options.idempotency_key },
-      body,
-    });
-  }
-
-  /**
    * Updates a session's context: intent, topic, last artifact. Returns the new context once
    * the update has been applied.
    */
@@ -67,6 +53,20 @@ export class Turnfold extends Sender {
     return this.send({
       method: "POST",
       path: `/memory/session/update`,
+      gives: [200, 202, 204],
+      headers: { Prefer: options.prefer, "Idempotency-Key": options.idempotency_key },
+      body,
+    });
+  }
+
+  /**
+   * Updates a user's profile: mastery, counts, preferences. Returns the new profile once the
+   * update has been applied.
+   */
+  updateUser(body: UserUpdate, options: { prefer?: string; idempotency_key?: string } = {}): Promise<UserLearningProfile | Accepted | null> {
+    return this.send({
+      method: "POST",
+      path: `/memory/user/update`,
       gives: [200, 202, 204],
       headers: { Prefer: options.prefer, "Idempotency-Key": options.idempotency_key },
       body,
@@ -131,6 +131,27 @@ export class Turnfold extends Sender {
     });
   }
 
+  /**
+   * The users of whom something is stored, with counts. What was written within the last
+   * second or two may be missing.
+   */
+  users(options: { prefix?: string; from?: Moment; to?: Moment; order?: string; limit?: number; cursor?: string } = {}): Promise<UserList> {
+    return this.send({
+      method: "GET",
+      path: `/v1/users`,
+      gives: [200],
+      query: { prefix: options.prefix, from: options.from, to: options.to, order: options.order, limit: options.limit, cursor: options.cursor },
+    });
+  }
+
+  /** The items of all pages of `users`. */
+  iterUsers(options: { prefix?: string; from?: Moment; to?: Moment; order?: string; limit?: number; cursor?: string } = {}): AsyncGenerator<ListedUser> {
+    return this.pages(
+      (cursor) => this.users({ ...options, cursor }),
+      (page) => page.users,
+    );
+  }
+
   /** The sessions, with counts. What was written within the last second or two may be missing. */
   sessions(options: { prefix?: string; user_id?: string; from?: Moment; to?: Moment; order?: string; limit?: number; cursor?: string } = {}): Promise<SessionList> {
     return this.send({
@@ -172,43 +193,6 @@ export class Turnfold extends Sender {
       gives: [200, 202],
       headers: { Prefer: options.prefer },
     });
-  }
-
-  /**
-   * Erases a turn of a session for good: what was said and answered, the steps of its task,
-   * and all that memory made of it. Of the rest of the session, and of what its users said
-   * elsewhere, memory is made again. A request that was answered is carried out, even if the
-   * server is killed. 202: the erasure is not done yet; `Location` names where to ask.
-   */
-  forgetTurn(session_id: string, event_id: string, options: { prefer?: string } = {}): Promise<Erasure> {
-    return this.send({
-      method: "DELETE",
-      path: `/v1/sessions/${inPath(session_id)}/turns/${inPath(event_id)}`,
-      gives: [200, 202],
-      headers: { Prefer: options.prefer },
-    });
-  }
-
-  /**
-   * The messages of a session that were sent with `original`, word for word, in the order in
-   * which they came. Every message that was answered with 200 is there; an unknown session has
-   * none.
-   */
-  sessionMessages(session_id: string, options: { order?: string; limit?: number; cursor?: string } = {}): Promise<SessionMessages> {
-    return this.send({
-      method: "GET",
-      path: `/v1/sessions/${inPath(session_id)}/messages`,
-      gives: [200],
-      query: { order: options.order, limit: options.limit, cursor: options.cursor },
-    });
-  }
-
-  /** The items of all pages of `sessionMessages`. */
-  iterSessionMessages(session_id: string, options: { order?: string; limit?: number; cursor?: string } = {}): AsyncGenerator<KeptMessage> {
-    return this.pages(
-      (cursor) => this.sessionMessages(session_id, { ...options, cursor }),
-      (page) => page.messages,
-    );
   }
 
   /** The turns of a session in order, from the history. */
@@ -255,27 +239,6 @@ export class Turnfold extends Sender {
     });
   }
 
-  /**
-   * The users of whom something is stored, with counts. What was written within the last
-   * second or two may be missing.
-   */
-  users(options: { prefix?: string; from?: Moment; to?: Moment; order?: string; limit?: number; cursor?: string } = {}): Promise<UserList> {
-    return this.send({
-      method: "GET",
-      path: `/v1/users`,
-      gives: [200],
-      query: { prefix: options.prefix, from: options.from, to: options.to, order: options.order, limit: options.limit, cursor: options.cursor },
-    });
-  }
-
-  /** The items of all pages of `users`. */
-  iterUsers(options: { prefix?: string; from?: Moment; to?: Moment; order?: string; limit?: number; cursor?: string } = {}): AsyncGenerator<ListedUser> {
-    return this.pages(
-      (cursor) => this.users({ ...options, cursor }),
-      (page) => page.users,
-    );
-  }
-
   /** A user's profile, states, preferences and mood, now. */
   user(user_id: string): Promise<UserDocument> {
     return this.send({
@@ -296,41 +259,6 @@ export class Turnfold extends Sender {
       path: `/v1/users/${inPath(user_id)}`,
       gives: [200, 202],
       headers: { Prefer: options.prefer },
-    });
-  }
-
-  /** An erasure: its status, and its receipt, which names no user, session or turn. */
-  erasure(erasure_id: string): Promise<Erasure> {
-    return this.send({
-      method: "GET",
-      path: `/v1/erasures/${inPath(erasure_id)}`,
-      gives: [200],
-    });
-  }
-
-  /**
-   * What an agent should know of a user before it answers, as text for a prompt: a stable part
-   * (how to address the user, health, constraints, who they are), what the session decided,
-   * and facts and turns about `q`, best first. An unknown user has an empty pack.
-   */
-  context(user_id: string, options: { q?: string; session_id?: string; max_tokens?: number; as_of?: Moment; known_at?: Moment; sections?: string; format?: string } = {}): Promise<ContextPack> {
-    return this.send({
-      method: "GET",
-      path: `/v1/users/${inPath(user_id)}/context`,
-      gives: [200],
-      query: { q: options.q, session_id: options.session_id, max_tokens: options.max_tokens, as_of: options.as_of, known_at: options.known_at, sections: options.sections, format: options.format },
-    });
-  }
-
-  /**
-   * Everything that is held of a user, as JSON lines. `turnfold import turnfold` reads them on
-   * another server; the last line has the kind `end`.
-   */
-  exportUser(user_id: string): AsyncGenerator<string> {
-    return this.lines({
-      method: "GET",
-      path: `/v1/users/${inPath(user_id)}/export`,
-      gives: [200],
     });
   }
 
@@ -384,6 +312,102 @@ export class Turnfold extends Sender {
       (cursor) => this.why(state_id, { ...options, cursor }),
       (page) => page.revisions,
     );
+  }
+
+  /**
+   * Searches events, states, preferences and session memory, best hits first. `matches` are
+   * the matching parts of a hit's text, as [start, end) in characters.
+   */
+  search(options: { q: string; user_id?: string; session_id?: string; kind?: string; from?: Moment; to?: Moment; as_of?: Moment; limit?: number; cursor?: string; neighbours?: number; about?: string }): Promise<SearchPage> {
+    return this.send({
+      method: "GET",
+      path: `/v1/search`,
+      gives: [200],
+      query: { q: options.q, user_id: options.user_id, session_id: options.session_id, kind: options.kind, from: options.from, to: options.to, as_of: options.as_of, limit: options.limit, cursor: options.cursor, neighbours: options.neighbours, about: options.about },
+    });
+  }
+
+  /** The items of all pages of `search`. */
+  iterSearch(options: { q: string; user_id?: string; session_id?: string; kind?: string; from?: Moment; to?: Moment; as_of?: Moment; limit?: number; cursor?: string; neighbours?: number; about?: string }): AsyncGenerator<SearchHit> {
+    return this.pages(
+      (cursor) => this.search({ ...options, cursor }),
+      (page) => page.hits,
+    );
+  }
+
+  /** Records that could not be applied, oldest first. */
+  deadLetters(options: { reason?: string; limit?: number; cursor?: string } = {}): Promise<DeadLetters> {
+    return this.send({
+      method: "GET",
+      path: `/v1/dead-letters`,
+      gives: [200],
+      query: { reason: options.reason, limit: options.limit, cursor: options.cursor },
+    });
+  }
+
+  /** The items of all pages of `deadLetters`. */
+  iterDeadLetters(options: { reason?: string; limit?: number; cursor?: string } = {}): AsyncGenerator<DeadLetter> {
+    return this.pages(
+      (cursor) => this.deadLetters({ ...options, cursor }),
+      (page) => page.dead_letters,
+    );
+  }
+
+  /** One dead letter with its content. Write a slash in its id as `%2F`. */
+  deadLetter(letter_id: string): Promise<DeadLetterWhole> {
+    return this.send({
+      method: "GET",
+      path: `/v1/dead-letters/${inPath(letter_id)}`,
+      gives: [200],
+    });
+  }
+
+  /**
+   * The messages of a session that were sent with `original`, word for word, in the order in
+   * which they came. Every message that was answered with 200 is there; an unknown session has
+   * none.
+   */
+  sessionMessages(session_id: string, options: { order?: string; limit?: number; cursor?: string } = {}): Promise<SessionMessages> {
+    return this.send({
+      method: "GET",
+      path: `/v1/sessions/${inPath(session_id)}/messages`,
+      gives: [200],
+      query: { order: options.order, limit: options.limit, cursor: options.cursor },
+    });
+  }
+
+  /** The items of all pages of `sessionMessages`. */
+  iterSessionMessages(session_id: string, options: { order?: string; limit?: number; cursor?: string } = {}): AsyncGenerator<KeptMessage> {
+    return this.pages(
+      (cursor) => this.sessionMessages(session_id, { ...options, cursor }),
+      (page) => page.messages,
+    );
+  }
+
+  /**
+   * What an agent should know of a user before it answers, as text for a prompt: a stable part
+   * (how to address the user, health, constraints, who they are), what the session decided,
+   * and facts and turns about `q`, best first. An unknown user has an empty pack.
+   */
+  context(user_id: string, options: { q?: string; session_id?: string; max_tokens?: number; as_of?: Moment; known_at?: Moment; sections?: string; format?: string } = {}): Promise<ContextPack> {
+    return this.send({
+      method: "GET",
+      path: `/v1/users/${inPath(user_id)}/context`,
+      gives: [200],
+      query: { q: options.q, session_id: options.session_id, max_tokens: options.max_tokens, as_of: options.as_of, known_at: options.known_at, sections: options.sections, format: options.format },
+    });
+  }
+
+  /**
+   * Everything that is held of a user, as JSON lines. `turnfold import turnfold` reads them on
+   * another server; the last line has the kind `end`.
+   */
+  exportUser(user_id: string): AsyncGenerator<string> {
+    return this.lines({
+      method: "GET",
+      path: `/v1/users/${inPath(user_id)}/export`,
+      gives: [200],
+    });
   }
 
   /**
@@ -446,49 +470,25 @@ export class Turnfold extends Sender {
   }
 
   /**
-   * Searches events, states, preferences and session memory, best hits first. `matches` are
-   * the matching parts of a hit's text, as [start, end) in characters.
+   * Erases a turn of a session for good: what was said and answered, the steps of its task,
+   * and all that memory made of it. Of the rest of the session, and of what its users said
+   * elsewhere, memory is made again. A request that was answered is carried out, even if the
+   * server is killed. 202: the erasure is not done yet; `Location` names where to ask.
    */
-  search(options: { q: string; user_id?: string; session_id?: string; kind?: string; from?: Moment; to?: Moment; as_of?: Moment; limit?: number; cursor?: string; neighbours?: number; about?: string }): Promise<SearchPage> {
+  forgetTurn(session_id: string, event_id: string, options: { prefer?: string } = {}): Promise<Erasure> {
     return this.send({
-      method: "GET",
-      path: `/v1/search`,
-      gives: [200],
-      query: { q: options.q, user_id: options.user_id, session_id: options.session_id, kind: options.kind, from: options.from, to: options.to, as_of: options.as_of, limit: options.limit, cursor: options.cursor, neighbours: options.neighbours, about: options.about },
+      method: "DELETE",
+      path: `/v1/sessions/${inPath(session_id)}/turns/${inPath(event_id)}`,
+      gives: [200, 202],
+      headers: { Prefer: options.prefer },
     });
   }
 
-  /** The items of all pages of `search`. */
-  iterSearch(options: { q: string; user_id?: string; session_id?: string; kind?: string; from?: Moment; to?: Moment; as_of?: Moment; limit?: number; cursor?: string; neighbours?: number; about?: string }): AsyncGenerator<SearchHit> {
-    return this.pages(
-      (cursor) => this.search({ ...options, cursor }),
-      (page) => page.hits,
-    );
-  }
-
-  /** Records that could not be applied, oldest first. */
-  deadLetters(options: { reason?: string; limit?: number; cursor?: string } = {}): Promise<DeadLetters> {
+  /** An erasure: its status, and its receipt, which names no user, session or turn. */
+  erasure(erasure_id: string): Promise<Erasure> {
     return this.send({
       method: "GET",
-      path: `/v1/dead-letters`,
-      gives: [200],
-      query: { reason: options.reason, limit: options.limit, cursor: options.cursor },
-    });
-  }
-
-  /** The items of all pages of `deadLetters`. */
-  iterDeadLetters(options: { reason?: string; limit?: number; cursor?: string } = {}): AsyncGenerator<DeadLetter> {
-    return this.pages(
-      (cursor) => this.deadLetters({ ...options, cursor }),
-      (page) => page.dead_letters,
-    );
-  }
-
-  /** One dead letter with its content. Write a slash in its id as `%2F`. */
-  deadLetter(letter_id: string): Promise<DeadLetterWhole> {
-    return this.send({
-      method: "GET",
-      path: `/v1/dead-letters/${inPath(letter_id)}`,
+      path: `/v1/erasures/${inPath(erasure_id)}`,
       gives: [200],
     });
   }

@@ -16,7 +16,6 @@ from streams.serving.backends.backend import Backend
 from streams.serving.flow.frame import Frame, Frames
 from streams.serving.flow.parts import Broker, Ports
 from streams.serving.http.events import HEARTBEAT, HEARTBEAT_SECONDS, RETRY
-from streams.serving.http.keys import Caller, Keys
 
 log = logging.getLogger(__name__)
 
@@ -29,14 +28,10 @@ FIRST_WITHIN = 2.0
 
 
 class Sampler:
-    """Looks at a backend; `ports` are the addresses of workers' metrics.
+    """Looks at a backend; `ports` are the addresses of workers' metrics."""
 
-    `keys`: whose callers may see what is of all tenants.
-    """
-
-    def __init__(self, backend: Backend, keys: Keys | None, ports: tuple[str, ...] = ()) -> None:
+    def __init__(self, backend: Backend, ports: tuple[str, ...] = ()) -> None:
         self._backend = backend
-        self._keys = keys
         kafka: Any = getattr(backend, "kafka", None)
         self.broker = Broker(kafka) if kafka is not None else None
         self._ports = Ports(ports)
@@ -48,13 +43,6 @@ class Sampler:
         self._watching = 0
         self._wanted_until = 0.0
         self._closing = False
-
-    def may(self, caller: Caller) -> bool:
-        """Whether a caller may see what is of all tenants together: who needs no key, and who has
-        one of all tenants."""
-        if self._keys is None or caller.key_id is None:
-            return self._keys is None
-        return self._keys.of_all(caller)
 
     def close(self) -> None:
         """Ends every stream, and looks no more."""

@@ -12,7 +12,7 @@ from functools import lru_cache
 from ipaddress import ip_address
 from logging import INFO, getLogger
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -23,18 +23,8 @@ from streams.serving.http.refusal import Header, Refusal
 START = "/"
 TWIN = ".json"
 """Ends the path of a page's answer as JSON."""
-OPEN = frozenset({START, "/healthz", "/readyz", "/openapi.json"})
-"""Paths that need no key: nothing of anybody is in them. (At `/` a program gets where the API
-begins; the page that a browser gets needs one.)"""
 API = ("/v1/", "/memory/", "/mcp", "/metrics", "/healthz", "/readyz", "/openapi.json")
 """Where the paths begin that are for programs; all others are the inspector's."""
-METRICS = "/metrics"
-ADMIN = (METRICS, "/v1/dead-letters", "/v1/erasures")
-"""Where the paths begin that only an admin may ask for."""
-WHOLE = ("/v1/users/", "/v1/sessions/")
-"""Where the paths begin under which only an admin may erase, or export a whole person."""
-MCP = "/mcp"
-"""Any key may call tools; what a tool asks needs the role that its request does."""
 BODY_BYTES = "body_bytes"
 """In a request's state: bytes that its body may have, where nobody had to show a key for it."""
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -57,14 +47,28 @@ NO_STORE: Header = (b"cache-control", b"no-store")
 _log = getLogger(__name__)
 
 
+class Needs(NamedTuple):
+    """What a route declares of who may call it. `role`: the least; None: no key is needed.
+
+    `of_all`: only a key of all tenants. `is_of_tenant`: it answers of one tenant and its
+    generation. `body_bytes`: of the body of a request without a key. `is_stream`: an event stream.
+    """
+
+    role: Role | None
+    of_all: bool = False
+    is_of_tenant: bool = True
+    body_bytes: int = 0
+    is_stream: bool = False
+
+
+OPEN = Needs(None, is_of_tenant=False)
+"""No key: nothing of anybody is in it."""
+NEEDS = "needs"
+"""Where a request's scope has them, of a route that is there."""
+
+
 class Pages(Protocol):
     """The inspector, as far as access goes."""
-
-    def is_open(self, path: str) -> bool:
-        """Whether a path needs no key: what signing in itself needs."""
-
-    def body_bytes(self, path: str) -> int:
-        """Bytes that the body of a path without a key may have, as it is sent."""
 
     def caller(self, scope: Scope) -> Caller | None:
         """Whose session a browser's request is of."""
@@ -82,13 +86,16 @@ class Access:
     def __init__(
         self,
         app: ASGIApp,
+        find: Callable[[Scope], Needs | None],
         keys: Keys | None,
         pages: Pages | None = None,
         strangers: Callable[[Scope], None] | None = None,
     ) -> None:
-        """`strangers` is called for each request without a valid key; it raises Refusal where the
-        address has sent too many."""
+        """`find`: what the route of a request needs; None: there is no such route. `strangers` is
+        called for each request without a valid key; it raises Refusal where the address has sent
+        too many."""
         self._app = app
+        self._find = find
         self._keys = keys
         self._pages = pages
         self._strangers = strangers
@@ -124,6 +131,7 @@ class Access:
             reply.log(scope)
 
     async def _refuse(self, scope: Scope, refusal: Refusal, reply: "_Reply") -> None:
+        scope.setdefault("state", {})["caller"] = reply.caller  # a page names whom it refuses
         if self._pages is not None and not reply.has_begun and asks_for_a_page(scope):
             try:
                 await self._pages.refuse(scope, refusal, reply.send)
@@ -136,18 +144,17 @@ class Access:
 
     def _admit(self, scope: Scope, reply: "_Reply") -> Caller:
         """The caller; one that is refused is in the log, too. Raises Refusal."""
-        path = scope["path"]
         hosts = _values(scope, b"host")
         if len(hosts) > 1 or not (hosts or scope["http_version"] == "1.0"):
             raise Refusal(400, "No host", "an HTTP/1.1 request has one Host header")
-        if self._is_open(scope):
-            scope.setdefault("state", {})[BODY_BYTES] = (
-                0 if self._pages is None else (self._pages.body_bytes(path))
-            )
+        needs = scope[NEEDS] = self._find(scope)
+        is_open = self._is_open(scope, needs)
+        if is_open:
+            scope.setdefault("state", {})[BODY_BYTES] = needs.body_bytes if needs else 0
         if self._keys is None:
             _check_same_machine(scope, hosts)
             return LOCAL
-        if self._is_open(scope):
+        if is_open:
             return LOCAL._replace(role="read", of_all=False)
         try:
             caller = reply.caller = self._known(scope, self._keys)
@@ -155,19 +162,18 @@ class Access:
             if refusal.status == 401 and self._strangers is not None:
                 self._strangers(scope)
             raise
-        if not caller.may(needed(scope["method"], path)):
-            raise _forbidden(f"the key's role is {caller.role}, and this needs more")
-        if path.startswith(METRICS):
-            if caller.tenant != ALL:
-                raise _forbidden("metrics are of all tenants, and the key is of one")
-            return caller
+        if needs is not None:
+            check_role(caller, needs)
+            if not needs.is_of_tenant:
+                return caller
         return _of_one_tenant(caller, scope) if caller.tenant == ALL else caller
 
-    def _is_open(self, scope: Scope) -> bool:
-        path = scope["path"]
-        if path == START and self._pages is not None:
+    def _is_open(self, scope: Scope, needs: Needs | None) -> bool:
+        """Whether it needs no key. At `/` a program gets where the API begins; the page that a
+        browser gets needs one."""
+        if scope["path"] == START and self._pages is not None:
             return not asks_for_a_page(scope)
-        return path in OPEN or (self._pages is not None and self._pages.is_open(path))
+        return needs is not None and needs.role is None
 
     def _signed_in(self, scope: Scope, keys: Keys) -> Caller | None:
         """The caller of a browser's session, on pages alone. Raises Refusal for a write that no
@@ -289,15 +295,12 @@ def check_own_page(scope: Scope) -> None:
         raise Refusal(403, "Not this site", "a write has to come from a page of this server")
 
 
-def needed(method: str, path: str) -> Role:
-    """The role that a request needs."""
-    if path.startswith(ADMIN):
-        return "admin"
-    if path == MCP:
-        return "read"
-    if path.startswith(WHOLE) and (method == "DELETE" or path.endswith("/export")):
-        return "admin"
-    return "read" if method in READING else "write"
+def check_role(caller: Caller, needs: Needs) -> None:
+    """Raises Refusal for a caller who may not do what a route does."""
+    if needs.role is not None and not caller.may(needs.role):
+        raise _forbidden(f"the key's role is {caller.role}, and this needs {needs.role}")
+    if needs.of_all and not caller.of_all:
+        raise _forbidden("this is about all tenants, and the key is of one")
 
 
 def _of_one_tenant(caller: Caller, scope: Scope) -> Caller:

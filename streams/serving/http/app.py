@@ -12,7 +12,6 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from streams.apps.request_metrics import Requests
@@ -20,19 +19,19 @@ from streams.observing import traces
 from streams.serving.backends.backend import Backend
 from streams.serving.flow.replaying import Replays
 from streams.serving.flow.sampler import Sampler
-from streams.serving.http.access import LOCAL
+from streams.serving.http.access import LOCAL, OPEN, Needs
 from streams.serving.http.endpoints import ENDPOINTS
 from streams.serving.http.events import SessionEventStreams
 from streams.serving.http.keys import Keys
 from streams.serving.http.limits import Bounds, guarded
 from streams.serving.http.quotas import TenantQuotas
 from streams.serving.http.readers import Readers
-from streams.serving.http.route import JSON, Router, Serving, check_accept, check_names, encode
-from streams.serving.http.routes_health import index, metrics
+from streams.serving.http.route import PlainRoute, Route, Router, Serving, encode
+from streams.serving.http.routes_health import INDEX, METRICS
 from streams.serving.http.sessions import Sessions
 from streams.serving.http.submitting import IdempotencyCache as Sent
 from streams.serving.inspector.inspector import Inspector
-from streams.serving.mcp.over_http import PATH, McpEndpoint
+from streams.serving.mcp.over_http import McpEndpoint
 from streams.serving.mcp.over_http import is_installed as mcp_is_installed
 from streams.serving.past.history_queries import HistoryQueries
 
@@ -67,7 +66,7 @@ def create_app(
     """
     past, streams = HistoryQueries(backend, query_seconds), SessionEventStreams()
     readers = Readers()
-    flow = Sampler(backend, keys, metrics_from)
+    flow = Sampler(backend, metrics_from)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -99,13 +98,12 @@ def create_app(
         backend, past, streams, Sent(), quotas, Sessions(), readers, within, page, records,
         flow, None if kafka is None else Replays(kafka),
     )  # fmt: skip
-    app.router.routes += [endpoint.route() for endpoint in ENDPOINTS]
-    app.router.routes += [Route("/openapi.json", _openapi_json), Route("/metrics", metrics)]
-    app.router.routes += pages.routes() if pages else [Route("/", index)]
-    asked = Router(app.router)
-    tools = McpEndpoint(asked, forget=mcp_forget) if mcp_is_installed() else None
+    app.router.routes += [*ENDPOINTS, METRICS, Route("/openapi.json", _openapi_json, OPEN)]
+    app.router.routes += pages.routes() if pages else [INDEX]
+    tools = McpEndpoint(Router(app.router), forget=mcp_forget) if mcp_is_installed() else None
     if tools is not None:
-        app.router.routes.append(Route(PATH, tools, methods=["POST"]))
+        # any key may call tools; what a tool asks needs the role that its request does
+        app.router.routes.append(PlainRoute("/mcp", tools, Needs("read"), "POST"))
     return app
 
 
@@ -129,8 +127,6 @@ class _Api(FastAPI):
 
 async def _openapi_json(request: Request) -> Response:
     """The OpenAPI document."""
-    check_names(request, ())
-    check_accept(request.scope, JSON)
     made = await asyncio.to_thread(_document)  # at first it takes 0.3 s
     return Response(made, media_type="application/json")
 

@@ -220,11 +220,6 @@ class Keys:
         known = self._known.get((caller.key_id or "").encode())
         return known is not None and time.time() < known.expires_at
 
-    def of_all(self, caller: Caller) -> bool:
-        """Whether a caller's key is good for every tenant, whichever it has named."""
-        known = self._known.get((caller.key_id or "").encode())
-        return known is not None and known.caller.tenant == ALL
-
     def _follow(self) -> None:
         now = time.monotonic()
         if now < self._next_look:

@@ -3,18 +3,16 @@
 import time
 from collections import Counter
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from streams.quota import BURST_SECONDS
-from streams.serving.http.access import LOCAL, Access, Pages
+from streams.serving.http.access import LOCAL, NEEDS, Access, Needs, Pages
 from streams.serving.http.bodies import Bodies
 from streams.serving.http.keys import Caller, Keys
 from streams.serving.http.refusal import Header, Refusal
 
-STREAMS = "/events"
-"""How the paths of event streams end."""
 AGAIN: Header = (b"retry-after", b"10")
 """Who was refused a stream."""
 
@@ -117,7 +115,8 @@ class Limits:
         if caller.key_id is None and caller is not LOCAL:
             self._open.check(scope)
         headers = self._take(caller) if caller.key_id is not None else []
-        answer = self._stream if scope["path"].endswith(STREAMS) else self._app
+        needs: Needs | None = scope.get(NEEDS)
+        answer = self._stream if needs is not None and needs.is_stream else self._app
         try:
             await answer(scope, receive, _with(headers, send) if headers else send)
         except Refusal as refusal:
@@ -162,8 +161,17 @@ class Limits:
                 del self._streams[tenant]
 
 
+class Found(Protocol):
+    """An application that knows its routes."""
+
+    def find(self, scope: Scope) -> Needs | None:
+        """What the route of a request needs, which is noted in its scope; None: there is none."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
+
+
 def guarded(
-    app: ASGIApp,
+    app: Found,
     keys: Keys | None,
     bounds: Bounds | None = None,
     pages: Pages | None = None,
@@ -172,7 +180,7 @@ def guarded(
     """The application behind all layers that guard it. `charge`: as `Bodies` calls it."""
     held_to = bounds or Bounds()
     whole = Bodies(app, held_to.body_bytes, held_to.body_seconds, held_to.held_bytes, charge)
-    return Access(Limits(whole, held_to), keys, pages, Strangers(held_to.open_rate).check)
+    return Access(Limits(whole, held_to), app.find, keys, pages, Strangers(held_to.open_rate).check)
 
 
 def _with(headers: list[Header], send: Send) -> Send:

@@ -1,6 +1,7 @@
 """The OpenAPI 3.1 document: parameters as FastAPI reads them from the endpoints' signatures,
 bodies and replies by the models of `schemas` (schemas/generated/openapi.json)."""
 
+from copy import copy
 from functools import cache
 from http import HTTPStatus
 from typing import Any, cast
@@ -11,14 +12,14 @@ from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from schemas.base import JsonObject
 from schemas.export import Schema
-from schemas.http import Archive, EventStream, ProblemDocument
+from schemas.http import ProblemDocument
 from streams import __version__
 from streams.kinds import MODELS
-from streams.serving.http.access import OPEN
-from streams.serving.http.endpoints import ENDPOINTS, Endpoint
+from streams.serving.http.endpoints import ENDPOINTS
 from streams.serving.http.media import JSON
 from streams.serving.http.problems import MEDIA_TYPE
 from streams.serving.http.request_headers import KEY
+from streams.serving.http.route import Reply, Route
 from streams.serving.http.routes_records import EVENT, EVENTS, NDJSON
 
 DESCRIPTION = """Turnfold turns the events of a chat platform into memory.
@@ -31,19 +32,8 @@ HEADERS = {
     "return=minimal: only the results of records that are refused or dead.",
     "Idempotency-Key": "A write that is sent again under the same key is applied once.",
 }
-HEADERS_READ = {
-    "/memory/summary": {"Accept-Language": "The language of `recent_behavior`: zh, ja or en."},
-    "/v1/sessions/{session_id}/events": {"Last-Event-ID": "The id of the last event seen."},
-}
-
-STREAMED: dict[type[BaseModel] | None, str] = {EventStream: "text/event-stream", Archive: NDJSON[0]}
-"""Media types of the replies that are no JSON document."""
 SCHEMAS: dict[str, JsonObject] = {"Idempotency-Key": {"type": "string", "pattern": KEY}}
 """Of headers that are not any text."""
-ONE_OF_BOTH = {"/memory/summary": ("session_id", "user_id")}
-"""Parameters of which one is needed at least. OpenAPI can say so of the properties of one object,
-which `form` and `explode` spread over the query: in the URL they are parameters like others."""
-
 Model = tuple[type[BaseModel], JsonSchemaMode]
 
 
@@ -51,9 +41,9 @@ Model = tuple[type[BaseModel], JsonSchemaMode]
 def document() -> JsonObject:
     """The whole document; the same models and version give the same document."""
     refs, definitions = _components()
-    routes = [endpoint.route() for endpoint in ENDPOINTS]
-    for endpoint, route in zip(ENDPOINTS, routes, strict=True):
-        route.methods = {endpoint.method}  # HEAD says nothing that GET does not
+    routes = [copy(endpoint) for endpoint in ENDPOINTS]
+    for route in routes:
+        route.methods = {route.method}  # HEAD says nothing that GET does not
     made = get_openapi(
         title="Turnfold",
         version=__version__,
@@ -69,7 +59,6 @@ def document() -> JsonObject:
             "key": {"type": "http", "scheme": "bearer", "description": "`turnfold keys add`"}
         },
     }
-    made["security"] = [{"key": []}, {}]  # a server without keys asks for none
     return made
 
 
@@ -77,9 +66,10 @@ def _components() -> tuple[dict[Model, JsonObject], JsonObject]:
     given: list[Model] = [(ProblemDocument, "serialization")]
     given += [(model, "validation") for model in MODELS.values()]
     for endpoint in ENDPOINTS:
-        given += [(model, "serialization") for model in endpoint.gives.values() if model]
-        if isinstance(endpoint.takes, type):
-            given.append((endpoint.takes, "validation"))
+        reply = endpoint.reply
+        given += [(model, "serialization") for model in reply.models.values() if model]
+        if isinstance(reply.body, type):
+            given.append((reply.body, "validation"))
     refs, definitions = models_json_schema(
         list(dict.fromkeys(given)),
         ref_template="#/components/schemas/{model}",
@@ -88,15 +78,16 @@ def _components() -> tuple[dict[Model, JsonObject], JsonObject]:
     return cast(dict[Model, JsonObject], refs), definitions["$defs"]
 
 
-def _complete(operation: JsonObject, endpoint: Endpoint, refs: dict[Model, JsonObject]) -> None:
+def _complete(operation: JsonObject, endpoint: Route, refs: dict[Model, JsonObject]) -> None:
     """Body, replies, headers and security of an operation."""
-    operation["operationId"] = endpoint.call.__name__
-    operation["summary"] = (endpoint.call.__doc__ or "").partition(".")[0].replace("\n    ", " ")
-    operation["description"] = (endpoint.call.__doc__ or "").replace("\n    ", "\n")
+    about, reply = endpoint.endpoint.__doc__ or "", endpoint.reply
+    operation["operationId"] = endpoint.endpoint.__name__
+    operation["summary"] = about.partition(".")[0].replace("\n    ", " ")
+    operation["description"] = about.replace("\n    ", "\n")
     operation["responses"] = _responses(endpoint, refs)
-    headers = dict(HEADERS_READ.get(endpoint.path, {}))
-    if endpoint.takes is not None:
-        operation["requestBody"] = {"required": True, "content": _content(endpoint, refs)}
+    headers = dict(reply.headers)
+    if reply.body is not None:
+        operation["requestBody"] = {"required": True, "content": _content(reply, refs)}
         headers |= HEADERS
     elif endpoint.method in ("DELETE", "POST"):  # sent again it changes nothing: it needs no key
         headers["Prefer"] = HEADERS["Prefer"]
@@ -109,14 +100,17 @@ def _complete(operation: JsonObject, endpoint: Endpoint, refs: dict[Model, JsonO
                 "schema": SCHEMAS.get(name, {"type": "string"}),
             }
         )
-    if endpoint.path in ONE_OF_BOTH:
-        operation["parameters"] = _one_of(operation["parameters"], ONE_OF_BOTH[endpoint.path])
-    if endpoint.path in OPEN:
-        operation["security"] = []
+    if reply.one_of:
+        operation["parameters"] = _one_of(operation["parameters"], reply.one_of)
+    role = endpoint.needs.role
+    # a server without keys asks for none
+    operation["security"] = [] if role is None else [{"key": [role]}, {}]
 
 
 def _one_of(parameters: list[JsonObject], names: tuple[str, ...]) -> list[JsonObject]:
-    """The parameters with these as one object that has one of them at least."""
+    """The parameters with these as one object that has one of them at least. OpenAPI can say so of
+    the properties of one object, which `form` and `explode` spread over the query: in the URL they
+    are parameters like others."""
     both = [one for one in parameters if one["name"] in names]
     properties = {
         one["name"]: next(kind for kind in one["schema"]["anyOf"] if kind.get("type") != "null")
@@ -139,14 +133,13 @@ def _one_of(parameters: list[JsonObject], names: tuple[str, ...]) -> list[JsonOb
     return [whose, *(one for one in parameters if one not in both)]
 
 
-def _responses(endpoint: Endpoint, refs: dict[Model, JsonObject]) -> JsonObject:
+def _responses(endpoint: Route, refs: dict[Model, JsonObject]) -> JsonObject:
     made: JsonObject = {}
-    for status, model in endpoint.gives.items():
-        kind = STREAMED.get(model, JSON)
-        content = {kind: {"schema": refs[model, "serialization"]}} if model else None
+    for status, model in endpoint.reply.models.items():
+        content = {endpoint.media: {"schema": refs[model, "serialization"]}} if model else None
         made[str(status)] = _response(status, content)
     problem = {MEDIA_TYPE: {"schema": refs[ProblemDocument, "serialization"]}}
-    for status in sorted({*ALWAYS, *endpoint.also} - set(endpoint.gives)):
+    for status in sorted({*ALWAYS, *endpoint.reply.errors} - set(endpoint.reply.models)):
         made[str(status)] = _response(status, problem)
     made["default"] = {"description": "Any other problem", "content": problem}
     return made
@@ -157,10 +150,10 @@ def _response(status: int, content: JsonObject | None) -> JsonObject:
     return described | ({"content": content} if content else {})
 
 
-def _content(endpoint: Endpoint, refs: dict[Model, JsonObject]) -> JsonObject:
-    example = {"example": endpoint.example}
-    if isinstance(endpoint.takes, type):
-        return {JSON: {"schema": refs[endpoint.takes, "validation"], **example}}
+def _content(reply: Reply, refs: dict[Model, JsonObject]) -> JsonObject:
+    example = {"example": reply.example}
+    if isinstance(reply.body, type):
+        return {JSON: {"schema": refs[reply.body, "validation"], **example}}
     record = {
         "oneOf": [refs[model, "validation"] for model in MODELS.values()],
         "discriminator": {"propertyName": "type"},

@@ -4,11 +4,9 @@ A problem is a `Refusal`, which `streams.serving.http.access` answers wherever i
 """
 
 from collections.abc import Sequence
-from http import HTTPStatus
 
 import msgspec
 from pydantic import ValidationError
-from starlette.exceptions import HTTPException
 
 from schemas import faults as said
 from streams.files.inbox import NoRoom
@@ -77,17 +75,11 @@ def no_history(what: str) -> Problem:
 
 # --- what others raise ------------------------------------------------------------------------
 
-KNOWN = (HTTPException, NotReady, Busy, NoRoom)
+KNOWN = (NotReady, Busy, NoRoom)
 
 
 def problem_of(error: Exception) -> Problem:
     """What is answered where one of `KNOWN` was raised."""
-    if isinstance(error, HTTPException):  # the router's: no such path, or another method
-        title = HTTPStatus(error.status_code).phrase.capitalize()
-        details = {404: "no such path", 405: "that path takes other methods: see Allow"}
-        detail = details.get(error.status_code, title)
-        more = [(name.encode(), value.encode()) for name, value in (error.headers or {}).items()]
-        return Problem(error.status_code, title, detail, *more)
     assert isinstance(error, NotReady | Busy | NoRoom)
     status, title = _STATES[type(error)]
     return Problem(status, title, str(error), retry_after(error.retry_after))

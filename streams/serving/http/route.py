@@ -6,34 +6,38 @@ An endpoint takes the request, and parameters of path and query by name; it answ
 
 import re
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from functools import lru_cache
 from http import HTTPStatus
 from time import monotonic
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, TypedDict, TypeVar, Unpack
 from urllib.parse import unquote, unquote_to_bytes
 
 import msgspec
-from fastapi import HTTPException, Path, Query
-from fastapi.routing import APIRoute, APIRouter
+from fastapi import Path, Query
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
+from starlette import routing
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
-from schemas.base import Id, Tenant
+from schemas.base import Id, JsonObject, Tenant
 from schemas.faults import reason
 from schemas.http import Moment
 from streams.folds.rows import Rows
 from streams.observing import traces
-from streams.observing.memory_spans import OPERATIONS, span
+from streams.observing.memory_spans import Operation, span
 from streams.serving.backends.backend import Backend, NotReady, Table
 from streams.serving.flow.replaying import Replays
 from streams.serving.flow.sampler import Sampler
-from streams.serving.http.access import OPEN, READING
+from streams.serving.http.access import READING, Needs
 from streams.serving.http.events import SessionEventStreams
+from streams.serving.http.keys import Role
 from streams.serving.http.problems import KNOWN, Fault, Problem, invalid, not_found, problem_of
 from streams.serving.http.quotas import TenantQuotas
 from streams.serving.http.readers import Readers
@@ -62,8 +66,14 @@ Limit = Annotated[
 ]
 
 JSON = "application/json"
-MEDIA = {"events": "text/event-stream", "export": "application/x-ndjson"}
-"""What is answered at paths that end so; else JSON."""
+STREAM = "text/event-stream"
+
+WRITE_ERRORS = (400, 403, 408, 409, 413, 415, 422, 429, 503, 507)
+ROW_ERRORS = (404, 422, 429, 503)
+LIST_ERRORS = (422, 429, 501, 503)
+HISTORY_ERRORS = (404, *LIST_ERRORS)
+"""Statuses of problems, beyond those of every endpoint: of what writes, of what answers from rows,
+of lists, of what answers from the history."""
 NAME_LENGTH = 64
 """Characters of an unknown parameter's name that are said."""
 EMPTY = QueryParams()
@@ -141,40 +151,76 @@ def known(document: Any, what: str) -> Response:
     return reply(document)
 
 
-class Route(APIRoute):
-    """Reads the parameters that the endpoint's signature names, and calls it (as ASGI)."""
+class Reply(NamedTuple):
+    """What the OpenAPI document has of an endpoint besides its signature. `models`: status -> the
+    reply's model, None for no content. `body`: the body's model. `errors`: statuses of problems.
+    `headers`: name -> what it is for. `one_of`: parameters of which one is needed at least."""
 
-    def __init__(self, path: str, endpoint: Callable[..., Any], **given: Any) -> None:
-        super().__init__(path, endpoint, **given)
-        if self.methods and "GET" in self.methods:
-            self.methods.add("HEAD")  # uvicorn leaves the body out
-        self.allowed = set(self.methods or ())
-        """The methods of all routes of the path (`Router`)."""
-        self._tells_nothing = path in OPEN
+    models: Mapping[int, type[BaseModel] | None]
+    body: type[BaseModel] | Literal["records"] | None = None
+    errors: tuple[int, ...] = ()
+    example: JsonObject | None = None
+    headers: Mapping[str, str] = {}
+    one_of: tuple[str, ...] = ()
+
+
+NO_REPLY = Reply({})
+
+
+class ReplyFields(TypedDict, total=False):
+    """The fields of a `Reply` besides its models."""
+
+    body: type[BaseModel] | Literal["records"]
+    errors: tuple[int, ...]
+    example: JsonObject
+    headers: Mapping[str, str]
+    one_of: tuple[str, ...]
+
+
+class Route(APIRoute):
+    """Reads the parameters that the endpoint's signature names, and calls it (as ASGI).
+
+    `needs`: of who may call it. `media`: of its reply. `operation`: the span of what it does to
+    memory.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        endpoint: Callable[..., Any],
+        needs: Needs,
+        method: str = "GET",
+        *,
+        media: str = JSON,
+        reply: Reply = NO_REPLY,
+        operation: Operation | None = None,
+        tag: str = "",
+    ) -> None:
+        super().__init__(path, endpoint, methods=[method], tags=[tag], response_model=None)
+        self.method, self.needs, self.reply = method, needs, reply
+        if method == "GET":
+            self.methods = {"GET", "HEAD"}  # uvicorn leaves the body out
+        self.operation = operation
+        self.media = media
         self._call: Callable[..., Awaitable[Response]] = endpoint
         self._in_path = [(one, one.alias) for one in self.dependant.path_params]
         self._in_query = [
             (one, one.alias, one.field_info.is_required()) for one in self.dependant.query_params
         ]
         self._names = frozenset(name for _, name, _ in self._in_query)
-        self._media = MEDIA.get(path.rpartition("/")[2], JSON)
-        of_memory = (OPERATIONS.get((method, path)) for method in self.methods or ())
-        self._operation = next(filter(None, of_memory), None)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["method"] not in self.allowed:
-            raise HTTPException(405, headers={"Allow": ", ".join(sorted(self.allowed))})
         await self._answer(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive, send)
-        check_accept(scope, self._media)
+        check_accept(scope, self.media)
         values = self._values(request)
         of_generation = self._read_whole if scope["method"] in READING else self._written
-        if self._tells_nothing:
+        if not self.needs.is_of_tenant:
             response = await self._call(request, **values)
-        elif self._operation is not None and traces.are_sent():
-            with span(self._operation, tenant_of(request), values, _error_type):
+        elif self.operation is not None and traces.are_sent():
+            with span(self.operation, tenant_of(request), values, _error_type):
                 response = await of_generation(request, values)
         else:
             response = await of_generation(request, values)
@@ -247,6 +293,56 @@ def _generation(name: str | None) -> list[Header]:
     return [] if name is None else [(GENERATION, name.encode())]
 
 
+class PlainRoute(routing.Route):
+    """A route that answers by itself: files, forms, other protocols."""
+
+    def __init__(self, path: str, endpoint: Any, needs: Needs, method: str = "GET") -> None:
+        super().__init__(path, endpoint, methods=[method])
+        self.needs = needs
+
+
+Endpoint = TypeVar("Endpoint", bound=Callable[..., Awaitable[Response]])
+
+
+class Endpoints:
+    """The endpoints of a module of the API, each declared where it is: what it takes and gives, and
+    who may call it."""
+
+    def __init__(self) -> None:
+        self.routes: list[Route] = []
+
+    def add(
+        self,
+        method: Literal["GET", "POST", "PATCH", "DELETE"],
+        path: str,
+        tag: str,
+        models: type[BaseModel] | Mapping[int, type[BaseModel] | None],
+        *,
+        needs: Needs | Role | None = None,
+        media: str = JSON,
+        operation: Operation | None = None,
+        **reply: Unpack[ReplyFields],
+    ) -> Callable[[Endpoint], Endpoint]:
+        """Declares the function as an endpoint. `needs`: a role, by default `read` to read, else
+        `write`. `models`: that of a 200, or by status. The rest is as `Route` and `Reply` have it.
+        """
+        if needs is None:
+            needs = "read" if method in READING else "write"
+        needs = needs if isinstance(needs, Needs) else Needs(needs)
+        by_status = models if isinstance(models, Mapping) else {200: models}
+
+        def declare(function: Endpoint) -> Endpoint:
+            described = Reply(by_status, **reply)
+            route = Route(
+                path, function, needs, method,
+                media=media, reply=described, operation=operation, tag=tag,
+            )  # fmt: skip
+            self.routes.append(route)
+            return function
+
+        return declare
+
+
 class Router:
     """Finds a request's route among the few that come into question, where FastAPI's router tries
     one after the other (pure ASGI). What is raised becomes a `Refusal`, for `Access` to answer.
@@ -254,43 +350,73 @@ class Router:
     `%2F` in a path stays within its part, so that an id may hold a slash.
     """
 
-    def __init__(self, router: APIRouter) -> None:
+    def __init__(self, router: routing.Router) -> None:
         """Of no route of the API is a parameter among the first two parts of its path; those of
         others are tried one after the other."""
-        alike: defaultdict[Shape, list[Any]] = defaultdict(list)
+        self._alike: defaultdict[Shape, list[Any]] = defaultdict(list)
         routes: Sequence[Any] = router.routes
-        methods: defaultdict[str, set[str]] = defaultdict(set)
-        for route in routes:
-            methods[route.path] |= route.methods or set()
-            route.allowed = methods[route.path]
         for route in sorted(routes, key=lambda one: len(one.param_convertors)):
             if "{" not in "".join(map(str, shape := _shape(route.path))):
-                alike[shape].append(route)
-        self._rest = router
-        self._routers = {
-            shape: APIRouter(routes=some, redirect_slashes=False) for shape, some in alike.items()
-        }
+                self._alike[shape].append(route)
+        self._routes = routes
+        self._lifespan = router
+
+    def find(self, scope: Scope) -> Needs | None:
+        """What the route of a request needs, which is noted in its scope; None: there is none. A
+        path that needs no key needs none for the methods that it does not take."""
+        if _is_no_path(scope):
+            return None
+        raw: bytes = scope.get("raw_path") or b""
+        if b"%2F" in raw or b"%2f" in raw:
+            kept = raw.replace(b"%2F", b"%1F").replace(b"%2f", b"%1F")
+            scope["path"] = unquote(kept.decode("utf-8", "replace"))
+        other: Needs | None = None
+        for route in self._near(scope):
+            match, more = route.matches(scope)
+            needs: Needs = route.needs
+            if match is Match.FULL:
+                scope.update(more)
+                scope["route"] = route
+                return needs
+            if match is Match.PARTIAL and needs.role is None:
+                other = needs
+        return other
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._rest(scope, receive, send)
+            await self._lifespan(scope, receive, send)
             return
         raw: bytes = scope.get("raw_path") or b""
         if b"%" in raw:
             _check_text(raw, "path")
         if b"%" in scope["query_string"]:
             _check_text(scope["query_string"], "query")
-        # no id ends so; a route's `$` would match before it, and what Access looks at would not
-        if SLASH in scope["path"] or scope["path"].endswith("\n"):
-            raise not_found("path")
-        if b"%2F" in raw or b"%2f" in raw:
-            kept = raw.replace(b"%2F", b"%1F").replace(b"%2f", b"%1F")
-            scope["path"] = unquote(kept.decode("ascii"))
-        router = self._routers.get(_shape(scope["path"]), self._rest)
+        if (route := scope.get("route")) is None:
+            raise self._not_found(scope)
         try:
-            await router(scope, receive, send)
+            await route.handle(scope, receive, send)
         except KNOWN as error:
             raise problem_of(error) from None
+
+    def _near(self, scope: Scope) -> Sequence[Any]:
+        return self._alike.get(_shape(scope["path"]), self._routes)
+
+    def _not_found(self, scope: Scope) -> Problem:
+        """There is no such path, or it takes other methods."""
+        near = self._near(scope)
+        path = next((one.path for one in near if one.matches(scope)[0] is Match.PARTIAL), None)
+        if path is None or _is_no_path(scope):
+            return Problem(404, "Not found", "no such path")
+        allowed = {method for one in near if one.path == path for method in one.methods}
+        allow = (b"allow", ", ".join(sorted(allowed)).encode())
+        detail = "that path takes other methods: see Allow"
+        return Problem(405, "Method not allowed", detail, allow)
+
+
+def _is_no_path(scope: Scope) -> bool:
+    """No id ends with a line feed: a route's `$` would match before it. None holds a `SLASH`."""
+    raw: bytes = scope.get("raw_path") or b""
+    return scope["path"].endswith("\n") or b"%1f" in raw.lower() or SLASH.encode() in raw
 
 
 def check_names(request: Request, known: Collection[str]) -> None:

@@ -9,12 +9,13 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Message, Send
 
+from schemas import http
 from sinks import history
 from sinks.locations import Location
 from sinks.root import HistoryError
 from streams.serving.backends.backend import Busy
 from streams.serving.http.problems import Problem, no_history, not_found, retry_after
-from streams.serving.http.route import UserInPath, serving, tenant_of
+from streams.serving.http.route import HISTORY_ERRORS, Endpoints, UserInPath, serving, tenant_of
 from streams.serving.past.history_queries import Watch, too_slow
 
 MEDIA = "application/x-ndjson"
@@ -31,6 +32,13 @@ bounded."""
 _room = BoundedSemaphore(AT_ONCE)
 
 
+api = Endpoints()
+
+
+@api.add(
+    "GET", "/v1/users/{user_id}/export", "users", http.Archive,
+    needs="admin", media=MEDIA, errors=HISTORY_ERRORS,
+)  # fmt: skip
 async def export_user(request: Request, user_id: UserInPath) -> Response:
     """Everything that is held of a user, as JSON lines. `turnfold import turnfold` reads them on
     another server; the last line has the kind `end`."""

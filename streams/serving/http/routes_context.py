@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from schemas.base import Id
+from schemas.context import ContextPack
 from schemas.faults import list_of, one_of
 from streams.context import FORMATS, SECTIONS, Question, gather
 from streams.context.question import MAX_TOKENS, MOST
@@ -15,11 +16,13 @@ from streams.context.session import session_of
 from streams.context.tokenizer import tokenizer
 from streams.errors import UsageError
 from streams.observing import memory_spans
+from streams.observing.memory_spans import Operation
 from streams.search import Recall
 from streams.serving.http import documents
 from streams.serving.http.problems import Fault, Problem, invalid
 from streams.serving.http.route import (
     AsOf,
+    Endpoints,
     KnownAt,
     Serving,
     UserInPath,
@@ -49,6 +52,13 @@ SectionNames = Annotated[
 Format = Annotated[str, Query(pattern=one_of(FORMATS), description="Form of the text.")]
 
 
+api = Endpoints()
+
+
+@api.add(
+    "GET", "/v1/users/{user_id}/context", "users", ContextPack,
+    operation=Operation("search_memory", "context"), errors=(422, 429, 503),
+)  # fmt: skip
 async def context(
     request: Request,
     user_id: UserInPath,
@@ -76,7 +86,7 @@ async def context(
         count=tokenizer(),
     )
     past = as_of is not None or known_at is not None
-    user, session = await (_then if past else now)(here, tenant, question)
+    user, session = await (then if past else now)(here, tenant, question)
     return reply(await packed(here, tenant, question, user, session))
 
 
@@ -110,7 +120,7 @@ async def now(here: Serving, tenant: str, question: Question) -> tuple[Json | No
     return user, session
 
 
-async def _then(here: Serving, tenant: str, question: Question) -> tuple[Json | None, Json | None]:
+async def then(here: Serving, tenant: str, question: Question) -> tuple[Json | None, Json | None]:
     """The same at another time, out of the history."""
     user = await here.past.ask(
         "user",

@@ -10,14 +10,19 @@ from fastapi import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
+from schemas import managing
 from schemas.base import Id
 from schemas.time import format_time
 from streams.apps.erasure_queue import Erasures
 from streams.apps.erasure_requests import Erasure
 from streams.files.inbox import NoRoom
+from streams.observing.memory_spans import Operation
 from streams.serving.http import request_headers
 from streams.serving.http.problems import Problem, not_found
 from streams.serving.http.route import (
+    HISTORY_ERRORS,
+    LIST_ERRORS,
+    Endpoints,
     Serving,
     SessionInPath,
     UserInPath,
@@ -39,6 +44,14 @@ EventInPath = Annotated[
 ]
 
 
+api = Endpoints()
+ERASURE = {200: managing.Erasure, 202: managing.Erasure}
+
+
+@api.add(
+    "DELETE", "/v1/users/{user_id}", "users", ERASURE,
+    needs="admin", operation=Operation("delete_memory", "forget"), errors=(*LIST_ERRORS, 507),
+)  # fmt: skip
 async def forget_user(request: Request, user_id: UserInPath) -> Response:
     """Erases a user for good from all tables, files and the search index, as `turnfold forget`
     does. There is no confirmation. A request that was answered is carried out, even if the server
@@ -46,6 +59,11 @@ async def forget_user(request: Request, user_id: UserInPath) -> Response:
     return await _asked(request, user_id=user_id)
 
 
+@api.add(
+    "DELETE", "/v1/sessions/{session_id}", "sessions", ERASURE,
+    needs="admin", operation=Operation("delete_memory", "forget_session"),
+    errors=(*LIST_ERRORS, 507),
+)  # fmt: skip
 async def forget_session(request: Request, session_id: SessionInPath) -> Response:
     """Erases a session for good, whoever spoke in it, with all that memory made of it. What its
     users said elsewhere stays, and what memory holds of them is made again from that. A request
@@ -54,6 +72,10 @@ async def forget_session(request: Request, session_id: SessionInPath) -> Respons
     return await _asked(request, session_id=session_id)
 
 
+@api.add(
+    "DELETE", "/v1/sessions/{session_id}/turns/{event_id}", "sessions", ERASURE,
+    needs="admin", operation=Operation("delete_memory", "forget_turn"), errors=(*LIST_ERRORS, 507),
+)  # fmt: skip
 async def forget_turn(
     request: Request, session_id: SessionInPath, event_id: EventInPath
 ) -> Response:
@@ -83,6 +105,10 @@ async def _asked(
     return _told(await _ended(erasures, asked, within))
 
 
+@api.add(
+    "GET", "/v1/erasures/{erasure_id}", "operations", managing.Erasure,
+    needs="admin", errors=HISTORY_ERRORS,
+)  # fmt: skip
 async def erasure(request: Request, erasure_id: ErasureInPath) -> Response:
     """An erasure: its status, and its receipt, which names no user, session or turn."""
     found = erasures_of(serving(request)).find(tenant_of(request), erasure_id)

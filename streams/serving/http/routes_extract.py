@@ -5,14 +5,22 @@ from http import HTTPStatus
 from starlette.requests import Request
 from starlette.responses import Response
 
+from schemas import http
 from streams.serving.http import request_headers
 from streams.serving.http.problems import Problem
-from streams.serving.http.route import reply, serving
+from streams.serving.http.route import LIST_ERRORS, Endpoints, reply, serving
 
 WITHIN = 30.0
 """Seconds that a request waits by default: a model takes longer than a fold."""
 
 
+api = Endpoints()
+
+
+@api.add(
+    "POST", "/v1/extract", "records", {200: http.Extracted, 202: http.Extracted},
+    errors=LIST_ERRORS,
+)  # fmt: skip
 async def extract(request: Request) -> Response:
     """Has the model read all turns that are stored now, and waits for it. 202: it has not read
     them all yet, as `about` explains; the server continues. 501: this server asks no model."""

@@ -5,25 +5,32 @@ from http import HTTPStatus
 from starlette.requests import Request
 from starlette.responses import Response
 
+from schemas import http
 from streams.apps.metrics import CONTENT_TYPE, exposition
 from streams.search.meaning import embedder
 from streams.serving.backends.backend import NotReady
-from streams.serving.http.route import JSON, check_accept, check_names, reply, serving
+from streams.serving.http.access import OPEN, Needs
+from streams.serving.http.route import Endpoints, Route, reply, serving
 
 PLAIN = CONTENT_TYPE.partition(";")[0]
 
 
 async def index(request: Request) -> Response:
     """The service's name and the paths to start from."""
-    _check(request, JSON)
-    return reply({"service": "turnfold", "openapi": "/openapi.json", "ready": "/readyz"})
+    begin = {"service": "turnfold", "openapi": "/openapi.json", "ready": "/readyz"}
+    return reply(begin, vary="Accept")
 
 
+api = Endpoints()
+
+
+@api.add("GET", "/healthz", "operations", http.Health, needs=OPEN)
 async def healthz(request: Request) -> Response:
     """Liveness, and the generation that answers."""
     return reply({"status": "ok", "generation": _generation(request)})
 
 
+@api.add("GET", "/readyz", "operations", {200: http.Ready, 503: http.Ready}, needs=OPEN)
 async def readyz(request: Request) -> Response:
     """Current readiness; during a restore also its progress."""
     backend = serving(request).backend
@@ -45,10 +52,9 @@ def _generation(request: Request) -> str | None:
 
 async def metrics(request: Request) -> Response:
     """Metrics in Prometheus text format."""
-    _check(request, PLAIN)
     return Response(exposition(), media_type=CONTENT_TYPE)
 
 
-def _check(request: Request, media: str) -> None:
-    check_names(request, ())
-    check_accept(request.scope, media)
+ALL_TENANTS = Needs("admin", of_all=True, is_of_tenant=False)
+INDEX = Route("/", index, OPEN)
+METRICS = Route("/metrics", metrics, ALL_TENANTS, media=PLAIN)

@@ -7,13 +7,14 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from schemas import managing
 from schemas.base import Id
 from schemas.faults import one_of
 from schemas.http import Moment, Since
 from schemas.time import format_time
 from streams.directory.owners import ORDERS, Listing
 from streams.serving.http import paging
-from streams.serving.http.route import Limit, reply, serving, tenant_of
+from streams.serving.http.route import LIST_ERRORS, Endpoints, Limit, reply, serving, tenant_of
 from streams.serving.http.routes_reading import PlaceCursor
 
 Prefix = Annotated[
@@ -38,6 +39,10 @@ Order = Annotated[
 OfUser = Annotated[Id | None, Query(description="Only sessions in which this user spoke.")]
 
 
+api = Endpoints()
+
+
+@api.add("GET", "/v1/users", "users", managing.UserList, errors=LIST_ERRORS)
 async def users(
     request: Request,
     prefix: Prefix = "",
@@ -68,6 +73,7 @@ async def users(
     return reply({"users": told, "next": last and paging.write(last.active, last.user_id)})
 
 
+@api.add("GET", "/v1/sessions", "sessions", managing.SessionList, errors=LIST_ERRORS)
 async def sessions(
     request: Request,
     prefix: Prefix = "",

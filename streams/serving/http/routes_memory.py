@@ -12,8 +12,11 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from schemas import http
 from schemas.base import Id
 from schemas.http import SessionUpdate, Update, UserUpdate
+from schemas.learner import MemorySummary, UserLearningProfile
+from schemas.session import SessionContext
 from schemas.time import format_time
 from streams.folds.summary import summary, user_of
 from streams.pipeline import withheld
@@ -23,6 +26,9 @@ from streams.serving.http.documents import knows_signal
 from streams.serving.http.media import model_body, said_in
 from streams.serving.http.problems import Fault, invalid
 from streams.serving.http.route import (
+    ROW_ERRORS,
+    WRITE_ERRORS,
+    Endpoints,
     Serving,
     SessionInPath,
     UserInPath,
@@ -34,19 +40,29 @@ from streams.serving.http.route import (
     tenant_of,
 )
 
+api = Endpoints()
+LIMITS = "微积分-极限"
 
+
+@api.add("GET", "/memory/user/{user_id}", "memory", UserLearningProfile, errors=ROW_ERRORS)
 async def profile(request: Request, user_id: UserInPath) -> Response:
     """A user's learning profile."""
     found = await serving(request).backend.rows("users", tenant_of(request), user_id)
     return known(documents.profile(*found, user_id), "learning profile")
 
 
+@api.add("GET", "/memory/session/{session_id}", "memory", SessionContext, errors=ROW_ERRORS)
 async def session_context(request: Request, session_id: SessionInPath) -> Response:
     """A session's context: what an agent needs before it answers."""
     found = await serving(request).backend.rows("sessions", tenant_of(request), session_id)
     return known(documents.context(*found), "session context")
 
 
+@api.add(
+    "GET", "/memory/summary", "memory", MemorySummary,
+    errors=(422, 429, 503), one_of=("session_id", "user_id"),
+    headers={"Accept-Language": "The language of `recent_behavior`: zh, ja or en."},
+)  # fmt: skip
 async def memory_summary(
     request: Request,
     session_id: Annotated[Id | None, Query(description="Id of the session.")] = None,
@@ -71,6 +87,13 @@ async def memory_summary(
 # --- updates ----------------------------------------------------------------------------------
 
 
+@api.add(
+    "POST", "/memory/session/update", "memory",
+    {200: SessionContext, 202: http.Accepted, 204: None},
+    body=SessionUpdate,
+    errors=WRITE_ERRORS,
+    example={"session_id": "s456", "intent": "quiz", "topic": LIMITS, "artifact": "quiz_set"},
+)  # fmt: skip
 async def update_session(request: Request) -> Response:
     """Updates a session's context: intent, topic, last artifact. Returns the new context once the
     update has been applied."""
@@ -79,6 +102,21 @@ async def update_session(request: Request) -> Response:
     return await _write(request, "sessions", body.session_id, body, fields)
 
 
+@api.add(
+    "POST", "/memory/user/update", "memory",
+    {200: UserLearningProfile, 202: http.Accepted, 204: None},
+    body=UserUpdate,
+    errors=WRITE_ERRORS,
+    example={
+        "user_id": "u123",
+        "event": {
+            "intent": "quiz",
+            "topic": LIMITS,
+            "artifact": "quiz_set",
+            "metadata": {"difficulty": "easy", "correct_rate": 0.4},
+        },
+    },
+)  # fmt: skip
 async def update_user(request: Request) -> Response:
     """Updates a user's profile: mastery, counts, preferences. Returns the new profile once the
     update has been applied."""

@@ -9,16 +9,18 @@ from fastapi import Path, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from schemas import http
 from schemas.base import Id, JsonObject, format_time
 from schemas.events import SCHEMA_VERSION
 from streams.folds import ends
 from streams.folds.ids import make_id
 from streams.folds.rows import Rows
 from streams.folds.session_state import speakers_in
+from streams.observing.memory_spans import Operation
 from streams.pipeline import retracting
 from streams.serving.http import kept_messages, request_headers, submitting
 from streams.serving.http.problems import not_found
-from streams.serving.http.route import encode, reply, serving, tenant_of
+from streams.serving.http.route import WRITE_ERRORS, Endpoints, encode, reply, serving, tenant_of
 
 MessageInPath = Annotated[
     Id, Path(description="Id of a user's message; a slash in it is `%2F`."),
@@ -26,6 +28,14 @@ MessageInPath = Annotated[
 SessionOfMessage = Annotated[Id, Query(description="The session.")]
 
 
+api = Endpoints()
+
+
+@api.add(
+    "DELETE", "/v1/messages/{message_id}", "records",
+    {200: http.RecordsReply, 202: http.RecordsReply},
+    operation=Operation("update_memory", "retract"), errors=(404, *WRITE_ERRORS),
+)  # fmt: skip
 async def delete_message(
     request: Request, message_id: MessageInPath, session_id: SessionOfMessage
 ) -> Response:

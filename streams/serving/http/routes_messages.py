@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from schemas.base import HOUR, SECOND, JsonObject
-from schemas.messages import NewMessages
+from schemas.messages import MessagesReply, NewMessages
 from streams.files.inbox import NoRoom
 from streams.folds.ids import make_id
 from streams.folds.rows import Input, Rows
@@ -20,6 +20,7 @@ from streams.importers import session_messages
 from streams.importers.base import ImportFault
 from streams.importers.session_past import conflicts
 from streams.importers.turns import Made
+from streams.observing.memory_spans import Operation
 from streams.pipeline import ahead, retracting, withheld
 from streams.pipeline.decode import decode
 from streams.pipeline.plain import TENANT
@@ -33,7 +34,15 @@ from streams.serving.http import (
 from streams.serving.http.media import json_bytes
 from streams.serving.http.problems import Fault, Problem, invalid
 from streams.serving.http.quotas import OverQuota
-from streams.serving.http.route import Serving, encode, reply, serving, tenant_of
+from streams.serving.http.route import (
+    WRITE_ERRORS,
+    Endpoints,
+    Serving,
+    encode,
+    reply,
+    serving,
+    tenant_of,
+)
 
 ATTEMPTS = 3
 """To read a request's messages, where other servers write to its session at the same time."""
@@ -90,6 +99,23 @@ class _Overtaken(Exception):  # noqa: N818 - what happened
         self.problem = problem
 
 
+api = Endpoints()
+
+
+@api.add(
+    "POST", "/v1/messages", "records", {200: MessagesReply, 202: MessagesReply},
+    operation=Operation("upsert_memory", "add"),
+    body=NewMessages,
+    errors=WRITE_ERRORS,
+    example={
+        "user_id": "maya",
+        "session_id": "chat-1",
+        "messages": [
+            {"role": "user", "content": "I moved to Oslo."},
+            {"role": "assistant", "content": "Welcome to Oslo!"},
+        ],
+    },
+)  # fmt: skip
 async def post_messages(request: Request) -> Response:
     """Adds messages of a conversation to memory: what the user said, what the assistant answered,
     tool calls and their results. They become turns; an answer belongs to the turn that waits for

@@ -7,10 +7,12 @@ from fastapi import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
+from schemas import http
 from schemas.base import Id
-from schemas.http import PreferenceCorrection
+from schemas.memory import Preference
 from streams.folds import preferences
 from streams.folds.rows import Rows
+from streams.observing.memory_spans import Operation
 from streams.serving.http.corrections import (
     Json,
     Kind,
@@ -22,7 +24,7 @@ from streams.serving.http.corrections import (
     written,
 )
 from streams.serving.http.media import model_body, said_in
-from streams.serving.http.route import reply, serving
+from streams.serving.http.route import WRITE_ERRORS, Endpoints, reply, serving
 
 PreferenceInPath = Annotated[
     Id, Path(description="Id of the preference, or its citation (`p:…`); a slash in it is `%2F`.")
@@ -32,13 +34,22 @@ IDENTITY = ("domain", "subject", "polarity")
 """Fields of which a preference's id is made: with another one it is another preference."""
 
 
+api = Endpoints()
+
+
+@api.add(
+    "PATCH", "/v1/preferences/{preference_id}", "users", {200: Preference, 202: http.Accepted},
+    operation=Operation("update_memory", "correct"), errors=(404, 501, *WRITE_ERRORS),
+    body=http.PreferenceCorrection,
+    example={"reason": "Emma wrote to support: green tea alone", "subject": "green tea"},
+)  # fmt: skip
 async def correct_preference(
     request: Request, preference_id: PreferenceInPath, user_id: Owner = None
 ) -> Response:
     """Corrects a preference, and confirms it. Fields that the body omits stay as they are. With
     another `subject`, `polarity` or `domain` it ends, and another preference holds in its place.
     Returns what holds, once the correction has been applied."""
-    change = said_in(await model_body(request, serving(request).readers, PreferenceCorrection))
+    change = said_in(await model_body(request, serving(request).readers, http.PreferenceCorrection))
     return await corrected(request, preference_id, change, change.pop("reason"), user_id)
 
 
@@ -65,6 +76,10 @@ async def corrected(
     )  # fmt: skip
 
 
+@api.add(
+    "DELETE", "/v1/preferences/{preference_id}", "users", {200: Preference, 202: http.Accepted},
+    operation=Operation("update_memory", "end"), errors=(404, 501, *WRITE_ERRORS),
+)  # fmt: skip
 async def end_preference(
     request: Request, preference_id: PreferenceInPath, reason: Why, user_id: Owner = None
 ) -> Response:

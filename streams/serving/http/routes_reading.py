@@ -8,23 +8,33 @@ from fastapi import Path, Query
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from schemas import http
 from schemas.base import Id
 from schemas.dead_letters import Reason
 from schemas.faults import list_of
 from schemas.http import Moment, Since, StateThen
+from schemas.memory import MoodNow, UserDocument
+from schemas.session import SessionDocument
+from schemas.task import TaskDocument
 from schemas.time import format_time, parse_time
-from sinks.locations import Location
 from streams import listing, reading
 from streams.apps.metrics import SEARCH_SECONDS
 from streams.dates.period import PATTERN, parse_period
 from streams.folds.session_state import HEADER
 from streams.observing import memory_spans
+from streams.observing.memory_spans import Operation
 from streams.search import Query as SearchQuery
 from streams.search.query import CURSOR, KINDS, MAX_LIMIT, MAX_NEIGHBOURS
 from streams.serving.http import documents, paging
+from streams.serving.http.access import Needs
 from streams.serving.http.problems import Fault, invalid, not_found
 from streams.serving.http.route import (
+    HISTORY_ERRORS,
+    LIST_ERRORS,
+    ROW_ERRORS,
+    STREAM,
     AsOf,
+    Endpoints,
     KnownAt,
     Limit,
     SessionInPath,
@@ -96,6 +106,10 @@ def _now() -> int:
 # --- sessions and tasks -----------------------------------------------------------------------
 
 
+api = Endpoints()
+
+
+@api.add("GET", "/v1/sessions/{session_id}", "sessions", SessionDocument, errors=HISTORY_ERRORS)
 async def session(request: Request, session_id: SessionInPath, as_of: AsOf = None) -> Response:
     """A session with its conversations, memory and context, now or as of a time."""
     here, tenant = serving(request), tenant_of(request)
@@ -111,6 +125,9 @@ async def session(request: Request, session_id: SessionInPath, as_of: AsOf = Non
     return known(documents.session(*found, _now()), "session")
 
 
+@api.add(
+    "GET", "/v1/sessions/{session_id}/timeline", "sessions", http.Timeline, errors=HISTORY_ERRORS
+)
 async def timeline(
     request: Request, session_id: SessionInPath, limit: Limit = None, cursor: PlaceCursor = None
 ) -> Response:
@@ -130,6 +147,11 @@ async def timeline(
     )
 
 
+@api.add(
+    "GET", "/v1/sessions/{session_id}/events", "sessions", http.EventStream,
+    needs=Needs("read", is_stream=True), media=STREAM, errors=ROW_ERRORS,
+    headers={"Last-Event-ID": "The id of the last event seen."},
+)  # fmt: skip
 async def events(request: Request, session_id: SessionInPath) -> Response:
     """The session's document as server-sent events: once now, then on every change. With
     `Last-Event-ID` the first event is sent only if the document has changed since."""
@@ -138,12 +160,13 @@ async def events(request: Request, session_id: SessionInPath) -> Response:
     if rows.get(HEADER) is None:
         raise not_found("session")
     if request.method == "HEAD":
-        return Response(media_type="text/event-stream")
+        return Response(media_type=STREAM)
     last = request.headers.get("last-event-id")
     stream = here.streams.of(here.backend, tenant, session_id, last)
-    return StreamingResponse(stream, media_type="text/event-stream")
+    return StreamingResponse(stream, media_type=STREAM)
 
 
+@api.add("GET", "/v1/tasks/{task_id}", "sessions", TaskDocument, errors=HISTORY_ERRORS)
 async def task(request: Request, task_id: TaskInPath, session_id: SessionOfTask = None) -> Response:
     """A task: plan, recursions, tool results and status. Without `session_id` the task is looked up
     in the history."""
@@ -160,12 +183,14 @@ async def task(request: Request, task_id: TaskInPath, session_id: SessionOfTask 
 # --- users ------------------------------------------------------------------------------------
 
 
+@api.add("GET", "/v1/users/{user_id}", "users", UserDocument, errors=ROW_ERRORS)
 async def user(request: Request, user_id: UserInPath) -> Response:
     """A user's profile, states, preferences and mood, now."""
     found = await serving(request).backend.rows("users", tenant_of(request), user_id)
     return known(documents.user(*found, _now()), "user")
 
 
+@api.add("GET", "/v1/users/{user_id}/states", "users", http.States, errors=HISTORY_ERRORS)
 async def states(
     request: Request,
     user_id: UserInPath,
@@ -197,6 +222,7 @@ async def states(
     )
 
 
+@api.add("GET", "/v1/users/{user_id}/mood", "users", MoodNow, errors=HISTORY_ERRORS)
 async def mood(request: Request, user_id: UserInPath, at: AsOf = None) -> Response:
     """A user's mood, now or at a time. It fades between moments of affect."""
     here, tenant = serving(request), tenant_of(request)
@@ -215,20 +241,19 @@ async def mood(request: Request, user_id: UserInPath, at: AsOf = None) -> Respon
     return known(reading.mood(moods[0], moment) if moods else None, "mood")
 
 
+@api.add(
+    "GET", "/v1/states/{state_id}/why", "users", http.Why,
+    operation=Operation("search_memory", "why"), errors=HISTORY_ERRORS,
+)  # fmt: skip
 async def why(
     request: Request, state_id: EntityInPath, limit: Limit = None, cursor: OffsetCursor = None
 ) -> Response:
     """The revisions of a state, preference, session, session memory item, link or thread, each with
     the text of its evidence events. A cited turn that changed nothing has none."""
     here, tenant = serving(request), tenant_of(request)
-
-    def revisions(root: Location) -> list[dict[str, Any]]:
-        try:
-            return listing.why(root, tenant, state_id)
-        except listing.ChangedNothing:
-            return []
-
-    found = await here.past.ask("state", tenant, revisions)
+    found = await here.past.ask(
+        "state", tenant, lambda root: listing.revisions(root, tenant, state_id)
+    )
     page, following = paging.window(found, here.length(limit), cursor)
     told = [{name: one[name] for name in one if name != "tenant"} for one in page]
     memory_spans.found(
@@ -257,6 +282,10 @@ def _period(about: str) -> tuple[int, int]:
         raise invalid([Fault("about", str(error))]) from None
 
 
+@api.add(
+    "GET", "/v1/search", "search", http.SearchPage,
+    operation=Operation("search_memory", "search"), errors=LIST_ERRORS,
+)  # fmt: skip
 async def search(
     request: Request,
     q: SearchText,
@@ -296,9 +325,12 @@ async def search(
     return reply({"hits": found.hits, "next": found.cursor})
 
 
-# --- dead letters: for an admin's key alone (`access`) ----------------------------------------
+# --- dead letters -----------------------------------------------------------------------------
 
 
+@api.add(
+    "GET", "/v1/dead-letters", "operations", http.DeadLetters, needs="admin", errors=HISTORY_ERRORS
+)
 async def dead_letters(
     request: Request, reason: ReasonInQuery = None, limit: Limit = None, cursor: LetterCursor = None
 ) -> Response:
@@ -313,6 +345,10 @@ async def dead_letters(
     return reply(_page("dead_letters", found, page, "recorded_at", "id"))
 
 
+@api.add(
+    "GET", "/v1/dead-letters/{letter_id}", "operations", http.DeadLetterWhole,
+    needs="admin", errors=HISTORY_ERRORS,
+)  # fmt: skip
 async def dead_letter(request: Request, letter_id: LetterInPath) -> Response:
     """One dead letter with its content. Write a slash in its id as `%2F`."""
     here, tenant = serving(request), tenant_of(request)

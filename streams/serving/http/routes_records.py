@@ -9,7 +9,9 @@ from itertools import islice
 from starlette.requests import Request
 from starlette.responses import Response
 
+from schemas import http
 from schemas.events import MAX_RECORD_BYTES
+from streams.observing.memory_spans import Operation
 from streams.pipeline import bounds, withheld
 from streams.serving.http import request_headers, submitting
 from streams.serving.http.cloud_events import PREFIX, Event, of_headers
@@ -23,7 +25,7 @@ from streams.serving.http.media import (
     too_many,
     unsupported,
 )
-from streams.serving.http.route import reply, serving, tenant_of
+from streams.serving.http.route import WRITE_ERRORS, Endpoints, reply, serving, tenant_of
 
 NDJSON = ("application/x-ndjson", "application/ndjson", "application/jsonl", "text/plain")
 BLANK = re.compile(rb"\n\s*\n")
@@ -37,6 +39,26 @@ RECORD_TYPES = (JSON, NDJSON[0], EVENT, EVENTS)
 TAKEN = frozenset({*RECORD_TYPES, *NDJSON})
 
 
+api = Endpoints()
+
+
+@api.add(
+    "POST", "/v1/records", "records", {200: http.RecordsReply, 202: http.RecordsReply},
+    operation=Operation("upsert_memory", "records"),
+    body="records",
+    errors=WRITE_ERRORS,
+    example={
+        "type": "turn",
+        "event_id": "e1",
+        "session_id": "s456",
+        "user_id": "u123",
+        "occurred_at": "2026-03-01T09:30:00Z",
+        "user_input": "什么是极限？",
+        "agent_answer": "极限是…",
+        "intent": "question",
+        "topic": "微积分-极限",
+    },
+)  # fmt: skip
 async def post_records(request: Request) -> Response:
     """Appends input records to the log: turns, recursions, tool results, signals, write plans. 200:
     every record has its outcome; 202: some are stored and not applied yet."""

@@ -8,11 +8,20 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from schemas.messages import SessionMessages
 from streams import listing
 from streams.folds import kept_messages
 from streams.serving.backends.backend import NotReady
 from streams.serving.http import paging
-from streams.serving.http.route import Limit, SessionInPath, reply, serving, tenant_of
+from streams.serving.http.route import (
+    LIST_ERRORS,
+    Endpoints,
+    Limit,
+    SessionInPath,
+    reply,
+    serving,
+    tenant_of,
+)
 
 FIRST_LOOK, LAST_LOOK = 0.02, 0.25
 """Seconds between two looks into the history."""
@@ -26,6 +35,12 @@ MessageCursor = Annotated[
 ]
 
 
+api = Endpoints()
+
+
+@api.add(
+    "GET", "/v1/sessions/{session_id}/messages", "sessions", SessionMessages, errors=LIST_ERRORS
+)
 async def session_messages(
     request: Request,
     session_id: SessionInPath,

@@ -8,9 +8,12 @@ from fastapi import Path, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from schemas import http
 from schemas.base import Id, format_time
-from schemas.http import Moment, StateCorrection
+from schemas.http import Moment
+from schemas.memory import State
 from streams.folds import states
+from streams.observing.memory_spans import Operation
 from streams.serving.http.corrections import (
     Json,
     Kind,
@@ -22,7 +25,7 @@ from streams.serving.http.corrections import (
     written,
 )
 from streams.serving.http.media import model_body, said_in
-from streams.serving.http.route import reply, serving
+from streams.serving.http.route import WRITE_ERRORS, Endpoints, reply, serving
 
 StateInPath = Annotated[
     Id, Path(description="Id of the state, or its citation (`s:…`); a slash in it is `%2F`.")
@@ -42,10 +45,19 @@ def _document(state: Any) -> Json:
 STATE = Kind("state", states.STATES, _document, "/states")
 
 
+api = Endpoints()
+
+
+@api.add(
+    "PATCH", "/v1/states/{state_id}", "users", {200: State, 202: http.Accepted},
+    operation=Operation("update_memory", "correct"), errors=(404, 501, *WRITE_ERRORS),
+    body=http.StateCorrection,
+    example={"reason": "Emma wrote to support: she moved in June", "body_text": "Lives in Leiden."},
+)  # fmt: skip
 async def correct_state(request: Request, state_id: StateInPath, user_id: Owner = None) -> Response:
     """Corrects a state. Fields that the body omits stay as they are; a later `valid_from` begins a
     new version. Returns the state once the correction has been applied."""
-    change = said_in(await model_body(request, serving(request).readers, StateCorrection))
+    change = said_in(await model_body(request, serving(request).readers, http.StateCorrection))
     return await corrected(request, state_id, change, change.pop("reason"), user_id)
 
 
@@ -60,6 +72,10 @@ async def corrected(
     return await _written(request, owner, state, update, update)
 
 
+@api.add(
+    "DELETE", "/v1/states/{state_id}", "users", {200: State, 202: http.Accepted},
+    operation=Operation("update_memory", "end"), errors=(404, 501, *WRITE_ERRORS),
+)  # fmt: skip
 async def end_state(
     request: Request,
     state_id: StateInPath,

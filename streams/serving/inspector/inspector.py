@@ -4,21 +4,20 @@ from urllib.parse import parse_qs, urlsplit
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 from starlette.types import Scope, Send
 
 from streams.pipeline.decode import TENANT
-from streams.serving.http.access import check_own_page
+from streams.serving.http.access import OPEN, check_own_page
 from streams.serving.http.keys import ALL, Caller, Keys
 from streams.serving.http.refusal import Refusal
-from streams.serving.http.route import Route as ApiRoute
+from streams.serving.http.route import PlainRoute
 from streams.serving.inspector import assets, letter, pipeline, session
 from streams.serving.inspector.browsers import Browsers, cookie, written
 from streams.serving.inspector.page import address_of, refused, render
 from streams.serving.inspector.view_routes import routes
 from streams.serving.inspector.views import VIEWS
 
-SIGN_IN, SIGN_OUT = "/sign-in", "/sign-out"
 FORM_BYTES = 4_096
 """Of the form with the key: whoever sends it has shown none yet."""
 
@@ -34,19 +33,13 @@ class Inspector:
         """Of all views, and of what they load."""
         return [
             *(route for view in VIEWS for route in routes(view)),
-            ApiRoute(pipeline.EVENTS, pipeline.events, include_in_schema=False),
-            ApiRoute(session.EVENTS, session.events, include_in_schema=False),
-            ApiRoute(letter.REPLAY, letter.replay, methods=["POST"], include_in_schema=False),
-            Route(assets.PATH + "{name}", assets.asset),
-            Route(SIGN_IN, self._sign_in, methods=["POST"]),
-            Route(SIGN_OUT, self._sign_out, methods=["POST"]),
+            pipeline.EVENTS,
+            session.EVENTS,
+            letter.REPLAY,
+            PlainRoute(assets.PATH + "{name}", assets.asset, OPEN),
+            PlainRoute("/sign-in", self._sign_in, OPEN._replace(body_bytes=FORM_BYTES), "POST"),
+            PlainRoute("/sign-out", self._sign_out, OPEN, "POST"),
         ]
-
-    def is_open(self, path: str) -> bool:
-        return path.startswith(assets.PATH) or path in (SIGN_IN, SIGN_OUT)
-
-    def body_bytes(self, path: str) -> int:
-        return FORM_BYTES if path == SIGN_IN else 0
 
     def caller(self, scope: Scope) -> Caller | None:
         return self._browsers.caller(scope)

@@ -12,15 +12,14 @@ from schemas.faults import one_of
 from schemas.time import format_time
 from streams.serving.flow.replaying import ENDINGS
 from streams.serving.http import routes_reading
-from streams.serving.http.keys import Caller
+from streams.serving.http.access import Needs
 from streams.serving.http.problems import Fault, Problem, invalid
-from streams.serving.http.route import AsOf, KnownAt, serving, tenant_of
+from streams.serving.http.route import AsOf, KnownAt, Route, serving, tenant_of
 from streams.serving.http.routes_reading import LetterInPath
 from streams.serving.inspector.asking import Json, told
 from streams.serving.inspector.links import Links, part
 from streams.serving.inspector.view import View
 
-REPLAY = "/letters/{letter_id}/replay"
 MOST_TEXT, MOST_BYTES = 20_000, 2_048
 """Characters of a text, and bytes of what is none, that a page shows; the twin has all."""
 Asked = Annotated[
@@ -80,10 +79,6 @@ def dump(raw: bytes) -> list[dict[str, Any]]:
 async def replay(request: Request, letter_id: LetterInPath) -> Response:
     """Sends a letter to its topic again, once who asks for it has said so twice. Raises Problem."""
     here, tenant = serving(request), tenant_of(request)
-    caller: Caller = request.scope["state"]["caller"]
-    if not caller.may("admin"):
-        detail = f"the key's role is {caller.role}, and this needs admin"
-        raise Problem(403, "Forbidden", detail)
     if here.replays is None or here.backend.history is None:
         raise Problem(501, "No topics", "letters are replayed over Kafka, beside a history")
     form = parse_qs((await request.body()).decode("utf-8", "replace"))
@@ -99,3 +94,4 @@ async def replay(request: Request, letter_id: LetterInPath) -> Response:
 VIEW = View(
     "/letters/{letter_id}", letter, "letter.html", "letter.title", "letter.about", role="admin"
 )
+REPLAY = Route("/letters/{letter_id}/replay", replay, Needs("admin"), "POST")

@@ -6,9 +6,7 @@ import time
 from starlette.requests import Request
 
 from schemas.time import format_time
-from sinks.locations import Location
 from streams.chronicle import user as chronicle
-from streams.context import gather
 from streams.context.question import MAX_TOKENS, Question
 from streams.context.tokenizer import tokenizer
 from streams.serving.http import routes_context
@@ -34,20 +32,15 @@ async def person(
         user_id=user_id, at=at, text=q, session_id=session_id, max_tokens=max_tokens,
         known_at=known_at, count=tokenizer(),
     )  # fmt: skip
+    found = await here.past.ask(
+        "user",
+        tenant,
+        lambda root: chronicle.past(root, tenant, user_id, at, known_at),
+        of=[("users", user_id)],
+    )
     is_now = as_of is None and known_at is None
-
-    def past(root: Location) -> Json:
-        told = chronicle.past(root, tenant, user_id, at, known_at)
-        if is_now:
-            return told
-        held = chronicle.known_of(root, tenant, user_id, at, known_at)
-        user = gather.remembered(root, tenant, question, held)
-        return told | {"remembered": (user, gather.session_then(root, tenant, question))}
-
-    found = await here.past.ask("user", tenant, past, of=[("users", user_id)])
-    user, session = found.pop("remembered", (None, None))
-    if is_now:
-        user, session = await routes_context.now(here, tenant, question)
+    ask = routes_context.now if is_now else routes_context.then
+    user, session = await ask(here, tenant, question)
     pack = await routes_context.packed(here, tenant, question, user, session)
     missing = pack.pop("missing")
     return {

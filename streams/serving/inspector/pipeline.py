@@ -11,15 +11,14 @@ from sinks.locations import Location
 from streams import listing
 from streams.serving.flow import graph
 from streams.serving.http import routes_reading
+from streams.serving.http.access import Needs
 from streams.serving.http.keys import Caller
-from streams.serving.http.problems import Problem
-from streams.serving.http.route import AsOf, KnownAt, reply, serving, tenant_of
+from streams.serving.http.route import STREAM, AsOf, KnownAt, Route, reply, serving, tenant_of
 from streams.serving.http.routes_reading import LetterCursor, ReasonInQuery
 from streams.serving.inspector.asking import Json, told_if_there
 from streams.serving.inspector.view import View
 
 PATH = "/pipeline"
-EVENTS = f"{PATH}/events"
 SHOWN = 20
 """Dead letters of a page."""
 
@@ -35,7 +34,7 @@ async def pipeline(
     together (`live`) is for who may see all of them."""
     here, missing = serving(request), list[str]()
     caller: Caller = request.scope["state"]["caller"]
-    frame = await here.flow.frame() if here.flow.may(caller) else None
+    frame = await here.flow.frame() if caller.of_all else None
     tier = here.backend.observed().tier
     letters = routes_reading.dead_letters(request, reason, limit=SHOWN, cursor=cursor)
     return {
@@ -62,20 +61,14 @@ async def _reasons(request: Request) -> Response:
 
 
 async def events(request: Request) -> Response:
-    """The same numbers as server-sent events, while they change. Raises Problem for a caller who
-    may not see what is of all tenants."""
-    here = serving(request)
-    caller: Caller = request.scope["state"]["caller"]
-    if not caller.may("admin") or not here.flow.may(caller):
-        detail = "the numbers are of all tenants: this needs an admin's key of all tenants"
-        raise Problem(403, "Forbidden", detail)
-    media = "text/event-stream"
+    """The same numbers as server-sent events, while they change."""
     if request.method == "HEAD":
-        return Response(media_type=media)
-    stream: Callable[[], AsyncIterator[bytes]] = here.flow.events
-    return StreamingResponse(stream(), media_type=media)
+        return Response(media_type=STREAM)
+    stream: Callable[[], AsyncIterator[bytes]] = serving(request).flow.events
+    return StreamingResponse(stream(), media_type=STREAM)
 
 
 VIEW = View(
     PATH, pipeline, "pipeline.html", "pipeline.title", "pipeline.about", menu=True, role="admin"
 )
+EVENTS = Route(f"{PATH}/events", events, Needs("admin", of_all=True, is_stream=True), media=STREAM)

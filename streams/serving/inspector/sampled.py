@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from streams.chronicle.text import text_of
+from streams.chronicle import text_of
 from streams.serving.inspector.words import diff
 
 Json = dict[str, Any]

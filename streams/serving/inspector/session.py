@@ -12,11 +12,19 @@ from schemas.time import format_time, parse_time
 from sinks.locations import Location
 from streams.chronicle import session as chronicle
 from streams.serving.http import routes_reading
-from streams.serving.http.route import AsOf, KnownAt, SessionInPath, serving, tenant_of
+from streams.serving.http.access import Needs
+from streams.serving.http.route import (
+    STREAM,
+    AsOf,
+    KnownAt,
+    Route,
+    SessionInPath,
+    serving,
+    tenant_of,
+)
 from streams.serving.inspector.asking import Json, told
 from streams.serving.inspector.view import View
 
-EVENTS = "/sessions/{session_id}/events"
 SIZE = 50
 """Turns of a chunk: what a page holds; it asks for others as they come into sight."""
 Chunk = Annotated[
@@ -72,11 +80,11 @@ async def session(
 
 async def events(request: Request, session_id: SessionInPath) -> Response:
     """Server-sent events: `changed` whenever a commit changed the session."""
-    here, media = serving(request), "text/event-stream"
+    here = serving(request)
     if request.method == "HEAD":
-        return Response(media_type=media)
+        return Response(media_type=STREAM)
     stream = here.streams.signals(here.backend, tenant_of(request), session_id)
-    return StreamingResponse(stream, media_type=media)
+    return StreamingResponse(stream, media_type=STREAM)
 
 
 def _before(turn: Json) -> Json:
@@ -88,3 +96,4 @@ def _before(turn: Json) -> Json:
 
 
 VIEW = View("/sessions/{session_id}", session, "session.html", "session.title", "session.about")
+EVENTS = Route("/sessions/{session_id}/events", events, Needs("read", is_stream=True), media=STREAM)

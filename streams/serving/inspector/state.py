@@ -8,8 +8,8 @@ from typing import Any
 from starlette.requests import Request
 
 from schemas.time import format_time, parse_time
-from streams.chronicle import life
-from streams.chronicle.text import text_of
+from streams import listing
+from streams.chronicle import text_of
 from streams.serving.http.problems import not_found
 from streams.serving.http.route import AsOf, KnownAt, serving, tenant_of
 from streams.serving.http.routes_reading import EntityInPath
@@ -31,7 +31,7 @@ async def state(
     cites."""
     here, tenant = serving(request), tenant_of(request)
     whole = await here.past.ask(
-        "state", tenant, lambda root: life.revisions(root, tenant, state_id)
+        "state", tenant, lambda root: listing.revisions(root, tenant, state_id)
     )
     rows = [
         one

@@ -15,11 +15,9 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
-from streams.serving.http.access import TWIN, asks_for_a_page, check_own_page
-from streams.serving.http.keys import Caller
-from streams.serving.http.problems import Problem
+from streams.serving.http.access import TWIN, Needs, asks_for_a_page, check_own_page
 from streams.serving.http.route import JSON, Route, reply
-from streams.serving.http.routes_health import index
+from streams.serving.http.routes_health import INDEX
 from streams.serving.inspector import consent
 from streams.serving.inspector.links import CLOCKS
 from streams.serving.inspector.page import HTML, render
@@ -39,9 +37,8 @@ class _Asked(Route, ABC):
     """What all routes of a view have: the question."""
 
     def __init__(self, view: View, path: str, media: str, method: str = "GET") -> None:
-        super().__init__(path, view.ask, methods=[method], response_model=None)
+        super().__init__(path, view.ask, Needs(view.role, view.of_all), method, media=media)
         self._view = view
-        self._media = media
         self._call = self._answered
 
     def _values(self, request: Request) -> Json:
@@ -53,16 +50,6 @@ class _Asked(Route, ABC):
             b"=".join((name, value)) for name, _, value in told if value and name not in useless
         )
         return super()._values(Request({**request.scope, "query_string": said}))
-
-    async def _ask(self, request: Request, values: Json) -> Json:
-        caller: Caller = request.scope["state"]["caller"]
-        if not caller.may(self._view.role):
-            detail = f"the key's role is {caller.role}, and this needs {self._view.role}"
-            raise Problem(403, "Forbidden", detail)
-        if not self._view.open_to(caller):
-            detail = "this is about all tenants, and the key is of one"
-            raise Problem(403, "Forbidden", detail)
-        return await self._view.ask(request, **values)
 
     @abstractmethod
     async def _answered(self, request: Request, **values: Any) -> Response:
@@ -83,7 +70,7 @@ class _Twin(_Asked):
         return super().matches(scope)
 
     async def _answered(self, request: Request, **values: Any) -> Response:
-        return reply(await self._ask(request, values))
+        return reply(await self._view.ask(request, **values))
 
 
 class _Page(_Asked):
@@ -91,18 +78,15 @@ class _Page(_Asked):
 
     def __init__(self, view: View) -> None:
         super().__init__(view, view.path, HTML)
-        self._tells_nothing = False  # at `/` it does, once somebody has signed in
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._view.path == START and not asks_for_a_page(scope):
-            response = await index(Request(scope, receive, send))
-            response.headers["vary"] = "Accept"
-            await response(scope, receive, send)
+            await INDEX.handle(scope, receive, send)
         else:
             await super()._answer(scope, receive, send)
 
     async def _answered(self, request: Request, **values: Any) -> Response:
-        answer = await self._ask(request, values)
+        answer = await self._view.ask(request, **values)
         return render(request, self._view.template, view=self._view, answer=answer)
 
 
@@ -114,7 +98,7 @@ class _Act(_Asked):
 
     async def _answered(self, request: Request, **values: Any) -> Response:
         check_own_page(request.scope)
-        answer = await self._ask(request, values)
+        answer = await self._view.ask(request, **values)
         form = parse_qs((await request.body()).decode("utf-8", "replace"))
         if not consent.is_given(request, answer["will"], form.get(consent.FIELD, [""])[0]):
             return render(

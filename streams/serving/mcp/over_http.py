@@ -3,15 +3,15 @@ server, with the rights of the key that the request came with."""
 
 import asyncio
 import logging
-from http import HTTPStatus
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlencode
 
 import msgspec
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
-from streams.serving.http.access import MCP, needed, where_raised
+from streams.serving.http.access import check_role, where_raised
+from streams.serving.http.limits import Found
 from streams.serving.http.refusal import Refusal, problem
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from streams.serving.mcp.server import Context, Reply
     from streams.serving.mcp.tools import Call
 
-PATH = MCP
 BODY_BYTES = 4_000_000
 log = logging.getLogger(__name__)
 
@@ -34,7 +33,7 @@ class McpEndpoint:
     """As a route takes it. The SDK is loaded and begins with the first request, which not every
     server gets. `endpoints` answer what the tools ask. `forget`: whether they can erase users."""
 
-    def __init__(self, endpoints: ASGIApp, *, forget: bool = False) -> None:
+    def __init__(self, endpoints: Found, *, forget: bool = False) -> None:
         self._endpoints = endpoints
         self._forget = forget
         self._begun: asyncio.Future[StreamableHTTPSessionManager] | None = None
@@ -83,12 +82,7 @@ class McpEndpoint:
 
         assert context.request is not None
         outer: Scope = context.request.scope
-        caller = outer["state"]["caller"]
-        if not caller.may(needed(call.method, call.path)):
-            title, detail = "Forbidden", f"the key's role is {caller.role}, and this needs more"
-            status, body = HTTPStatus.FORBIDDEN.value, problem(403, title, detail)
-        else:
-            status, body = await self._answered(_inner(outer, call), _body_of(call))
+        status, body = await self._answered(_inner(outer, call), _body_of(call))
         return Reply(status, msgspec.json.decode(body))
 
     async def _answered(self, scope: Scope, body: bytes) -> tuple[int, bytes]:
@@ -105,6 +99,8 @@ class McpEndpoint:
             parts.extend(message.get("body", b""))
 
         try:
+            if (needs := self._endpoints.find(scope)) is not None:
+                check_role(scope["state"]["caller"], needs)
             await self._endpoints(scope, receive, send)
         except Refusal as refusal:
             return refusal.status, refusal.body

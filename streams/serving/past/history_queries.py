@@ -12,7 +12,6 @@ import _duckdb
 from _duckdb import DuckDBPyConnection
 
 from sinks import damage, history
-from sinks.errors import TooManyRowsError
 from sinks.locations import Location
 from sinks.root import HistoryError, HistoryWriteError
 from sinks.store_errors import DELETED, of_duckdb
@@ -241,8 +240,6 @@ class HistoryQueries:
             raise too_slow(within) from None
         except _duckdb.OutOfMemoryException:
             raise Problem(503, "Too slow", "the query needs too much memory; narrow it") from None
-        except TooManyRowsError as error:
-            raise Problem(503, "Too slow", f"{error}: that is too much for a page") from None
         except DataRefused:
             raise not_found(what) from None
         except UsageError as error:
