@@ -67,7 +67,7 @@ def test_it_lists_tools_and_resources_with_their_schemas(program: Path, target: 
     assert [tool["name"] for tool in tools] == TOOLS
     for tool in tools:
         assert tool["inputSchema"]["type"] == "object" and tool["description"]
-        assert tool["annotations"]["destructiveHint"] is (tool["name"] == "end")
+        assert tool["annotations"]["destructiveHint"] is (tool["name"] in ("correct", "end"))
     templates = asked(program, target, "resources/templates/list")["resourceTemplates"]
     assert {each["uriTemplate"] for each in templates} == {
         "turnfold://users/{id}", "turnfold://sessions/{id}"
