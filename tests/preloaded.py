@@ -33,9 +33,9 @@ import streams.generations.rebuild
 import streams.generations.switching
 import streams.kafka.sink.sink
 import streams.kafka.transport.app
-import streams.llm.files
 import streams.mapping.mapper
 import streams.search.answer
+import streams.serving.extracting
 import streams.serving.http.local
 import streams.serving.http.serve
 import streams.topology_render

@@ -22,7 +22,6 @@ from sinks.shared import LOCKS
 from streams.apps import erasure_requests
 from streams.files import access, extractor_choice, inbox, manifest
 from streams.generations import in_parts
-from streams.llm import spool
 from streams.search import place as search
 
 STORE = "_store"
@@ -84,13 +83,6 @@ def _clear_requests(erasing: Erasing) -> int:
     return erasure_requests.clear(root, letters, whose, asked_at, receipt)
 
 
-def _clear_spool(erasing: Erasing) -> int:
-    root = erasing.root
-    if not isinstance(root, Path) or not (root / spool.FOLDER).exists():
-        return 0
-    return spool.erase(root, erasing.letters)
-
-
 def _count_lines(erasing: Erasing) -> int:
     """A server that runs has its log open."""
     if not isinstance(erasing.root, Path):
@@ -130,11 +122,6 @@ PLACES = (
     Place(
         "the log of a server", "records that were posted and are not committed yet", "nothing",
         "commits them first, then erases them from the tables", (f"{inbox.FOLDER}/*",),
-    ),
-    Place(
-        "the spool of an extraction", "plans of a model", "counted",
-        "removes lines that name the person or an erased turn; counts remaining lines that may "
-        "name the person", (f"{spool.FOLDER}/*",), _clear_spool,
     ),
     Place(
         "requests of erasure", "ids of users, sessions and turns to erase", "counted",

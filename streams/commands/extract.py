@@ -121,8 +121,8 @@ def load_settings(**given: Any) -> Any:
 
 def ask(history: Location, settings: Any, again: bool = False) -> dict[str, Any]:
     """Asks the model about what it was not asked about yet; the counts."""
-    from streams.llm.files import extract as run
     from streams.progress import progress_bar
+    from streams.serving.extracting import extract as run
 
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     with progress_bar() as progress:
@@ -144,17 +144,14 @@ async def _follow(
     from streams.apps.metric_samples import of_stream, stream_readiness
     from streams.errors import Unreachable
     from streams.kafka.client.settings import KafkaSettings
-    from streams.llm.budget import Budget
-    from streams.llm.driver import Driver
-    from streams.llm.maker import extractor
+    from streams.llm.driver import driving
     from streams.llm.stream import Stream, StreamOptions
 
     kafka = KafkaSettings.load(bootstrap=bootstrap)
     root = None if history is None else find_root(history)
     stream = Stream(kafka, settings, StreamOptions(group, root, latest, once))
     loop, told = asyncio.get_running_loop(), asyncio.Event()
-    async with extractor(settings, Budget(settings), timed=False, patient=not once) as asked:
-        driver = Driver(asked, stream, settings)
+    async with driving(stream, settings) as driver:
 
         def stop() -> None:
             told.set()
@@ -171,12 +168,7 @@ async def _follow(
             if told.is_set():  # while it waited for a broker that does not answer
                 raise KeyboardInterrupt from None
             raise
-        return {
-            "turns": stream.turns,
-            **asked.summary(),
-            "stopped": driver.spent,
-            "why_failed": asked.why_failed,
-        }
+        return {"turns": stream.turns, **driver.asked.summary(), "stopped": driver.spent}
 
 
 def _say_counts(counts: dict[str, Any], as_json: bool) -> None:

@@ -18,7 +18,7 @@ from sinks.root import HistoryError, find_root
 from streams import event_loop
 from streams.errors import ConfigurationError, TurnfoldError
 from streams.files.extractor_choice import asks_model
-from streams.llm.standing import ASKED, AWAY, WAITS, Standing, going
+from streams.llm.standing import AWAY, WAITS, Standing
 
 if TYPE_CHECKING:
     from streams.kafka.client.settings import KafkaSettings
@@ -57,25 +57,24 @@ class Beside:
         settings: "LlmSettings | None" = None,
         first: str = NOT_ASKED,
     ) -> None:
-        self.asked: Extractor | None = None
-        self.log: Any = None
         self._whose = whose
         self._open_log = open_log
         self._is_chosen = is_chosen
         self._settings = settings
         self._driver: Driver | None = None
         self._ending = False
-        self._standing = Standing(first, self._going)
+        self._why: str | None = first  # nothing is asked; None: it is
+        self._standing = Standing(first)
         self._thread = Thread(target=self._in_thread, name="model", daemon=True)
 
     @classmethod
     def server(cls, root: Path, settings: "LlmSettings", posts: "Posts") -> Self:
         """What asks about the turns of a served history."""
 
-        def open_log(told: "LlmSettings") -> AbstractAsyncContextManager[Any]:
+        def open_log(settings: "LlmSettings") -> AbstractAsyncContextManager[Any]:
             from streams.llm.server import opened  # the SDK is not needed otherwise
 
-            return opened(root, told, posts)
+            return opened(root, settings, posts)
 
         chosen = partial(asks_model, root)
         return cls("server", open_log, chosen, settings, "is about to be asked")
@@ -130,7 +129,17 @@ class Beside:
     @property
     def is_used(self) -> bool:
         """Whether there is anything to say of it."""
-        return self._driver is not None or self._standing.words != NOT_ASKED
+        return self._driver is not None or self._words != NOT_ASKED
+
+    @property
+    def log(self) -> Any:
+        """The `driver.TurnLog`, once it is open."""
+        return self._driver.log if self._driver else None
+
+    @property
+    def asked(self) -> "Extractor | None":
+        """What makes the plans, with its counts, once it is there."""
+        return self._driver.asked if self._driver else None
 
     @property
     def turns(self) -> int:
@@ -145,26 +154,27 @@ class Beside:
     def about(self) -> str:
         """How it stands, in a few words."""
         waiting = f", {self.waiting} groups wait" if self.waiting else ""
-        return f"the model {self._standing.words}{waiting}"
+        return f"the model {self._words}{waiting}"
+
+    @property
+    def _words(self) -> str:
+        return self._driver.words if self._driver and self._why is None else str(self._why)
 
     # --- of a server's log ----------------------------------------------------------------------
 
     def hurry(self) -> None:
         """Turns that are there are asked about without waiting for others."""
-        if self.log is not None:
+        if self._driver is not None:
             self.log.hurry()
 
     def has_read(self, offset: int) -> bool:
         """Whether every turn of the server's log up to an offset has a plan, or a dead letter."""
-        return self.log is not None and self.log.settled_to >= offset
+        return self._driver is not None and self.log.settled_to >= offset
 
     @property
     def is_held(self) -> bool:
         """Whether no request is sent now: the endpoint does not answer, or the budget is spent."""
-        return self._standing.words.startswith(HELD)
-
-    def _going(self) -> str:
-        return going(self.asked, self._driver.waits if self._driver else None)
+        return self._words.startswith(HELD)
 
     # --- the thread -------------------------------------------------------------------------------
 
@@ -179,20 +189,22 @@ class Beside:
                     if not await self._chosen():
                         pause = TICK * LOOK_EVERY
                     elif await self._watched(held):
-                        return
+                        return None
                     else:
                         pause = TICK
                 except ModuleNotFoundError as error:
-                    self._standing.become(f"is not asked: this needs the extra 'llm' ({error})")
-                    return
+                    return self._become(f"{NOT_ASKED}: this needs the extra 'llm' ({error})")
                 except ConfigurationError as error:
-                    self._standing.become(f"is not asked: {error}")
-                    pause = AGAIN if self.log is None else REFUSED_AGAIN
+                    self._become(f"{NOT_ASKED}: {error}")
+                    pause = AGAIN if self._driver is None else REFUSED_AGAIN
                 except (TurnfoldError, HistoryError) as error:
-                    self._standing.become(f"waits: {error}")
+                    self._become(f"waits: {error}")
                 except Exception:
                     log.exception("the model is not asked; tries again")
-                await self._sleep(pause)
+                until = asyncio.get_running_loop().time() + pause
+                while not self._ending and asyncio.get_running_loop().time() < until:
+                    await asyncio.sleep(TICK)
+        return None
 
     async def _watched(self, held: AsyncExitStack) -> bool:
         """Until the process ends, or memory is made without a model. True: nothing is asked any
@@ -200,7 +212,7 @@ class Beside:
         asking = asyncio.create_task(self._ask(held))
         ticks = 0
         while not asking.done():
-            self._standing.tell()
+            self._standing.tell(self._words)
             ticks += 1
             if self._ending or (ticks % LOOK_EVERY == 0 and await self._chosen() is False):
                 self._driver.stop() if self._driver else asking.cancel()
@@ -208,9 +220,8 @@ class Beside:
         if asking.cancelled():
             return True
         spent = asking.result()
-        changed = "is not asked: another extractor was chosen"
-        why = f"is asked no more by this {self._whose}: {spent}" if spent else changed
-        self._standing.become(why)
+        changed = f"{NOT_ASKED}: another extractor was chosen"
+        self._become(f"is asked no more by this {self._whose}: {spent}" if spent else changed)
         return bool(spent)
 
     async def _chosen(self) -> bool | None:
@@ -222,26 +233,17 @@ class Beside:
     async def _ask(self, held: AsyncExitStack) -> str | None:
         """What was found out about the endpoint, and the counts, last as long as the process."""
         if self._driver is None:
-            from streams.llm.budget import Budget, recall_hour  # the SDK is not needed otherwise
-            from streams.llm.driver import Driver
-            from streams.llm.maker import extractor
+            from streams.llm.driver import driving  # the SDK is not needed otherwise
             from streams.llm.settings import LlmSettings
 
             settings = self._settings = self._settings or LlmSettings.load()
-            if self.log is None:
-                self.log = await held.enter_async_context(self._open_log(settings))
-            budget = Budget(settings)
-            root = self.log.history
-            if root is not None and (settings.hourly_tokens or settings.hourly_cost):
-                await asyncio.to_thread(recall_hour, budget, root)
-            opened = extractor(settings, budget, timed=False, patient=True)
-            self.asked = await held.enter_async_context(opened)
-            self._driver = Driver(self.asked, self.log, settings)
-        self._standing.become(ASKED)
+            turn_log = await held.enter_async_context(self._open_log(settings))
+            driver = driving(turn_log, settings)
+            self._driver = await held.enter_async_context(driver)
+        self._become(None)
         await self._driver.run()
         return self._driver.spent
 
-    async def _sleep(self, seconds: float) -> None:
-        while not self._ending and seconds > 0:
-            await asyncio.sleep(TICK)
-            seconds -= TICK
+    def _become(self, why: str | None) -> None:
+        self._why = why
+        self._standing.tell(self._words)

@@ -21,7 +21,7 @@ from openai import APIConnectionError, APIStatusError, AsyncOpenAI, DefaultAsync
 
 from streams.errors import ConfigurationError
 from streams.llm.budget import BYTES_A_TOKEN
-from streams.llm.dialect import Dialect, said_in
+from streams.llm.dialect import Dialect
 from streams.llm.prompt import Message
 from streams.llm.settings import PREFIX, LlmSettings
 
@@ -33,9 +33,13 @@ SENT = frozenset(
 """Headers of a request."""
 PASSING = frozenset({408, 409, 425, 429})
 """4xx that are a matter of time; besides them 5xx."""
-PAY = 402
-SETTLED = frozenset({401, PAY, 403, 404, 405})
-"""4xx that no other request would change."""
+HINTS = {
+    401: f"is {PREFIX}API_KEY right for {PREFIX}BASE_URL?",
+    402: f"the account at {PREFIX}BASE_URL has no money left",
+    403: f"is {PREFIX}API_KEY right for {PREFIX}BASE_URL?",
+}
+MISPLACED = frozenset({404, 405})
+"""With these, statuses that no other request would change."""
 LONGEST_WAIT = 3600.0
 """Seconds that a Retry-After is believed; then it is asked again."""
 SHOWN = 300  # characters of what an endpoint says of an error
@@ -160,7 +164,7 @@ class Endpoint:
             text = f"no answer within {told.total_seconds:g} s"
             raise Transient(text, timed_out=True) from None
         except APIStatusError as error:
-            raise self._refusal(error.response, messages) from None
+            raise self._refusal(error, messages) from None
         except APIConnectionError as error:
             why = error.__cause__ or error
             if isinstance(why, httpx2.LocalProtocolError):  # its text quotes the wrong header
@@ -177,48 +181,32 @@ class Endpoint:
             return Reply("", sent // BYTES_A_TOKEN, told.max_output_tokens, fault)
         return _reply(response.content, sent)._replace(dialect=dialect)
 
-    def _refusal(self, response: httpx2.Response, messages: list[Message]) -> Exception:
-        raw = response.content
-        status, said = response.status_code, _said(raw)
-        if _quotes(said, messages):  # it is shown in logs and readiness, which hold no user's text
-            said = "its words quote the request, and are left out"
-        text = f"HTTP {status} {_phrase(status)}".rstrip() + (f": {said}" if said else "")
+    def _refusal(self, error: APIStatusError, messages: list[Message]) -> Exception:
+        status, body = error.status_code, error.body or ""
+        said = " ".join(str(body.get("message", body) if isinstance(body, dict) else body).split())
+        shown = said[: 10 * SHOWN]
+        if _quotes(shown, messages):  # it is shown in logs and readiness, which hold no user's text
+            shown = "its words quote the request, and are left out"
+        try:
+            phrase = HTTPStatus(status).phrase  # an endpoint may put anything there
+        except ValueError:
+            phrase = ""
+        text = f"HTTP {status} {phrase}".rstrip() + (f": {shown}" if shown else "")
         text = self._settings.redacted(text)[:SHOWN]
         if status in PASSING or status >= 500:
-            return Transient(text, _retry_after(response), status=status)
-        if status == PAY:
-            return ConfigurationError(f"{text}; the account at {PREFIX}BASE_URL has no money left")
-        if status in (401, 403):
-            return ConfigurationError(f"{text}; is {PREFIX}API_KEY right for {PREFIX}BASE_URL?")
+            return Transient(text, _retry_after(error.response), status=status)
+        where = self._settings.base_url
         if status == HTTPStatus.NOT_FOUND and _names(said, self._settings.model):
             return ConfigurationError(
-                f"{self._settings.base_url} does not have the model {self._settings.model!r}: set "
-                f"{PREFIX}MODEL ({text})"
+                f"{where} does not have the model {self._settings.model!r}: set {PREFIX}MODEL "
+                f"({text})"
             )
-        if status in SETTLED or status < 400:
-            return ConfigurationError(
-                f"{self._settings.base_url}{PATH}: {text}; set {PREFIX}BASE_URL and {PREFIX}MODEL"
-            )
-        return Rejected(text, raw[: 10 * SHOWN].decode("utf-8", "replace"))
-
-
-def _phrase(status: int) -> str:
-    """The standard's, for an endpoint may put anything there."""
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return ""
-
-
-def _said(raw: bytes) -> str:
-    """What the endpoint says of an error."""
-    text = raw[: 10 * SHOWN].decode("utf-8", "replace")
-    try:
-        error = _decode(raw)["error"]
-        text = str(error["message"] if isinstance(error, dict) else error)
-    except (ValueError, LookupError, TypeError):
-        pass
-    return " ".join(text.split())
+        if status in HINTS:
+            return ConfigurationError(f"{text}; {HINTS[status]}")
+        if status in MISPLACED or status < 400:
+            wanted = f"set {PREFIX}BASE_URL and {PREFIX}MODEL"
+            return ConfigurationError(f"{where}{PATH}: {text}; {wanted}")
+        return Rejected(text, f"{said[: 10 * SHOWN]} {error.param}")
 
 
 def _names(said: str, model: str) -> bool:
@@ -238,7 +226,9 @@ def _reply(raw: bytes, sent: int) -> Reply:
         given = _decode(raw)
         choice = given["choices"][0]
         message = choice["message"]
-        text = said_in(message)
+        text = message.get("content") or ""
+        if not isinstance(text, str):
+            raise TypeError("its content is no text")
         fault = _fault(choice.get("finish_reason"), message.get("refusal"))
         counted = given.get("usage") or {}
     except (ValueError, LookupError, TypeError, AttributeError) as error:

@@ -1,29 +1,34 @@
 """The one loop that asks a model: turns come out of a log in groups, plans go into it.
 
-A history's files, a server and Kafka differ in their log (`TurnLog`) alone. One group of each user
-is worked on at a time, in order: its request shows what the plans before it have left.
+A history and Kafka differ in their log (`TurnLog`) alone. One group of each user is worked on at a
+time, in order: its request shows what the plans before it have left.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager, suppress
 from typing import Any, NamedTuple, Protocol
 
 from schemas.base import JsonObject
+from sinks.locations import Location
 from streams.errors import Unreachable
-from streams.llm.budget import BudgetSpent
-from streams.llm.client import Erased, Still
+from streams.llm.budget import Budget, BudgetSpent, recall_hour
+from streams.llm.client import Client, Erased, Still
+from streams.llm.completion import Reply
 from streams.llm.groups import Group, Owner
 from streams.llm.known import Remembered
 from streams.llm.maker import Extractor
 from streams.llm.settings import LlmSettings
+from streams.llm.standing import ASKED, AWAY, USELESS
 
 WAVE = 8
 """Groups in work for each concurrent request: a log stores the plans of many at once."""
 TICK = 0.05
 PAUSE = 1.0
 """Seconds until a log that was interrupted is read again."""
+FEW = 3
+"""So many requests in a row that failed are reported."""
 
 
 class Job(NamedTuple):
@@ -43,14 +48,17 @@ class TurnLog(Protocol):
 
     ends: bool
 
+    @property
+    def history(self) -> Location | None:
+        """Where memory is read; None: nowhere."""
+
     async def begin(self, driver: "Driver") -> None:
         """Before the first `read`. Raises Interrupted."""
 
-    async def read(self, waiting: int, running: int) -> list[Job] | None:
+    async def read(self, waiting: int) -> list[Job] | None:
         """The next groups; None where no more come and all are stored. Called again and again: it
         waits a moment where there is nothing to do, and it stores what was written. `waiting`:
-        groups that are not stored; `running`: those of them whose answer is awaited. Raises
-        Interrupted."""
+        groups that are not stored. Raises Interrupted."""
 
     async def shown(self, job: Job) -> tuple[Group, Remembered] | None:
         """The group with its texts, and the memory that its request shows; None where its turns
@@ -95,6 +103,17 @@ class Driver:
     def is_over(self) -> bool:
         return bool(self._stopping or self._ending or self.spent or self._failure)
 
+    @property
+    def words(self) -> str:
+        """How the asking goes: the newest cause first."""
+        if self.asked.away is not None:
+            return f"{AWAY}{self.asked.away}"
+        if self.waits is not None:
+            return f"waits: {self.waits}"
+        if self.asked.failed_in_row >= FEW:
+            return f"{USELESS}: {self.asked.last_failure}"
+        return ASKED
+
     async def run(self) -> None:
         """Until the log has no more turns, `stop`, or the run's budget is used up. Raises
         TurnfoldError, HistoryError."""
@@ -117,7 +136,7 @@ class Driver:
 
     async def _loop(self) -> None:
         while not self.is_over:
-            jobs = await self.log.read(self.waiting, self._running)
+            jobs = await self.log.read(self.waiting)
             if jobs is None:
                 return
             self._put(jobs)
@@ -189,9 +208,10 @@ class Driver:
         record = applied = None
         try:
             shown = await self.log.shown(job)
+            waits = self._requests.locked()
             async with self._requests:  # until it is stored: a kill costs no more than these
                 if shown is not None and not self.is_over:
-                    record = await self._made(job, shown)
+                    record = await self._made(job, shown, waits)
                 if record is not None:
                     applied = await self.log.write(job, record)
         finally:
@@ -207,14 +227,18 @@ class Driver:
         self.turns += len(extraction["event_ids"])
         self.failed += len(extraction["event_ids"]) if "error" in extraction else 0
 
-    async def _made(self, job: Job, shown: tuple[Group, Remembered]) -> JsonObject | None:
-        """The record of a group; None where its turns were erased."""
-        waited, still = False, self.log.still(job)
+    async def _made(
+        self, job: Job, shown: tuple[Group, Remembered], waited: bool
+    ) -> JsonObject | None:
+        """The record of a group; None where its turns were erased. `waited`: since it was read."""
+        still = self.log.still(job)
+        replies: list[Reply] = []  # what was paid for it
+        for_budget = False
         while True:
             try:
-                if still is not None and not await still():
+                if waited and still is not None and not await still():
                     return None
-                record = await self.asked.make(*shown, still)
+                record = await self.asked.make(*shown, replies, still)
             except Erased:
                 return None
             except Unreachable:  # `asked` tells why
@@ -223,9 +247,21 @@ class Driver:
             except BudgetSpent as spent:
                 if spent.seconds is None or self.log.ends:
                     raise
-                self.waits, waited = str(spent), True
+                self.waits, for_budget = str(spent), True
                 await asyncio.sleep(spent.seconds)
             else:
-                if not waited:
+                if not for_budget:
                     self.waits = None
                 return record
+            waited = True
+
+
+@asynccontextmanager
+async def driving(turn_log: TurnLog, settings: LlmSettings) -> AsyncIterator[Driver]:
+    """A driver with an open connection. What the log's history tells of the last hour counts for
+    its budget."""
+    budget = Budget(settings)
+    if turn_log.history is not None and (settings.hourly_tokens or settings.hourly_cost):
+        await asyncio.to_thread(recall_hour, budget, turn_log.history)
+    async with Client(settings, budget, patient=not turn_log.ends) as client:
+        yield Driver(Extractor(settings, client, budget), turn_log, settings)

@@ -5,7 +5,8 @@ A turn is extracted when a plan, or a dead letter, of the same model and prompt 
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 
 import msgspec
 from _duckdb import DuckDBPyConnection, IOException
@@ -23,19 +24,17 @@ from streams.llm.plans import Author
 Key = tuple[str, str, str]
 """A turn: tenant, session, event."""
 
-AT_ONCE = 10_000
-GROUPS_AT_ONCE = 256
 READ_AGAIN = 3
 
 SAID = """
 -- what models have said, and what came of it: plans, and letters of those that are none
 CREATE TEMP TABLE said AS
-SELECT tenant, doc, false AS refused FROM (
+SELECT tenant, doc, NULL::TIMESTAMPTZ AS refused_at FROM (
     SELECT tenant, CAST(doc AS JSON) AS doc FROM plans WHERE recorded_at >= CAST(? AS TIMESTAMPTZ)
 ) WHERE (doc -> '$.extraction') IS NOT NULL
 UNION ALL
-SELECT tenant, doc, true FROM (
-    SELECT tenant, TRY_CAST(TRY(decode(payload)) AS JSON) AS doc FROM dead_letters
+SELECT tenant, doc, recorded_at FROM (
+    SELECT tenant, TRY_CAST(TRY(decode(payload)) AS JSON) AS doc, recorded_at FROM dead_letters
     WHERE recorded_at >= CAST(? AS TIMESTAMPTZ)
 ) WHERE (doc -> '$.extraction') IS NOT NULL
 """
@@ -44,7 +43,7 @@ WITH done AS (
     SELECT tenant, doc ->> '$.session_id' AS session_id,
         unnest(TRY(from_json(doc -> '$.extraction.event_ids', '["VARCHAR"]'))) AS event_id
     FROM said WHERE (doc ->> '$.extractor.name') = ? AND (doc ->> '$.extractor.version') = ?
-        AND NOT (refused AND ?)
+        AND (refused_at IS NULL OR refused_at >= CAST(? AS TIMESTAMPTZ))
 ), standing AS (
     SELECT * FROM (FROM events WHERE recorded_at >= CAST(? AS TIMESTAMPTZ)) e {STANDING_EVENT}
 )
@@ -152,36 +151,23 @@ ORDER BY document.updated_at DESC, entity_id
 """
 
 
-class Undone:
+def undone(
+    root: Location,
+    author: Author,
+    sources: Collection[str],
+    *,
+    refused_since: int = 0,
+    since: int = 0,
+    most: int | None = None,
+) -> list[Turn]:
     """The turns to extract, in the order they were recorded, without their texts: those recorded
-    from `since` on (microseconds), `most` at most."""
-
-    def __init__(
-        self,
-        root: Location,
-        author: Author,
-        sources: Collection[str],
-        *,
-        again: bool,
-        since: int = 0,
-        most: int | None = None,
-    ) -> None:
-        self._db = connect(root, views=["events", "plans", "dead_letters"])
+    from `since` on (microseconds), `most` at most. Failures before `refused_since` do not count."""
+    with connect(root, views=["events", "plans", "dead_letters"]) as db:
         begin = format_time(since)
-        self._db.execute(SAID, [begin, begin])
-        given = [author.name, author.version, again, begin, list(sources), most]
-        self._db.execute(f"CREATE TEMP TABLE undone AS {UNDONE}", given)
-        ((self.total,),) = self._db.execute("SELECT count(*) FROM undone").fetchall()
-
-    def turns(self) -> Iterator[Turn]:
-        """Once."""
-        found = self._db.execute("FROM undone")
-        while some := found.fetchmany(AT_ONCE):
-            yield from (Turn(*row) for row in some)
-
-    def close(self) -> None:
-        """Gives back the memory."""
-        self._db.close()
+        db.execute(SAID, [begin, begin])
+        refused = format_time(refused_since)
+        given = [author.name, author.version, refused, begin, list(sources), most]
+        return [Turn(*row) for row in db.execute(UNDONE, given).fetchall()]
 
 
 def spent_since(root: Location, since: float) -> list[tuple[float, int, float]]:
@@ -192,49 +178,31 @@ def spent_since(root: Location, since: float) -> list[tuple[float, int, float]]:
         return db.execute(SPENT, [since]).fetchall()
 
 
-def with_texts(root: Location, groups: Sequence[Group]) -> list[Group | None]:
-    """The same groups, their turns with what was said; without turns that were erased meanwhile.
-    None for a group without any."""
-    keys = [key_of(turn) for one in groups for turn in one.turns]
+def told(root: Location, groups: Sequence[Group], *, texts: bool = True) -> list[Group | None]:
+    """The same groups with what tools said in their turns' tasks and, with `texts`, what was said;
+    then without turns that were erased meanwhile, and None for a group without any."""
     with connect(root, views=["events", "tool_results"]) as db:
+        keys = [key_of(turn) for one in groups for turn in one.turns]
         _wanted(db, "tenant, session_id, event_id", keys)
-        found = db.execute(TEXTS).fetchall()
-        results = _results(db)
-    said = {(tenant, session, event): texts for tenant, session, event, *texts in found}
-    told = [
-        [
-            _told(turn, *said[key_of(turn)])._replace(tool_results=tuple(results[key_of(turn)]))
-            for turn in one.turns
-            if key_of(turn) in said
-        ]
-        for one in groups
-    ]
-    return [Group(tuple(turns)) if turns else None for turns in told]
+        said = {(one[0], one[1], one[2]): one[3:] for one in db.execute(TEXTS).fetchall()}
+        results: dict[Key, tuple[str, ...]] = defaultdict(tuple)
+        for tenant, session, event, result in db.execute(RESULTS).fetchall():
+            results[tenant, session, event] += (result,)
 
+    def one(turn: Turn) -> Turn:
+        user_input, agent_answer = (
+            said[key_of(turn)] if texts else (turn.user_input, turn.agent_answer)
+        )
+        return turn._replace(
+            user_input=user_input, agent_answer=agent_answer, tool_results=results[key_of(turn)]
+        )
 
-def with_results(root: Location, group: Group) -> Group:
-    """The same group; what tools said in its turns' tasks, as far as the history has it."""
-    with connect(root, views=["events", "tool_results"]) as db:
-        _wanted(db, "tenant, session_id, event_id", list(map(key_of, group.turns)))
-        results = _results(db)
-    told = (turn._replace(tool_results=tuple(results[key_of(turn)])) for turn in group.turns)
-    return Group(tuple(told))
-
-
-def _results(db: DuckDBPyConnection) -> dict[Key, list[str]]:
-    """By turn of `wanted`, in order."""
-    results: dict[Key, list[str]] = defaultdict(list)
-    for *key, result in db.execute(RESULTS).fetchall():
-        results[key[0], key[1], key[2]].append(result)
-    return results
+    kept = [[turn for turn in one.turns if not texts or key_of(turn) in said] for one in groups]
+    return [Group(tuple(map(one, turns))) if turns else None for turns in kept]
 
 
 def key_of(turn: Turn) -> Key:
     return turn.tenant, turn.session_id, turn.event_id
-
-
-def _told(turn: Turn, user_input: str, agent_answer: str) -> Turn:
-    return turn._replace(user_input=user_input, agent_answer=agent_answer)
 
 
 def remembered(root: Location, groups: Sequence[Group]) -> list[Remembered]:
@@ -297,44 +265,34 @@ Shown = tuple[Group, Remembered] | None
 
 
 class Reader:
-    """What requests show, read for all groups that ask at the same time at once. `read`: of each
+    """What requests show, read for all groups that wait at the same time at once. `read`: of each
     group what is shown, in order."""
 
     def __init__(self, read: Callable[[list[Group]], list[Shown]]) -> None:
         self._read = read
-        self._asked: list[tuple[Group, asyncio.Future[Shown]]] = []
-        self._reading: asyncio.Task[None] | None = None
+        self._waiting: list[tuple[Group, asyncio.Future[Shown]]] = []
+        self._lock = asyncio.Lock()
 
     async def __call__(self, group: Group) -> Shown:
         """Raises what reading raises."""
-        reply = asyncio.get_running_loop().create_future()
-        self._asked.append((group, reply))
-        if self._reading is None or self._reading.done():
-            self._reading = asyncio.create_task(self._run())
-        shown: Shown = await reply
-        return shown
-
-    async def _run(self) -> None:
-        while self._asked:
-            batch, self._asked = self._asked[:GROUPS_AT_ONCE], self._asked[GROUPS_AT_ONCE:]
-            replies = [reply for _, reply in batch]
-            try:
-                shown = await asyncio.to_thread(self._patiently, [group for group, _ in batch])
-            except Exception as error:
-                for reply in replies:
-                    if not reply.done():
-                        reply.set_exception(error)
-            else:
-                for reply, each in zip(replies, shown, strict=True):
-                    if not reply.done():  # who asked may have been cancelled
-                        reply.set_result(each)
+        reply: asyncio.Future[Shown] = asyncio.get_running_loop().create_future()
+        self._waiting.append((group, reply))
+        async with self._lock:
+            if not reply.done():
+                batch, self._waiting = self._waiting, []
+                try:
+                    shown = await asyncio.to_thread(self._patiently, [one for one, _ in batch])
+                except BaseException:  # the others read for themselves
+                    self._waiting += [one for one in batch if one[1] is not reply]
+                    raise
+                for (_, other), each in zip(batch, shown, strict=True):
+                    other.set_result(each)
+        return reply.result()
 
     def _patiently(self, groups: list[Group]) -> list[Shown]:
         for _ in range(READ_AGAIN - 1):
-            try:
+            with suppress(IOException):  # a file was merged into another meanwhile
                 return self._read(groups)
-            except IOException:  # a file was merged into another meanwhile
-                pass
         return self._read(groups)
 
 
@@ -342,8 +300,8 @@ def as_stored(root: Location) -> Reader:
     """Reads groups of a history's own turns: their texts, without turns that were erased."""
 
     def read(groups: list[Group]) -> list[Shown]:
-        told = with_texts(root, groups)
-        memory = iter(remembered(root, [group for group in told if group]))
-        return [(group, next(memory)) if group else None for group in told]
+        stored = told(root, groups)
+        memory = iter(remembered(root, [group for group in stored if group]))
+        return [(group, next(memory)) if group else None for group in stored]
 
     return Reader(read)

@@ -3,18 +3,17 @@
 import re
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from typing import Any
 
 from schemas.base import JsonObject
 from streams.errors import Unreachable
-from streams.llm import plans, prompt
+from streams.llm import prompt
 from streams.llm.budget import Budget, BudgetSpent
 from streams.llm.client import Client, Still
 from streams.llm.completion import REFUSED, SHOWN, Rejected, Reply
 from streams.llm.groups import Group
-from streams.llm.known import Known, Remembered, choose
-from streams.llm.plans import Author, Fault, Misfit, Usage
+from streams.llm.known import Remembered, choose
+from streams.llm.plans import ANSWER_KEPT, Author, Fault, Misfit, Planner, Usage
 from streams.llm.settings import LlmSettings
 
 MICROS = 1_000_000
@@ -27,138 +26,116 @@ NOT_A_FIELD = "Extra inputs are not permitted"
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|'[^']*$|\"[^\"]*$")
 
 NOTHING: Remembered = {}
+COUNTS = ("groups", "calls", "repaired", "partly", "failed", "prompt_tokens", "completion_tokens")
 
 
 class Extractor:
-    """Makes records of groups, and counts what that takes.
+    """Makes records of groups, and counts what that takes. `failed_in_row`: groups without a plan
+    since the last one with a plan."""
 
-    `comes_back`: who calls asks again about a group that could not be asked about to the end.
-    """
-
-    def __init__(
-        self,
-        settings: LlmSettings,
-        client: Client,
-        author: Author,
-        budget: Budget,
-        *,
-        comes_back: bool,
-    ) -> None:
-        self.author = author
+    def __init__(self, settings: LlmSettings, client: Client, budget: Budget) -> None:
+        self.author = Author(settings.extractor, settings.extractor_version)
         self.budget = budget
         self.counts: Counter[str] = Counter()
         self.errors: Counter[str] = Counter()
         self.failed_in_row = 0
-        """Groups without a plan since the last one with a plan."""
         self.last_failure = ""
         self.cost = 0.0
         self._settings = settings
         self._client = client
-        self._comes_back = comes_back
-        self._paid: dict[str, list[Reply]] = {}
-        """By plan id: first answers of groups whose second question is still to be asked."""
 
     async def make(
-        self, group: Group, remembered: Remembered, still: Still | None = None
+        self,
+        group: Group,
+        remembered: Remembered,
+        replies: list[Reply],
+        still: Still | None = None,
     ) -> JsonObject:
-        """The record of a group: a plan, or what says that there is none. `still`: whether its
-        turns are there yet, asked before what has waited is sent.
+        """The record of a group: a plan, or what says that there is none. `replies`: what was
+        answered so far, which is kept there. `still`: whether its turns are there yet, asked before
+        what has waited is sent.
 
-        Raises ConfigurationError, Unreachable, BudgetSpent: the group is then as it was, and what
-        was paid for it is kept, or the record. Erased: nothing of it is kept.
+        Raises ConfigurationError, Erased; Unreachable and BudgetSpent, unless nobody comes back for
+        the second question: then what is valid in the first answer counts.
         """
-        known = self._known(group, remembered)
-        name = plans.plan_id(group, self.author)
-        question = messages = prompt.messages(
-            group, known, self._settings.instructions, self._settings.max_text
-        )
-        replies = self._paid.pop(name, [])
+        planner = self._planner(group, remembered)
+        settings = self._settings
+        question = prompt.messages(group, planner.known, settings.instructions, settings.max_text)
         while True:
+            messages = question
             if replies:
                 try:
-                    return self._made(group, known, replies)
+                    return self._plan(planner, replies)
                 except Fault as fault:
                     error = str(fault)
                 if len(replies) == CALLS:
-                    return self._partly(error, group, known, replies)
-                answer = replies[-1].text[: plans.ANSWER_KEPT]
-                messages = [*question, *prompt.repair(answer, error)]
+                    return self._partly(planner, error, replies)
+                messages = [*question, *prompt.repair(replies[-1].text[:ANSWER_KEPT], error)]
             try:
                 reply = await self._client.ask(messages, still)
             except Rejected as refused:
-                return self._partly(str(refused), group, known, replies)
+                return self._partly(planner, str(refused), replies)
             except (BudgetSpent, Unreachable) as stopped:
-                if not replies:
-                    raise
-                if self._comes_back and getattr(stopped, "seconds", 0.0) is not None:
-                    self._paid[name] = replies
+                comes_back = self._client.patient and getattr(stopped, "seconds", 0.0) is not None
+                if not replies or comes_back:
                     raise
                 why = f"{error}; not asked again: {stopped}"
-                return self._partly(why, group, known, replies)
+                return self._partly(planner, why, replies)
             replies.append(reply)
-            self._count(reply)
+            self.counts["calls"] += 1
+            self.counts["prompt_tokens"] += reply.prompt_tokens
+            self.counts["completion_tokens"] += reply.completion_tokens
+            self.cost += settings.cost(reply.prompt_tokens, reply.completion_tokens)
 
-    def _partly(self, error: str, group: Group, known: Known, replies: list[Reply]) -> JsonObject:
-        """The plan of what is valid in the last answer, else a failure."""
-        if not replies or replies[-1].fault:
-            return self._failed(error, group, replies)
-        usage, categories = self._usage(replies), self._settings.all_categories
-        try:
-            record = plans.valid_part(
-                replies[-1].text, group, known, self.author, usage, categories
-            )
-        except Fault:
-            return self._failed(error, group, replies)
-        self.failed_in_row = 0
-        self.counts["groups"] += 1
-        self.counts["partly"] += 1
-        return record
-
-    def _failed(self, error: str, group: Group, replies: list[Reply]) -> JsonObject:
-        self.counts["groups"] += 1
-        self.counts["failed"] += 1
-        self.failed_in_row += 1
-        text = replies[-1].text if replies else ""
-        error = self._settings.redacted(error)
-        self.last_failure = _without_words(_in_a_line(error[:SHOWN]))
-        if len(self.errors) < MOST_ERRORS:
-            self.errors[error[:SHOWN]] += 1
-        return plans.failure(error, text, group, self.author, self._usage(replies))
-
-    def _known(self, group: Group, remembered: Remembered) -> Known:
-        told = self._settings
+    def _planner(self, group: Group, remembered: Remembered) -> Planner:
+        settings = self._settings
         said = "\n".join(turn.user_input for turn in group.turns)
-        return choose(remembered, said, told.max_states, told.max_state_bytes)
+        known = choose(remembered, said, settings.max_states, settings.max_state_bytes)
+        return Planner(group, known, self.author, settings.all_categories)
 
-    def _made(self, group: Group, known: Known, replies: list[Reply]) -> JsonObject:
+    def _plan(self, planner: Planner, replies: list[Reply]) -> JsonObject:
         reply = replies[-1]
         if reply.fault:
             raise Fault(reply.fault)
-        usage = self._usage(replies)
         try:
-            record = plans.plan(
-                reply.text, group, known, self.author, usage, self._settings.all_categories
-            )
+            record = planner.plan(reply.text, self._usage(replies))
         except Fault as fault:
             self._client.judged(reply, fits=not isinstance(fault, Misfit))
             raise
         self._client.judged(reply, fits=True)
+        self._succeeded("repaired", len(replies) > 1)
+        return record
+
+    def _partly(self, planner: Planner, error: str, replies: list[Reply]) -> JsonObject:
+        """The plan of what is valid in the last answer, else a failure."""
+        usage = self._usage(replies)
+        if replies and not replies[-1].fault:
+            try:
+                record = planner.valid_part(replies[-1].text, usage)
+            except Fault:
+                pass
+            else:
+                self._succeeded("partly")
+                return record
+        self.counts["groups"] += 1
+        self.counts["failed"] += 1
+        self.failed_in_row += 1
+        error = self._settings.redacted(error)
+        self.last_failure = _without_words(_in_a_line(error[:SHOWN]))
+        if len(self.errors) < MOST_ERRORS:
+            self.errors[error[:SHOWN]] += 1
+        return planner.failure(error, replies[-1].text if replies else "", usage)
+
+    def _succeeded(self, how: str, is_so: bool = True) -> None:
         self.failed_in_row = 0
         self.counts["groups"] += 1
-        self.counts["repaired"] += len(replies) > 1
-        return record
+        self.counts[how] += is_so
 
     def _usage(self, replies: list[Reply]) -> Usage:
         sent = sum(reply.prompt_tokens for reply in replies)
         received = sum(reply.completion_tokens for reply in replies)
         cost = round(self._settings.cost(sent, received), 9)
         return Usage(len(replies), sent, received, cost, int(time.time() * MICROS))
-
-    def _count(self, reply: Reply) -> None:
-        self.counts["calls"] += 1
-        self.counts["prompt_tokens"] += reply.prompt_tokens
-        self.counts["completion_tokens"] += reply.completion_tokens
-        self.cost += self._settings.cost(reply.prompt_tokens, reply.completion_tokens)
 
     @property
     def retries(self) -> int:
@@ -175,23 +152,12 @@ class Extractor:
         """The circuit breaker's state."""
         return self._client.breaker
 
-    def summary(self) -> dict[str, int | float]:
-        """What has been done and spent."""
-        names = (
-            "groups",
-            "calls",
-            "repaired",
-            "partly",
-            "failed",
-            "prompt_tokens",
-            "completion_tokens",
-        )
-        return {**{name: self.counts[name] for name in names}, "cost": round(self.cost, 6)}
-
-    @property
-    def why_failed(self) -> str | None:
-        """What was wrong most often, in a line."""
-        return _in_a_line(self.errors.most_common(1)[0][0]) if self.errors else None
+    def summary(self) -> dict[str, Any]:
+        """What has been done and spent, and what was wrong most often, in a line."""
+        common = self.errors.most_common(1)
+        why = _in_a_line(common[0][0]) if common else None
+        counts = {name: self.counts[name] for name in COUNTS}
+        return {**counts, "cost": round(self.cost, 6), "why_failed": why}
 
 
 def _without_words(error: str) -> str:
@@ -205,13 +171,3 @@ def _without_words(error: str) -> str:
 
 def _in_a_line(text: str) -> str:
     return " ".join(text.split())
-
-
-@asynccontextmanager
-async def extractor(
-    settings: LlmSettings, budget: Budget, *, timed: bool, patient: bool
-) -> AsyncIterator[Extractor]:
-    """An extractor with an open connection."""
-    async with Client(settings, budget, patient=patient) as client:
-        author = Author(settings.extractor, settings.extractor_version, timed)
-        yield Extractor(settings, client, author, budget, comes_back=patient)

@@ -1,6 +1,7 @@
 """A partition of `turns`, as long as it is ours: what gathers, and how far it is settled."""
 
 import logging
+import time
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -11,7 +12,6 @@ from aiokafka.structs import OffsetAndMetadata, TopicPartition
 from streams.folds.rows import Input
 from streams.kafka.agents.validation import read
 from streams.llm.groups import Debounce, Turn, speaks
-from streams.llm.log_time import LogTime
 from streams.llm.reach import Reach, of_commit
 from streams.llm.settings import LlmSettings
 from streams.observing.logs import place
@@ -26,14 +26,14 @@ REPEATS = 50_000
 @dataclass(slots=True, eq=False)
 class Part:
     """`told`: the offset and metadata that the group knows. `ahead`: records that were fetched, and
-    that a worker has not folded yet."""
+    that a worker has not folded yet. `heard_at`: when the last record came (monotonic)."""
 
     at: TopicPartition
     reach: Reach
     debounce: Debounce
     told: tuple[int, str] = (-1, "")
     ahead: deque[Any] = field(default_factory=deque)
-    log_time: LogTime = field(default_factory=LogTime)
+    heard_at: float = field(default_factory=time.monotonic)
     _seen: dict[tuple[str, str, str], None] = field(default_factory=dict)
 
     def folded(self, end: int | None) -> Iterator[Any]:

@@ -35,12 +35,10 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 
 
 class Author(NamedTuple):
-    """Who makes plans: `extractor.name` and `extractor.version`. `timed`: plans contain
-    `recorded_at`, because there is no broker to set it."""
+    """Who makes plans: `extractor.name` and `extractor.version`."""
 
     name: str
     version: str
-    timed: bool
 
 
 class Usage(NamedTuple):
@@ -67,49 +65,92 @@ def plan_id(group: Group, author: Author) -> str:
     return make_id("plan", author.name, author.version, *owner, *group.event_ids)
 
 
-def plan(
-    text: str,
-    group: Group,
-    known: Known,
-    author: Author,
-    usage: Usage,
-    categories: Collection[str],
-) -> JsonObject:
-    """The write plan of an answer; `categories` of states. Raises Fault."""
-    return _plan(_decoded(text), group, known, author, usage, categories)
+class Planner(NamedTuple):
+    """Makes the records of a group; what is `known` of its user, the model was shown. `categories`:
+    those of states."""
 
+    group: Group
+    known: Known
+    author: Author
+    categories: Collection[str]
 
-def valid_part(
-    text: str,
-    group: Group,
-    known: Known,
-    author: Author,
-    usage: Usage,
-    categories: Collection[str],
-) -> JsonObject:
-    """The same of an answer without the updates that are at fault; `extraction.left_out` has why.
-    Raises Fault where nothing else is left, or the answer as a whole is at fault."""
-    decoded = _decoded(text)
-    if not isinstance(decoded, dict):
-        raise Misfit("expected one JSON object")
-    faults = list[str]()
-    kept: JsonObject = {
-        name: None if NAMES.get(name, name) in Answer.model_fields else value
-        for name, value in decoded.items()
-    }
-    record = _plan(kept, group, known, author, usage, categories)
-    for path, entry in _entries(decoded):  # each with those before it: they may depend on them
-        more = _with(kept, path, entry)
-        try:
-            record = _plan(more, group, known, author, usage, categories)
-        except Fault as fault:
-            faults.append(str(fault))
-        else:
-            kept = more
-    if not any(kept.values()):
-        raise Fault("; ".join(faults))
-    record["extraction"]["left_out"] = cut("; ".join(faults), LEFT_OUT_KEPT)
-    return record
+    def plan(self, text: str, usage: Usage) -> JsonObject:
+        """The write plan of an answer. Raises Fault."""
+        return self._plan(_decoded(text), usage)
+
+    def valid_part(self, text: str, usage: Usage) -> JsonObject:
+        """The same of an answer without the updates that are at fault; `extraction.left_out` has
+        why. Raises Fault where nothing else is left, or the answer as a whole is at fault."""
+        decoded = _decoded(text)
+        if not isinstance(decoded, dict):
+            raise Misfit("expected one JSON object")
+        faults = list[str]()
+        kept: JsonObject = {
+            name: None if NAMES.get(name, name) in Answer.model_fields else value
+            for name, value in decoded.items()
+        }
+        record = self._plan(kept, usage)
+        for path, entry in _entries(decoded):  # each with those before it: they may depend on them
+            more = _with(kept, path, entry)
+            try:
+                record = self._plan(more, usage)
+            except Fault as fault:
+                faults.append(str(fault))
+            else:
+                kept = more
+        if not any(kept.values()):
+            raise Fault("; ".join(faults))
+        record["extraction"]["left_out"] = cut("; ".join(faults), LEFT_OUT_KEPT)
+        return record
+
+    def failure(self, error: str, answer: str, usage: Usage) -> JsonObject:
+        """The record of a group without a valid answer; it becomes a dead letter, reason
+        extraction_failed."""
+        record = self._record(usage)
+        record["extraction"] |= {"error": cut(error, 2000), "answer": cut(answer, ANSWER_KEPT)}
+        return record
+
+    def _plan(self, decoded: Any, usage: Usage) -> JsonObject:
+        answer, group = _read(decoded), self.group
+        if faults := list(_faults(answer, group, self.known, self.categories)):
+            raise Fault("; ".join(faults[:MOST_FAULTS]))
+        for update in answer.state_updates:
+            _date(update, answer, group)
+        updates = answer.model_dump(mode="json", exclude_defaults=True)
+        named = [(one, one.pop("category", None)) for one in updates.get("state_updates", ())]
+        new = [(one, category) for one, category in named if category and "state_id" not in one]
+        _give_reasons(updates, group)
+        _give_dates(updates, group)
+        _replace(updates, self.known, self.author)
+        for update, category in new:  # what rules know of a state that is repeated counts more
+            update.setdefault("payload", {}).setdefault("category", category)
+        record = {**self._record(usage), **updates}
+        verdict = decode(_encode(record), ("", 0, 0))
+        if isinstance(verdict, Dead):
+            raise Fault(verdict.detail)
+        return record
+
+    def _record(self, usage: Usage) -> JsonObject:
+        group, author = self.group, self.author
+        tenant, user_id = group.owner
+        record = {
+            "type": "write_plan",
+            "schema_version": 2,
+            "tenant": tenant,
+            "plan_id": plan_id(group, author),
+            "user_id": user_id,
+            "session_id": group.session_id,
+            "occurred_at": format_time(group.valid_at),
+            "extractor": author._asdict(),
+            "extraction": {
+                "event_ids": group.event_ids,
+                **usage._asdict(),
+                "made_at": format_time(usage.made_at),
+            },
+        }
+        if len(group.turns) == 1:  # evidence of each update; of several each update names its own
+            record["event_id"] = group.event_ids[0]
+        return record
 
 
 Path = tuple[str, ...]
@@ -133,66 +174,6 @@ def _with(node: JsonObject, path: Path, entry: Any) -> JsonObject:
     if inner:
         return {**node, name: _with(had or {}, tuple(inner), entry)}
     return {**node, name: [*(had or ()), *entry] if isinstance(entry, list) else entry}
-
-
-def _plan(
-    decoded: Any,
-    group: Group,
-    known: Known,
-    author: Author,
-    usage: Usage,
-    categories: Collection[str],
-) -> JsonObject:
-    answer = _read(decoded)
-    if faults := list(_faults(answer, group, known, categories)):
-        raise Fault("; ".join(faults[:MOST_FAULTS]))
-    for update in answer.state_updates:
-        _date(update, answer, group)
-    updates = answer.model_dump(mode="json", exclude_defaults=True)
-    named = [(one, one.pop("category", None)) for one in updates.get("state_updates", ())]
-    new = [(one, category) for one, category in named if category and "state_id" not in one]
-    _give_reasons(updates, group)
-    _give_dates(updates, group)
-    _replace(updates, known, author)
-    for update, category in new:  # what rules know of a state that is repeated counts more
-        update.setdefault("payload", {}).setdefault("category", category)
-    record = {**_record(group, author, usage), **updates}
-    verdict = decode(_encode(record), ("", 0, 0))
-    if isinstance(verdict, Dead):
-        raise Fault(verdict.detail)
-    return record
-
-
-def failure(error: str, answer: str, group: Group, author: Author, usage: Usage) -> JsonObject:
-    """The record of a group without a valid answer; it becomes a dead letter, reason
-    extraction_failed."""
-    record = _record(group, author, usage)
-    record["extraction"] |= {"error": cut(error, 2000), "answer": cut(answer, ANSWER_KEPT)}
-    return record
-
-
-def _record(group: Group, author: Author, usage: Usage) -> JsonObject:
-    tenant, user_id = group.owner
-    record = {
-        "type": "write_plan",
-        "schema_version": 2,
-        "tenant": tenant,
-        "plan_id": plan_id(group, author),
-        "user_id": user_id,
-        "session_id": group.session_id,
-        "occurred_at": format_time(group.valid_at),
-        "extractor": {"name": author.name, "version": author.version},
-        "extraction": {
-            "event_ids": group.event_ids,
-            **usage._asdict(),
-            "made_at": format_time(usage.made_at),
-        },
-    }
-    if len(group.turns) == 1:  # evidence of each update; of several turns each update names its own
-        record["event_id"] = group.event_ids[0]
-    if author.timed:
-        record["recorded_at"] = format_time(group.known_at)
-    return record
 
 
 def _read(decoded: Any) -> Answer:

@@ -32,11 +32,11 @@ from streams.kafka.client.topics import ensure_topics
 from streams.llm.driver import Driver, Interrupted, Job
 from streams.llm.found_by_rules import with_rules
 from streams.llm.groups import Group
-from streams.llm.history import Reader, Shown, remembered, with_results
+from streams.llm.history import Reader, Shown, remembered, told
 from streams.llm.maker import NOTHING
 from streams.llm.part import Part, part_of, stand, turn_of
 from streams.llm.settings import LlmSettings
-from streams.llm.standing import ASKED, Standing, going
+from streams.llm.standing import ASKED, Standing
 from streams.observing.logs import OF_BROKER
 from streams.observing.readiness import COMMIT, FETCH, Assignment, Pending
 from streams.topology import INPUT_BYTES, TURNS, WRITE_PLANS, own_plans
@@ -48,7 +48,7 @@ POLL_RECORDS = 500
 SESSION_MS = 10_000
 AHEAD = 16
 """Groups that may wait for each request at a time; then nothing more is read."""
-ASK_EVERY = 1.0
+ASK_EVERY = 0.3
 """Seconds between two questions how far a worker has folded, where something waits for it."""
 TELL_EVERY = 5.0  # seconds between commits where no plan is written
 TRANSACTION_MS = 10_000
@@ -115,7 +115,7 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         self._driver: Driver | None = None
         self._held: dict[TopicPartition, Part] = {}
         self._kept: dict[TopicPartition, Part] = {}  # while a rebalance may give them back
-        self._standing = Standing(ASKED, self._going)
+        self._standing = Standing(ASKED)
         self._finished: list[Finished] = []
         self._writing = asyncio.Lock()
         self._assignment = Assignment()
@@ -126,9 +126,6 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         self._broken: Exception | None = None  # ends this session
         self._began = False
         self._is_open = False
-
-    def _going(self) -> str:
-        return going(self._driver.asked, self._driver.waits) if self._driver else ASKED
 
     @property
     def partitions(self) -> int:
@@ -207,7 +204,7 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
 
     # --- reading ------------------------------------------------------------------------------
 
-    async def read(self, waiting: int, running: int) -> list[Job] | None:
+    async def read(self, waiting: int) -> list[Job] | None:
         """What has come, once what is finished is written."""
         try:
             return await self._read(waiting)
@@ -223,13 +220,14 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
     async def _read(self, waiting: int) -> list[Job] | None:
         if self._broken is not None:
             raise self._broken
-        if self.options.worker is None:  # beside one, that says it
-            self._standing.tell()
+        if self.options.worker is None and self._driver:  # beside one, that says it
+            self._standing.tell(self._driver.words)
         self._pace(waiting)
         found = await self._consumer.getmany(timeout_ms=POLL_MS, max_records=POLL_RECORDS)
         for at, records in found.items():
             if (part := self._held.get(at)) is not None:
                 part.ahead.extend(records)
+                part.heard_at = time.monotonic()
         await self._look_at_worker()
         jobs = [job for part in self._held.values() for job in self._taken(part)]
         jobs += self._idle(found)
@@ -272,17 +270,14 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
             yield from (Job(group, part) for group in part.debounce.add(turn))
 
     def _idle(self, found: dict[TopicPartition, Any]) -> Iterator[Job]:
-        """By the log's clock, once a partition is read to its end; before that by its own time."""
+        """The groups that nothing follows: once a partition is read to its end, and is silent for
+        long enough; before that its own time closes them."""
         at_once = self.options.once or self._settings.extract_after == "turn"
         for at, part in self._held.items():
+            silent = at_once or time.monotonic() - part.heard_at >= self._settings.idle_seconds
             at_end = at not in found and not part.ahead and not self._source.behind(at)
-            if part.reach.is_full or (at_end and at_once):
-                groups = part.debounce.flush()
-            elif at_end:
-                groups = part.debounce.advance(part.log_time.now(part.reach.recorded_at * 1000))
-            else:
-                continue
-            yield from (Job(group, part) for group in groups)
+            if part.reach.is_full or (at_end and silent):
+                yield from (Job(group, part) for group in part.debounce.flush())
 
     def _is_done(self) -> bool:
         """Whether nothing is left of what there is."""
@@ -296,10 +291,10 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         found memory in these turns where a worker's come first."""
         root = self.history
         memory = remembered(root, groups) if root else [NOTHING] * len(groups)
-        told = [with_results(root, group) for group in groups] if root else groups
+        shown = [one for one in told(root, groups, texts=False) if one] if root else groups
         if self.options.worker is not None:
-            memory = [with_rules(*both) for both in zip(memory, told, strict=True)]
-        return list(zip(told, memory, strict=True))
+            memory = [with_rules(*both) for both in zip(memory, shown, strict=True)]
+        return list(zip(shown, memory, strict=True))
 
     def still(self, job: Job) -> None:
         """Not known: what is erased from a history is still in Kafka."""
@@ -385,7 +380,7 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
             self._broken = error
 
     async def _positioned(self, assigned: list[TopicPartition]) -> dict[TopicPartition, Part]:
-        consumer, told = self._consumer, self._settings
+        consumer = self._consumer
         for at in assigned:  # before anything is awaited: nothing may be fetched from elsewhere
             consumer.pause(at)
             consumer.seek(at, 0)
@@ -402,7 +397,7 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
                 kept.ahead.clear()  # it is fetched again
                 held[at] = kept
             else:
-                held[at] = part_of(at, commit, begins[at], starts[at], told)
+                held[at] = part_of(at, commit, begins[at], starts[at], self._settings)
         for at, part in held.items():
             consumer.seek(at, part.reach.next)
         consumer.resume(*assigned)

@@ -17,7 +17,6 @@ from streams.files.inbox import FOLDER as INBOX
 from streams.files.inbox import Inbox
 from streams.files.inbox_recovery import committed_of
 from streams.files.store import Store
-from streams.llm.spool import FOLDER as SPOOL
 from tests.acceptance.test_laws import Record
 from tests.command import answer, ndjson, turn
 from tests.fault.doomed_command import called
@@ -114,20 +113,6 @@ def posted(history: Path) -> None:
     Inbox(history / INBOX, committed).append([json.dumps(of_person(20)).encode()])
 
 
-def spooled(history: Path) -> None:
-    """Answers of a model that were paid for and not folded; one was being written."""
-    plan = {
-        "type": "write_plan", "tenant": "default", "plan_id": "m", "user_id": PERSON,
-        "session_id": f"own-{PERSON}", "event_id": "p1", "occurred_at": "2026-01-01T00:00:00Z",
-        "extractor": {"name": "llm"}, "extraction": {"event_ids": ["p1"]},
-        "state_updates": [{"kind": "fact", "state_id": "m", "body_text": WORD}],
-    }  # fmt: skip
-    (history / SPOOL).mkdir(exist_ok=True)
-    text = json.dumps(plan)
-    (history / SPOOL / "1.ndjson").write_text(f"{text}\n{text[:-9]}")
-    (history / SPOOL / "1.fresh").write_text(text)
-
-
 def requested(history: Path) -> None:
     """Erasures that a server was asked for: one waits, two files cannot be read, one was being
     written."""
@@ -181,7 +166,7 @@ def scratched(history: Path) -> None:
 
 
 WAYS: list[Callable[[Path], None]] = [
-    posted, spooled, requested, replacing, data_files, indexes, generations, scratched,
+    posted, requested, replacing, data_files, indexes, generations, scratched,
 ]  # fmt: skip
 
 

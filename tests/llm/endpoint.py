@@ -3,11 +3,14 @@
 import json
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple, Self
 
+from streams.llm.budget import Budget
+from streams.llm.client import Client
+from streams.llm.maker import Extractor
 from streams.llm.settings import LlmSettings
 
 LONG = 600
@@ -186,6 +189,16 @@ class Endpoint:
             "price_output": 10.0,
         }
         return LlmSettings(**{**given, **more})
+
+
+@asynccontextmanager
+async def extractor(
+    settings: LlmSettings, budget: Budget | None = None, *, patient: bool = False
+) -> AsyncIterator[Extractor]:
+    """One with an open connection."""
+    budget = budget or Budget(settings)
+    async with Client(settings, budget, patient=patient) as client:
+        yield Extractor(settings, client, budget)
 
 
 def in_turn(*replies: Reply | Behaviour, then: Behaviour = model) -> Behaviour:

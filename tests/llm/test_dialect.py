@@ -28,27 +28,12 @@ def refusing(*names: str, then: Behave = model, quoted: bool = True) -> Behave:
     return behave
 
 
-def by_tool(request: Request) -> Reply:
-    """Answers in the arguments of a tool's call, as it is told to."""
-    if "tools" not in request.body:
-        return completion("I have nothing to say.")
-    (tool,) = request.body["tools"]
-    assert tool["function"]["parameters"]["properties"]["states"]
-    call = {"name": tool["function"]["name"], "arguments": json.dumps(facts(request))}
-    calls = [{"id": "c1", "type": "function", "function": call}]
-    return completion(None, "tool_calls", tool_calls=calls)  # type: ignore[arg-type]
-
-
 ENDPOINTS: dict[str, tuple[Behave, int]] = {
     "no max_tokens": (refusing("max_tokens"), 1),
     "no max_tokens, no temperature": (refusing("max_tokens", "temperature"), 2),
     "the same, not as a field": (refusing("max_tokens", "temperature", quoted=False), 2),
-    "no response_format": (refusing("response_format", then=by_tool), 2),
-    "neither response_format nor tools": (refusing("response_format", "tools"), 3),
-    "nothing of these": (
-        refusing("response_format", "tools", "tool_choice", "max_tokens", "temperature"),
-        5,
-    ),
+    "no response_format": (refusing("response_format"), 2),
+    "nothing of these": (refusing("response_format", "max_tokens", "temperature"), 4),
 }
 
 
@@ -79,7 +64,7 @@ def test_a_400_that_names_nothing_is_told_by_a_harmless_request(endpoint: Start)
     """This endpoint takes no response_format, and does not say so."""
 
     def silent(request: Request) -> Reply:
-        return error(400, "Bad Request") if "response_format" in request.body else by_tool(request)
+        return error(400, "Bad Request") if "response_format" in request.body else model(request)
 
     asked = endpoint(silent)
     found, _ = ask(asked, group(1), concurrency=1)
@@ -139,21 +124,6 @@ def test_a_user_who_speaks_of_thoughts_is_quoted_whole(endpoint: Start) -> None:
     assert record["state_updates"][0]["body_text"] == said
 
 
-def test_an_answer_in_parts_or_as_a_call_that_nobody_asked_for(endpoint: Start) -> None:
-    def in_parts(request: Request) -> Reply:
-        text = json.dumps(facts(request))
-        parts = [{"type": "text", "text": text[:9]}, {"type": "text", "text": text[9:]}]
-        return completion(parts)  # type: ignore[arg-type]
-
-    def as_object(request: Request) -> Reply:
-        call = {"function": {"name": "write_memory", "arguments": facts(request)}}
-        return completion("", tool_calls=[call])
-
-    for behave in (in_parts, as_object):
-        record = only(endpoint(behave))
-        assert [one["body_text"] for one in record["state_updates"]] == ["has a cat"]
-
-
 NOT_WHOLE = {
     "cut off while it thinks": (completion("<think>The user", "length"), "cut off"),
     "cut off, and without a text": (completion("", "length", reasoning="The user"), "cut off"),
@@ -167,6 +137,6 @@ def test_why_there_is_no_answer_is_said(endpoint: Start, wrong: Reply, why: str)
     asked = endpoint(lambda _: wrong)
     found, asking = ask(asked)
     assert why in found[0]["extraction"]["error"]
-    assert why in (asking.why_failed or "")
+    assert why in asking.summary()["why_failed"]
     forms = {one.body["response_format"]["type"] for one in asked.requests}
     assert forms == {"json_schema"}, "that is no matter of how it is asked"

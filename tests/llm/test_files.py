@@ -1,6 +1,5 @@
 """`extract` over a history: each turn once, what is paid for is kept, the state as of the event."""
 
-import json
 import signal
 import subprocess
 import time
@@ -13,10 +12,7 @@ import pytest
 
 from schemas.time import format_time
 from streams.files import local
-from streams.llm.files import extract
-from streams.llm.groups import Group, Turn
-from streams.llm.plans import Author, Usage, failure
-from streams.llm.spool import spooling
+from streams.serving.extracting import extract
 from tests.command import (
     PROGRAM,
     environment,
@@ -81,7 +77,6 @@ def test_turns_become_plans_with_their_cost(endpoint: Start, folded: Folded) -> 
     facts = rows(history, "SELECT body_text, evidence_event_ids FROM state_current")
     assert len(facts) == 24
     assert ("user 2 said 7", ["e702"]) in facts, "evidence is the turn, not the whole group"
-    assert list((history / "_extract").glob("*.ndjson")) == []
 
 
 def test_a_second_time_nothing_is_asked(endpoint: Start, folded: Folded) -> None:
@@ -233,7 +228,7 @@ def test_memory_does_not_depend_on_how_many_ask_at_a_time(endpoint: Start, tmp_p
         history = tmp_path / f"history-{concurrency}"
         local.run([str(records)], history)
         extract(history, endpoint().settings(concurrency=concurrency, turns=2))
-        sql = "SELECT revision_id, seq, after, epoch_us(recorded_at) FROM revisions ORDER BY ALL"
+        sql = "SELECT owner_id, entity_type, after FROM revisions ORDER BY ALL"
         memories.append(rows(history, sql))
     assert memories[0] == memories[1]
     assert len(memories[0]) == 55
@@ -272,14 +267,11 @@ def test_killed_in_the_middle_nothing_is_lost_doubled_or_paid_twice(
 ) -> None:
     history = folded(talk(users=8, turns=18))  # 24 groups
     asked = endpoint(slowly)
-    spooled = history / "_extract"
     for goal in (5, 10, 15):
         running = command(asked, history, "--concurrency", "2")
         until(partial(reached, asked, goal))
         running.kill()
         running.communicate()
-    with (spooled / "1.ndjson").open("ab") as torn:
-        torn.write(b'{"type": "write_plan", "plan_')  # as a crash in the middle of a write leaves
     running = command(asked, history)
     _, err = running.communicate(timeout=WITHIN)
     assert running.returncode == 0, err
@@ -288,21 +280,6 @@ def test_killed_in_the_middle_nothing_is_lost_doubled_or_paid_twice(
     assert rows(history, "SELECT count(*), count(DISTINCT plan_id) FROM plans") == [(24, 24)]
     assert rows(history, "SELECT count(*) FROM state_current") == [(144,)]
     assert rows(history, "SELECT count(*) FROM dead_letters") == [(0,)]
-    assert list(spooled.glob("*.ndjson")) == []
-
-
-def test_what_a_full_disk_left_is_passed_over(folded: Folded) -> None:
-    """Half a record in the middle; those around it are folded."""
-    history = folded([told(1, 0, "fact: one"), told(2, 30, "fact: two")])
-    author = Author("llm/test", "1", timed=True)
-    groups = [Group((Turn("default", "s", "u", f"e{n}", START, START),)) for n in (1, 2)]
-    records = [json.dumps(failure("no", "", one, author, Usage(1, 1, 1, 0, 0))) for one in groups]
-    with spooling(history) as spool:
-        lines = [records[0], records[1][:99], records[1], ""]
-        (history / "_extract" / "1.ndjson").write_text("\n".join(lines))
-        spool.fold()
-    assert rows(history, "SELECT DISTINCT reason FROM dead_letters") == [("extraction_failed",)]
-    assert rows(history, "SELECT count(*) FROM dead_letters") == [(2,)]
 
 
 @pytest.mark.component
@@ -313,41 +290,14 @@ def test_who_was_forgotten_is_not_brought_back_by_what_a_killed_run_left(
     asked = endpoint(in_turn(model, model, then=lambda _: Hang(LONG)))
     running = command(asked, history, "--turns", "2", "--concurrency", "1")
     until(partial(reached, asked, 2))
-    left = history / "_extract"
-    until(lambda: bool(list(left.glob("*.ndjson"))))
     running.kill()
     running.communicate()
-    (spool,) = left.glob("*.ndjson")
-    assert b'"user_id":"u0"' in spool.read_bytes()
     assert turnfold("forget", "u0", "--history", history, "--yes").code == 0
-    assert b'"user_id":"u0"' not in b"".join(one.read_bytes() for one in left.glob("*.*"))
     asked.behave = model
     extract(history, asked.settings())
     owners = rows(history, "SELECT DISTINCT user_id FROM plans")
     assert owners == [("u1",)]
     assert files_holding(history, "user 0 said") == []
-
-
-def test_forget_erases_from_what_a_killed_run_left(folded: Folded) -> None:
-    """The person's records, those of others that name the person, cut lines, and the copy that a
-    killed clean-up has made; the rest waits on."""
-    history = folded(talk(users=2, turns=1))
-    stored = rows(history, "SELECT user_id, session_id, event_id FROM events ORDER BY 1")
-    author = Author("llm/test", "1", timed=True)
-    records = [
-        failure("no", text, Group((Turn("default", session, user, event, START, START),)), author,
-                Usage(1, 1, 1, 0, 0))
-        for text in ("", "of u0")
-        for user, session, event in stored
-    ]  # fmt: skip
-    lines = [json.dumps(record) for record in records]
-    spooled = history / "_extract"
-    spooled.mkdir(exist_ok=True)
-    (spooled / "1.ndjson").write_text("\n".join([*lines, lines[0][:-9]]))
-    (spooled / "2.fresh").write_text(lines[0])
-    assert turnfold("forget", "u0", "--history", history, "--yes").code == 0
-    assert (spooled / "1.ndjson").read_text() == lines[1] + "\n"
-    assert not (spooled / "2.fresh").exists()
 
 
 def test_who_is_forgotten_while_it_runs_is_forgotten(endpoint: Start, folded: Folded) -> None:
@@ -389,7 +339,7 @@ def test_of_two_at_once_one_is_refused(endpoint: Start, folded: Folded) -> None:
     second = command(asked, history)
     _, err = second.communicate(timeout=WITHIN)
     assert second.returncode == 3
-    assert b"another `turnfold extract` runs here" in err
+    assert b"or `turnfold extract` runs on this history" in err
     first.kill()
     first.communicate()
     assert len(asked.requests) == 1
@@ -475,17 +425,3 @@ def test_the_budget_of_an_hour_counts_what_earlier_runs_spent(
     counts = extract(history, asked.settings(**one, hourly_tokens=spent + 1))
     assert (counts["done"], len(asked.requests)) == (2 - spent // 730, spent // 730)
     assert "an hour" in (counts["stopped"] or "an hour")
-
-
-def test_what_waits_is_its_owners_alone(endpoint: Start, folded: Folded) -> None:
-    """The spool holds what users said."""
-    history = folded(talk(users=2, turns=1))
-    seen: list[int] = []
-
-    def look(request: Request) -> Reply:
-        waiting = [history / "_extract", *(history / "_extract").glob("*.ndjson")]
-        seen.extend(one.stat().st_mode & 0o777 for one in waiting)
-        return model(request)
-
-    extract(history, endpoint(look).settings(concurrency=1))
-    assert set(seen) == {0o700, 0o600}

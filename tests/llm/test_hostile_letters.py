@@ -10,8 +10,8 @@ import pytest
 
 from schemas.time import format_time
 from streams.files import local
-from streams.llm.files import extract
 from streams.llm.history import spent_since
+from streams.serving.extracting import extract
 from tests.command import ndjson, rows, turn
 from tests.llm.endpoint import Endpoint, Reply, Request, model
 

@@ -19,18 +19,16 @@ from streams.llm.plans import (
     Author,
     Fault,
     Misfit,
+    Planner,
     Usage,
-    failure,
-    plan,
     plan_id,
-    valid_part,
 )
 from streams.pipeline.decode import Dead, decode
 from tests.llm.endpoint import NOTHING_SAID, whole
 
 CATEGORIES = template.CATEGORIES
 SCHEMA = strict_schema(tuple(CATEGORIES))
-AUTHOR = Author("llm/test", "1", timed=True)
+AUTHOR = Author("llm/test", "1")
 USAGE = Usage(1, 700, 30, 0.001, 0)
 NOON = parse_time("2026-01-01T12:00:00Z")
 GROUP = Group(
@@ -49,11 +47,12 @@ KNOWN = Known(
         "preferences": ({"domain": "food", "polarity": "like", "subject": "Green Tea"},),
     }
 )
+PLANNER = Planner(GROUP, KNOWN, AUTHOR, CATEGORIES)
 NEW = {"kind": "fact", "body_text": "lives in Osaka", "evidence_event_ids": ["e1"]}
 
 
 def made(**answer: Any) -> WritePlan:
-    record = plan(whole(**answer), GROUP, KNOWN, AUTHOR, USAGE, CATEGORIES)
+    record = PLANNER.plan(whole(**answer), USAGE)
     verdict = decode(json.dumps(record).encode(), ("", 0, 0))
     assert not isinstance(verdict, Dead | str), verdict
     assert isinstance(verdict.record, WritePlan)
@@ -62,7 +61,7 @@ def made(**answer: Any) -> WritePlan:
 
 def refused(**answer: Any) -> str:
     with pytest.raises(Fault) as caught:
-        plan(whole(**answer), GROUP, KNOWN, AUTHOR, USAGE, CATEGORIES)
+        PLANNER.plan(whole(**answer), USAGE)
     return str(caught.value)
 
 
@@ -72,7 +71,6 @@ def test_what_we_set_and_what_the_model_says() -> None:
     assert (done.extractor.name, done.extractor.version) == ("llm/test", "1")
     assert done.plan_id == plan_id(GROUP, AUTHOR)
     assert done.occurred_at == NOON + 60_000_000, "the latest turn's"
-    assert done.recorded_at == NOON + 60_000_005, "what a record causes carries its recorded_at"
     assert done.event_id is None, "it would be added to the evidence of every update"
     (update,) = done.state_updates
     assert update.evidence_event_ids == ["e1"]
@@ -83,12 +81,7 @@ def test_what_we_set_and_what_the_model_says() -> None:
 
 def test_a_plan_of_one_turn_names_its_event() -> None:
     alone = Group(GROUP.turns[:1])
-    assert plan(whole(), alone, KNOWN, AUTHOR, USAGE, CATEGORIES)["event_id"] == "e1"
-
-
-def test_through_kafka_the_broker_says_when_it_was_recorded() -> None:
-    record = plan(whole(), GROUP, KNOWN, AUTHOR._replace(timed=False), USAGE, CATEGORIES)
-    assert "recorded_at" not in record
+    assert PLANNER._replace(group=alone).plan(whole(), USAGE)["event_id"] == "e1"
 
 
 def test_nothing_to_remember_is_an_answer() -> None:
@@ -102,7 +95,7 @@ def test_nothing_to_remember_is_an_answer() -> None:
 def test_a_fence_around_the_answer_is_forgiven() -> None:
     for prose in ("", "I chose {none}.\n```\nold\n```\nThe {object}:\n"):
         text = f"{prose}```json\n{whole(state_updates=[NEW])}\n```"
-        assert plan(text, GROUP, KNOWN, AUTHOR, USAGE, CATEGORIES)["state_updates"][0]["body_text"]
+        assert PLANNER.plan(text, USAGE)["state_updates"][0]["body_text"]
 
 
 @pytest.mark.parametrize(
@@ -112,7 +105,7 @@ def test_an_answer_of_nothing_but_marks_is_read_in_linear_time(part: str) -> Non
     text = part * (1_000_000 // len(part))
     start = time.process_time()
     with pytest.raises(Fault):
-        plan(text, GROUP, KNOWN, AUTHOR, USAGE, CATEGORIES)
+        PLANNER.plan(text, USAGE)
     assert time.process_time() - start < 1
 
 
@@ -228,7 +221,7 @@ FAULTY: dict[str, list[dict[str, Any]]] = {
 
 
 def partly(**answer: Any) -> dict[str, Any]:
-    return valid_part(whole(**answer), GROUP, KNOWN, AUTHOR, USAGE, CATEGORIES)
+    return PLANNER.valid_part(whole(**answer), USAGE)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -242,15 +235,13 @@ def test_a_fault_costs_its_own_update_and_no_other(seed: int) -> None:
             target[name].insert(chance.randint(0, len(target[name])), one)
     if chance.random() < 0.5:
         answer["event_affect"] = {**FEELING, "event_id": "e9"}
-    expected = plan(
-        whole(**{**GOOD, **({} if answer["event_affect"] == FEELING else {"event_affect": None})}),
-        GROUP, KNOWN, AUTHOR, USAGE, CATEGORIES,
-    )  # fmt: skip
+    affect = FEELING if answer["event_affect"] == FEELING else None
+    expected = PLANNER.plan(whole(**{**GOOD, "event_affect": affect}), USAGE)
     record = partly(**answer)
     assert "state_updates" in record["extraction"].pop("left_out")
     assert record == expected
     with pytest.raises(Fault):  # at first it is sent back
-        plan(whole(**answer), GROUP, KNOWN, AUTHOR, USAGE, CATEGORIES)
+        PLANNER.plan(whole(**answer), USAGE)
 
 
 @pytest.mark.parametrize("name", ["state_updates", "preference_updates"])
@@ -276,7 +267,7 @@ def test_of_too_many_updates_the_first_are_kept() -> None:
 )
 def test_what_is_no_answer_at_all(text: str) -> None:
     with pytest.raises(Fault):
-        plan(text, GROUP, KNOWN, AUTHOR, USAGE, CATEGORIES)
+        PLANNER.plan(text, USAGE)
 
 
 @pytest.mark.parametrize("left_out", NOTHING_SAID)
@@ -284,13 +275,13 @@ def test_an_answer_without_a_field_that_the_schema_requires_is_none(left_out: st
     assert SHORT[left_out] in SCHEMA["required"]
     said = {name: value for name, value in NOTHING_SAID.items() if name != left_out}
     with pytest.raises(Misfit, match=f"^{left_out}: Field required$"):
-        plan(json.dumps(said), GROUP, KNOWN, AUTHOR, USAGE, CATEGORIES)
+        PLANNER.plan(json.dumps(said), USAGE)
 
 
 def test_an_empty_object_is_not_nothing_to_remember() -> None:
     """A plan of it would take the place of what rules found in these turns."""
     with pytest.raises(Misfit) as caught:
-        plan("{}", GROUP, KNOWN, AUTHOR, USAGE, CATEGORIES)
+        PLANNER.plan("{}", USAGE)
     assert all(NAMES[name] in str(caught.value) for name in SCHEMA["required"])
 
 
@@ -313,7 +304,7 @@ def test_ids_are_those_of_turns_model_and_prompt() -> None:
 
 
 def test_a_failure_is_a_record_that_the_fold_refuses() -> None:
-    record = failure("not JSON", "x" * 50_000, GROUP, AUTHOR, USAGE)
+    record = PLANNER.failure("not JSON", "x" * 50_000, USAGE)
     assert record["plan_id"] == plan_id(GROUP, AUTHOR), "a later success may still take its place"
     assert len(record["extraction"]["answer"]) < 21_000
     verdict = decode(json.dumps(record).encode(), ("", 0, 0))
@@ -360,16 +351,16 @@ def test_an_answer_by_the_schema_is_an_answer() -> None:
     answer = {"states": [update], "preferences": [], "affect": None, "context": None,
               "about": None}  # fmt: skip
     jsonschema.validate(answer, SCHEMA)
-    record = plan(json.dumps(answer), GROUP, KNOWN, AUTHOR, USAGE, CATEGORIES)
+    record = PLANNER.plan(json.dumps(answer), USAGE)
     (said,) = record["state_updates"]
     assert (said["confidence"], said["evidence_event_ids"]) == (0.9, ["e1"])
     assert said["reason"] == 'said: "I moved to Osaka"'
     wrong = {**answer, "states": [{**update, "event_ids": ["e9"]}, update]}
     with pytest.raises(Fault) as fault:
-        plan(json.dumps(wrong), GROUP, KNOWN, AUTHOR, USAGE, CATEGORIES)
+        PLANNER.plan(json.dumps(wrong), USAGE)
     told = prompt.repair("", str(fault.value))[1]["content"]
     assert "states.0.event_ids.0: 'e9' is none of the turns given" in told
-    kept = valid_part(json.dumps(wrong), GROUP, KNOWN, AUTHOR, USAGE, CATEGORIES)
+    kept = PLANNER.valid_part(json.dumps(wrong), USAGE)
     assert kept["state_updates"] == record["state_updates"]
 
 

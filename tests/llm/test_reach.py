@@ -77,11 +77,16 @@ def test_few_turns_that_wait_hold_up_nothing() -> None:
 def test_what_was_settled_before_does_not_stop_the_reading() -> None:
     """The one turn that held the rest is settled: what lies beyond is read over, however much it
     is."""
-    reach = of_commit(0, ",".join(f"{one}" for one in range(1, 1_600, 2)))
-    for offset in range(1_000):
+    before = Reach(0)
+    assert all(before.read(offset) for offset in range(30_000))
+    before.settle(range(1, 30_000, 2))
+    reach = of_commit(0, before.metadata())
+    assert reach.read(0) and not reach.read(1) and reach.read(2)
+    reach.settle((0, 2))
+    for offset in range(3, 30_000):
         if reach.read(offset):
             reach.settle([offset])
-    assert not reach.is_full and reach.committed == 1_000
+    assert not reach.is_full and reach.committed == 30_000
 
 
 def test_what_another_tool_wrote_beside_an_offset_says_nothing() -> None:

@@ -10,8 +10,8 @@ import pytest
 from sinks.generation import named as generation
 from streams.extractors.naming import named
 from streams.files import local
-from streams.llm.files import extract
 from streams.llm.known import choose
+from streams.serving.extracting import extract
 from tests.command import checked, environment, ndjson, rows, turn, turnfold
 from tests.llm.endpoint import Endpoint, Request, completion, whole
 from tests.llm.endpoint import Reply as Answer

@@ -256,7 +256,7 @@ def test_extract_does_not_run_beside_it(tmp_path: Path) -> None:
         until(lambda: states(server) == ["1"])
         env = environment(TURNFOLD_LLM_BASE_URL=asked.url, TURNFOLD_LLM_MODEL="test")
         done = turnfold("extract", "--history", tmp_path / "h", env=env)
-        assert done.code == 3 and "or a server" in done.err
+        assert done.code == 3 and "a `turnfold serve` or" in done.err
 
 
 @pytest.mark.parametrize("sticky", [False, True])

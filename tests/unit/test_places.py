@@ -13,7 +13,6 @@ FILES = {
     "_store/000012.sst": "rows of the folds",
     "_search/0f.0.sqlite-wal": "search indexes and vectors",
     "_inbox/00000000000000000001.log": "the log of a server",
-    "_extract/1.fresh": "the spool of an extraction",
     "_erasures/1.broken": "requests of erasure",
     "_forgetting.json": "the note of an erasure",
     "_forgotten.json": "who is forgotten",

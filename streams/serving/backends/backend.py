@@ -115,6 +115,15 @@ class Backend(Protocol):
         """Waits so many seconds at most until what `rows` shows of a tenant now is there, or only
         what it shows `of` these sessions and users; whether it is."""
 
+    @property
+    def extractor(self) -> str | None:
+        """What finds memory in turns here; None: workers do, or nothing comes in."""
+
+    async def extract(self, within: float) -> tuple[bool, str] | None:
+        """Waits so many seconds at most until the model has read every turn that is in the log now:
+        whether it has, and how the asking stands. Returns at once where it cannot be asked now, and
+        None where this server asks no model. Raises NotReady."""
+
     def readiness(self) -> Readiness:
         """The truth, during a restore, too."""
 

@@ -45,6 +45,7 @@ from streams.serving.backends.posted import Posted, PostedLog
 if TYPE_CHECKING:
     from streams.llm.beside import Beside
     from streams.llm.settings import LlmSettings
+    from streams.serving.backends.posted_by_model import PostedByModel
 
 log = logging.getLogger(__name__)
 
@@ -91,10 +92,13 @@ class EmbeddedBackend:
         extractor: str | None = None,
         retention: int | None = None,
         model: "LlmSettings | None" = None,
+        *,
+        beside: bool = True,
     ) -> None:
         """`extractor`: what finds memory in turns from now on; None: what was chosen last.
         `retention` in microseconds, as `streams.files.runner.Runner` has it. `model`: how it is
-        reached, if the extractor is one; without it the rules alone find memory.
+        reached, if the extractor is one; without it the rules alone find memory. `beside`: whether
+        it is asked by itself, in a thread; otherwise whoever enters this does it.
 
         Entering raises ConfigurationError where another writes this history.
         """
@@ -110,7 +114,7 @@ class EmbeddedBackend:
         self._counts = FoldCounts()
         self._commits = Advance()
         self._folder = IngestThread(self._root, self, extractor, retention)
-        self._model = model
+        self._model, self._beside = model, beside
         self._posts = PostedLog(self._root, self._folder, self._refused)
         self._held = ExitStack()
         self._threads: list[Thread] = []
@@ -134,7 +138,10 @@ class EmbeddedBackend:
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
-        refusal = f"{self._root}: another `turnfold serve` serves this history; end it first"
+        refusal = (
+            f"{self._root}: a `turnfold serve` or `turnfold extract` runs on this history; end it "
+            "first"
+        )
         try:
             (self._root / FOLDER).mkdir(mode=0o700, exist_ok=True)
             self._held.enter_context(
@@ -175,13 +182,17 @@ class EmbeddedBackend:
         self._held.close()
 
     def _ask_model(self) -> None:
-        if self._model is not None:
+        if self._model is not None and self._beside:
             from streams.llm.beside import Beside
-            from streams.serving.backends.posted_by_model import PostedByModel
 
-            posts = PostedByModel(self, self._folder)
-            self.model = Beside.server(self._root, self._model, posts)
+            self.model = Beside.server(self._root, self._model, self.posts_by_model())
             self.model.start()
+
+    def posts_by_model(self) -> "PostedByModel":
+        """The log, for what asks a model in another thread or in this."""
+        from streams.serving.backends.posted_by_model import PostedByModel
+
+        return PostedByModel(self, self._folder)
 
     def _start(self, name: str, run: Callable[[], None]) -> None:
         def run_to_its_end() -> None:
@@ -298,20 +309,20 @@ class EmbeddedBackend:
                     await asyncio.sleep(LOOK_EVERY)
         return not self._waits(tenant, shown, of)
 
-    async def extract(self, within: float) -> bool:
-        """Waits so many seconds at most until the model has read every turn that is in the log now;
-        whether it has. Returns at once where it cannot be asked now. Raises NotReady."""
-        assert self.model is not None
+    async def extract(self, within: float) -> tuple[bool, str] | None:
+        model = self.model
+        if model is None:
+            return None
         if self._folder.inbox is None:
             raise NotReady(self._why)
         end = self._folder.inbox.end
         with suppress(TimeoutError):
             async with asyncio.timeout(within):
-                while not self.model.has_read(end) and not self.model.is_held:
+                while not model.has_read(end) and not model.is_held:
                     self._folder.hurried = True
-                    self.model.hurry()
+                    model.hurry()
                     await asyncio.sleep(LOOK_EVERY)
-        return self.model.has_read(end)
+        return model.has_read(end), model.about
 
     async def failed(self) -> BaseException:
         return await asyncio.shield(self._failed)

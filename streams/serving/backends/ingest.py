@@ -197,8 +197,7 @@ class IngestThread:
         if choice.name == MODEL and not self.asks_model:
             self._say(
                 "memory is made by rules alone: this server was not told which model to ask "
-                f"(OPENAI_API_KEY, or TURNFOLD_LLM_…); "
-                f"turnfold extract --history {self.root} asks one"
+                "(OPENAI_API_KEY, or TURNFOLD_LLM_…); set that and start it again"
             )
         return choice.in_process
 

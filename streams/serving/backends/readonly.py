@@ -140,6 +140,13 @@ class HistoryBackend:
     async def failed(self) -> BaseException:
         return await ended_of(self._tasks)
 
+    @property
+    def extractor(self) -> None:
+        """Nothing here finds memory in turns."""
+
+    async def extract(self, within: float) -> None:
+        """This server asks no model."""
+
     def readiness(self) -> Readiness:
         about = f"ready to read; {self._kind}"
         if self._pointer.why:

@@ -200,6 +200,13 @@ class ReplicaBackend:
     def observed(self) -> Observed:
         return self._tables.observed()
 
+    @property
+    def extractor(self) -> None:
+        """Nothing here finds memory in turns."""
+
+    async def extract(self, within: float) -> None:
+        """This server asks no model."""
+
     def readiness(self) -> Readiness:
         if self._failed is not None:
             return Readiness(False, "the replica has failed, start it again; its log says why")

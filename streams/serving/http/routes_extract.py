@@ -24,18 +24,17 @@ api = Endpoints()
 async def extract(request: Request) -> Response:
     """Has the model read all turns that are stored now, and waits for it. 202: it has not read
     them all yet, as `about` explains; the server continues. 501: this server asks no model."""
-    here = serving(request)
-    model = getattr(here.backend, "model", None)
-    if model is None:
-        extractor = getattr(here.backend, "extractor", None)
+    backend = serving(request).backend
+    within = request_headers.preference(request, WITHIN).wait
+    read = await backend.extract(within)
+    if read is None:
         whose = (
             "workers find memory here"
-            if extractor is None
-            else (f"this server runs with extractor {extractor!r}")
+            if backend.extractor is None
+            else f"this server runs with extractor {backend.extractor!r}"
         )
         detail = f"{whose}, and asks no model; start it with --extractor llm"
         raise Problem(501, "No model", detail)
-    within = request_headers.preference(request, WITHIN).wait
-    is_done = await here.backend.extract(within)  # type: ignore[attr-defined]  # has a model
-    about = {"status": "done" if is_done else "waiting", "about": model.about}
-    return reply(about, HTTPStatus.OK if is_done else HTTPStatus.ACCEPTED)
+    is_done, about = read
+    status = HTTPStatus.OK if is_done else HTTPStatus.ACCEPTED
+    return reply({"status": "done" if is_done else "waiting", "about": about}, status)

@@ -162,7 +162,7 @@ async def _serve(
         gc_policy.set_for_server()
         server = _Server(
             uvicorn.Config(app, http=Connection, timeout_graceful_shutdown=END_WITHIN, **UVICORN),
-            lambda: say(_url(listening), getattr(backend, "extractor", None)),
+            lambda: say(_url(listening), backend.extractor),
         )
 
         def end() -> None:
