@@ -172,9 +172,13 @@ def nearest(file: Path, vector: "Vector", user: str | None, most: int) -> Near:
         sql = f"SELECT kind, session, user, key, numbers FROM vector{where}"
         documents = db.execute(sql, of_user)
         while rows := documents.fetchmany(AT_ONCE):
-            comparable = [row for row in rows if len(row[-1]) == 2 * len(vector)]
-            names += [Named._make(row[:-1]) for row in comparable]
-            blocks.append(_cosines([row[-1] for row in comparable], vector))
+            comparable = [
+                (Named(kind, session, owner, key), numbers)
+                for kind, session, owner, key, numbers in rows
+                if len(numbers) == 2 * len(vector)
+            ]
+            names += [name for name, _ in comparable]
+            blocks.append(_cosines([numbers for _, numbers in comparable], vector))
     if not names:
         return NONE
     cosines = np.concatenate(blocks)

@@ -9,24 +9,27 @@ from schemas.context import SECTIONS, ContextPack
 from streams.files import local
 from streams.sample import CONVERSATIONS
 from tests.command import turn, turnfold
+from tests.serving.serving import serving
 from tests.serving.test_api_memory import fields, ok
 from tests.waiting import until
 
 QUESTION = "When is Nora's birthday?"
 
 
-def test_a_pack_is_what_the_command_prints(api: httpx.Client, tmp_path: Path) -> None:
+def test_a_pack_is_what_the_command_prints(tmp_path: Path) -> None:
     """The rows of the tier and the history's revisions give the same text."""
-    asked = {"q": QUESTION, "session_id": "emma-move"}
-    now = ok(api.get("/v1/users/emma/context", params=asked))
-    ContextPack.model_validate(now)
     history = tmp_path / "history"
     local.run([str(CONVERSATIONS)], history)
-    told = turnfold("context", "emma", "--history", history, "--query", QUESTION,
-                    "--session", "emma-move")  # fmt: skip
-    assert now["text"] == told.out
-    past = ok(api.get("/v1/users/emma/context", params={**asked, "as_of": now["as_of"]}))
-    assert past["text"] == now["text"]
+    printed = turnfold("context", "emma", "--history", history, "--query", QUESTION,
+                       "--session", "emma-move").out  # fmt: skip
+    with serving("--history", history) as server:
+        asked = {"q": QUESTION, "session_id": "emma-move"}
+        now = ok(server.client.get("/v1/users/emma/context", params=asked))
+        past = ok(
+            server.client.get("/v1/users/emma/context", params={**asked, "as_of": now["as_of"]})
+        )
+    ContextPack.model_validate(now)
+    assert now["text"] == past["text"] == printed
     assert {item["section"] for item in now["items"]} <= set(SECTIONS)
     assert now["missing"] == [] and now["tokens"] <= now["max_tokens"]
 

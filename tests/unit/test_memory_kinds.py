@@ -97,7 +97,7 @@ def test_the_newest_revision_of_a_kind_has_what_its_readers_ask_for(kind: Memory
 def test_revised_kinds_have_rows_of_their_own_and_a_topic() -> None:
     assert [item.kind for item in REVISED_KINDS] == list(REVISED)
     others = {bytes, memory.User, states.State, graph.Member, affect.MoodRow, learner.Learner,
-              learner.Topic, ends.Ends, ends.Mark}  # fmt: skip
+              learner.Topic, ends.Ends, ends.Marks}  # fmt: skip
     types = {kind.letter: kind.type for kind in ROW_KINDS["users"]}
     assert set(types.values()) == others | {item.rows.type for item in REVISED_KINDS}, (
         "two have one letter"
