@@ -208,7 +208,8 @@ class Working:
             seen.add(source)
             rows.setdefault(headers["table"].decode(), []).append(record.value)
         # A tool's result may be refused more than once, as versions change: twice is right there.
-        rows["dead_letters"] = [record.value for record in self.read(DEAD_LETTERS.name)]
+        if letters := [record.value for record in self.read(DEAD_LETTERS.name)]:
+            rows["dead_letters"] = letters
         with History(root) as tables:
             for table, some in rows.items():
                 tables.append(table, parse(table, some), "test", 1)
