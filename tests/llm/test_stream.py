@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from aiokafka import AIOKafkaConsumer
 from aiokafka.errors import KafkaError
 from aiokafka.structs import TopicPartition
 
@@ -64,6 +65,7 @@ def test_the_time_without_an_assignment_is_the_age_of_the_fetch(
     async def inside() -> None:
         nonlocal now
         stream = Stream(*SETTINGS)
+        stream._consumer = cast(AIOKafkaConsumer, None)  # of no partitions it is asked nothing
         stream._source = cast(ConsumerSource, SimpleNamespace(longest_unheard=lambda: 7.0))
         now += 40
         assert stream.ages() == {"fetch": 40.0, "commit": 0.0}
