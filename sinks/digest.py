@@ -1,4 +1,4 @@
-"""One hash of what a history remembers, and one of what it logged (docs/laws.md, "One fold").
+"""Hashes of what a history remembers and of its log (docs/guarantees.md, "One fold in every tier").
 
 Each row becomes JSON text and a SHA-256 inside DuckDB; a table's hash is that of its rows' hashes
 in their own order, so neither the order of arrival nor the memory at hand matters.

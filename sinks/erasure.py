@@ -1,5 +1,5 @@
 """Which rows of a history are one person's, or one session's: the SQL behind erasing them
-(docs/laws.md). It speaks of the tables that `sinks.scope` makes."""
+(docs/guarantees.md). It speaks of the tables that `sinks.scope` makes."""
 
 from schemas.record_kinds import RECORD_TABLES, owned_by
 from sinks.history import columns

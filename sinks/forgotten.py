@@ -1,4 +1,4 @@
-"""Who is forgotten in a history that sinks go on writing (docs/laws.md).
+"""Who is forgotten in a history that sinks go on writing (docs/guarantees.md).
 
 A sink may be behind: rows of records from before `forget` can still lie in its topics. Here stand
 the hashes of those whose rows, up to a time, are written no more; what they send afterwards is.

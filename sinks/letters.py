@@ -1,5 +1,5 @@
 """Whose a dead letter is: `forget` searches its whole text, since a record that could not be
-applied may name a person anywhere and in any form (docs/laws.md).
+applied may name a person anywhere and in any form (docs/guarantees.md).
 
 A letter goes if any string at any depth is the id, or if its unescaped text has the id as a word.
 It may be JSON in an envelope, escaped JSON in a string, base64, hex, gzip, UTF-16, cut, or not

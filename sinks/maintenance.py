@@ -1,4 +1,4 @@
-"""Keeping a history small, and erasing a person from it (docs/laws.md).
+"""Keeping a history small, and erasing a person from it (docs/guarantees.md).
 
 Both rewrite files, so the caller holds the writer's lock and has no torn batch to undo: after a
 vacuum older versions cannot be read. In an object store there is no lock: what another writer was

@@ -10,7 +10,7 @@ from hypothesis.strategies import SearchStrategy
 
 
 def soaked(values: Iterable[Any], shown: int) -> list[Any]:
-    """The first ones as they are: they show the law. The others look longer for what breaks it."""
+    """The first ones unmarked; the others, marked `soak`, search longer for a counterexample."""
     every = list(values)
     return [*every[:shown], *(pytest.param(one, marks=pytest.mark.soak) for one in every[shown:])]
 
@@ -20,13 +20,13 @@ def examples(
 ) -> Callable[[Callable[..., None]], Callable[[int], None]]:
     """`@given` with fewer examples in each run than in `pytest -m soak`."""
 
-    def decorate(law: Callable[..., None]) -> Callable[[int], None]:
+    def decorate(property_test: Callable[..., None]) -> Callable[[int], None]:
         @pytest.mark.parametrize("examples", soaked([shown, every], 1))
         def test(examples: int) -> None:
-            settings(under, max_examples=examples)(given(*strategies)(law))()
+            settings(under, max_examples=examples)(given(*strategies)(property_test))()
 
         for name in set(WRAPPER_ASSIGNMENTS) - {"__annotations__"}:  # pytest reads `examples`
-            setattr(test, name, getattr(law, name))
+            setattr(test, name, getattr(property_test, name))
         return test
 
     return decorate

@@ -15,7 +15,7 @@ WITH_OTHERS = frozenset(["household", "task", "instruction"])
 
 
 class Guards:
-    """The guards of a table, compiled (docs/extractors.md, "Guards").
+    """The guards of a table, compiled (docs/extractors.md, "Adding a rule").
 
     `foreign`: of a sentence that is not the user's own statement; `supposed`: of one that states a
     condition, which an instruction may have; `doubt`: of such a clause; `asks`: what begins so is a

@@ -1,4 +1,4 @@
-"""What a record ends as (docs/laws.md, "Nothing vanishes"): one type, from folds to HTTP API."""
+"""Outcome of a record (docs/guarantees.md, "No record is lost"): one type, from folds to HTTP API."""
 
 from typing import Literal, NamedTuple
 

@@ -1,4 +1,4 @@
-"""Revisions: no change without one (docs/laws.md), none for a write that changes nothing."""
+"""Revisions: no change without one (docs/guarantees.md), none for a write that changes nothing."""
 
 from collections.abc import Iterable
 from typing import Any

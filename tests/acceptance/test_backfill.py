@@ -1,4 +1,4 @@
-"""A backfill keeps docs/laws.md, "One fold": memory made anew of real data is the live memory.
+"""docs/guarantees.md, "One fold in every tier": memory rebuilt from real data is the live memory.
 
 And that no record is lost or doubled by a switch, whatever is written meanwhile.
 """
@@ -26,7 +26,7 @@ from streams.generations.folding import _Refold
 from streams.generations.rebuild import backfill
 from streams.generations.switching import drop, listed, promote, rollback
 from streams.sample import CONVERSATIONS
-from tests.acceptance.test_laws import ALICE, company
+from tests.acceptance.test_guarantees import ALICE, company
 from tests.command import files_holding, ndjson, rows, turn, turnfold
 from tests.tiers import soaked
 
@@ -56,7 +56,7 @@ def differing(one: dict[str, Any], other: dict[str, Any]) -> set[str]:
     return {name for name in one["tables"] if one["tables"][name] != other["tables"][name]}
 
 
-def test_law_1_a_backfill_makes_the_memory_that_was_live(history: Path) -> None:
+def test_guarantee_1_a_backfill_makes_the_memory_that_was_live(history: Path) -> None:
     live = digest(history)
     made = backfill(history, "again", SAME)
     assert made.counts["read"] == made.counts["applied"] + made.counts.get("duplicate", 0) > 0
@@ -67,7 +67,7 @@ def test_law_1_a_backfill_makes_the_memory_that_was_live(history: Path) -> None:
 
 
 @pytest.mark.parametrize("history", soaked(["sgd", "tau"], 1), indirect=True)
-def test_law_3_interrupted_between_batches_it_continues(
+def test_guarantee_3_interrupted_between_batches_it_continues(
     history: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_Refold, "batch_records", 2_000)
@@ -87,7 +87,7 @@ def test_law_3_interrupted_between_batches_it_continues(
 
 
 @pytest.mark.parametrize("history", soaked(["tau", "sgd", "ledger"], 1), indirect=True)
-def test_law_1_several_processes_make_the_same(
+def test_guarantee_1_several_processes_make_the_same(
     history: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rebuild, "WORTH_PARTS", 1)
@@ -251,7 +251,7 @@ def test_compact_in_one_leaves_the_other(growing: Any, tmp_path: Path) -> None:
     assert listed(history)[1]["shared_bytes"] == listed(history)[0]["shared_bytes"] > 0
 
 
-def test_law_8_forget_erases_in_all_generations(growing: Any, tmp_path: Path) -> None:
+def test_guarantee_8_forget_erases_in_all_generations(growing: Any, tmp_path: Path) -> None:
     history = tmp_path / "history"
     growing(2_000)
     said = [turn("e1", user_id="zaphod", session_id="zaphod-1", user_input="I am zaphod")]
@@ -269,7 +269,7 @@ def test_law_8_forget_erases_in_all_generations(growing: Any, tmp_path: Path) ->
     assert files_holding(history, "zaphod") == []
 
 
-def test_law_8_forget_folds_a_shared_session_again_where_nothing_was_folded_on(
+def test_guarantee_8_forget_folds_a_shared_session_again_where_nothing_was_folded_on(
     tmp_path: Path,
 ) -> None:
     """In a generation that was never live; it goes on from there."""
@@ -290,7 +290,7 @@ def test_law_8_forget_folds_a_shared_session_again_where_nothing_was_folded_on(
     assert differing(digest(history), digest(quiet)) == set()
 
 
-def test_law_8_forget_drops_what_was_never_finished(
+def test_guarantee_8_forget_drops_what_was_never_finished(
     growing: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     history = tmp_path / "history"
@@ -310,7 +310,7 @@ def test_law_8_forget_drops_what_was_never_finished(
     assert differing(digest(history), digest(named(history, "again"))) == set()
 
 
-def test_law_8_forget_erases_what_a_killed_backfill_had_gathered(
+def test_guarantee_8_forget_erases_what_a_killed_backfill_had_gathered(
     growing: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     history = tmp_path / "history"
@@ -345,7 +345,7 @@ def _unless_called_again(killed: Any) -> Any:
     return rmtree
 
 
-def test_law_8_what_a_killed_drop_left_is_removed(growing: Any, tmp_path: Path) -> None:
+def test_guarantee_8_what_a_killed_drop_left_is_removed(growing: Any, tmp_path: Path) -> None:
     history = tmp_path / "history"
     growing(10)
     for name in ("again", "third"):
@@ -360,7 +360,7 @@ def test_law_8_what_a_killed_drop_left_is_removed(growing: Any, tmp_path: Path) 
     assert list(folder.iterdir()) == []
 
 
-def test_law_8_forget_and_backfill_do_not_meet(
+def test_guarantee_8_forget_and_backfill_do_not_meet(
     growing: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     history = tmp_path / "history"

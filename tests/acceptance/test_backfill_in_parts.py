@@ -58,7 +58,7 @@ def differing(one: dict[str, Any], other: dict[str, Any]) -> set[str]:
 
 
 @pytest.mark.parametrize("history", ["ledger", "sgd"], indirect=True)
-def test_law_1_parts_make_the_memory_that_was_live(history: Path) -> None:
+def test_guarantee_1_parts_make_the_memory_that_was_live(history: Path) -> None:
     live = digest(history)
     made, counts = in_three(history)
     assert counts is not None and made.ended_at is not None
@@ -75,7 +75,7 @@ def test_law_1_parts_make_the_memory_that_was_live(history: Path) -> None:
 
 
 @pytest.mark.parametrize("history", ["sample"], indirect=True)
-def test_law_1_parts_with_other_settings_make_what_one_command_makes(history: Path) -> None:
+def test_guarantee_1_parts_with_other_settings_make_what_one_command_makes(history: Path) -> None:
     whole = backfill(history, "whole", CHANGED)
     made = in_three(history, "parted", CHANGED).generation
     assert made.counts == whole.counts
@@ -181,7 +181,7 @@ def test_a_part_that_fails_goes_on_without_doubling(
     assert digest(named(history, "again"))["log"] == digest(history)["log"]
 
 
-def test_law_8_forget_drops_a_generation_of_which_parts_are_missing(
+def test_guarantee_8_forget_drops_a_generation_of_which_parts_are_missing(
     growing: Any, tmp_path: Path
 ) -> None:
     history = tmp_path / "history"

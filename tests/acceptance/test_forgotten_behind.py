@@ -55,7 +55,7 @@ LETTERS: tuple[dict[str, Any], ...] = (
 
 
 @pytest.mark.parametrize("letter", LETTERS, ids=json.dumps)
-def test_law_8_a_dead_letter_without_a_key_is_left_out(
+def test_guarantee_8_a_dead_letter_without_a_key_is_left_out(
     letter: dict[str, Any], history: Path, tmp_path: Path
 ) -> None:
     """It names the user, or a session of theirs that was erased whole."""

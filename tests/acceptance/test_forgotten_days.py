@@ -44,7 +44,7 @@ BOBS = [
 
 @pytest.mark.component
 @pytest.mark.parametrize("whom", ["a person", "a session"])
-def test_law_8_what_was_made_of_a_turn_goes_from_a_generation_without_its_day(
+def test_guarantee_8_what_was_made_of_a_turn_goes_from_a_generation_without_its_day(
     whom: str, tmp_path: Path
 ) -> None:
     history = tmp_path / "history"

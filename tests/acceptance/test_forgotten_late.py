@@ -17,7 +17,7 @@ from sinks.shared import Piece, SharedHistory
 from streams.apps.maintenance import forget
 from streams.files.manifest import Settings
 from streams.generations.rebuild import backfill
-from tests.acceptance.test_laws import ALICE, Record, alice_alone, company
+from tests.acceptance.test_guarantees import ALICE, Record, alice_alone, company
 from tests.command import files_holding, turn
 from tests.object_store.sunk import CAROL, Pieces, read, sink
 from tests.tiers import soaked
@@ -153,7 +153,7 @@ def in_time(pieces: Pieces, tmp_path_factory: pytest.TempPathFactory) -> dict[st
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", soaked([EVERYTHING, REST, *TABLES], 2))
-def test_law_8_what_comes_late_goes_with_the_second_call(
+def test_guarantee_8_what_comes_late_goes_with_the_second_call(
     name: str, pieces: Pieces, in_time: dict[str, Any], tmp_path: Path
 ) -> None:
     """Of each table; of others no row, theirs that come late neither."""
@@ -172,7 +172,7 @@ def test_law_8_what_comes_late_goes_with_the_second_call(
 
 
 @pytest.mark.nightly
-def test_law_8_a_call_that_was_killed_before_it_erased_has_noted_what(
+def test_guarantee_8_a_call_that_was_killed_before_it_erased_has_noted_what(
     pieces: Pieces, in_time: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each call is killed once, between its note and the first table."""
@@ -193,7 +193,7 @@ def test_law_8_a_call_that_was_killed_before_it_erased_has_noted_what(
 
 
 @pytest.mark.nightly
-def test_law_8_a_generation_made_of_what_came_late_is_without_it(
+def test_guarantee_8_a_generation_made_of_what_came_late_is_without_it(
     pieces: Pieces, in_time: dict[str, Any], tmp_path: Path
 ) -> None:
     """Nothing was noted there: what is noted in the others counts."""
@@ -210,7 +210,7 @@ def test_law_8_a_generation_made_of_what_came_late_is_without_it(
 
 
 @pytest.mark.parametrize("read_first", ["k1", "k3"])
-def test_law_8_what_others_said_in_a_session_stays_though_it_was_read_later(
+def test_guarantee_8_what_others_said_in_a_session_stays_though_it_was_read_later(
     read_first: str, pieces: Pieces, tmp_path: Path
 ) -> None:
     """When Carol was forgotten, a sink had read her turn alone: the session seemed hers."""
@@ -234,7 +234,7 @@ def test_law_8_what_others_said_in_a_session_stays_though_it_was_read_later(
     assert {"k2", "k4"} <= theirs and not {"k1", "k3", "c1"} & theirs
 
 
-def test_law_8_a_generation_that_sinks_make_later_is_without_who_was_forgotten(
+def test_guarantee_8_a_generation_that_sinks_make_later_is_without_who_was_forgotten(
     pieces: Pieces, tmp_path: Path
 ) -> None:
     """The topics still have their records; what names nobody goes with the second call."""
@@ -252,7 +252,9 @@ def test_law_8_a_generation_that_sinks_make_later_is_without_who_was_forgotten(
     assert all(files_holding(new, mark) for mark in OTHERS[:2])
 
 
-def test_law_8_a_sink_that_cannot_note_whom_it_leaves_out_writes_nothing(tmp_path: Path) -> None:
+def test_guarantee_8_a_sink_that_cannot_note_whom_it_leaves_out_writes_nothing(
+    tmp_path: Path,
+) -> None:
     """It has the events once, and what follows them may name no user."""
     root = tmp_path / "h"
     SharedHistory(root, OWNER).close()

@@ -110,7 +110,7 @@ def test_each_correction_has_a_revision_with_before_after_and_evidence(ledger_ru
         assert entry["value"] in replaced[0]["user_input"], "the evidence has its text"
 
 
-def test_law_4_no_revision_is_without_evidence_or_change(ledger_run: Path) -> None:
+def test_guarantee_4_no_revision_is_without_evidence_or_change(ledger_run: Path) -> None:
     with connect(ledger_run / "history") as db:
         sql = "SELECT before, after, evidence_event_ids, reason FROM revisions"
         found = db.execute(sql).fetchall()

@@ -17,7 +17,7 @@ from streams.files.inbox import FOLDER as INBOX
 from streams.files.inbox import Inbox
 from streams.files.inbox_recovery import committed_of
 from streams.files.store import Store
-from tests.acceptance.test_laws import Record
+from tests.acceptance.test_guarantees import Record
 from tests.command import answer, ndjson, turn
 from tests.fault.doomed_command import called
 from tests.scanning import holding
@@ -171,7 +171,7 @@ WAYS: list[Callable[[Path], None]] = [
 
 
 @pytest.mark.component
-def test_law_8_no_byte_is_left_of_what_came_by_any_way(copied: Path) -> None:
+def test_guarantee_8_no_byte_is_left_of_what_came_by_any_way(copied: Path) -> None:
     for way in WAYS:
         way(copied / "h")
     before = holding(copied, MARKS)
@@ -213,7 +213,9 @@ PARTS = 6
 @pytest.mark.nightly
 @pytest.mark.parametrize("part", soaked(range(PARTS), 2))
 @pytest.mark.parametrize("name", COMMANDS)
-def test_law_8_no_byte_is_left_of_a_killed_command(name: str, part: int, copied: Path) -> None:
+def test_guarantee_8_no_byte_is_left_of_a_killed_command(
+    name: str, part: int, copied: Path
+) -> None:
     whole = copied / "whole"
     shutil.copytree(copied / "h", whole / "h")
     shutil.copy(copied / "more.ndjson", whole)

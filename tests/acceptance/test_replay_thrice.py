@@ -31,7 +31,9 @@ def state(folder: Path) -> dict[bytes, bytes]:
         return {key: value for key, value in rows if not key.startswith(b"m\0")}
 
 
-def test_law_2_the_same_turns_three_times_are_held_once(sgd_run: Path, tmp_path: Path) -> None:
+def test_guarantee_2_the_same_turns_three_times_are_held_once(
+    sgd_run: Path, tmp_path: Path
+) -> None:
     history = tmp_path / "history"
     with (sgd_run / "records.ndjson").open("rb") as whole:
         lines = b"".join(islice(whole, TURNS))

@@ -372,7 +372,7 @@ def test_a_live_table_that_is_rewritten_meanwhile_is_read_again(
     assert digest(named(history, "again"))["tables"] == digest(history)["tables"]
 
 
-def test_law_8_forget_erases_what_is_shared(growing: Any, tmp_path: Path) -> None:
+def test_guarantee_8_forget_erases_what_is_shared(growing: Any, tmp_path: Path) -> None:
     history = tmp_path / "history"
     growing(300)
     said = [turn("e1", user_id="zaphod", session_id="zaphod-1", user_input="I am zaphod")]

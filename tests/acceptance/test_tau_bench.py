@@ -147,7 +147,7 @@ def test_the_answers_stand_in_the_conversations(imported: Path) -> None:
         ]
 
 
-def test_law_2_the_same_runs_again_change_nothing(imported: Path, tau_items: Path) -> None:
+def test_guarantee_2_the_same_runs_again_change_nothing(imported: Path, tau_items: Path) -> None:
     history = imported / "history"
     before = digest(history)
     again = folded(imported / "records.ndjson", history=history)

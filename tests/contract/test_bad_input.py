@@ -227,7 +227,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return Run(history, done.json(), letters)
 
 
-def test_law_3_every_line_ends_as_exactly_one_of_four(run: Run) -> None:
+def test_guarantee_3_every_line_ends_as_exactly_one_of_four(run: Run) -> None:
     counts = checked(run.counts)
     assert counts["read"] == len(GOOD) + len(BAD) + len(WITHHELD) + 1
     assert counts["applied"] == len(GOOD)

@@ -1,4 +1,4 @@
-"""What is named exists: pages and headings of docs/, anchors, paths of code, tests of the laws."""
+"""What is named exists: pages and headings of docs/, anchors, paths of code."""
 
 import re
 import subprocess
@@ -14,7 +14,6 @@ HEADING_AFTER = re.compile(r"^, (?:\"([^\"]+)\"|([A-Z].*))", re.DOTALL)
 LINE_BREAK = re.compile(r"[\"']?\n\s*(?:#|--|//|\*|f?[\"'])?\s*")
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)\s]*)\)")
 CODE_PATH = re.compile(r"`((?:streams|sinks|schemas|tests|benchmarks|scripts)/[\w./-]+)`")
-LAW_TEST = re.compile(r"def test_law_([1-8](?:_and_[1-8])*)_")
 RETIRED = re.compile(
     r"\bdesign 0\d\b|\bseeds? ?0\d\d\b|\bseed_0\d\d|\b[Ll]aws? \d\b", re.IGNORECASE
 )
@@ -102,7 +101,7 @@ def test_every_page_and_heading_that_is_named_exists() -> None:
     [
         ("(docs/rules.md, Affect)", False),
         ('docs/rules.md, "One event", allows', False),
-        ('docs/laws.md, "Nothing vanishes"', False),
+        ('docs/guarantees.md, "No record is lost"', False),
         ('f"docs/recovery.md, "\n            \'"A transaction that never ends"\'', False),
         ("docs/rules.md, and what follows", False),
         ("docs/rulez.md", True),
@@ -150,20 +149,6 @@ def test_every_rule_names_functions_of_the_folds_that_exist() -> None:
             gone.append(name)
     assert gone == []
     assert len(functions) > 60
-
-
-def test_every_file_with_a_test_of_a_law_stands_under_that_law() -> None:
-    parts = re.split(r"^## (\d)\. ", text_of(ROOT / "docs" / "laws.md"), flags=re.MULTILINE)
-    page = dict(zip(parts[1::2], parts[2::2], strict=True))
-    missing = []
-    for path in tracked():
-        if path.name.startswith("test_") and path != Path(__file__):
-            for found in LAW_TEST.findall(text_of(path)):
-                laws = re.findall(r"\d", found)
-                missing += [
-                    (law, shown(path)) for law in laws if f"`{shown(path)}`" not in page[law]
-                ]
-    assert missing == []
 
 
 def test_nothing_refers_to_documents_outside_the_repository() -> None:

@@ -7,7 +7,9 @@ from tests.fault.kill_backfill import kill_backfill, kill_parts
 from tests.shared_data import shared
 
 
-def test_law_3_backfill_and_switches_killed_at_any_moment_lose_nothing(tmp_path: Path) -> None:
+def test_guarantee_3_backfill_and_switches_killed_at_any_moment_lose_nothing(
+    tmp_path: Path,
+) -> None:
     result = kill_backfill(shared(*SGD), tmp_path, kills=12, seed=7)
     assert result.problems == []
     assert sum(result.struck.values()) == 12
@@ -16,7 +18,9 @@ def test_law_3_backfill_and_switches_killed_at_any_moment_lose_nothing(tmp_path:
     assert {name.partition(",")[0] for name in result.struck} == {"backfill", "promote"}
 
 
-def test_law_3_several_processes_killed_with_their_parent_lose_nothing(tmp_path: Path) -> None:
+def test_guarantee_3_several_processes_killed_with_their_parent_lose_nothing(
+    tmp_path: Path,
+) -> None:
     """The parent is killed; those that fold for it must end by themselves."""
     result = kill_parts(shared(*SGD), tmp_path, seed=7)
     assert result.problems == []

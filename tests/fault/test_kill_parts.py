@@ -7,7 +7,7 @@ from tests.fault.kill_parts import PLACES, kill_parts
 from tests.shared_data import shared
 
 
-def test_law_3_parts_killed_at_any_moment_lose_and_double_nothing(tmp_path: Path) -> None:
+def test_guarantee_3_parts_killed_at_any_moment_lose_and_double_nothing(tmp_path: Path) -> None:
     result = kill_parts(shared(*SGD), tmp_path, kills=10, seed=7)
     assert result.problems == []
     struck = [place for place in PLACES if result.struck[place]]

@@ -7,7 +7,7 @@ from tests.fault.load import records
 from tests.shared_data import shared
 
 
-def test_laws_1_and_3_whenever_the_change_of_partitions_is_killed(tmp_path: Path) -> None:
+def test_guarantees_1_and_3_whenever_the_change_of_partitions_is_killed(tmp_path: Path) -> None:
     result = play(tmp_path, records(shared("data").parent), kills=6, size=600, seed=5)
     assert result.wrong == []
     assert sum(n for name, n in result.struck.items() if not name.startswith("(")) >= 4

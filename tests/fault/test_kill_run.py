@@ -10,7 +10,7 @@ from tests.shared_data import shared
 
 
 @pytest.mark.component
-def test_law_3_a_run_killed_at_any_moment_continues_exactly_once(tmp_path: Path) -> None:
+def test_guarantee_3_a_run_killed_at_any_moment_continues_exactly_once(tmp_path: Path) -> None:
     result = kill_run(shared(*SGD), tmp_path, kills=12, seed=7)
     assert problems(result) == []
     assert sum(result.struck.values()) == 12

@@ -26,7 +26,7 @@ ONCE = (
 
 
 @pytest.mark.component
-def test_laws_1_and_3_whatever_is_done_to_workers_sinks_and_broker(tmp_path: Path) -> None:
+def test_guarantees_1_and_3_whatever_is_done_to_workers_sinks_and_broker(tmp_path: Path) -> None:
     scenario = Scenario(tmp_path, records(shared("data").parent), random.Random(3), megabytes=500)
     result = scenario.play(one_broker(kills=5, turns=6_000, step=500, only=ONCE))
     assert result.wrong == []

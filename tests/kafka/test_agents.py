@@ -244,7 +244,7 @@ def test_what_is_cold_opens_where_no_retention_is_set_any_more() -> None:
     assert COLD not in kept.read(b"s\0default\0old")
 
 
-def test_law_7_many_sessions_past_their_retention_become_cold_some_at_a_time() -> None:
+def test_guarantee_7_many_sessions_past_their_retention_become_cold_some_at_a_time() -> None:
     kept = MemoryRows()
     agent = SessionAgent(0, kept, 1, RETENTION, Rules())
     many = AT_ONCE + 10
@@ -262,7 +262,7 @@ def test_law_7_many_sessions_past_their_retention_become_cold_some_at_a_time() -
     assert all(list(kept.read(b"s\0default\0s%d" % n)) == [COLD] for n in range(many))
 
 
-def test_law_7_a_session_too_large_for_one_message_stays_as_its_rows() -> None:
+def test_guarantee_7_a_session_too_large_for_one_message_stays_as_its_rows() -> None:
     kept = MemoryRows()
     agent = SessionAgent(0, kept, 1, RETENTION, Rules())
     count = 1 + COLD_BYTES // 900_000

@@ -170,7 +170,9 @@ def test_a_worker_is_not_ready_before_all_its_lanes_run(observed: Observed) -> N
     assert observed.ask("worker", "/healthz") == (200, '{"healthy": true}')
 
 
-def test_law_3_the_metrics_are_the_counters_of_committed_transactions(observed: Observed) -> None:
+def test_guarantee_3_the_metrics_are_the_counters_of_committed_transactions(
+    observed: Observed,
+) -> None:
     metrics, counts = observed.metrics("worker"), observed.working.counts()
     assert sum(metrics["turnfold_records_read_total"].values()) == counts["read"]
     endings: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""A year of old turns poured into a live system: it changes only what docs/laws.md says."""
+"""A year of old turns poured into a live system: it changes only what docs/guarantees.md says."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor

@@ -14,7 +14,7 @@ WORLDS = 80
 
 
 @pytest.mark.component
-def test_law_2_the_kafka_tier_writes_what_the_reference_says(tmp_path: Path) -> None:
+def test_guarantee_2_the_kafka_tier_writes_what_the_reference_says(tmp_path: Path) -> None:
     records = many(70_000, WORLDS)
     lines = ndjson(tmp_path / "records.ndjson", records).read_bytes().splitlines()
     half = len(lines) // 2

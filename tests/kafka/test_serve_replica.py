@@ -123,7 +123,7 @@ def test_says_what_each_record_ended_as(lasting: Working) -> None:
     asyncio.run(run())
 
 
-def test_law_8_no_note_of_a_changelog_quotes_what_was_said(lasting: Working) -> None:
+def test_guarantee_8_no_note_of_a_changelog_quotes_what_was_said(lasting: Working) -> None:
     """The reply has the reason; the words that were refused stand in the dead letter alone."""
     words = "the heron on the roof"
     name = f"words-{next(numbers)}"

@@ -11,7 +11,7 @@ from streams.files import local
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import ensure_topics
 from tests.acceptance import test_private_places as places
-from tests.acceptance.test_laws import ALICE, MARKS, alice_alone, bobs, company
+from tests.acceptance.test_guarantees import ALICE, MARKS, alice_alone, bobs, company
 from tests.command import answer, files_holding, ndjson, rows, turn, turnfold
 from tests.kafka.history import Message, messages, send
 from tests.kafka.test_sink import Process, run
@@ -68,7 +68,7 @@ def test_a_sinks_history_is_compacted_and_written_on(sunk: Sunk) -> None:
     assert digest(sunk.history) == digest(sunk.file)
 
 
-def test_law_8_a_forgotten_person_stays_gone_when_the_sink_continues(sunk: Sunk) -> None:
+def test_guarantee_8_a_forgotten_person_stays_gone_when_the_sink_continues(sunk: Sunk) -> None:
     """What the sink had not read yet, too; what comes afterwards is a new beginning."""
     read = [one for one in sunk.every if b'"group"' in one.value or table(one) == "events"]
     unread = [one for one in sunk.every if one not in read]
@@ -92,7 +92,7 @@ def test_law_8_a_forgotten_person_stays_gone_when_the_sink_continues(sunk: Sunk)
 
 
 @pytest.mark.nightly
-def test_law_8_no_byte_is_left_in_the_folder_of_a_sink(
+def test_guarantee_8_no_byte_is_left_in_the_folder_of_a_sink(
     prefixed: KafkaSettings, tmp_path: Path
 ) -> None:
     """A scan of all bytes. What the topics still have, the receipt names; a sink that reads it

@@ -19,7 +19,7 @@ from tests.kafka.counting_worker import POISON
 from tests.waiting import WITHIN
 
 
-def test_law_6_counts_exactly_once_and_leaves_when_told(counting: Counting) -> None:
+def test_guarantee_6_counts_exactly_once_and_leaves_when_told(counting: Counting) -> None:
     counting.produce(3_000)
     worker = counting.start()
     counting.wait_done()
@@ -49,7 +49,7 @@ def test_a_new_worker_restores_the_table_and_continues(counting: Counting) -> No
 @pytest.mark.parametrize(
     ("point", "after"), [("restoring", 6), ("before commit", 9), ("committed", 9)]
 )
-def test_law_6_killed_at_a_named_point(counting: Counting, point: str, after: int) -> None:
+def test_guarantee_6_killed_at_a_named_point(counting: Counting, point: str, after: int) -> None:
     counting.produce(2_000)
     first = counting.start("--instance", "a", "--max-records", "50")
     counting.wait_for("committed", times=4)
@@ -63,7 +63,7 @@ def test_law_6_killed_at_a_named_point(counting: Counting, point: str, after: in
     assert counting.problems() == []
 
 
-def test_law_6_two_workers_killed_at_random(counting: Counting) -> None:
+def test_guarantee_6_two_workers_killed_at_random(counting: Counting) -> None:
     chance = random.Random(5)
     names = ["a", "b"]
     running = {name: counting.start("--instance", name, "--max-records", "50") for name in names}

@@ -81,7 +81,7 @@ def same_documents(working: Working, history: Path) -> None:
     assert {(key.decode(), one["text"]) for key, one in found.items()} == set(moods)
 
 
-def test_law_1_the_sample(working: Working, tmp_path: Path) -> None:
+def test_guarantee_1_the_sample(working: Working, tmp_path: Path) -> None:
     working.start()
     working.await_ready()
     file = Path(sample.__file__).with_name("conversations.ndjson")
@@ -96,7 +96,7 @@ def test_law_1_the_sample(working: Working, tmp_path: Path) -> None:
 
 
 @pytest.mark.component
-def test_law_1_every_row_of_real_dialogues_although_workers_are_killed(
+def test_guarantee_1_every_row_of_real_dialogues_although_workers_are_killed(
     working: Working, tmp_path: Path
 ) -> None:
     records = list(islice(sgd.records(shared(*SGD)), 3_000))
@@ -130,7 +130,7 @@ def trickle(working: Working, lines: list[bytes]) -> None:
 
 
 @pytest.mark.component
-def test_law_1_plans_and_what_corrects_them(working: Working, tmp_path: Path) -> None:
+def test_guarantee_1_plans_and_what_corrects_them(working: Working, tmp_path: Path) -> None:
     file = ndjson(tmp_path / "records.ndjson", ledger.records(shared(*LEDGER)))
     lines = lines_of(file)
     worker = working.start()
@@ -197,7 +197,7 @@ FINE = [
 
 
 @pytest.mark.component
-def test_law_3_bad_input(working: Working) -> None:
+def test_guarantee_3_bad_input(working: Working) -> None:
     working.start()
     working.await_ready()
     working.send(FINE)

@@ -12,7 +12,7 @@ from sinks.object_store import ObjectPath
 from streams.apps.maintenance import forget
 from streams.files.manifest import Settings
 from streams.generations import rebuild
-from tests.acceptance.test_laws import ALICE
+from tests.acceptance.test_guarantees import ALICE
 from tests.object_store.s3_server import NAMES, S3Server
 from tests.object_store.sunk import Erased, Pieces, company_and_others, sink
 

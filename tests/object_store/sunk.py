@@ -10,7 +10,7 @@ from sinks.object_store import ObjectPath
 from sinks.shared import Piece, SharedHistory
 from sinks.tables import COLUMNS, SCHEMAS
 from streams.files import local
-from tests.acceptance.test_laws import ALICE, MARKS, Record, alice_alone, company
+from tests.acceptance.test_guarantees import ALICE, MARKS, Record, alice_alone, company
 from tests.command import files_holding, ndjson, turn
 from tests.object_store.s3_server import S3Server
 from tests.unit.test_shared_history import OWNER

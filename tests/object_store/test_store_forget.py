@@ -19,7 +19,7 @@ from sinks.rewriting import rewrite
 from sinks.shared import SharedHistory
 from streams.apps.maintenance import forget
 from tests.acceptance import test_forgotten_late as late
-from tests.acceptance.test_laws import ALICE, MARKS, alice_alone
+from tests.acceptance.test_guarantees import ALICE, MARKS, alice_alone
 from tests.command import turn
 from tests.object_store.cli import turnfold
 from tests.object_store.s3_server import S3Server
@@ -42,7 +42,7 @@ def write(history: SharedHistory, pieces: Pieces, app: str = "a") -> int:
 
 
 @pytest.mark.component
-def test_law_8_a_bucket_holds_no_byte_of_who_is_forgotten(
+def test_guarantee_8_a_bucket_holds_no_byte_of_who_is_forgotten(
     s3: S3Server, sunk: ObjectPath, erased: Erased
 ) -> None:
     command = ("forget", ALICE, "--yes", "--json", "--history", str(sunk))
@@ -63,7 +63,7 @@ def test_law_8_a_bucket_holds_no_byte_of_who_is_forgotten(
 
 
 @pytest.mark.nightly
-def test_law_8_a_commit_begun_before_is_refused_and_made_again_without_them(
+def test_guarantee_8_a_commit_begun_before_is_refused_and_made_again_without_them(
     s3: S3Server, root: ObjectPath, alone: Pieces, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A sink stands still between its look at the list and its commit. Of a table in which nothing
@@ -89,7 +89,7 @@ def test_law_8_a_commit_begun_before_is_refused_and_made_again_without_them(
 
 @pytest.mark.soak
 @pytest.mark.nightly
-def test_law_8_who_is_forgotten_stays_gone_while_sinks_and_compact_are_at_work(
+def test_guarantee_8_who_is_forgotten_stays_gone_while_sinks_and_compact_are_at_work(
     s3: S3Server, sunk: ObjectPath, alone: Pieces
 ) -> None:
     root = sunk
@@ -130,7 +130,7 @@ def test_law_8_who_is_forgotten_stays_gone_while_sinks_and_compact_are_at_work(
 
 
 @pytest.mark.nightly
-def test_law_8_who_is_forgotten_stays_gone_though_files_are_merged_before_the_commit(
+def test_guarantee_8_who_is_forgotten_stays_gone_though_files_are_merged_before_the_commit(
     s3: S3Server, sunk: ObjectPath, alone: Pieces, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Delta's own check lets the erasure remove what the merge has removed: the merged files, with
@@ -186,7 +186,7 @@ def users(root: Location) -> list[str]:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", soaked([late.EVERYTHING, late.REST], 1))
-def test_law_8_what_comes_late_goes_with_the_second_call(
+def test_guarantee_8_what_comes_late_goes_with_the_second_call(
     name: str, s3: S3Server, root: ObjectPath, tmp_path: Path
 ) -> None:
     """Rows that do not say whose they are."""

@@ -15,7 +15,7 @@ from streams import sample
 from streams.apps.maintenance import forget
 from streams.errors import ConfigurationError
 from streams.generations import switching
-from tests.acceptance.test_laws import ALICE, alice_alone, company
+from tests.acceptance.test_guarantees import ALICE, alice_alone, company
 from tests.command import environment, turn
 from tests.kafka.test_generations import await_generation
 from tests.kafka.working import one_worker
@@ -167,7 +167,7 @@ def test_who_drops_what_goes_live_meanwhile_is_refused(
     assert not (two / FOLDER / "new" / DROPPED).exists()
 
 
-def test_law_8_who_is_forgotten_is_in_no_generation(
+def test_guarantee_8_who_is_forgotten_is_in_no_generation(
     two: ObjectPath, s3: S3Server, written: str, erased: Erased
 ) -> None:
     """Also of one that was being dropped, and of one that somebody wrote into after that."""

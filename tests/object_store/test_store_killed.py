@@ -15,7 +15,7 @@ from sinks.digest import digest
 from sinks.generation import DROPPED, FOLDER, names
 from sinks.object_store import ObjectPath
 from sinks.root import is_marked
-from tests.acceptance.test_laws import ALICE
+from tests.acceptance.test_guarantees import ALICE
 from tests.object_store.cli import printed, refusal
 from tests.object_store.faulty_store import often
 from tests.object_store.killing import NEVER, Ending, kill
@@ -125,7 +125,9 @@ def bucket(
         *(name for name in CASES if name != "forget"),
     ],
 )
-def test_laws_3_and_8_what_is_killed_twice_is_ended_by_the_third(name: str, bucket: Bucket) -> None:
+def test_guarantees_3_and_8_what_is_killed_twice_is_ended_by_the_third(
+    name: str, bucket: Bucket
+) -> None:
     case = CASES[name](bucket)
     case.prepare()
     for nth, done in case.kills:
@@ -138,7 +140,7 @@ def test_laws_3_and_8_what_is_killed_twice_is_ended_by_the_third(name: str, buck
 @pytest.mark.soak
 @pytest.mark.parametrize("done", [True, False])
 @pytest.mark.parametrize("name", CASES)
-def test_laws_3_and_8_what_is_killed_anywhere_is_ended_by_the_next(
+def test_guarantees_3_and_8_what_is_killed_anywhere_is_ended_by_the_next(
     name: str, done: bool, bucket: Bucket
 ) -> None:
     """At points of its whole way, each time on what was there before."""
@@ -157,7 +159,7 @@ def test_laws_3_and_8_what_is_killed_anywhere_is_ended_by_the_next(
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", CASES)
-def test_laws_3_and_8_what_is_killed_again_and_again_over_a_store_that_fails_ends(
+def test_guarantees_3_and_8_what_is_killed_again_and_again_over_a_store_that_fails_ends(
     name: str, bucket: Bucket
 ) -> None:
     """One request in thirty fails before or after it was done, is slow or breaks off."""
@@ -171,7 +173,7 @@ def test_laws_3_and_8_what_is_killed_again_and_again_over_a_store_that_fails_end
 
 
 @pytest.mark.parametrize("name", soaked(CASES, 1))
-def test_laws_3_and_8_a_store_that_fails_loses_and_doubles_nothing(
+def test_guarantees_3_and_8_a_store_that_fails_loses_and_doubles_nothing(
     name: str, bucket: Bucket
 ) -> None:
     """Half an upload is never taken for a whole one."""

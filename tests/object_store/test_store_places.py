@@ -16,7 +16,7 @@ from tests.scanning import holding
 
 
 @pytest.mark.nightly
-def test_law_8_no_byte_is_left_in_a_bucket(
+def test_guarantee_8_no_byte_is_left_in_a_bucket(
     root: ObjectPath, s3: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What sinks wrote, and what killed writers left: files that no commit names, a table that was

@@ -18,7 +18,7 @@ from streams.llm.groups import Group, Turn
 from streams.llm.history import remembered, spent_since
 from streams.llm.history import told as with_texts
 from streams.search.source import LOOK_EVERY
-from tests.acceptance.test_laws import ALICE, MARKS
+from tests.acceptance.test_guarantees import ALICE, MARKS
 from tests.command import environment, files_holding
 from tests.command import turnfold as process
 from tests.object_store.cli import turnfold

@@ -15,7 +15,7 @@ from streams.files.store import Store
 from streams.folds.rules import Rules
 from streams.pipeline.ports import StoreError
 from tests.property.strategies import events, write_plans
-from tests.property.test_law_2 import final
+from tests.property.test_guarantee_2 import final
 from tests.property.world import Json, World, fact, plan, turn, world
 
 

@@ -59,7 +59,7 @@ def in_worlds(count: int, check: Callable[[Random], None]) -> None:
 
 
 @pytest.mark.parametrize("count", [60, pytest.param(1600, marks=pytest.mark.soak)])
-def test_law_2_and_4_folds_and_revisions_say_what_the_reference_says(count: int) -> None:
+def test_guarantee_2_and_4_folds_and_revisions_say_what_the_reference_says(count: int) -> None:
     def check(draw: Random) -> None:
         records = worlds.arranged(draw, worlds.world(draw))
         world = World()
@@ -70,7 +70,7 @@ def test_law_2_and_4_folds_and_revisions_say_what_the_reference_says(count: int)
 
 
 @pytest.mark.parametrize("count", [60, pytest.param(1600, marks=pytest.mark.soak)])
-def test_law_1_the_stored_records_make_the_same_memory_in_any_order(count: int) -> None:
+def test_guarantee_1_the_stored_records_make_the_same_memory_in_any_order(count: int) -> None:
     """A rebuild, an import of an export and a look back have no others."""
 
     def check(draw: Random) -> None:
@@ -144,7 +144,7 @@ def in_runs(folder: Path, records: list[Json], runs: int = 3) -> Path:
 @pytest.mark.parametrize(
     "first", [0, *(pytest.param(one, marks=pytest.mark.soak) for one in range(100, 400, AT_A_TIME))]
 )
-def test_law_1_and_2_views_of_a_history_show_what_the_reference_says(
+def test_guarantee_1_and_2_views_of_a_history_show_what_the_reference_says(
     tmp_path: Path, first: int
 ) -> None:
     records = many(first, AT_A_TIME)
@@ -154,7 +154,7 @@ def test_law_1_and_2_views_of_a_history_show_what_the_reference_says(
 
 
 @pytest.mark.component
-def test_law_2_another_order_and_other_runs_give_one_digest(tmp_path: Path) -> None:
+def test_guarantee_2_another_order_and_other_runs_give_one_digest(tmp_path: Path) -> None:
     records = many(5_000, AT_A_TIME)
     again = worlds.arranged(Random(1), records)
     first, second = tmp_path / "first", tmp_path / "second"
@@ -169,7 +169,9 @@ LETTERS = "SELECT reason, detail, src_topic, src_offset, count(*) FROM dead_lett
 
 
 @pytest.mark.component
-def test_law_1_a_rebuild_of_any_worlds_has_the_same_memory_and_letters(tmp_path: Path) -> None:
+def test_guarantee_1_a_rebuild_of_any_worlds_has_the_same_memory_and_letters(
+    tmp_path: Path,
+) -> None:
     """Folded in the order of `recorded_at`, here the times at which things happened. Of one file:
     where plans of several that change nothing stood among others, no row says."""
     history = in_runs(tmp_path, many(20_000, AT_A_TIME), runs=1)
@@ -196,7 +198,7 @@ def test_diff_counts_a_mood_of_which_a_version_was_taken_back(tmp_path: Path) ->
 
 
 @pytest.mark.component
-def test_law_1_an_export_read_back_makes_the_same_memory(tmp_path: Path) -> None:
+def test_guarantee_1_an_export_read_back_makes_the_same_memory(tmp_path: Path) -> None:
     """Of worlds in which one user alone speaks; the archive has what the history stored."""
     seeds, tried = iter(range(10_000)), 0
     while tried < EXPORTED:

@@ -46,7 +46,7 @@ def kept(api: httpx.Client, record: Any) -> bool:
     return api.get(f"/v1/sessions/{record['session_id']}").status_code == 200
 
 
-def test_law_3_a_result_that_waits_for_its_recursion_says_so(api: httpx.Client) -> None:
+def test_guarantee_3_a_result_that_waits_for_its_recursion_says_so(api: httpx.Client) -> None:
     """It stays applied, and its letter comes once the recursion has ended without its call."""
     place = {"session_id": uuid4().hex, "task_id": "t", "trace_id": "r"}
     at = {"occurred_at": "2026-03-02T09:00:00Z"}
@@ -112,7 +112,7 @@ def test_nothing_is_nothing(api: httpx.Client) -> None:
     assert ok(api.post("/v1/records", json=[])) == {"counts": {}, "results": []}
 
 
-def test_law_3_each_record_has_one_ending(api: httpx.Client) -> None:
+def test_guarantee_3_each_record_has_one_ending(api: httpx.Client) -> None:
     """Good and bad ones together: the bad ones are told by position, field and reason."""
     good = told()
     lines = [

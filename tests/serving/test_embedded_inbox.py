@@ -111,7 +111,7 @@ def test_a_file_that_could_not_be_cut_ends_where_the_next_begins(tmp_path: Path)
     assert everything(Inbox(tmp_path, committed=0)) == [(1, b"a"), (2, b"b")]
 
 
-def test_law_7_what_cannot_be_committed_does_not_gather_without_end(
+def test_guarantee_7_what_cannot_be_committed_does_not_gather_without_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("streams.files.inbox.MOST_BYTES", 100)

@@ -66,7 +66,7 @@ async def said(memory: EmbeddedBackend, session: str = "s") -> list[str]:
     return [one["user_input"] for one in documents.session(*found)["conversations"]]
 
 
-def test_law_3_every_record_hears_what_it_ended_as(tmp_path: Path) -> None:
+def test_guarantee_3_every_record_hears_what_it_ended_as(tmp_path: Path) -> None:
     async def ask(memory: EmbeddedBackend) -> None:
         found = await memory.submit(
             [
@@ -332,7 +332,7 @@ def test_reads_never_go_back_while_the_log_is_folded_again(
     assert rows(tmp_path / "h", "SELECT count(*) FROM events") == [(40,)]
 
 
-def test_law_8_forget_waits_until_the_log_is_committed(
+def test_guarantee_8_forget_waits_until_the_log_is_committed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A server that cannot commit has a person's text in its log alone: to say that it is
@@ -407,7 +407,7 @@ def test_who_is_folded_from_the_disk_hears_of_it(
     run(tmp_path / "h", ask)
 
 
-def test_law_7_what_was_read_is_bounded_in_bytes(
+def test_guarantee_7_what_was_read_is_bounded_in_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(last_read, "CACHED_BYTES", 100_000)

@@ -97,7 +97,7 @@ def logged(history: Path) -> list[bytes]:
     return found
 
 
-def test_law_3_nothing_that_was_answered_is_lost_and_nothing_doubled(tmp_path: Path) -> None:
+def test_guarantee_3_nothing_that_was_answered_is_lost_and_nothing_doubled(tmp_path: Path) -> None:
     """Killed while turns are posted, logged, folded and committed; what is left in the log is
     folded by the next."""
     records = list(itertools.islice(sgd.records(shared(*SGD)), 500))

@@ -208,7 +208,7 @@ def holding(folder: Path, *words: bytes) -> list[str]:
     ]
 
 
-def test_law_8_no_byte_of_what_is_gone_is_left(
+def test_guarantee_8_no_byte_of_what_is_gone_is_left(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither of the rows nor of their names; what is there stays, also for who reads meanwhile."""

@@ -80,7 +80,7 @@ LATE: dict[str, tuple[str, tuple[Any, ...]]] = {
 
 
 @pytest.mark.parametrize("name", LATE)
-def test_law_8_a_late_row_is_theirs_by_what_is_noted(name: str, tmp_path: Path) -> None:
+def test_guarantee_8_a_late_row_is_theirs_by_what_is_noted(name: str, tmp_path: Path) -> None:
     table, late = LATE[name]
     write(tmp_path / "h", **BOBS, **{table: [late]})
     done = forget(tmp_path / "h", "default", "ann", OF_ANN)

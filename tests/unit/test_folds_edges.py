@@ -240,19 +240,19 @@ def test_a_moment_that_moves_takes_its_version_of_the_mood_with_it() -> None:
 # --- promises that were not kept --------------------------------------------------------------
 
 
-def test_law_2_a_losing_version_leaves_its_time_with_the_session_in_any_order() -> None:
+def test_guarantee_2_a_losing_version_leaves_its_time_with_the_session_in_any_order() -> None:
     records = [recursion("r1", 0, 5, status="running"), recursion("r1", 0, 7)]
     assert same_in_any_order(records, World.session)["created_at"] == when(5)
 
 
-def test_law_2_a_result_that_fits_nothing_leaves_nothing_in_any_order() -> None:
+def test_guarantee_2_a_result_that_fits_nothing_leaves_nothing_in_any_order() -> None:
     records = [recursion("r1", 0, 5), result("r1", 0, 0), result("r1", 9, 1)]
     document = same_in_any_order(records, World.session)
     assert document["created_at"] == document["updated_at"] == when(5)
     same_in_any_order(records, lambda made: made.task()["global"])
 
 
-def test_law_2_a_turn_that_ends_at_another_time_leaves_no_link_behind() -> None:
+def test_guarantee_2_a_turn_that_ends_at_another_time_leaves_no_link_behind() -> None:
     records = [
         turn("a", 0),
         turn("r", 1, status="running"),

@@ -13,8 +13,8 @@ from streams.mapping.definition import load
 from streams.mapping.envelopes import Message
 from streams.mapping.mapper import Source
 from tests.building import ROOT
-from tests.property.test_law_2_replaced import SAYINGS, holding
-from tests.property.test_law_2_rules import OPPOSITE, memory_of, told
+from tests.property.test_guarantee_2_replaced import SAYINGS, holding
+from tests.property.test_guarantee_2_rules import OPPOSITE, memory_of, told
 from tests.property.world import Json
 from tests.unit.test_record_processor import Files
 

@@ -232,7 +232,7 @@ ENDS: dict[str, tuple[list[Json | bytes], Outcome]] = {
 
 @every_shell
 @pytest.mark.parametrize("name", ENDS)
-def test_law_3_a_record_ends_alike_everywhere(shell: Callable[..., Shell], name: str) -> None:
+def test_guarantee_3_a_record_ends_alike_everywhere(shell: Callable[..., Shell], name: str) -> None:
     records, expected = ENDS[name]
     running = shell()
     *_, outcome = [running.give(one) for one in records]
@@ -277,7 +277,7 @@ def test_a_result_that_fits_no_call_keeps_what_it_wrote(shell: Callable[..., She
 
 
 @every_shell
-def test_law_3_what_a_record_was_counted_as_stays(shell: Callable[..., Shell]) -> None:
+def test_guarantee_3_what_a_record_was_counted_as_stays(shell: Callable[..., Shell]) -> None:
     """A result waits, fits nothing, and fits a later version of its recursion."""
     running = shell()
     assert running.give(result("r", 0, "unknown")) == WAITS
@@ -484,7 +484,7 @@ def test_plans_are_counted_where_they_go() -> None:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_law_1_and_3_worlds_end_alike_everywhere(seed: int) -> None:
+def test_guarantee_1_and_3_worlds_end_alike_everywhere(seed: int) -> None:
     draw = Random(seed)
     records = [one for one in worlds.arranged(draw, worlds.world(draw)) if "tenant" not in one]
     extract = named("rules") if seed % 2 else None

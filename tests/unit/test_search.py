@@ -349,7 +349,7 @@ def test_an_index_begun_before_the_first_row_finds_what_the_log_tells_no_more(
 # --- forgetting, killing, several at once -----------------------------------------------------
 
 
-def test_law_8_who_is_forgotten_is_in_no_byte_of_the_index(tmp_path: Path) -> None:
+def test_guarantee_8_who_is_forgotten_is_in_no_byte_of_the_index(tmp_path: Path) -> None:
     history = run(tmp_path, "a", [turn("1", user_input=f"{SECRET} in the aviary", user_id="gone"),
                                   turn("2", user_input="an aviary", session_id="t")])  # fmt: skip
     assert sorted(ids(history, "aviary")) == ["1", "2"]

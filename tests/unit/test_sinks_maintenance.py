@@ -45,7 +45,7 @@ def moved(table: str, given: tuple[Any, ...], topic: str, delay: int) -> tuple[A
     return (*own, tenant, recorded_at + delay, topic, partition, offset, date)
 
 
-def test_law_1_a_digest_knows_no_order_and_no_source(tmp_path: Path) -> None:
+def test_guarantee_1_a_digest_knows_no_order_and_no_source(tmp_path: Path) -> None:
     rows = some_rows()
     write(tmp_path / "a", **rows)
     chance = random.Random(7)
@@ -204,7 +204,7 @@ def people() -> dict[str, list[tuple[Any, ...]]]:
     }  # fmt: skip
 
 
-def test_law_8_a_person_is_gone_to_the_last_byte_and_others_stay(tmp_path: Path) -> None:
+def test_guarantee_8_a_person_is_gone_to_the_last_byte_and_others_stay(tmp_path: Path) -> None:
     root = tmp_path / "history"
     write(root, **people())
     assert holds(root, SECRET)
@@ -302,7 +302,7 @@ RESTS_ON = {
 
 @pytest.mark.parametrize("where", [{}, {"session_id": "group"}], ids=["anywhere", "a session"])
 @pytest.mark.parametrize("made", RESTS_ON.values(), ids=RESTS_ON)
-def test_law_8_a_plan_that_rests_on_their_event_goes_whoever_it_is_of(
+def test_guarantee_8_a_plan_that_rests_on_their_event_goes_whoever_it_is_of(
     made: dict[str, Any], where: dict[str, str], tmp_path: Path
 ) -> None:
     """Applied or refused; one that only puts their event into a thread stays."""

@@ -30,7 +30,7 @@ def imported(tree: ast.AST) -> set[str]:
 
 
 @pytest.mark.parametrize("path", FOLDS, ids=lambda path: path.stem)
-def test_law_5_a_fold_imports_nothing_that_changes_by_itself(path: Path) -> None:
+def test_guarantee_5_a_fold_imports_nothing_that_changes_by_itself(path: Path) -> None:
     tree = ast.parse(path.read_text())
     assert imported(tree) <= ALLOWED
     called = {
@@ -41,7 +41,7 @@ def test_law_5_a_fold_imports_nothing_that_changes_by_itself(path: Path) -> None
     assert not called & UNSTEADY
 
 
-def test_law_5_the_check_covers_every_fold() -> None:
+def test_guarantee_5_the_check_covers_every_fold() -> None:
     assert {"session", "task", "memory", "affect", "learner"} <= {path.stem for path in FOLDS}
 
 
@@ -50,7 +50,7 @@ def test_law_5_the_check_covers_every_fold() -> None:
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(events(), write_plans())
-def test_law_5_the_same_input_makes_the_same_rows_and_ids(
+def test_guarantee_5_the_same_input_makes_the_same_rows_and_ids(
     said: list[Json], plans: list[Json]
 ) -> None:
     one, other = world(*said, *plans), world(*said, *plans)

@@ -35,7 +35,7 @@ def final(memory: World, entities: Iterable[Where] = ()) -> dict[str, Any]:
 
 
 @examples(60, 400, st.data(), under=SLOW)
-def test_law_2_neither_order_nor_copies_change_what_stands(data: st.DataObject) -> None:
+def test_guarantee_2_neither_order_nor_copies_change_what_stands(data: st.DataObject) -> None:
     records = data.draw(events())
     other = data.draw(shuffled(records))
     assert final(world(*other)) == final(world(*records))

@@ -121,7 +121,7 @@ def heavy() -> World:
     return world(*turns(), *steps(), *lessons(), *plans())
 
 
-def test_law_7_every_list_in_every_row_has_a_cap(heavy: World) -> None:
+def test_guarantee_7_every_list_in_every_row_has_a_cap(heavy: World) -> None:
     longest: dict[str, int] = {}
     for (table, _, key), entity in heavy.store.entities.items():
         for name, row in entity.scan(""):
@@ -142,7 +142,7 @@ def test_law_7_every_list_in_every_row_has_a_cap(heavy: World) -> None:
     assert {where: longest[where] for where in full} == {where: CAPS[where] for where in full}
 
 
-def test_law_7_rows_of_their_own_are_bounded_in_number(heavy: World) -> None:
+def test_guarantee_7_rows_of_their_own_are_bounded_in_number(heavy: World) -> None:
     session, user = heavy.rows_of("sessions", "s1"), heavy.rows_of("users", "u1")
     conversations = len(list(session.scan("c/")))
     assert conversations == Rules().max_conversations
@@ -159,7 +159,7 @@ def marks(kind: str, event_ids: list[str], at: int) -> Json:
     return plan(f"marks {at}", at, event_updates=updates)
 
 
-def test_law_7_marks_of_events_are_bounded_and_what_they_ended_stays_ended() -> None:
+def test_guarantee_7_marks_of_events_are_bounded_and_what_they_ended_stays_ended() -> None:
     """The first events have a fact, a preference or an end; nothing rests on the later ones."""
     rules = {"name": "rules"}
     said = World()
@@ -187,7 +187,7 @@ def test_law_7_marks_of_events_are_bounded_and_what_they_ended_stays_ended() -> 
     assert len(latest) == ends.MAX_MARKS
 
 
-def test_law_7_marks_of_one_id_in_many_sessions_are_bounded() -> None:
+def test_guarantee_7_marks_of_one_id_in_many_sessions_are_bounded() -> None:
     """Programs that count from 1 in each session: a fact rests on that of one session."""
     said, rules = World(), {"name": "rules"}
     allergy = {"op": "upsert", "kind": "fact", "body_text": "allergic to nuts"}
@@ -201,7 +201,7 @@ def test_law_7_marks_of_one_id_in_many_sessions_are_bounded() -> None:
     assert kept == {"s0"} | {f"s{n}" for n in range(count - ends.MAX_MARKS, count)}
 
 
-def test_law_7_families_of_ends_are_bounded() -> None:
+def test_guarantee_7_families_of_ends_are_bounded() -> None:
     said = World()
     most, names = ends.MAX_FAMILIES, [f"family{n:04}" for n in range(ends.MAX_FAMILIES + 60)]
     for n in range(0, len(names), 20):
@@ -211,7 +211,7 @@ def test_law_7_families_of_ends_are_bounded() -> None:
     assert kept == [f"e/{name}" for name in names[-most:]]
 
 
-def test_law_7_documents_keep_the_caps_of_their_schemas(heavy: World) -> None:
+def test_guarantee_7_documents_keep_the_caps_of_their_schemas(heavy: World) -> None:
     document, machine_document = heavy.session(), heavy.task()
     assert len(document["conversations"]) == 20
     assert document["conversation_count"] == 200

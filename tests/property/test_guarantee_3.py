@@ -68,7 +68,7 @@ def anything(draw: st.DrawFn) -> list[Json | bytes]:
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     ),
 )
-def test_law_3_in_is_applied_and_duplicate_and_dead_and_withheld(records: list[Json]) -> None:
+def test_guarantee_3_in_is_applied_and_duplicate_and_dead_and_withheld(records: list[Json]) -> None:
     made = World()
     made.say(*records)
     counts = made.counts
@@ -88,7 +88,7 @@ def _may_be_kept(line: bytes) -> bool:
 
 
 @given(st.binary(max_size=60).filter(_may_be_kept))
-def test_law_3_bytes_that_do_not_parse_are_kept_as_they_came(line: bytes) -> None:
+def test_guarantee_3_bytes_that_do_not_parse_are_kept_as_they_came(line: bytes) -> None:
     made = World()
     (outcome,) = made.say(line)
     (row,) = made.rows["dead_letters"]
@@ -99,7 +99,7 @@ def test_law_3_bytes_that_do_not_parse_are_kept_as_they_came(line: bytes) -> Non
 
 
 @pytest.mark.parametrize("line", [b"meta_request", b'{"source": "META-REQUEST", "user_input": "a'])
-def test_law_3_bytes_that_may_be_withheld_are_kept_as_hash_and_length(line: bytes) -> None:
+def test_guarantee_3_bytes_that_may_be_withheld_are_kept_as_hash_and_length(line: bytes) -> None:
     made = World()
     assert made.say(line) == ["dead"]
     (row,) = made.rows["dead_letters"]

@@ -98,7 +98,7 @@ def standing(memory: Memory) -> tuple[Json, dict[tuple[str, str], str]]:
 
 
 @given(st.data(), plans(), st.lists(st.sampled_from(EVENTS), min_size=1, unique=True))
-def test_law_2_a_retraction_counts_in_any_order(
+def test_guarantee_2_a_retraction_counts_in_any_order(
     data: st.DataObject, made: list[Json], gone: list[Event]
 ) -> None:
     back = data.draw(st.lists(st.sampled_from(gone), unique=True))
@@ -111,7 +111,7 @@ def test_law_2_a_retraction_counts_in_any_order(
 
 
 @given(plans(), st.lists(st.sampled_from(EVENTS), min_size=1, unique=True))
-def test_law_4_a_retraction_has_a_revision_for_each_change(
+def test_guarantee_4_a_retraction_has_a_revision_for_each_change(
     made: list[Json], gone: list[Event]
 ) -> None:
     memory = memory_of(made)

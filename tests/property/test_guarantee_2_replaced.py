@@ -19,7 +19,7 @@ from streams.generations.rebuild import backfill
 from streams.pipeline import retracting
 from streams.pipeline.decode import Dead, decode
 from tests.command import ndjson, rows
-from tests.property.test_law_2_rules import OPPOSITE, TIERS, memory_of, told
+from tests.property.test_guarantee_2_rules import OPPOSITE, TIERS, memory_of, told
 from tests.property.world import Json, turn, when
 from tests.tiers import examples
 from tests.unit.test_record_processor import Files, Kafka
@@ -82,7 +82,7 @@ def holding(memory: dict[str, Any]) -> Any:
 
 
 @examples(4, 600, st.randoms(use_true_random=False), under=UNDER)
-def test_law_2_what_holds_is_what_turns_that_nobody_replaced_make(draw: Random) -> None:
+def test_guarantee_2_what_holds_is_what_turns_that_nobody_replaced_make(draw: Random) -> None:
     every, standing = versions(draw)
     shuffled = draw.sample(every, len(every))
     assert told(Files, shuffled) == told(Files, every)
@@ -90,7 +90,7 @@ def test_law_2_what_holds_is_what_turns_that_nobody_replaced_make(draw: Random) 
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_law_1_workers_replace_turns_as_files_do(seed: int) -> None:
+def test_guarantee_1_workers_replace_turns_as_files_do(seed: int) -> None:
     draw = Random(seed)
     every, _ = versions(draw)
     wanted = told(Files, every)
@@ -121,7 +121,7 @@ def test_a_turn_cannot_replace_itself() -> None:
 
 
 @pytest.mark.component
-def test_law_1_a_rebuild_replaces_turns_as_the_run_did(tmp_path: Path) -> None:
+def test_guarantee_1_a_rebuild_replaces_turns_as_the_run_did(tmp_path: Path) -> None:
     draw, history = Random(5), tmp_path / "history"
     every, _ = versions(draw, 30)
     file = ndjson(tmp_path / "records.ndjson", draw.sample(every, len(every)))

@@ -1,4 +1,4 @@
-"""Laws that only show from outside: one memory whatever the files, and erasure."""
+"""Guarantees that only show from outside: one memory whatever the files, and erasure."""
 
 import gzip
 import json
@@ -66,7 +66,7 @@ def fold(history: Path, *files: Path) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def one_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """`records.ndjson` and `history`."""
-    folder = tmp_path_factory.mktemp("laws")
+    folder = tmp_path_factory.mktemp("guarantees")
     counts = fold(folder / "history", ndjson(folder / "records.ndjson", real_records()))
     assert counts["applied"] == counts["read"] > 3000
     return folder
@@ -82,7 +82,7 @@ def same_memory(one: Path, other: Path) -> None:
     assert not set(names).intersection(SETS)
 
 
-def test_law_1_many_files_are_one(one_file: Path, tmp_path: Path) -> None:
+def test_guarantee_1_many_files_are_one(one_file: Path, tmp_path: Path) -> None:
     records = real_records()
     files = [
         ndjson(tmp_path / f"{number}.ndjson", records[start : start + 500])
@@ -96,7 +96,7 @@ def test_law_1_many_files_are_one(one_file: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", soaked([1, 2], 1))
-def test_law_1_a_shuffled_file_makes_the_same_memory(
+def test_guarantee_1_a_shuffled_file_makes_the_same_memory(
     one_file: Path, tmp_path: Path, seed: int
 ) -> None:
     counts = fold(
@@ -108,7 +108,7 @@ def test_law_1_a_shuffled_file_makes_the_same_memory(
 
 @pytest.mark.component
 @pytest.mark.parametrize("seed", soaked(range(6), 2))
-def test_law_2_the_sample_in_any_order_and_twice(tmp_path: Path, seed: int) -> None:
+def test_guarantee_2_the_sample_in_any_order_and_twice(tmp_path: Path, seed: int) -> None:
     lines = CONVERSATIONS.read_text(encoding="utf-8").splitlines()
     records = [json.loads(line) for line in lines]
     for name, made in (("given", records), ("mixed", shuffled(records * 2, seed))):
@@ -116,7 +116,7 @@ def test_law_2_the_sample_in_any_order_and_twice(tmp_path: Path, seed: int) -> N
     same_memory(tmp_path / "given", tmp_path / "mixed")
 
 
-def test_law_1_gzip_is_the_same(one_file: Path, tmp_path: Path) -> None:
+def test_guarantee_1_gzip_is_the_same(one_file: Path, tmp_path: Path) -> None:
     packed = tmp_path / "records.ndjson.gz"
     packed.write_bytes(gzip.compress((one_file / "records.ndjson").read_bytes()))
     other_hashes = environment(PYTHONHASHSEED="1")
@@ -126,7 +126,7 @@ def test_law_1_gzip_is_the_same(one_file: Path, tmp_path: Path) -> None:
     assert digest(tmp_path / "history") == digest(one_file / "history")
 
 
-def test_law_1_parquet_is_the_same(one_file: Path, tmp_path: Path) -> None:
+def test_guarantee_1_parquet_is_the_same(one_file: Path, tmp_path: Path) -> None:
     table = pa.Table.from_pylist(_with_all_columns(real_records()))
     pq.write_table(table, tmp_path / "records.parquet", row_group_size=700)
     counts = fold(tmp_path / "history", tmp_path / "records.parquet")
@@ -142,7 +142,7 @@ def _with_all_columns(records: list[Record]) -> list[Record]:
     return [dict.fromkeys(columns) | record for record in records]
 
 
-def test_law_1_stdin_is_the_same(one_file: Path, tmp_path: Path) -> None:
+def test_guarantee_1_stdin_is_the_same(one_file: Path, tmp_path: Path) -> None:
     content = (one_file / "records.ndjson").read_bytes()
     other_hashes = environment(PYTHONHASHSEED="2")
     run = partial(process, "run", "-", "--history", tmp_path / "history", "--json", input=content)
@@ -155,7 +155,7 @@ def test_law_1_stdin_is_the_same(one_file: Path, tmp_path: Path) -> None:
     assert digest(tmp_path / "history") == digest(one_file / "history")
 
 
-def test_law_1_a_second_run_reads_nothing_and_agrees_on_the_log(one_file: Path) -> None:
+def test_guarantee_1_a_second_run_reads_nothing_and_agrees_on_the_log(one_file: Path) -> None:
     before = digest(one_file / "history")
     counts = folded(one_file / "records.ndjson", history=one_file / "history")
     assert (counts["read"], counts["applied"]) == (0, 0)
@@ -302,7 +302,7 @@ def forgotten(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str,
 
 
 @pytest.mark.component
-def test_law_8_forget_leaves_no_byte_of_what_was_said(
+def test_guarantee_8_forget_leaves_no_byte_of_what_was_said(
     forgotten: tuple[Path, dict[str, Any]],
 ) -> None:
     folder, _ = forgotten
@@ -315,7 +315,7 @@ def test_law_8_forget_leaves_no_byte_of_what_was_said(
     assert store_holds(folder / "before", MARKS[9])
 
 
-def test_law_8_forget_names_the_person_by_hash_alone(
+def test_guarantee_8_forget_names_the_person_by_hash_alone(
     forgotten: tuple[Path, dict[str, Any]],
 ) -> None:
     _, receipt = forgotten
@@ -327,7 +327,7 @@ def test_law_8_forget_names_the_person_by_hash_alone(
 
 
 @pytest.mark.component
-def test_law_8_forget_leaves_others_as_they_were(
+def test_guarantee_8_forget_leaves_others_as_they_were(
     forgotten: tuple[Path, dict[str, Any]],
 ) -> None:
     folder, _ = forgotten
@@ -335,7 +335,7 @@ def test_law_8_forget_leaves_others_as_they_were(
     assert bobs(folder / "history")["other tenant"] == [("x1",)]
 
 
-def test_law_8_forget_keeps_the_other_s_turns_of_a_shared_session(
+def test_guarantee_8_forget_keeps_the_other_s_turns_of_a_shared_session(
     forgotten: tuple[Path, dict[str, Any]],
 ) -> None:
     folder, _ = forgotten
@@ -348,7 +348,7 @@ def test_law_8_forget_keeps_the_other_s_turns_of_a_shared_session(
     assert gone.code == 4 and ALICE not in gone.err
 
 
-def test_law_8_forget_lets_new_records_in(
+def test_guarantee_8_forget_lets_new_records_in(
     forgotten: tuple[Path, dict[str, Any]], tmp_path: Path
 ) -> None:
     folder, _ = forgotten

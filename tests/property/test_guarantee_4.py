@@ -40,13 +40,13 @@ def check(made: World, records: list[Json]) -> None:
 
 
 @examples(50, 200, st.data(), under=SLOW)
-def test_law_4_revisions_of_sessions_tell_their_documents(data: st.DataObject) -> None:
+def test_guarantee_4_revisions_of_sessions_tell_their_documents(data: st.DataObject) -> None:
     check(World(), data.draw(st.permutations(data.draw(events()))))
 
 
 @SLOW
 @given(turns(), write_plans(), st.randoms(use_true_random=False))
-def test_law_4_revisions_of_users_tell_their_states(
+def test_guarantee_4_revisions_of_users_tell_their_states(
     said: list[Json], plans: list[Json], shuffle: Any
 ) -> None:
     records = [*said]
@@ -58,7 +58,7 @@ def test_law_4_revisions_of_users_tell_their_states(
 @SLOW
 @example([turn("a", 0), turn("c", 2), turn("b", 1, client_id="phone")])
 @given(turns().map(lambda some: [one | {"session_id": "s1"} for one in some]))
-def test_law_4_a_link_that_moves_has_one_revision(said: list[Json]) -> None:
+def test_guarantee_4_a_link_that_moves_has_one_revision(said: list[Json]) -> None:
     made = World()
     for record in said:
         before = made.replies()

@@ -26,7 +26,7 @@ from streams.pipeline.entity import COLD, Entity
 from streams.pipeline.retention import is_past
 from tests.command import ndjson, rows
 from tests.property.strategies import SESSIONS, events, shuffled
-from tests.property.test_law_2 import Where, final
+from tests.property.test_guarantee_2 import Where, final
 from tests.property.world import START, Json, Tables, World, encode, turn, world
 
 pytestmark = pytest.mark.nightly
@@ -70,7 +70,7 @@ class Disk(Tables):
 
 @SLOW
 @given(st.data())
-def test_law_2_sessions_that_are_cold_between_any_two_records_change_nothing(
+def test_guarantee_2_sessions_that_are_cold_between_any_two_records_change_nothing(
     data: st.DataObject,
 ) -> None:
     records = data.draw(shuffled(data.draw(events())))
@@ -188,7 +188,9 @@ class Lanes:
 
 @SLOW
 @given(st.data())
-def test_law_2_lanes_with_retention_remember_what_lanes_without_it_do(data: st.DataObject) -> None:
+def test_guarantee_2_lanes_with_retention_remember_what_lanes_without_it_do(
+    data: st.DataObject,
+) -> None:
     records = [one for one in data.draw(events()) if "session_id" in one]
     records = data.draw(shuffled(records)) if records else []
     partitions = data.draw(st.sampled_from((1, 3)))
@@ -235,7 +237,7 @@ def _check_topics(cold: Lanes, plain: Lanes) -> None:
 
 @settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
-def test_law_2_runs_with_retention_make_the_history_that_runs_without_it_do(
+def test_guarantee_2_runs_with_retention_make_the_history_that_runs_without_it_do(
     data: st.DataObject,
 ) -> None:
     records = data.draw(shuffled(data.draw(events())))

@@ -69,7 +69,7 @@ def compiled() -> None:
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_law_2_of_two_opposite_statements_the_later_one_holds(
+def test_guarantee_2_of_two_opposite_statements_the_later_one_holds(
     tier: Callable[..., Files | Kafka],
 ) -> None:
     liked = told(tier, OPPOSITE)
@@ -79,7 +79,7 @@ def test_law_2_of_two_opposite_statements_the_later_one_holds(
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_law_2_what_was_said_again_and_again_has_one_end(
+def test_guarantee_2_what_was_said_again_and_again_has_one_end(
     tier: Callable[..., Files | Kafka],
 ) -> None:
     draw, wanted = Random(7), told(tier, OFTEN)
@@ -88,13 +88,13 @@ def test_law_2_what_was_said_again_and_again_has_one_end(
 
 
 @examples(10, 1_500, st.randoms(use_true_random=False), under=UNDER)
-def test_law_2_no_order_of_turns_shows_in_what_the_rules_find(draw: Random) -> None:
+def test_guarantee_2_no_order_of_turns_shows_in_what_the_rules_find(draw: Random) -> None:
     records = sentences(draw, 9)
     assert told(Files, draw.sample(records, len(records))) == told(Files, records)
 
 
 @examples(25, 2_000, st.randoms(use_true_random=False), under=UNDER)
-def test_law_2_plans_made_of_turns_make_one_memory_in_any_order(draw: Random) -> None:
+def test_guarantee_2_plans_made_of_turns_make_one_memory_in_any_order(draw: Random) -> None:
     plans = worlds.plans_of_turns(draw)
     first, other = world(*plans), world(*draw.sample(plans, len(plans)))
     assert compared.differences(compared.held(first), compared.held(other)) == []
@@ -102,7 +102,7 @@ def test_law_2_plans_made_of_turns_make_one_memory_in_any_order(draw: Random) ->
 
 @pytest.mark.component
 @pytest.mark.parametrize("seed", range(3))
-def test_law_2_a_run_a_rebuild_and_a_server_find_the_same_in_any_order(
+def test_guarantee_2_a_run_a_rebuild_and_a_server_find_the_same_in_any_order(
     tmp_path: Path, seed: int
 ) -> None:
     """Beside plans that others send, in their order: those name what the rules do not."""
