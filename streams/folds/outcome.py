@@ -1,4 +1,4 @@
-"""Outcome of a record (docs/guarantees.md, "No record is lost"): one type, from folds to HTTP API."""
+"""Outcome of a record (docs/guarantees.md, "No record is lost"): one type, from folds to HTTP."""
 
 from typing import Literal, NamedTuple
 

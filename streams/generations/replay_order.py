@@ -1,7 +1,7 @@
 """A history's records in the order in which they are folded again, as one Parquet file.
 
-Events are order-independent (docs/guarantees.md). Write plans apply in their partition's order; where a
-user's came by several (files run one after the other), in the order that their revisions show.
+Events are order-independent (docs/guarantees.md). Write plans apply in their partition's order; a
+user's that came by several (files run one after the other), in the order that their revisions show.
 All goes by `recorded_at`, so that what was known when stays as it was; what belongs together, users
 and the sessions they share, lies together: it is folded once and written once.
 
