@@ -1,5 +1,5 @@
 """The routes of the API: declared as FastAPI's, so that the OpenAPI document has them, answered
-without its machinery, which doubles what a request costs (docs/http.md, Speed).
+without its machinery, which doubles what a request costs.
 
 An endpoint takes the request, and parameters of path and query by name; it answers a `Response`.
 """
