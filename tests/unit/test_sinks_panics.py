@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -24,7 +25,7 @@ def command(written: bytes) -> list[str]:
 
 @pytest.mark.parametrize("written", [PANIC, b"a note\n"])
 def test_a_full_stderr_hides_no_error(written: bytes) -> None:
-    with open("/dev/full", "wb") as full:
+    with Path("/dev/full").open("wb") as full:
         child = subprocess.run(command(written), stdout=subprocess.PIPE, stderr=full)
     assert child.stdout == b"the writer's error\n"
 
