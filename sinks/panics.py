@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Lock
 
 SIGN = b"panicked at"
@@ -71,8 +71,10 @@ def _leave() -> None:
 
 
 def _show(said: bytes) -> None:
-    """All that stands before the first panic."""
+    """All that stands before the first panic. Where stderr takes nothing, as a log on a full disk,
+    it is lost: the error that the block raised is what counts."""
     lines = said.splitlines(keepends=True)
     panic = next((at for at, line in enumerate(lines) if SIGN in line), len(lines))
-    if panic:
-        os.write(ERR, b"".join(lines[:panic]))
+    if text := b"".join(lines[:panic]).strip(b"\n"):
+        with suppress(OSError):
+            os.write(ERR, text + b"\n")

@@ -87,6 +87,15 @@ def are_sent() -> bool:
     return _tracer is not None
 
 
+def name_request(method: str, route: str) -> None:
+    """Names the request's span by its route, as FastAPI does for routes that its own router finds."""
+    from opentelemetry.trace import get_current_span
+
+    request_span = get_current_span()
+    request_span.set_attribute("http.route", route)
+    request_span.update_name(f"{method} {route}")
+
+
 def outgoing() -> Headers:
     """The header that a record carries which the work under way sends; none without a trace."""
     return [] if _tracer is None else _headers()

@@ -213,9 +213,11 @@ def test_a_worker_that_is_cut_off_from_the_broker(installation: Installation) ->
 
 
 def test_a_sink_whose_disk_is_full(installation: Installation) -> None:
+    """Its log is on that disk, too."""
     sink = installation.sink
     limits = resource.prlimit(sink.process.pid, resource.RLIMIT_FSIZE)
-    resource.prlimit(sink.process.pid, resource.RLIMIT_FSIZE, (1_000, limits[1]))
+    most = sink.file.stat().st_size + 60
+    resource.prlimit(sink.process.pid, resource.RLIMIT_FSIZE, (most, limits[1]))
     try:
         installation.send()
         assert "no write succeeded for" in sink.until_ready(False)["about"]

@@ -33,7 +33,7 @@ def reopened(path: Path, records: list[Json]) -> World:
 
 
 @settings(
-    max_examples=6,
+    max_examples=4,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(st.data())

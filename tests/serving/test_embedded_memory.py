@@ -233,7 +233,7 @@ def test_a_history_has_one_writer(tmp_path: Path) -> None:
     root = tmp_path / "h"
 
     async def ask(memory: EmbeddedBackend) -> None:
-        with pytest.raises(ConfigurationError, match="serves this history"):
+        with pytest.raises(ConfigurationError, match="runs on this history"):
             async with EmbeddedBackend(root):
                 pass
         with pytest.raises(ConfigurationError, match="writing this history"), writing(root):

@@ -377,6 +377,8 @@ class Router:
             if match is Match.FULL:
                 scope.update(more)
                 scope["route"] = route
+                if traces.are_sent():
+                    traces.name_request(scope["method"], route.path)
                 return needs
             if match is Match.PARTIAL and needs.role is None:
                 other = needs
