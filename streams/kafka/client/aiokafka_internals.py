@@ -40,7 +40,7 @@ CANCEL_AGAIN = 0.05
 """Seconds after which a task that still runs is cancelled again."""
 CLOSE_WITHIN = 5.0
 """Seconds that a connection has to flush and shut down (TLS) before it is aborted."""
-ASK_AGAIN = 0.1
+RETRY_AFTER = 0.1
 """Seconds between the same request to two brokers."""
 CLOSED = "the client is closed"
 
@@ -288,7 +288,7 @@ class KafkaAdmin(AIOKafkaAdminClient):  # type: ignore[misc]
             except NodeNotReadyError:
                 if node_id is not None or self._client.is_closed:
                     raise
-                await asyncio.sleep(ASK_AGAIN)
+                await asyncio.sleep(RETRY_AFTER)
 
     async def start(self) -> None:
         await start_or_stop((super().start, self.close))

@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 MEMBERSHIP_LOST = (IllegalGenerationError, UnknownMemberIdError)
 NO_GENERATION = -1
 COMMIT_WITHIN = 2.0
-ASK_AGAIN = 0.2
+RETRY_AFTER = 0.2
 """Seconds between two requests to an unresponsive coordinator."""
 
 
@@ -102,14 +102,14 @@ class ConsumerSource:
                 error = for_code((await self._kafka.send_to_coordinator(request)).error_code)
             except KafkaError as failure:
                 log.warning("group membership unknown: %r; retrying", failure, extra=OF_BROKER)
-                await asyncio.sleep(ASK_AGAIN)
+                await asyncio.sleep(RETRY_AFTER)
                 continue
             if error in (NoError, RebalanceInProgressError):
                 return bool(group.generation == generation)
             if error in MEMBERSHIP_LOST:
                 return False
             group.coordinator_dead()
-            await asyncio.sleep(ASK_AGAIN)
+            await asyncio.sleep(RETRY_AFTER)
         return False
 
     async def counts(self) -> dict[str, int] | None:

@@ -37,7 +37,7 @@ from streams.topology import TOPICS, Topic
 
 KNOWN_WITHIN = 30.0  # seconds; usually a moment
 ALL_KNOW_WITHIN = 20.0
-ASKED_AGAIN = 0.1
+RETRY_AFTER = 0.1
 NO_LEADER = -1
 STATE = "turnfold-repartition"
 """The topic exists while `turnfold repartition` runs, or after it was killed."""
@@ -199,7 +199,7 @@ async def _partitions(
         partitions = {topic["topic"]: topic["partitions"] for topic in described}
         if all(map(_is_led, partitions.values())) or monotonic() >= deadline:
             return partitions
-        await asyncio.sleep(ASKED_AGAIN)
+        await asyncio.sleep(RETRY_AFTER)
 
 
 def _is_led(partitions: list[dict[str, Any]]) -> bool:
@@ -214,7 +214,7 @@ async def _settings(
     resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
     replies: list[Any] = await admin.describe_configs(resources)
     while _unknown(replies) and monotonic() < deadline:
-        await asyncio.sleep(ASKED_AGAIN)
+        await asyncio.sleep(RETRY_AFTER)
         replies = await admin.describe_configs(resources)
     settings: dict[str, dict[str, str]] = {}
     for reply in replies:

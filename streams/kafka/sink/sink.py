@@ -47,10 +47,10 @@ SESSION_MS = 6_000
 NAMED_SESSION_MS = 30_000
 """With static membership."""
 HEARTBEAT_MS = 1_500
-ASK_TOPICS_MS = 5_000
+METADATA_MAX_AGE_MS = 5_000
 """Metadata refresh, which finds new partitions; they are read from their start."""
 REBALANCE_MS = 60_000  # a write may take long before a partition is revoked
-ASK_EVERY = 1.0  # seconds
+COMMIT_EVERY = 1.0  # seconds
 
 
 class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no types
@@ -65,7 +65,7 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
         self._batch = SinkBatch()
         self._positions: SinkPositions | None = None
         self._assignment = Assignment()
-        self._asked = 0.0
+        self._committed_at = 0.0
         self._failure: Exception | None = None
         self._stopping = False
         self._leaves = options.once
@@ -123,7 +123,7 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
             session_timeout_ms=NAMED_SESSION_MS if self.options.instance else SESSION_MS,
             heartbeat_interval_ms=HEARTBEAT_MS,
             rebalance_timeout_ms=REBALANCE_MS,
-            metadata_max_age_ms=ASK_TOPICS_MS,
+            metadata_max_age_ms=METADATA_MAX_AGE_MS,
             max_poll_interval_ms=REBALANCE_MS * 10,
             **self._settings.client(),
         )
@@ -234,9 +234,9 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
         """Commits the read offsets while idle, past control records of transactions."""
         positions, now = self._positions, time.monotonic()
         idle = not self._batch.upto and self._writer.is_idle
-        if positions is None or not idle or now - self._asked < ASK_EVERY:
+        if positions is None or not idle or now - self._committed_at < COMMIT_EVERY:
             return
-        self._asked = now
+        self._committed_at = now
         offsets = await self._read_offsets(positions)
         committed = {**positions.starts, **positions.committed}
         await self._commit(

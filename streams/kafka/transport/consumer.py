@@ -118,12 +118,12 @@ class Consumer(base.Consumer):
         self.source = ConsumerSource(self.kafka, self.app.connection)
         self._unreported: dict[TopicPartition, int] = {}
         self._reporting = asyncio.create_task(self._report_offsets(), name="offsets")
-        self.app.lanes.attach(self.source, self._crash, self._stands)
+        self.app.lanes.attach(self.source, self._crash, self._committed)
 
     def _crash(self, error: BaseException) -> None:
         self.app.add_future(self.app.crash(error))
 
-    def _stands(self, offsets: Mapping[TopicPartition, int]) -> None:
+    def _committed(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Reports committed offsets to Faust's sensors; the group gets them a moment later."""
         self.app.monitor.on_tp_commit({TP(*tp): offset for tp, offset in offsets.items()})
         self._unreported.update(offsets)

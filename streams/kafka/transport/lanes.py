@@ -26,7 +26,7 @@ from streams.observing.readiness import COMMIT, FETCH, Assignment
 log = logging.getLogger(__name__)
 
 WATCH_EVERY = 1.0
-ASK_EVERY = 3.0
+CHECK_EVERY = 3.0
 """Seconds between checks of the number of partitions. A record from a producer with another number
 triggers a check at once."""
 
@@ -60,7 +60,7 @@ class Lanes:
         self._watch: asyncio.Task[None] | None = None
         self._source: GroupSource | None = None
         self._crash: Callable[[BaseException], None] | None = None
-        self._stands: Callable[[Mapping[TopicPartition, int]], None] | None = None
+        self._report: Callable[[Mapping[TopicPartition, int]], None] | None = None
 
     @property
     def source(self) -> GroupSource:
@@ -75,15 +75,15 @@ class Lanes:
     ) -> None:
         """Connects the transport: `crash` receives the exception that stops the worker, `committed`
         the offsets after each transaction."""
-        self._source, self._crash, self._stands = source, crash, committed
+        self._source, self._crash, self._report = source, crash, committed
         self._watch = asyncio.get_running_loop().create_task(self._watch_lanes(), name="stalls")
 
     def observe_seconds(self, agent: str, seconds: float) -> None:
         self.seconds[agent].observe(seconds)
 
     def report_committed(self, offsets: Mapping[TopicPartition, int]) -> None:
-        assert self._stands is not None, "attach comes first"
-        self._stands(offsets)
+        assert self._report is not None, "attach comes first"
+        self._report(offsets)
 
     def crash(self, error: BaseException) -> None:
         assert self._crash is not None, "attach comes first"
@@ -242,7 +242,7 @@ class Lanes:
             for lane in self.running():
                 self._check_stall(lane)
                 lane.report_ends()
-            if self._active and monotonic() - checked_at > ASK_EVERY:
+            if self._active and monotonic() - checked_at > CHECK_EVERY:
                 checked_at = monotonic()
                 try:
                     await self.check_layout()
