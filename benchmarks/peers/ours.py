@@ -44,11 +44,11 @@ class Contexts:
     def restore(self, rows: Sequence[Row]) -> None:
         self.table.update((key, value) for key, value in rows if value is not None)
 
-    def found(self, heads: Sequence[Row]) -> None: ...
+    def index_rows(self, heads: Sequence[Row]) -> None: ...
 
     def restored(self, note: Mapping[str, Any]) -> None: ...
 
-    def has_news(self) -> bool:
+    def needs_marker(self) -> bool:
         return False
 
     def reset(self) -> None:

@@ -141,7 +141,7 @@ def of_sink(sink: "Sink") -> Iterator[Sample]:
     yield known.SINK_COMMITS, (), counts.writes
     yield known.SINK_COMMIT_SECONDS, (), sink.seconds
     yield known.SINK_OLDEST, (), sink.oldest()
-    for at, behind in sink.behind().items():
+    for at, behind in sink.unfetched().items():
         yield known.SINK_LAG, (at.topic, str(at.partition)), behind
 
 

@@ -23,8 +23,8 @@ from streams.extractors.naming import named
 from streams.files import local, sources
 from streams.files.sources import STDIN, Source, TruncatedError
 from streams.folds.rules import Rules
-from streams.kafka.agents.agent import Agent
-from streams.kafka.agents.log_clock import Dated
+from streams.kafka.agents.agent import LaneAgent
+from streams.kafka.agents.log_clock import DatedMessage
 from streams.kafka.agents.memory_agent import MemoryAgent
 from streams.kafka.agents.routing import route
 from streams.kafka.agents.session_agent import SessionAgent
@@ -142,7 +142,7 @@ class _Sample:
             return
         self.records.append((routed.topic, routed.key, routed.value))
         self.bytes += len(line) + 1
-        if routed.topic == TURNS.name and routed.known:
+        if routed.topic == TURNS.name and routed.is_known:
             head = _head(routed.value)
             self.turns += 1
             self.sessions.add((head.tenant, head.session_id))
@@ -167,7 +167,7 @@ class _Lane:
     """An agent with all partitions of its topics in one lane. `sent` counts bytes by topic as a
     worker packs them; `rows` are the newest values of the changelog."""
 
-    def __init__(self, agent: Agent[Any]) -> None:
+    def __init__(self, agent: LaneAgent[Any]) -> None:
         self.agent = agent
         self.sent: Counter[str] = Counter()
         self.rows: dict[bytes, bytes | None] = {}
@@ -179,7 +179,7 @@ class _Lane:
         """One transaction; what it sends that another agent reads."""
         now = time.time_ns() // 1_000_000
         given = [
-            Dated(topic, 0, next(self._offsets), key, value, headers, now)
+            DatedMessage(topic, 0, next(self._offsets), key, value, headers, now)
             for topic, key, value, headers in records
         ]
         began = time.process_time()

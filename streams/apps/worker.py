@@ -58,7 +58,7 @@ def make_app(kafka: KafkaSettings, worker: WorkerSettings, traced: bool = False)
         own += own_inputs(worker.generation)
         mapper = Mapper(worker.mapping)
         plans = mapped_topics.plans(worker.group, mapper, kafka.partitions, origin)
-        kafka = kafka.beside(mapper.sources)
+        kafka = kafka.with_unprefixed(mapper.sources)
     return App(
         worker.group,
         plans
@@ -108,7 +108,7 @@ async def _prepare(kafka: KafkaSettings, worker: WorkerSettings) -> list[str]:
         from streams.mapping.mapper import Mapper
 
         mapper = Mapper(worker.mapping)
-        whole = kafka.beside(mapper.sources)
+        whole = kafka.with_unprefixed(mapper.sources)
         changelogs += await mapped_topics.changelogs(whole, worker.group, mapper)
     own = agents.own_specs(worker.generation, kafka.partitions, worker.mapping is not None)
     return await ensure_topics(kafka, [*changelogs, *own])

@@ -1,4 +1,4 @@
-"""A real Kafka on this machine without Docker: Maven Central's jars on a Java runtime.
+"""Runs a real Kafka on this machine without Docker: Maven Central's jars on a Java runtime.
 
 with Broker.start() as broker:
     broker.bootstrap  # "127.0.0.1:20123"

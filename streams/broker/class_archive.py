@@ -1,7 +1,7 @@
-"""A program's classes as Java has loaded them once, in a file that later processes map into memory.
+"""Archive of a program's loaded Java classes, which later processes map into memory.
 
-Loading them from the jars is half of the CPU time that a broker takes to start. Java itself
-refuses an archive of another Java or of other jars, and goes on without.
+Loading classes from jars takes half of a broker's CPU time at startup. Java rejects an archive of
+another Java or of other jars, and continues without it.
 """
 
 import fcntl
@@ -17,9 +17,9 @@ from streams.broker import jars
 def flags(
     java: Path, classpath: str, train: Callable[[str], None], listed: Path = jars.KAFKA
 ) -> tuple[str, ...]:
-    """Java's options to use the archive. Where there is none yet it is made of what the program
-    loads that `train` starts with the option it is given, and ends well: once for a Java and its
-    jars, beside those of the list."""
+    """Java options that use the archive. If it does not exist, `train` starts the program with the
+    given option and ends it cleanly; the archive is stored with the jars of the list, once per Java
+    and jars."""
     archive = jars.cache_folder(listed) / f"classes-{_key(java, classpath)}.jsa"
     if not archive.exists():
         with archive.with_suffix(".lock").open("w") as lock:
@@ -30,15 +30,15 @@ def flags(
 
 
 def _key(java: Path, classpath: str) -> str:
-    found = java.resolve()
-    text = f"{found} {found.stat().st_mtime_ns} {classpath}"
+    path = java.resolve()
+    text = f"{path} {path.stat().st_mtime_ns} {classpath}"
     return hashlib.sha256(os.fsencode(text)).hexdigest()[:16]
 
 
 def _make(archive: Path, train: Callable[[str], None]) -> None:
-    """An empty file says that this Java makes none."""
+    """Writes an empty file if this Java cannot create one."""
     with tempfile.TemporaryDirectory(prefix=".classes-", dir=archive.parent) as folder:
-        made = Path(folder) / archive.name
-        train(f"-XX:ArchiveClassesAtExit={made}")
-        made.touch()
-        made.replace(archive)
+        partial = Path(folder) / archive.name
+        train(f"-XX:ArchiveClassesAtExit={partial}")
+        partial.touch()
+        partial.replace(archive)

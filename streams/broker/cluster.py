@@ -20,32 +20,34 @@ from streams.errors import ConfigurationError, Unreachable
 READY_WITHIN = 90.0  # seconds; 2 to 4 on an idle machine
 TRAINED_WITHIN = 60.0  # seconds from SIGTERM until the classes are archived
 ATTEMPTS = 5
-"""Starts with other ports, where another process binds a port between its choice and the start."""
+"""Starts with other ports, if another process binds a port between its choice and the start."""
 HEAP_MB = 320
 STATE = "broker.json"
-# The collector is Kafka's own choice; without a level log4j says nothing below ERROR.
+# Kafka's default collector; without a level log4j only logs errors.
 JVM = ("-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-Djava.awt.headless=true", "-Dlog4j2.level=INFO")
 
 
 class PortTaken(Unreachable):
-    """A node ended while it started, and another process listens on one of its ports."""
+    """A node ended during its start, and another process listens on one of its ports."""
 
 
-def _silent(_: str) -> None:
-    """Nobody wants to hear what takes long."""
+def _ignore(_: str) -> None:
+    """Ignores progress lines."""
 
 
 class Broker:
-    """Nodes that form one cluster. `folder` holds broker.json and a folder for each node.
+    """Nodes of one cluster. `folder` contains broker.json and a folder for each node.
 
     All methods block; from a coroutine call them with asyncio.to_thread.
     """
 
-    def __init__(self, folder: Path, cluster_id: str, nodes: list[Node], *, kept: bool) -> None:
+    def __init__(
+        self, folder: Path, cluster_id: str, nodes: list[Node], *, persistent: bool
+    ) -> None:
         self.folder = folder
         self.cluster_id = cluster_id
         self.nodes = nodes
-        self.kept = kept
+        self.persistent = persistent
 
     @classmethod
     def start(
@@ -58,24 +60,24 @@ class Broker:
         security: Security | None = None,
         short_lived: bool = False,
         tied: bool = False,
-        say: Callable[[str], None] = _silent,
+        say: Callable[[str], None] = _ignore,
     ) -> Self:
-        """Starts a broker; when this returns, an admin request was answered by all nodes' cluster.
+        """Starts a broker; returns after all nodes' cluster has answered an admin request.
 
-        `keep`: the folder its data stays in (and is found again), None for a temporary one that
-        `stop` removes. `port`: that of the first node's PLAINTEXT listener, None for a free one
-        (a kept folder: the one it had, if that is free). `short_lived`: for tests, starts in a
-        third of the time and never gets as fast; a node that was killed is missed sooner. `tied`:
-        it ends where this process is killed. `say` hears of what takes long.
-        Raises Unreachable (no Java, no jars, port taken, does not start, with the end of its log)
-        or ConfigurationError (the folder is another cluster's, or its broker runs already).
+        `keep`: data folder, which a later start uses again; None for a temporary one that `stop`
+        removes. `port`: of the first node's PLAINTEXT listener, None for a free one (in a kept
+        folder: the previous one, if free). `short_lived`: for tests; starts in a third of the time
+        but stays slower, and a killed node is detected sooner. `tied`: the broker ends if this
+        process is killed. `say` receives progress lines. Raises Unreachable (no Java, no jars, port
+        taken, does not start, with the end of its log) or ConfigurationError (another cluster's
+        folder, or its broker is running).
         """
         security = security or Security()
         runtime, classpath = java.find(), jars.classpath(say)
 
         def command_of(*flags: str) -> list[str]:
-            mine = config.java_properties(security)
-            return [str(runtime), f"-Xmx{heap_mb}m", *JVM, *mine, *flags, "-cp", classpath]
+            properties = config.java_properties(security)
+            return [str(runtime), f"-Xmx{heap_mb}m", *JVM, *properties, *flags, "-cp", classpath]
 
         def train(flag: str) -> None:
             cls._train(command_of(*SHORT_LIVED, flag))
@@ -84,7 +86,9 @@ class Broker:
         command = command_of(*flags)
         folder = keep.resolve() if keep else Path(tempfile.mkdtemp(prefix="turnfold-broker-"))
         try:
-            broker = cls._made(folder, nodes, port, security.listeners(), kept=keep is not None)
+            broker = cls._prepare(
+                folder, nodes, port, security.listeners(), persistent=keep is not None
+            )
             for node in broker.nodes:
                 node.tied = tied
             say(f"starting Kafka {jars.VERSION}, nodes: {nodes}, folder: {folder}")
@@ -97,19 +101,18 @@ class Broker:
 
     @classmethod
     def _train(cls, command: list[str]) -> None:
-        """Starts a broker and ends it well."""
         with tempfile.TemporaryDirectory(prefix="turnfold-broker-") as folder:
-            broker = cls._made(Path(folder), 1, None, Security().listeners(), kept=True)
+            broker = cls._prepare(Path(folder), 1, None, Security().listeners(), persistent=True)
             broker._launch(command, Security(), short_lived=True)
             broker.stop(TRAINED_WITHIN)
 
     def start_ended_nodes(
-        self, *, heap_mb: int = HEAP_MB, say: Callable[[str], None] = _silent
+        self, *, heap_mb: int = HEAP_MB, say: Callable[[str], None] = _ignore
     ) -> list[int]:
-        """Starts the nodes of a running broker that have ended, each with its ports and its data;
-        their numbers. For a broker without login or encryption.
+        """Restarts ended nodes of a running broker, with their ports and data; returns their
+        numbers. For a broker without login or encryption.
 
-        Raises Unreachable where one of them does not start.
+        Raises Unreachable if one of them does not start.
         """
         ended = [node for node in self.nodes if not node.is_running()]
         if ended:
@@ -125,41 +128,52 @@ class Broker:
 
     @classmethod
     def find(cls, folder: Path) -> Self:
-        """The broker of a folder, no matter who started it. Raises ConfigurationError."""
+        """The broker of a folder, whichever process started it. Raises ConfigurationError."""
         state = _read_state(folder)
         if state is None:
             raise ConfigurationError(f"{folder / STATE}: no such file; no broker has this folder")
         nodes = [
-            Node(one["number"], folder / f"node-{one['number']}", one["ports"], pid=one["pid"])
-            for one in state["nodes"]
+            Node(
+                entry["number"],
+                folder / f"node-{entry['number']}",
+                entry["ports"],
+                pid=entry["pid"],
+            )
+            for entry in state["nodes"]
         ]
-        return cls(folder, state["cluster_id"], nodes, kept=state["kept"])
+        return cls(folder, state["cluster_id"], nodes, persistent=state["kept"])
 
     @classmethod
-    def _made(
-        cls, folder: Path, count: int, port: int | None, listeners: tuple[str, ...], *, kept: bool
+    def _prepare(
+        cls,
+        folder: Path,
+        count: int,
+        port: int | None,
+        listeners: tuple[str, ...],
+        *,
+        persistent: bool,
     ) -> Self:
-        """A broker that is not started: the folder's with its ports, or a new one."""
-        found = cls.find(folder) if _read_state(folder) else None
-        if found is None:
-            cluster_id, had = _new_cluster_id(), []
+        """A broker that is not started: with the folder's ports, or a new one."""
+        existing = cls.find(folder) if _read_state(folder) else None
+        if existing is None:
+            cluster_id, old_ports = _new_cluster_id(), []
         else:
-            _check_same(found, count)
-            cluster_id, had = found.cluster_id, [node.ports for node in found.nodes]
+            _check_same(existing, count)
+            cluster_id, old_ports = existing.cluster_id, [node.ports for node in existing.nodes]
         spare = iter(ports.free(count * len(listeners)))
         nodes = []
         for number in range(1, count + 1):
-            old = had[number - 1] if had else {}
-            mine = {name: _kept(old.get(name)) or next(spare) for name in listeners}
-            nodes.append(Node(number, folder / f"node-{number}", mine))
+            previous = old_ports[number - 1] if old_ports else {}
+            node_ports = {name: _reuse(previous.get(name)) or next(spare) for name in listeners}
+            nodes.append(Node(number, folder / f"node-{number}", node_ports))
         if port is not None:
             nodes[0].ports["PLAINTEXT"] = port
-        return cls(folder, cluster_id, nodes, kept=kept)
+        return cls(folder, cluster_id, nodes, persistent=persistent)
 
     def _launch(
         self, command: list[str], security: Security, short_lived: bool, port: int | None = None
     ) -> None:
-        """Starts the nodes; ports that another process takes first are replaced, except `port`."""
+        """Starts the nodes; replaces ports that another process has taken, except `port`."""
         for node in self.nodes:
             node.java = command
         for attempt in range(1, ATTEMPTS + 1):
@@ -174,13 +188,13 @@ class Broker:
             self._replace_taken_ports(port)
 
     def _start_nodes(self, security: Security, short_lived: bool) -> None:
-        every = [node.ports for node in self.nodes]
+        all_ports = [node.ports for node in self.nodes]
         for node in self.nodes:
             node.folder.mkdir(parents=True, exist_ok=True)
             text = config.server_properties(
-                node.number, every, node.data, security, short_lived=short_lived
+                node.number, all_ports, node.data, security, short_lived=short_lived
             )
-            node.properties.touch(mode=0o600)  # it may hold passwords
+            node.properties.touch(mode=0o600)  # it may contain passwords
             node.properties.write_text(text)
             node.format(self.cluster_id, security)
         try:
@@ -197,29 +211,29 @@ class Broker:
         spare = iter(ports.free(sum(len(node.ports) for node in self.nodes)))
         for node in self.nodes:
             for listener, port in node.ports.items():
-                node.ports[listener] = port if port == fixed else _kept(port) or next(spare)
+                node.ports[listener] = port if port == fixed else _reuse(port) or next(spare)
 
     def await_ready(self, seconds: float = READY_WITHIN) -> None:
-        """Returns when an admin request names every node and groups have a coordinator; call it
-        after Node.start too.
+        """Waits until an admin request lists every node and groups have a coordinator; call it
+        after Node.start as well.
 
-        Raises Unreachable where a node ends or the time is up, with the end of its log.
+        Raises Unreachable, with the end of its log, if a node ends or the time is over.
         """
         deadline = time.monotonic() + seconds
         while True:
             for node in self.nodes:
                 if not node.is_running():
-                    taken = not all(map(ports.is_free, node.ports.values()))
-                    raise (PortTaken if taken else Unreachable)(
+                    is_taken = not all(map(ports.is_free, node.ports.values()))
+                    raise (PortTaken if is_taken else Unreachable)(
                         f"broker: node {node.number} ended while it started; its log "
-                        f"{node.log} ends with:\n{node.last_words()}"
+                        f"{node.log} ends with:\n{node.log_tail()}"
                     )
             if self.nodes_answering() == len(self.nodes) and coordinates(self.bootstrap):
                 return
             if time.monotonic() > deadline:
                 raise Unreachable(
                     f"broker: not ready after {seconds:.0f} s; the log {self.nodes[0].log} "
-                    f"ends with:\n{self.nodes[0].last_words()}"
+                    f"ends with:\n{self.nodes[0].log_tail()}"
                 )
             time.sleep(0.1)
 
@@ -229,22 +243,21 @@ class Broker:
         return self.bootstrap_of("PLAINTEXT")
 
     def bootstrap_of(self, listener: str) -> str:
-        """The same for another listener: SASL, TLS or PROXIED (then without the proxy)."""
+        """As `bootstrap`, for another listener: SASL, TLS or PROXIED (then without the proxy)."""
         return ",".join(node.address(listener) for node in self.nodes)
 
     def is_running(self) -> bool:
-        """Whether any of its processes is there."""
         return any(node.is_running() for node in self.nodes)
 
     def nodes_answering(self) -> int:
-        """How many nodes the cluster counts itself, asked now; 0 where nobody answers, or a
-        cluster that took the ports first."""
+        """Number of nodes in the cluster's current view; 0 without a response, or from another
+        cluster on these ports."""
         return nodes_known(self.bootstrap, self.cluster_id)
 
     def stop(self, grace: float = GRACE) -> None:
         """SIGTERM to all, SIGKILL after `grace` seconds; a temporary folder is removed."""
         for node in self.nodes:
-            node.signal(signal.SIGCONT)  # one that a test has stopped could not hear
+            node.signal(signal.SIGCONT)  # a stopped process does not receive SIGTERM
             node.signal(signal.SIGTERM)
         deadline = time.monotonic() + grace
         for node in self.nodes:
@@ -259,14 +272,14 @@ class Broker:
         self._ended()
 
     def _ended(self) -> None:
-        if not self.kept:
+        if not self.persistent:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def _write_state(self) -> None:
         state = {
             "version": jars.VERSION,
             "cluster_id": self.cluster_id,
-            "kept": self.kept,
+            "kept": self.persistent,
             "nodes": [node.to_json() for node in self.nodes],
         }
         partial = self.folder / f".{STATE}"
@@ -277,22 +290,22 @@ class Broker:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.kept:
+        if self.persistent:
             self.stop()
         else:
-            self.kill()  # nothing is kept, so nothing needs to be closed well
+            self.kill()  # temporary data needs no clean shutdown
 
 
-def _kept(port: int | None) -> int | None:
-    """A port it had before, unless somebody has taken it since."""
+def _reuse(port: int | None) -> int | None:
+    """The previous port, unless another process has taken it."""
     return port if port is not None and ports.is_free(port) else None
 
 
 def _new_cluster_id() -> str:
-    """22 characters, as Kafka makes them: base64 of a UUID, not taken for an option."""
-    while (made := base64.urlsafe_b64encode(uuid.uuid4().bytes)).startswith(b"-"):
+    """22 characters in Kafka's format: base64 of a UUID that does not look like an option."""
+    while (cluster_id := base64.urlsafe_b64encode(uuid.uuid4().bytes)).startswith(b"-"):
         pass
-    return made.rstrip(b"=").decode()
+    return cluster_id.rstrip(b"=").decode()
 
 
 def _read_state(folder: Path) -> dict[str, Any] | None:
@@ -306,13 +319,13 @@ def _read_state(folder: Path) -> dict[str, Any] | None:
     return state
 
 
-def _check_same(found: Broker, count: int) -> None:
-    if found.is_running():
+def _check_same(broker: Broker, count: int) -> None:
+    if broker.is_running():
         raise ConfigurationError(
-            f"{found.folder}: its broker runs already at {found.bootstrap}; stop it first"
+            f"{broker.folder}: its broker runs already at {broker.bootstrap}; stop it first"
         )
-    if len(found.nodes) != count:
+    if len(broker.nodes) != count:
         raise ConfigurationError(
-            f"{found.folder}: holds the data of {len(found.nodes)} node(s), not of {count}; "
-            f"start with --nodes {len(found.nodes)} or choose another folder"
+            f"{broker.folder}: contains the data of {len(broker.nodes)} node(s), not of {count}; "
+            f"start with --nodes {len(broker.nodes)} or choose another folder"
         )

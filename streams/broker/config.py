@@ -1,7 +1,7 @@
 """server.properties of one node: a Kafka broker and KRaft controller in one process.
 
-Pure text. All listeners are on the loopback. Every node has PLAINTEXT (clients and the other
-nodes) and CONTROLLER; SASL, TLS, SASL_TLS and PROXIED are there where they are asked for.
+All listeners are on the loopback. Every node has PLAINTEXT (clients and other nodes) and
+CONTROLLER; SASL, TLS, SASL_TLS and PROXIED are optional.
 """
 
 import re
@@ -27,22 +27,21 @@ SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 CALLBACK = "sasl.server.callback.handler.class"
 SCRAM_MECHANISMS = ("SCRAM-SHA-256", "SCRAM-SHA-512")
 SHORT_LIVED = {"broker.session.timeout.ms": 3_000, "broker.heartbeat.interval.ms": 500}
-"""A third of the defaults: a node that was killed is missed after the session, and is not let in
-again before."""
-LOGIN_TEXT = re.compile(r"[A-Za-z0-9._-]+")  # what needs no quoting in a JAAS line
+"""A third of the defaults: a killed node is detected after the session timeout, and is not
+readmitted before."""
+LOGIN_TEXT = re.compile(r"[A-Za-z0-9._-]+")  # characters without quoting in JAAS
 
 
 @dataclass(frozen=True, slots=True)
 class Security:
-    """Listeners beside the plain one.
+    """Additional listeners.
 
     `users` (name → password) opens SASL with PLAIN and SCRAM-SHA-512. `certificate` (a PEM file of
-    the private key in PKCS 8 and the chain) opens TLS, for clients of `authority` alone if that is
-    given, and SERVER_TLS for those without a certificate, too; with users also SASL_TLS, which
-    takes SCRAM-SHA-256 as well, and OAUTHBEARER where there are `tokens`. `advertised` opens
-    PROXIED, which tells clients that node i is to be found at port `advertised[i]`: that of a proxy
-    in front of it. `guarded`: only who has an ACL may do something; who comes in by PLAINTEXT may
-    do everything.
+    the private key in PKCS 8 and the chain) opens TLS, only for clients of `authority` if given,
+    and then SERVER_TLS for clients without a certificate; with users also SASL_TLS, which supports
+    SCRAM-SHA-256 as well, and OAUTHBEARER with `tokens`. `advertised` opens PROXIED, which
+    advertises port `advertised[i]` of a proxy for node i. `guarded`: operations need an ACL, except
+    on PLAINTEXT.
     """
 
     users: Mapping[str, str] = field(default_factory=dict)
@@ -58,7 +57,6 @@ class Security:
                 raise ConfigurationError("users: names and passwords of letters, digits, . _ -")
 
     def listeners(self) -> tuple[str, ...]:
-        """The names of a node's listeners."""
         return (
             "PLAINTEXT",
             "CONTROLLER",
@@ -72,7 +70,7 @@ class Security:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Which OAuth tokens are good: `keys`, a file of their issuer's public keys (JWKS)."""
+    """Accepted OAuth tokens. `keys`: file with the issuer's public keys (JWKS)."""
 
     keys: Path
     issuer: str
@@ -80,7 +78,6 @@ class Tokens:
 
     @property
     def url(self) -> str:
-        """Of the keys."""
         return self.keys.resolve().as_uri()
 
 
@@ -92,27 +89,27 @@ def server_properties(
     *,
     short_lived: bool = False,
 ) -> str:
-    """The settings of node `number` (from 1); `ports` are those of all nodes, by listener."""
-    mine = ports[number - 1]
+    """Settings of node `number` (from 1); `ports`: all nodes' ports by listener."""
+    node_ports = ports[number - 1]
     replicas = min(3, len(ports))
-    public = dict(mine)
+    public = dict(node_ports)
     if security.advertised:
         public["PROXIED"] = security.advertised[number - 1]
     settings = {
         "process.roles": "broker,controller",
         "node.id": number,
         "controller.quorum.voters": ",".join(
-            f"{other}@{HOST}:{their['CONTROLLER']}" for other, their in enumerate(ports, 1)
+            f"{peer}@{HOST}:{peer_ports['CONTROLLER']}" for peer, peer_ports in enumerate(ports, 1)
         ),
         "controller.listener.names": "CONTROLLER",
         "inter.broker.listener.name": "PLAINTEXT",
-        "listeners": _addresses(mine),
+        "listeners": _addresses(node_ports),
         "advertised.listeners": _addresses(
             {name: port for name, port in public.items() if name != "CONTROLLER"}
         ),
-        "listener.security.protocol.map": ",".join(f"{n}:{PROTOCOLS[n]}" for n in mine),
+        "listener.security.protocol.map": ",".join(f"{n}:{PROTOCOLS[n]}" for n in node_ports),
         "log.dirs": data,
-        # a topic nobody declared is a mistake, not a topic with default partitions
+        # undeclared topics are mistakes
         "auto.create.topics.enable": "false",
         "default.replication.factor": replicas,
         "min.insync.replicas": max(1, replicas - 1),
@@ -162,7 +159,7 @@ def _sasl(security: Security) -> dict[str, str]:
 
 
 def _listener(name: str, modules: Mapping[str, str]) -> dict[str, str]:
-    """The login modules of a listener, by the mechanism."""
+    """Login modules of a listener, by mechanism."""
     prefix = f"listener.name.{name}"
     return {f"{prefix}.sasl.enabled.mechanisms": ",".join(modules)} | {
         f"{prefix}.{mechanism.lower()}.sasl.jaas.config": module
@@ -196,14 +193,14 @@ def _acls(security: Security) -> dict[str, str]:
 
 
 def java_properties(security: Security) -> list[str]:
-    """Java's own options: Kafka only reads keys from URLs that are named there."""
+    """Java options: Kafka reads keys only from allowed URLs."""
     if not security.tokens:
         return []
     return [f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={security.tokens.url}"]
 
 
 def scram_arguments(security: Security) -> list[str]:
-    """What `StorageTool format` needs so that the users can log in by SCRAM."""
+    """Arguments of `StorageTool format` that create the users for SCRAM."""
     return [
         part
         for name, word in security.users.items()

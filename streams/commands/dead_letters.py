@@ -144,11 +144,11 @@ def dlq_settle(
         raise click.UsageError("name dead letters by ID or by --reason")
     from streams import event_loop
     from streams.kafka.client.settings import KafkaSettings
-    from streams.kafka.tools.dead_letters import named, of_history
+    from streams.kafka.tools.dead_letters import of_history, with_ids
     from streams.kafka.tools.settling import settle, unsettled
 
     every = of_history(history, tenant)
-    some = [one for one in named(every, letters) if not reasons or one.reason in reasons]
+    some = [one for one in with_ids(every, letters) if not reasons or one.reason in reasons]
     done = unsettled(some, every)
     event_loop.run(settle(done, history, KafkaSettings.load(bootstrap=bootstrap)))
     counts = {"settled": len(done), "settled_before": sum(one.is_settled for one in some)}

@@ -241,7 +241,7 @@ def topics(
     if as_json:
         output.say_json([
             {"topic": one.spec.name, "name": one.name, "state": one.state,
-             "partitions": one.there.partitions if one.there else None,
+             "partitions": one.existing.partitions if one.existing else None,
              "wrong": [diff._asdict() for diff in one.wrong]}
             for one in found
         ])  # fmt: skip
@@ -253,7 +253,7 @@ def topics(
         output.table(
             [
                 {"topic": one.name, "state": one.state,
-                 "partitions": one.there.partitions if one.there else None,
+                 "partitions": one.existing.partitions if one.existing else None,
                  "cleanup.policy": one.spec.exact["cleanup.policy"]}
                 for one in found
             ],
@@ -261,7 +261,7 @@ def topics(
         )  # fmt: skip
     for line in [] if as_json else wrong:
         output.note(line)
-    missing = sum(one.there is None for one in found)
+    missing = sum(one.existing is None for one in found)
     if missing and not (as_json or commands):
         output.note(
             f"{missing} topics are missing: the first worker creates them, if the broker lets it; "
@@ -384,7 +384,7 @@ def replay(
     from streams.kafka.client import outages
     from streams.kafka.client.settings import KafkaSettings
     from streams.kafka.tools.dead_letters import Letter, of_history, of_topic
-    from streams.kafka.tools.replay import check_owner, chosen
+    from streams.kafka.tools.replay import check_owner, select
     from streams.kafka.tools.replay import replay as send
     from streams.kafka.tools.settling import settle, unsettled
 
@@ -407,7 +407,7 @@ def replay(
     topic: list[Letter] = []
     if not (from_topic or dry_run):  # the history has them some seconds later
         topic = event_loop.run(of_topic(settings, tenant))
-    found, passed = chosen(every, reasons, again, letters, topic, mapper)
+    found, passed = select(every, reasons, again, letters, topic, mapper)
     counts = {"sent": 0, "too_large": 0, "withheld": 0}
     if found and not dry_run:
         counts, sent = event_loop.run(send(found, settings, mapper, output.note))

@@ -15,7 +15,7 @@ from streams.kafka.client import topics
 from streams.kafka.client.admin import connected, lost, partitions_of
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.tools.lag import members_of
-from streams.kafka.tools.topics import Needed
+from streams.kafka.tools.topics import NeededTopic
 from streams.kafka.tools.topics import topics as needed_topics
 from streams.kafka.transport import layout
 
@@ -48,7 +48,7 @@ async def broker(kafka: KafkaSettings, worker: WorkerSettings) -> AsyncIterator[
     )
     yield await security(kafka)
     try:
-        topics.refuse_under_way(present)
+        topics.check_no_repartition(present)
         needed = await needed_topics(kafka, worker.app_id, worker.generation)
         yield _topics(needed, _typed(kafka, "topics"))
         yield await _copies(kafka, needed, brokers)
@@ -57,11 +57,11 @@ async def broker(kafka: KafkaSettings, worker: WorkerSettings) -> AsyncIterator[
         yield wrong("topics", str(error), "Workers end with exit code 3 or 5.", "As said.")
 
 
-def _topics(needed: Sequence[Needed], how: str) -> Finding:
+def _topics(needed: Sequence[NeededTopic], how: str) -> Finding:
     """Whether those that are there can be used; `how`: the command that shows more."""
     wrong_ones = [f"{one.name} ({', '.join(diff.setting for diff in one.wrong)})"
                   for one in needed if one.wrong]  # fmt: skip
-    missing = [one.name for one in needed if one.there is None]
+    missing = [one.name for one in needed if one.existing is None]
     if wrong_ones:
         return wrong(
             "topics",
@@ -81,8 +81,8 @@ def _topics(needed: Sequence[Needed], how: str) -> Finding:
     return ok("topics", f"{len(needed)} as they should be")
 
 
-async def _copies(kafka: KafkaSettings, needed: Sequence[Needed], brokers: int) -> Finding:
-    names = [one.spec.name for one in needed if one.there is not None]
+async def _copies(kafka: KafkaSettings, needed: Sequence[NeededTopic], brokers: int) -> Finding:
+    names = [one.spec.name for one in needed if one.existing is not None]
     if not names:
         return ok("replicas", "no topics yet")
     async with connected(kafka) as admin:

@@ -10,7 +10,7 @@ from typing import Any
 from aiokafka.structs import OffsetAndMetadata, TopicPartition
 
 from streams.folds.rows import Input
-from streams.kafka.agents.validation import read
+from streams.kafka.agents.validation import validate
 from streams.llm.groups import Debounce, Turn, speaks
 from streams.llm.reach import Reach, of_commit
 from streams.llm.settings import LlmSettings
@@ -89,7 +89,7 @@ def stand(commit: OffsetAndMetadata) -> tuple[int, str]:
 def turn_of(record: Any, partitions: int, settings: LlmSettings, recorded_at: int) -> Turn | None:
     """None for what is no turn in which a user speaks; faults are the worker's to bury.
     `recorded_at`: when the log took it (milliseconds)."""
-    given = read(record, partitions, TURNS.name)
+    given = validate(record, partitions, TURNS.name)
     said: Any = given.record if isinstance(given, Input) else None
     if said is None or said.type != "turn" or not speaks(said, settings.sources):
         return None

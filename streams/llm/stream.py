@@ -136,13 +136,13 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
     def lag(self) -> int:
         """Offsets of turns that are not settled, read or not."""
         return sum(
-            part.unsettled + self._source.behind(at) for at, part in list(self._held.items())
+            part.unsettled + self._source.unfetched(at) for at, part in list(self._held.items())
         )
 
     def ages(self) -> dict[str, float]:
         """Seconds since the last success, as `Readiness.ages`."""
         return {
-            FETCH: self._assignment.age(lambda: self._source.longest_unheard()),
+            FETCH: self._assignment.age(lambda: self._source.oldest_fetch_age()),
             COMMIT: self._sending.age,
         }
 
@@ -275,7 +275,7 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         at_once = self.options.once or self._settings.extract_after == "turn"
         for at, part in self._held.items():
             silent = at_once or time.monotonic() - part.heard_at >= self._settings.idle_seconds
-            at_end = at not in found and not part.ahead and not self._source.behind(at)
+            at_end = at not in found and not part.ahead and not self._source.unfetched(at)
             if part.reach.is_full or (at_end and silent):
                 yield from (Job(group, part) for group in part.debounce.flush())
 

@@ -176,7 +176,7 @@ def kafka(value: bytes | None, headers: Any = (), key: bytes | None = KEY) -> An
 @pytest.mark.parametrize("value", [GOOD, GOOD[:-1], None])
 def test_a_header_withholds_its_record(name: str, spelt: str, value: bytes | None) -> None:
     record = kafka(value, ((name, spelt.encode()),))
-    assert validation.read(record, 4) == "withheld"
+    assert validation.validate(record, 4) == "withheld"
 
 
 def test_a_dead_letter_has_none_of_it_in_key_headers_and_bytes() -> None:
@@ -190,7 +190,7 @@ def test_a_dead_letter_has_none_of_it_in_key_headers_and_bytes() -> None:
         kafka(mention[:-1], (("x-note", MARKER.encode()),), MARKER.encode()),
     ]
     for record in cases:
-        given = validation.read(record, 4)
+        given = validation.validate(record, 4)
         assert isinstance(given, Dead)
         outbox = Outbox(0, 4, SESSION_AGENT)
         outbox.dead(given, record, Origin(record, given.tenant, 0))

@@ -26,6 +26,6 @@ def refused() -> Iterator[tuple[str, Given]]:
 def _as_sent(line: bytes) -> Given:
     """By a producer that looks at nothing but the type."""
     way = route(line)
-    if way is None or not way.known or way.key is None:
+    if way is None or not way.is_known or way.key is None:
         return "turns", SESSION, line, ()
     return way.topic, way.key, line, ()

@@ -21,14 +21,14 @@ from aiokafka.structs import TopicPartition
 
 from sinks.shared import SharedHistory
 from streams.files.store import Store
-from streams.kafka.sink.batch import Batch
+from streams.kafka.sink.batch import SinkBatch
 from streams.kafka.sink.options import SinkOptions
 from streams.kafka.sink.writer import BatchWriter
-from streams.kafka.transport.changelog import Chunk, Progress
+from streams.kafka.transport.changelog import ChangelogChunk, Progress
 from streams.kafka.transport.disk_rows import DiskRows
 from streams.kafka.transport.marker import Standing
 from streams.kafka.transport.restore import reopen
-from streams.kafka.transport.rows import closed
+from streams.kafka.transport.rows import close_stores
 from streams.serving.backends.changes import Changes
 from streams.serving.backends.embedded import EmbeddedBackend
 from streams.serving.backends.following import Following
@@ -90,9 +90,11 @@ async def write(rows: DiskRows) -> None:
 async def follow(lane: ReplicaLane) -> None:
     """Takes chunks of a changelog into a replica's rows, as a server does."""
 
-    async def read(*_: object, **__: object) -> AsyncGenerator[tuple[Progress, Chunk], None]:
+    async def read(
+        *_: object, **__: object
+    ) -> AsyncGenerator[tuple[Progress, ChangelogChunk], None]:
         for batch in range(2 * BATCHES):
-            yield lane.progress, Chunk(list(rows_of(batch)), [], 0.0)
+            yield lane.progress, ChangelogChunk(list(rows_of(batch)), [], 0.0)
             await asyncio.sleep(0)
 
     following = Following({}, "g", ["t"], [], lambda at, partitions: lane)
@@ -107,7 +109,7 @@ async def sink(folder: Path) -> None:
     with await asyncio.to_thread(SharedHistory, folder, owner) as history:
         writer = BatchWriter(history, SinkOptions(), AsyncMock())
         for offset in range(3):
-            batch = Batch()
+            batch = SinkBatch()
             batch.add(AT, "none", cast("Any", SimpleNamespace(**MISFIT, offset=offset)))
             batch.upto[AT] = offset
             writer.start(batch, cast("Any", SimpleNamespace(apps={AT: "a"}, whole={})))
@@ -143,16 +145,16 @@ async def measure(folder: Path) -> dict[str, float]:
 
     await time("creating", *map(reopen, lanes))
     await time("writing", *map(write, stores))
-    await time("closing", closed(*stores))
+    await time("closing", close_stores(*stores))
     await time("opening", *map(reopen, lanes))
-    await closed(*stores)
+    await close_stores(*stores)
     async with silence() as one:
         stores[1].open()
     stores[1].close()
     lane = ReplicaLane(AT, "sessions", stores[1], Changes())
     await lane.reopen()
     await time("following", follow(lane))
-    await closed(lane.rows)
+    await close_stores(lane.rows)
     await time("filling", asyncio.to_thread(fill, Store(folder / "filled")))
     await time("sinking", sink(folder / "sunk"))
     return {**silences, "one": one[0], "serving": await serve(folder / "served")}

@@ -74,7 +74,7 @@ def test_a_sink_waits_for_room_and_continues_by_itself(
             time.sleep(12)  # it tries again, and again
             assert sink.poll() is None
             said.read()
-        said.hears("writes again after")
+        said.hears("writing again after")
         deadline = time.monotonic() + TOO_LONG
         while digest(history)["tables"] != digest(plain)["tables"]:
             assert time.monotonic() < deadline, said.read()

@@ -38,7 +38,7 @@ def grant(broker: Broker, user: str, prefix: str, acls: Iterable[Acl]) -> None:
     async def ask() -> None:
         async with connected(KafkaSettings.plain(broker.bootstrap)) as admin:
             node = (await admin.describe_cluster())["controller_id"]
-            for answer in await asyncio.gather(*(admin.ask(one, node) for one in wanted)):
+            for answer in await asyncio.gather(*(admin.send_to(one, node) for one in wanted)):
                 assert all(one[0] == 0 for one in answer.creation_responses), answer
 
     asyncio.run(ask())

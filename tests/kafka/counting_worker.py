@@ -69,13 +69,13 @@ class Counting:
     def restore(self, rows: Sequence[Row]) -> None:
         assert not self.pending
         self.rows.put(rows)
-        self.found(rows)
+        self.index_rows(rows)
 
-    def found(self, heads: Sequence[Row]) -> None:
+    def index_rows(self, heads: Sequence[Row]) -> None:
         new = {key.removesuffix(HEAD): int(value) for key, value in heads if value is not None}
         self.table.update(new)
 
-    def has_news(self) -> bool:
+    def needs_marker(self) -> bool:
         return False
 
     def restored(self, note: Mapping[str, Any]) -> None:

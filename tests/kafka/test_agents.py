@@ -16,7 +16,7 @@ from streams.extractors.rules import VERSION
 from streams.folds.outcome import WAITS
 from streams.folds.rules import Rules
 from streams.kafka.agents.memory_agent import MemoryAgent
-from streams.kafka.agents.outcomes import found
+from streams.kafka.agents.outcomes import outcomes_of
 from streams.kafka.agents.retention import AT_ONCE
 from streams.kafka.agents.session_agent import COLD_BYTES, SessionAgent
 from streams.kafka.client.partitions import partition_of
@@ -344,7 +344,7 @@ def test_an_agent_continues_with_the_extractor_of_the_marker(
         agent = SessionAgent(0, MemoryRows(), 1, None, Rules(), told)
         agent.reset()
         agent.restored(note)
-        news = agent.has_news()
+        news = agent.needs_marker()
         batch = agent.process([])
         assert news == (batch.note.get("extractor") != note.get("extractor"))
         said = on(0, "a", user_id="ann", user_input="I live in Oslo.")
@@ -419,7 +419,7 @@ def test_a_result_that_fits_nothing_becomes_a_dead_letter_of_its_own_place() -> 
     key = b"default/s"
     batch = agent.process([Record("recursions", 5, key, encode(result))])
     assert batch.note["counts"] == {"read": 1, "applied": 1, "waiting": 1}
-    assert list(found(batch.note)) == [("recursions", 5, WAITS)]
+    assert list(outcomes_of(batch.note)) == [("recursions", 5, WAITS)]
     agent.committed()
     batch = agent.process([Record("recursions", 6, key, encode(step))])
     assert batch.note["counts"] == {"read": 2, "applied": 2, "waiting": 1, "late": 1}

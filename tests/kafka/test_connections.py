@@ -115,7 +115,7 @@ async def describe(admin: Any) -> None:
 
 async def begin(transactions: Any) -> None:
     await transactions.start()
-    await transactions.know([TOPIC])
+    await transactions.load_partitions([TOPIC])
     await transactions.add([AT])
     await transactions.abort()
 

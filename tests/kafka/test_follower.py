@@ -21,7 +21,7 @@ from streams.kafka.client.topic_specs import spec
 from streams.kafka.client.topics import create
 from streams.kafka.client.transaction import Transactions
 from streams.kafka.transport import changelog
-from streams.kafka.transport.changelog import AWAY, Chunk, Progress, Replaced, Short
+from streams.kafka.transport.changelog import AWAY, ChangelogChunk, Progress, Replaced, Short
 from streams.kafka.transport.follower import Follower
 from streams.kafka.transport.lane import Lane
 from streams.kafka.transport.marker import MARKER_KEY, Marker, Standing
@@ -63,7 +63,7 @@ class Log:
     async def transaction(self) -> AsyncIterator[Transactions]:
         made = Transactions(f"{self.at.topic}-writer", self.settings.client(), 60.0)
         await made.start()
-        await made.know([self.at.topic])
+        await made.load_partitions([self.at.topic])
         await made.add([self.at])
         yield made
         await made.close()
@@ -100,7 +100,7 @@ class Table:
         self.rows: Rows = {}
         self.markers: list[Marker] = []
 
-    def take(self, chunk: Chunk) -> None:
+    def take(self, chunk: ChangelogChunk) -> None:
         for key, value in chunk.rows:
             assert value is not None
             self.rows[key] = value

@@ -170,7 +170,7 @@ def test_only_lines_of_the_outage_are_left_out_and_no_critical_one(watched: Watc
     watched.now += 10 * SETTLES
     assert not watched.shows_library()
     assert not watched.shows_ours()
-    assert watched.shows("streams.kafka.sink.writer", "3 messages are no rows")
+    assert watched.shows("streams.kafka.sink.writer", "3 messages are not rows")
     assert watched.shows("faust.app", "crashed", logging.CRITICAL)
     watched.outages.answered(ONE)
     assert not watched.shows_ours()

@@ -26,10 +26,10 @@ from streams.kafka.agents.agents import changelogs, plans
 from streams.kafka.client.admin import connected
 from streams.kafka.client.names import changelog_name, sources_of
 from streams.kafka.client.partitions import partition_of
-from streams.kafka.client.topic_changes import altered, own_settings
+from streams.kafka.client.topic_changes import alter_topic, own_settings
 from streams.kafka.client.topic_specs import IN_SYNC, spec
 from streams.kafka.client.topics import STATE, create
-from streams.kafka.tools.copying import Found
+from streams.kafka.tools.copying import PartitionMessage
 from streams.kafka.tools.repartition import repartition
 from streams.kafka.tools.repartition_places import Places, merged, owner_of
 from streams.kafka.tools.repartition_plan import State, kinds_of
@@ -314,7 +314,7 @@ def test_topics_with_wrong_settings_are_refused_before_anything_is_copied(
             known = await own_settings(admin, list(more))
             for name, changes in more.items():
                 own.setdefault(name, known[name])
-                await altered(admin, name, own[name] | changes)
+                await alter_topic(admin, name, own[name] | changes)
 
     own: dict[str, dict[str, str]] = {}
     asyncio.run(alter(turns={IN_SYNC: "2"}, sessions={"max.message.bytes": "2"}))
@@ -523,7 +523,7 @@ def test_hops_out_of_several_partitions_are_each_told_once_whatever_their_order(
 
     def told(partition: int, source: int) -> tuple[bytes, bytes] | None:
         record = _Record(next(offsets), topic.encode(), b"1", b"%d" % source)
-        copy = places.told_once(Found(partition, record))
+        copy = places.without_repeats(PartitionMessage(partition, record))
         if copy is None:
             return None
         headers = dict(copy.headers)

@@ -17,7 +17,7 @@ from streams.kafka.agents.routing import route
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import ensure_topics
 from streams.kafka.tools.dead_letters import REPLAY, Letter, of_history
-from streams.kafka.tools.replay import chosen
+from streams.kafka.tools.replay import select
 from streams.topology import INPUT_BYTES
 from tests.command import ndjson, turn, turnfold
 from tests.kafka.counting import read_all
@@ -52,7 +52,7 @@ def found(line: bytes) -> tuple[str, bytes | None, bool]:
     way = route(line)
     assert way is not None
     assert way.value == line
-    return way.topic, way.key, way.known
+    return way.topic, way.key, way.is_known
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_a_letter_knows_its_place(tmp_path: Path) -> None:
         *place, "invalid", b"{}", "default/s", None, recorded_at=7, detail="why", day=20_000
     )
     assert one.place == "turns:1:7"
-    assert chosen([one])[0] == [one]
+    assert select([one])[0] == [one]
 
 
 def test_a_generation_s_letters_are_not_for_the_live_memory() -> None:
@@ -285,6 +285,6 @@ def test_a_generation_s_letters_are_not_for_the_live_memory() -> None:
         Letter(topic, 0, number, "invalid", b"{}", "default/u", None)
         for number, topic in enumerate(("write-plans", "write-plans.bare", "user-signals.a.b"))
     ]
-    sent, passed = chosen(letters)
+    sent, passed = select(letters)
     assert [one.src_topic for one in sent] == ["write-plans"]
     assert passed["of_a_generation"] == 2

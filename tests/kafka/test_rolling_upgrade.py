@@ -232,7 +232,7 @@ def test_a_standby_of_newer_rows_gives_up_and_an_owner_ends(working: Working) ->
     working.start("--standbys", "1")
     await_half_each(working)
     newer_marker(working, "memory")
-    until(lambda: all("is no standby any more" in working.log(n) for n in (0, 1)), told=working.log)
+    until(lambda: all("stopped as standby" in working.log(n) for n in (0, 1)), told=working.log)
     assert f"have format {NEXT}, this version reads {TODAY}: a newer version" in working.log()
     working.send(message(encode(one)) for one in said(2) if one["type"] == "turn")
     until(lambda: said_in_history(working) == 2 * USERS, every=0.3, told=working.log)

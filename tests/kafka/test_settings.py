@@ -252,9 +252,9 @@ def test_faust_s_producer_gets_what_aiokafka_gets(certificates: Certificates) ->
 @pytest.mark.parametrize(
     ("prefix", "reason"),
     [
-        ("acme/", "holds '/'"),
-        ("über.", "holds 'ü'"),
-        ("a b", "holds ' '"),
+        ("acme/", "contains '/'"),
+        ("über.", "contains 'ü'"),
+        ("a b", "contains ' '"),
         ("x" * 240, "has 240 characters; at most 233 are possible"),
         ("turns.", "begins with 'turns.'"),
     ],

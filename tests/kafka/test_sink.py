@@ -162,7 +162,7 @@ def test_who_was_forgotten_does_not_set_the_group_s_offsets_back(log: Log) -> No
             source, group = ConsumerSource(consumer, {}), consumer.coordinator
             assert await source.commit({at: 10})
             first = await source.committed(at)
-            await consumer.ask_coordinator(LeaveGroupRequest(group.group_id, group.member_id))
+            await consumer.send_to_coordinator(LeaveGroupRequest(group.group_id, group.member_id))
             group.reset_generation()
             await source.commit({at: 5})
         finally:

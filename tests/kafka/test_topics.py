@@ -16,7 +16,7 @@ from schemas.events import MAX_RECORD_BYTES
 from streams.errors import ConfigurationError, Unreachable
 from streams.kafka.client.admin import connected
 from streams.kafka.client.settings import KafkaSettings
-from streams.kafka.client.topic_changes import altered, own_settings
+from streams.kafka.client.topic_changes import alter_topic, own_settings
 from streams.kafka.client.topic_specs import DAY_MS, TopicSpec, spec
 from streams.kafka.client.topics import check, create, ensure_topics
 from streams.topology import DEAD_LETTERS, TOPICS, TURNS
@@ -216,7 +216,7 @@ def do(settings: KafkaSettings, line: str) -> None:
 
     async def alter(admin: AIOKafkaAdminClient) -> None:
         own = (await own_settings(admin, [topic]))[topic]
-        await altered(admin, topic, own | changes)
+        await alter_topic(admin, topic, own | changes)
 
     run(settings, alter)
 

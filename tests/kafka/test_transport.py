@@ -127,7 +127,7 @@ def test_a_broker_that_dies_and_comes_back(tmp_path: Path) -> None:
         broker.await_ready()
         counting.produce(1_000)
         counting.wait_done()
-        counting.wait_for("goes on again")
+        counting.wait_for("makes progress again")
         worker.terminate()
         assert worker.wait(WITHIN) == 0
         assert counting.problems() == []

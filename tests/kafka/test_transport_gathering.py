@@ -5,7 +5,7 @@ from typing import NamedTuple
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.kafka.transport.batch_buffer import Chunk, Gathering
+from streams.kafka.transport.batch_buffer import Chunk, ChunkQueue
 
 
 class Fetched(NamedTuple):
@@ -40,7 +40,7 @@ SIZES = st.lists(
 def test_batches_hold_every_record_once_in_order_and_within_the_limits(
     sizes: list[tuple[str, list[int]]], max_records: int, max_bytes: int
 ) -> None:
-    gathering, chunks = Gathering(max_records, max_bytes), _chunks(sizes)
+    gathering, chunks = ChunkQueue(max_records, max_bytes), _chunks(sizes)
     for chunk in chunks:
         gathering.put(chunk)
     taken: list[Fetched] = []
@@ -54,32 +54,32 @@ def test_batches_hold_every_record_once_in_order_and_within_the_limits(
         for one in records:
             assert before[one.topic] <= one.offset < offsets[one.topic]
         taken.extend(records)
-    assert taken == [record for chunk in chunks for record in chunk.records]
+    assert taken == [record for chunk in chunks for record in chunk.messages]
     ends = {topic: [0] + [c.end for c in chunks if c.topic == topic] for topic in offsets}
     assert offsets == {topic: them[-1] for topic, them in ends.items()}
-    assert (gathering.records, gathering.bytes) == (0, 0)
+    assert (gathering.messages, gathering.bytes) == (0, 0)
 
 
 def test_holds_by_records_and_by_bytes() -> None:
-    gathering = Gathering(4, 100)
+    gathering = ChunkQueue(4, 100)
     (chunk,) = _chunks([("one", [10, 10])])
     gathering.put(chunk)
-    assert gathering.holds(0.5)
-    assert not gathering.holds(1)
+    assert gathering.is_full(0.5)
+    assert not gathering.is_full(1)
     (large,) = _chunks([("other", [90])])
     gathering.put(large)
-    assert gathering.holds(1)
+    assert gathering.is_full(1)
     gathering.clear()
     assert not gathering
-    assert not gathering.holds(0.5)
+    assert not gathering.is_full(0.5)
 
 
 def test_batches_are_as_large_as_can_be_folded_in_time() -> None:
-    gathering = Gathering(4_000, 10**9)
+    gathering = ChunkQueue(4_000, 10**9)
     sizes = []
     for seconds_each in [0.000_01] * 5 + [0.001] * 2 + [1.0] * 2 + [0.000_01] * 2:
         sizes.append(gathering.most)
-        gathering.took(gathering.most, gathering.most * seconds_each)
+        gathering.adapt(gathering.most, gathering.most * seconds_each)
     assert sizes == [500, 1_000, 2_000, 4_000, 4_000, 4_000, 1_000, 1_000, 20, 20, 40]
-    gathering.took(1, 0.000_01)  # a small batch shows nothing of a large one
+    gathering.adapt(1, 0.000_01)  # a small batch shows nothing of a large one
     assert gathering.most == 80

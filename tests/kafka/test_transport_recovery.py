@@ -216,7 +216,7 @@ def test_a_late_end_is_not_that_of_the_next_transaction(counting: Counting) -> N
 
 
 async def _write(transactions: Transactions, at: TopicPartition, value: bytes) -> None:
-    await transactions.know({at.topic})
+    await transactions.load_partitions({at.topic})
     batch = transactions.batch(None, 1_000)
     batch.append(0, None, b"key", value, [])
     await transactions.add([at])

@@ -82,9 +82,9 @@ def test_an_outage_is_said_and_waited_for(
         with Process(log.settings, root, "outage", *more, said=tmp_path) as sink:
             sink.wait_for("after events")
             store.plan = out_of_service
-            sink.wait_for("nothing is lost: tries again every 5 s")
+            sink.wait_for("no data is lost: retrying every 5 s")
             store.plan = healthy
-            sink.wait_for("writes again after")
+            sink.wait_for("writing again after")
             wait_until_read(log, root)
             sink.process.terminate()
             sink.ends_with(0)

@@ -18,7 +18,7 @@ from streams.folds.rules import Rules
 from streams.kafka.agents.memory_agent import MemoryAgent
 from streams.kafka.agents.session_agent import SessionAgent
 from streams.kafka.client.partitions import partition_of
-from streams.kafka.sink.batch import Batch
+from streams.kafka.sink.batch import SinkBatch
 from streams.kafka.tools.repartition_places import merged
 from streams.kafka.transport.layout import owner_of
 from streams.kafka.transport.rows import MemoryRows
@@ -172,7 +172,7 @@ def rebuilt(messages: Mapping[int, list[Message]], chance: random.Random) -> Doc
     tables: defaultdict[str, list[Any]] = defaultdict(list)
     commit = 0
     while waiting:
-        batch, apps = Batch(), {}
+        batch, apps = SinkBatch(), {}
         for number in chance.sample(sorted(waiting), chance.randint(1, len(waiting))):
             at, some = TopicPartition("history", number), chance.randint(1, len(waiting[number]))
             apps[at] = f"history/{number}"

@@ -13,7 +13,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from streams.kafka.agents.user_signal import SET_ASIDE, is_repeated
-from streams.kafka.transport.batch_buffer import Chunk, Gathering
+from streams.kafka.transport.batch_buffer import Chunk, ChunkQueue
 from streams.kafka.transport.marker import Marker, decode
 from streams.kafka.transport.passes import Passes
 from streams.kafka.transport.set_aside import Ahead, SetAside
@@ -56,7 +56,7 @@ class Log:
     def end(self, topic: Any) -> int:
         return self.visible[topic]
 
-    def behind(self, topic: Any) -> int:
+    def unfetched(self, topic: Any) -> int:
         return max(0, self.visible[topic] - self.position[topic])
 
     def fetch(self, topic: str, most: int) -> Chunk | None:
@@ -89,7 +89,7 @@ class Lane:
 
     def open(self) -> None:
         """As after a kill: all that is known is the newest marker."""
-        self.gathering = Gathering(self.batch, 1_000_000)
+        self.gathering = ChunkQueue(self.batch, 1_000_000)
         self.standing = Standing(dict(self.marker.offsets))
         self.passes = Passes(self, self.set_aside)  # type: ignore[arg-type]
         self.go_to(self.passes.begin(self.standing.offsets, self.marker.ahead))
@@ -121,13 +121,13 @@ class Lane:
             self.open()
             return
         self._check(step.offsets, step.ahead)
-        for record in step.records:
+        for record in step.messages:
             self.folded.append(record)
             self._hop(record)
         note = {} if step.ahead is None else step.ahead.to_note()
         self.marker = decode(Marker(step.offsets, note, "log", 1).encode())
         self.standing.offsets = step.offsets
-        self.passes.stands(step.ahead)
+        self.passes.committed(step.ahead)
         if self.answers:
             self._answers()
 

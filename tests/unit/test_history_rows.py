@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from schemas.export import full_row
 from schemas.rows import TABLES
-from streams.kafka.sink.batch import MISFIT, PACK_ROWS, Batch
+from streams.kafka.sink.batch import MISFIT, PACK_ROWS, SinkBatch
 from streams.kafka.sink.history_rows import BLOCK_BYTES, parse
 from tests.kafka.history import message
 
@@ -144,7 +144,7 @@ def test_a_message_of_any_size_is_a_row_among_small_ones() -> None:
 
 
 def test_misfits_among_many_are_found_and_bury_nobody_else() -> None:
-    batch = Batch()
+    batch = SinkBatch()
     count, wrong = PACK_ROWS * 2 + 10, {0, 77, PACK_ROWS, PACK_ROWS * 2 + 9}
     for offset in range(count):
         value = b'{"event_id":1}' if offset in wrong else affect(event_id=f"e{offset}")
@@ -163,7 +163,7 @@ def test_of_a_document_the_newest_of_a_batch_is_kept() -> None:
     document = {**SOURCE, "session_id": "s", "user_id": None, "status": "active",
                 "closed_reason": None, "created_at": MOMENT, "updated_at": MOMENT,
                 "version": 7}  # fmt: skip
-    batch = Batch()
+    batch = SinkBatch()
     for offset in range(PACK_ROWS + 100):
         row = document | {"session_id": f"s{offset % 7}", "doc": str(offset)}
         batch.add(AT, "sessions", Raw(offset, message("sessions", row, 0, 0).value))

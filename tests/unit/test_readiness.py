@@ -120,9 +120,9 @@ def source(kafka: Kafka) -> ConsumerSource:
 
 
 def test_a_broker_that_never_answers_is_seen(source: ConsumerSource, clock: Clock) -> None:
-    assert source.longest_unheard() == 0.0
+    assert source.oldest_fetch_age() == 0.0
     clock.now += 40
-    assert source.longest_unheard() == 40.0
+    assert source.oldest_fetch_age() == 40.0
 
 
 def test_the_partition_that_waits_longest_counts(
@@ -131,18 +131,18 @@ def test_the_partition_that_waits_longest_counts(
     for second in range(50):
         clock.now += 1
         kafka.states[HERE].timestamp = second
-        source.longest_unheard()
-    assert source.unheard(HERE) == 0.0
-    assert source.longest_unheard() == 49.0
+        source.oldest_fetch_age()
+    assert source.fetch_age(HERE) == 0.0
+    assert source.oldest_fetch_age() == 49.0
 
 
 def test_a_clock_that_is_set_back_hides_no_outage(
     source: ConsumerSource, kafka: Kafka, clock: Clock
 ) -> None:
     kafka.states = {HERE: Partition(timestamp=2_000_000_000_000)}
-    source.longest_unheard()
+    source.oldest_fetch_age()
     clock.now += 35
-    assert source.longest_unheard() == 35.0
+    assert source.oldest_fetch_age() == 35.0
 
 
 @pytest.mark.parametrize("idle", ["paused", "unread", "gone"])
@@ -150,7 +150,7 @@ def test_what_is_not_fetched_is_not_waited_for(
     idle: str, source: ConsumerSource, kafka: Kafka, clock: Clock
 ) -> None:
     kafka.states = {HERE: Partition(timestamp=1)}
-    source.longest_unheard()
+    source.oldest_fetch_age()
     if idle == "paused":
         kafka.states[HERE].paused = True
     elif idle == "unread":
@@ -158,11 +158,11 @@ def test_what_is_not_fetched_is_not_waited_for(
     else:
         kafka.states = {}
     clock.now += 500
-    assert source.longest_unheard() == source.unheard(HERE) == 0.0
+    assert source.oldest_fetch_age() == source.fetch_age(HERE) == 0.0
     kafka.states, kafka.unread = {HERE: Partition(timestamp=1)}, set()
-    assert source.longest_unheard() == 0.0  # it has just begun to fetch again
+    assert source.oldest_fetch_age() == 0.0  # it has just begun to fetch again
     clock.now += 31
-    assert source.longest_unheard() == 31.0
+    assert source.oldest_fetch_age() == 31.0
 
 
 def test_the_lag_of_workers_and_sinks_is_exported_and_of_no_other_group() -> None:

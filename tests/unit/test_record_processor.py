@@ -18,7 +18,7 @@ from streams.folds import memory
 from streams.folds.outcome import APPLIED, DUPLICATE, WAITS, WITHHELD, Outcome
 from streams.folds.rules import Rules
 from streams.kafka.agents.memory_agent import MemoryAgent
-from streams.kafka.agents.outcomes import found
+from streams.kafka.agents.outcomes import outcomes_of
 from streams.kafka.agents.routing import route
 from streams.kafka.agents.session_agent import SessionAgent
 from streams.kafka.transport.processing import Batch
@@ -138,7 +138,7 @@ class Kafka:
         before = agent.counts.copy()
         batch = agent.process([Record(topic, offset, key, value, headers)])
         agent.committed()
-        noted = {(at, place): outcome for at, place, outcome in found(batch.note)}
+        noted = {(at, place): outcome for at, place, outcome in outcomes_of(batch.note)}
         for sent in batch.outputs:
             if sent.topic == "dead-letters":
                 row = msgspec.json.decode(sent.value or b"")

@@ -116,7 +116,7 @@ def test_a_marker_says_how_far_its_rows_are() -> None:
     [
         ('{"format": 3', "have format 3, this version reads 1 to 2: a newer version has written "),
         ('{"format": 3, "after": "u"', "a newer version has written them; use that version"),
-        ('{"format": 0', "have format 0, this version reads 1 to 2; fold the topics anew"),
+        ('{"format": 0', "have format 0, this version reads 1 to 2; fold the topics again"),
         ('{"format": 1, "after": "u"', "have format 1, this version reads 1 to 2; fold"),
     ],
 )

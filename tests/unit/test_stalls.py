@@ -24,10 +24,10 @@ class Log:
         self.ahead: dict[TopicPartition, int] = {}
         self.silent = 0.0
 
-    def behind(self, at: TopicPartition) -> int:
+    def unfetched(self, at: TopicPartition) -> int:
         return self.ahead.get(at, 0)
 
-    def unheard(self, at: TopicPartition) -> float:
+    def fetch_age(self, at: TopicPartition) -> float:
         return self.silent
 
 
@@ -49,7 +49,7 @@ class Watched:
         """How many stalls were told when the seconds are over; it looks each second."""
         for _ in range(seconds):
             self.now += 1.0
-            self.lanes._look_at(self.lane)
+            self.lanes._check_stall(self.lane)
         return self.lanes.stalls
 
 
@@ -63,7 +63,7 @@ def comes(watched: Watched) -> None:
 
 
 def is_fetched(watched: Watched) -> None:
-    watched.lane._gathering.records = 2
+    watched.lane._queue.messages = 2
 
 
 def is_folded(watched: Watched) -> None:
@@ -111,7 +111,7 @@ def test_the_ages_of_a_worker_are_those_of_the_lane_that_waits_longest(
     watched.lanes._active[CLICKS] = watched.lane
     watched.log.silent = 7.0
     watched.lane.enter(state)
-    watched.lane._gathering.records = records
+    watched.lane._queue.messages = records
     watched.now += 40
     assert watched.lanes.ages() == {"fetch": fetch, "commit": commit}
 

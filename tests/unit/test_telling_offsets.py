@@ -32,7 +32,7 @@ class Group:
 
 def worker(group: Group, offset: int) -> Consumer:
     made = Consumer.__new__(Consumer)
-    made._untold, made.source = {AT: offset}, group  # type: ignore[assignment]
+    made._unreported, made.source = {AT: offset}, group  # type: ignore[assignment]
     return made
 
 
@@ -40,11 +40,11 @@ def test_offsets_of_a_request_that_is_cut_off_are_told_at_the_end() -> None:
     async def run() -> dict[TopicPartition, int]:
         group = Group(0, hangs=True)
         ends = worker(group, 7)
-        telling = asyncio.create_task(ends.tell_offsets())
+        telling = asyncio.create_task(ends.report_offsets())
         await asyncio.sleep(0)
         telling.cancel()
         await asyncio.wait({telling})
-        await ends._tell_the_last()
+        await ends._report_last_offsets()
         return group.offsets
 
     assert asyncio.run(run()) == {AT: 7}
@@ -56,5 +56,5 @@ def test_offsets_that_a_group_refuses_for_a_moment_are_told_again(
 ) -> None:
     monkeypatch.setattr(module, "OFFSETS_EVERY", 0.0)
     group = Group(refusals)
-    asyncio.run(worker(group, 7)._tell_the_last())
+    asyncio.run(worker(group, 7)._report_last_offsets())
     assert group.offsets == {AT: 7}

@@ -1,8 +1,8 @@
-"""What the topology's agents share on the transport: a batch of records in, messages and changed
-rows out.
+"""Base of the topology's agents on the transport: a batch of messages in, messages and changed rows
+out.
 
-What a record ends as is `RecordProcessor`'s to say. It is counted in the note, and so commits with
-the batch.
+`RecordProcessor` decides each record's outcome. Outcomes are counted in the note, and so commit
+with the batch.
 """
 
 from abc import ABC, abstractmethod
@@ -17,65 +17,64 @@ from streams.kafka.agents.emitter import MessageEmitter
 from streams.kafka.agents.encoding import Origin
 from streams.kafka.agents.log_clock import LogClock
 from streams.kafka.agents.outcomes import NOTED
-from streams.kafka.agents.table import Held, Table
-from streams.kafka.agents.validation import read
+from streams.kafka.agents.table import EntityTable, LaneEntity
+from streams.kafka.agents.validation import validate
 from streams.kafka.transport.processing import Batch, Row
 from streams.kafka.transport.rows import RowStore
 from streams.pipeline import ahead
 from streams.pipeline.processor import Changed, RecordProcessor
 
 STEP = 128
-"""Records that are decoded, then folded, then encoded: each finds its code and data in the
-cache."""
+"""Messages decoded, then folded, then encoded at a time: code and data stay in the CPU cache."""
 
 DOCUMENT_VERSION = "document_version"
-"""In a marker's note: an integer, of which a repartition takes the greatest for every lane."""
+"""In a marker's note: an integer; a repartition gives its maximum to every lane."""
 LEFT_OUT = "left_out"
-"""A record that a generation passes over: it was made for the live memory."""
+"""A record derived for the live memory, which a generation skips."""
 
 M = TypeVar("M", bound=MessageEmitter)
 
 
-class Agent(ABC, Generic[M]):
-    """What both agents share: implements `transport.processing.Processor`."""
+class LaneAgent(ABC, Generic[M]):
+    """Base of both agents; implements `transport.processing.Processor`."""
 
     table_name: ClassVar[str]
 
     def __init__(self, rows: RowStore, emitter: M) -> None:
         self.partition, self.partitions = emitter.partition, emitter.partitions
-        self.table = Table(self.table_name, rows)
+        self.table = EntityTable(self.table_name, rows)
         self.emitter = emitter
-        self.processor: RecordProcessor[Held, Any, Origin] = RecordProcessor(
+        self.processor: RecordProcessor[LaneEntity, Any, Origin] = RecordProcessor(
             self.table, emitter, emitter.rules
         )
         self.reasons: Counter[str] = Counter()
         self.clock = LogClock()
         self.document_version = 0
-        """Of the last batch's documents: microseconds of the log's time, one more at least with
-        each batch. So it grows where lanes continue from the latest of several
-        (`repartition_places.merged`), and where the same topics are folded again from nothing."""
+        """Version of the last batch's documents: microseconds of the log's time, at least one more
+        per batch. It grows even if lanes continue from the maximum of several
+        (`repartition_places.merged`), or the same topics are folded again from the start."""
         self._note: Mapping[str, Any] = {}
         self._pending: Mapping[str, Any] = {}
 
     @property
     def counts(self) -> Counter[str]:
-        """Records by what they ended as, since the lane began."""
+        """Records by outcome, since the lane was created."""
         return self.processor.counts
 
     # --- one batch ------------------------------------------------------------------------------
 
-    def process(self, records: Sequence[Any], again: bool = False) -> Batch:
+    def process(self, messages: Sequence[Any], again: bool = False) -> Batch:
         emitter = self.emitter
-        records = self.clock.dated(records, again)
+        messages = self.clock.dated(messages, again)
         self.document_version = max(self.document_version + 1, self.clock.newest * 1000)
         emitter.begin(self.document_version)
         emitter.again = again
-        self.processor.take_changed()  # of a batch that did not end
-        for at in range(0, len(records), STEP):
-            some = records[at : at + STEP]
-            for record, found in zip(some, [self.read(one) for one in some], strict=True):
-                if self.apply(record, found) == "duplicate":
-                    emitter.outcomes.duplicate(record.topic, record.offset)
+        self.processor.take_changed()  # drops those of an aborted batch
+        for start in range(0, len(messages), STEP):
+            part = messages[start : start + STEP]
+            for message, decoded in zip(part, list(map(self.decode, part)), strict=True):
+                if self.apply(message, decoded) == "duplicate":
+                    emitter.outcomes.duplicate(message.topic, message.offset)
             emitter.encode_waiting()
         self.finish(self.processor.take_changed())
         outbox = emitter.outbox
@@ -86,29 +85,28 @@ class Agent(ABC, Generic[M]):
         misplaced = outbox.reasons["wrong_partition"] > 0
         return Batch(outbox.outputs, self.table.changes(), self._pending, misplaced)
 
-    def read(self, record: Any) -> Any:
-        return read(record, self.partitions)
+    def decode(self, message: Any) -> Any:
+        return validate(message, self.partitions)
 
-    def apply(self, record: Any, found: Any) -> str:
-        """Folds one record; under which name it is counted."""
-        if found is LEFT_OUT:
+    def apply(self, message: Any, decoded: Any) -> str:
+        """Folds one decoded message; returns its outcome counter."""
+        if decoded is LEFT_OUT:
             self.counts["read"] += 1
             self.counts[LEFT_OUT] += 1
             return "left_out"
-        if type(found) is Input:
-            found = replace(found, recorded_at=record.timestamp * 1000)
-            if found.record.occurred_at > found.recorded_at + ahead.MOST:
-                found = ahead.dead(found, record.value)
-        return self.processor.process(found, record.value, record).ending
+        if type(decoded) is Input:
+            decoded = replace(decoded, recorded_at=message.timestamp * 1000)
+            if decoded.record.occurred_at > decoded.recorded_at + ahead.MOST:
+                decoded = ahead.dead(decoded, message.value)
+        return self.processor.process(decoded, message.value, message).ending
 
     @abstractmethod
-    def finish(self, changed: Changed[Held, Origin]) -> None:
-        """The newest documents of what changed."""
+    def finish(self, changed: Changed[LaneEntity, Origin]) -> None:
+        """Writes the newest documents of changed entities."""
 
     # --- the verdict ----------------------------------------------------------------------------
 
     def note(self) -> dict[str, Any]:
-        """What the marker keeps."""
         return {
             "counts": dict(self.processor.counts),
             "warnings": dict(self.processor.warnings),
@@ -121,7 +119,7 @@ class Agent(ABC, Generic[M]):
 
     def committed(self) -> None:
         self._note = self._pending
-        self.found(self.table.committed())
+        self.index_rows(self.table.committed())
 
     def rolled_back(self) -> None:
         self.table.rolled_back()
@@ -129,10 +127,10 @@ class Agent(ABC, Generic[M]):
 
     def restore(self, rows: Sequence[Row]) -> None:
         self.table.restore(rows)
-        self.found(rows)
+        self.index_rows(rows)
 
-    def found(self, heads: Sequence[Row]) -> None:
-        """Rows that are the table's now. Nothing is kept beside them."""
+    def index_rows(self, heads: Sequence[Row]) -> None:
+        """Rows that are now the table's; subclasses may index them."""
 
     def restored(self, note: Mapping[str, Any]) -> None:
         noted_rules.check(note, self.emitter.rules)
@@ -143,7 +141,7 @@ class Agent(ABC, Generic[M]):
         self.processor.warnings = Counter(note.get("warnings", {}))
         self.reasons = Counter(note.get("reasons", {}))
 
-    def has_news(self) -> bool:
+    def needs_marker(self) -> bool:
         return False
 
     def reset(self) -> None:

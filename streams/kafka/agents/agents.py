@@ -1,4 +1,4 @@
-"""The agents of streams/topology.py as plans of the transport."""
+"""Agents of streams/topology.py as plans of the transport."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,7 +15,7 @@ from streams.kafka.transport.processing import AgentSpec, Processor
 from streams.kafka.transport.rows import RowStore
 
 ROW_BYTES = 100_000_000
-"""A row larger than its topic allows would block its lane for ever: caps count items, not bytes."""
+"""Maximum row size. A larger row would block its lane forever: caps limit items, not bytes."""
 
 
 def plans(
@@ -28,12 +28,12 @@ def plans(
     origin: type[Origin] = Origin,
     maps: bool = False,
 ) -> list[AgentSpec]:
-    """Both agents. `partitions`: of every topic. `retention`: microseconds after its latest turn
-    when a session goes, None for never. `rules`: what is folded under; a lane whose marker says
-    other constants does not begin. `extractor` finds memory in turns; None: as each partition's
-    marker says. `generation`: all topics but the inputs are its own. `origin`: what messages say of
-    where they are from. `maps`: there is a mapping; a generation then leaves out what the live one
-    has made."""
+    """Plans of both agents. `partitions`: of every topic. `retention`: microseconds after its
+    latest turn until a session is stored cold, None for never. `rules`: constants of the folds; a
+    lane whose marker has others does not start. `extractor` finds memory in turns; None: the one in
+    each partition's marker. `generation`: all topics but the inputs are separate. `origin`: class
+    of message origins. `maps`: there is a mapping; a generation then skips records of the live
+    mapping."""
     sessions = partial(
         SessionAgent,
         partitions=partitions,
@@ -43,12 +43,12 @@ def plans(
         origin=origin,
         topics={name: topic.name for topic, name in own_inputs(generation)} if maps else None,
     )
-    own = {name: topic.name for topic, name in own_topics(generation)}
+    names = {name: topic.name for topic, name in own_topics(generation)}
     users = partial(
         MemoryAgent,
         partitions=partitions,
         rules=rules,
-        topics=own,
+        topics=names,
         origin=origin,
         maps=maps and generation is not None,
         extractor=extractor,
@@ -81,7 +81,7 @@ def _plan(
 
 
 def changelogs(app_id: str, partitions: int) -> list[TopicSpec]:
-    """The topics of the agents' rows."""
+    """Topics of the agents' rows."""
     return [
         spec(changelog_name(app_id, agent), partitions, compacted=True, max_bytes=ROW_BYTES)
         for agent in topology.AGENTS
@@ -89,6 +89,6 @@ def changelogs(app_id: str, partitions: int) -> list[TopicSpec]:
 
 
 def own_specs(generation: str | None, partitions: int, maps: bool = False) -> list[TopicSpec]:
-    """The topics of a generation; `maps`: of one with a mapping of its own."""
-    own = own_topics(generation) + (own_inputs(generation) if maps else [])
-    return [replace(spec_of(topic, partitions), name=name) for topic, name in own]
+    """Topics of a generation; `maps`: it has a separate mapping."""
+    topics = own_topics(generation) + (own_inputs(generation) if maps else [])
+    return [replace(spec_of(topic, partitions), name=name) for topic, name in topics]

@@ -1,4 +1,4 @@
-"""What records cause, as the messages of a batch: what both agents' emitters share."""
+"""Base emitter of both agents: turns effects of records into the messages of a batch."""
 
 import logging
 from abc import ABC, abstractmethod
@@ -10,7 +10,7 @@ from streams.folds.rules import Rules
 from streams.kafka.agents.encoding import Origin, key_of, time_text, to_json
 from streams.kafka.agents.outbox import Outbox
 from streams.kafka.agents.outcomes import OutcomeNote
-from streams.kafka.agents.table import Held
+from streams.kafka.agents.table import LaneEntity
 from streams.observing.logs import place
 from streams.pipeline.decode import Dead
 from streams.pipeline.ports import Signalled
@@ -19,8 +19,11 @@ from streams.topology import WRITE_PLANS, Agent
 log = logging.getLogger(__name__)
 
 
-class Waited(NamedTuple):
-    """A record that was applied and turned out to fit nothing, as another one showed."""
+FoldedRecord = Input | Signalled
+
+
+class LateMessage(NamedTuple):
+    """Position of an applied record that a later record has shown to fit nothing."""
 
     topic: str
     partition: int
@@ -31,12 +34,12 @@ class Waited(NamedTuple):
 
 
 class MessageEmitter(ABC):
-    """Makes the messages of a batch: an `Emitter` of Kafka records. `origin`: what messages say of
-    where they are from; `rules`: what is folded under. Signals and plans are messages, folded by
-    whoever reads them."""
+    """Builds the messages of a batch: an `Emitter` of Kafka messages. `origin`: class of message
+    origins; `rules`: constants of the folds. Signals and plans become messages, folded by their
+    readers."""
 
     agent: ClassVar[Agent]
-    """What the topology says that it sends."""
+    """The topology's declaration of its outputs."""
 
     def __init__(self, partition: int, partitions: int, origin: type[Origin], rules: Rules) -> None:
         self.rules = rules
@@ -45,53 +48,54 @@ class MessageEmitter(ABC):
         self.begin()
 
     def begin(self, version: int = 0) -> None:
-        """A batch begins. `version`: of its documents (`Agent.document_version`)."""
+        """Starts a batch. `version`: of its documents (`LaneAgent.document_version`)."""
         self.version = version
         self.outbox = Outbox(self.partition, self.partitions, self.agent)
-        self.again = False  # the records were set aside before
+        self.again = False  # second pass of set-aside messages
         self.outcomes = OutcomeNote()
 
-    def origin_of(self, said: Input | Signalled, entity: Held, sent: Any) -> Origin:
-        """Of the messages that a record causes."""
-        return self.origin(sent, entity.tenant, said.recorded_at)
+    def origin_of(self, record: FoldedRecord, entity: LaneEntity, message: Any) -> Origin:
+        return self.origin(message, entity.tenant, record.recorded_at)
 
-    def signals(self, out: Effects) -> tuple[tuple[Held, UserSignal], ...]:
+    def signals(self, effects: Effects) -> tuple[tuple[LaneEntity, UserSignal], ...]:
         return ()
 
     @abstractmethod
-    def emitted(self, entity: Held, out: Effects, said: Input | Signalled, sent: Any) -> Origin: ...
+    def emitted(
+        self, entity: LaneEntity, effects: Effects, record: FoldedRecord, message: Any
+    ) -> Origin: ...
 
     def encode_waiting(self) -> None:  # noqa: B027 - for those that encode at once
-        """Makes messages of what was emitted since, where that has waited: what many records cause
-        is encoded in a row, which finds its code and data in the cache."""
+        """Encodes effects that were queued by `emitted`: encoding many in a row keeps code and data
+        in the CPU cache."""
 
     def plan(self, plan: dict[str, Any], turn: Turn, origin: Origin) -> None:
-        assert turn.user_id, "a plan is somebody's"
+        assert turn.user_id, "a plan has an owner"
         value = to_json({**plan, "recorded_at": time_text(origin.source.recorded_at)})
         self.outbox.hashed(WRITE_PLANS.name, key_of(turn.tenant, turn.user_id), value, origin)
 
     def refused(
-        self, dead: Dead, error: Exception, entity: Held, said: Input | Signalled, sent: Any
+        self, dead: Dead, error: Exception, entity: LaneEntity, record: FoldedRecord, message: Any
     ) -> None:
         if dead.reason == "fold_failed":
-            # not its detail, which may quote the record: that stands in the dead letter
+            # without the detail, which may quote the record: the dead letter has it
             log.error(
                 "%s/%d/%d: fold_failed: %s; turnfold dlq list --reason fold_failed",
-                sent.topic, sent.partition, sent.offset, type(error).__name__,
-                extra={"tenant": entity.tenant, **place(sent, sent.offset)},
+                message.topic, message.partition, message.offset, type(error).__name__,
+                extra={"tenant": entity.tenant, **place(message, message.offset)},
             )  # fmt: skip
-        self.unreadable(dead, sent)
+        self.unreadable(dead, message)
 
-    def unreadable(self, dead: Dead, sent: Any) -> None:
-        origin = self.origin(sent, dead.tenant, sent.timestamp * 1000)
-        self.outbox.dead(dead, sent, origin)
-        self.outcomes.dead(sent.topic, sent.offset, dead.reason, dead.detail)
+    def unreadable(self, dead: Dead, message: Any) -> None:
+        origin = self.origin(message, dead.tenant, message.timestamp * 1000)
+        self.outbox.dead(dead, message, origin)
+        self.outcomes.dead(message.topic, message.offset, dead.reason, dead.detail)
 
     def late(
-        self, dead: Dead, late: Late, entity: Held, said: Input | Signalled, sent: Any
+        self, dead: Dead, late: Late, entity: LaneEntity, record: FoldedRecord, message: Any
     ) -> None:
-        """A letter of its own place, from where it can be replayed."""
-        waited = Waited(*late.source, sent.key, sent.timestamp)
-        origin = self.origin(waited, entity.tenant, sent.timestamp * 1000)
-        self.outbox.dead(dead, waited, origin)
-        self.outcomes.dead(waited.topic, waited.offset, late.reason, late.detail)
+        """Writes a dead letter at the late record's position, from where it can be replayed."""
+        late_message = LateMessage(*late.source, message.key, message.timestamp)
+        origin = self.origin(late_message, entity.tenant, message.timestamp * 1000)
+        self.outbox.dead(dead, late_message, origin)
+        self.outcomes.dead(late_message.topic, late_message.offset, late.reason, late.detail)

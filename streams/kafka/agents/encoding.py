@@ -1,4 +1,4 @@
-"""History rows, keys and headers as they stand in messages (docs/topics.md)."""
+"""Encodes history rows, keys and headers of messages (docs/topics.md)."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -14,7 +14,7 @@ from schemas.time import format_time
 from streams.observing.traces import Headers
 
 to_json = msgspec.json.Encoder().encode
-time_text = lru_cache(10_000)(format_time)  # what comes together was recorded together
+time_text = lru_cache(10_000)(format_time)  # consecutive records share times
 
 _ORDINALS = tuple(("ordinal", b"%d" % number) for number in range(256))
 _TABLES = {table: ("table", table.encode()) for table in TABLES}
@@ -24,14 +24,13 @@ RowEncoder = Callable[[history.HistoryRow, history.Source, int], bytes]
 
 
 def _row_encoder(table: str) -> RowEncoder:
-    """Rows of a table, with their source and the time that dates them, to JSON objects. Times
-    become text."""
+    """Encoder of a table's rows, with their source and date, to JSON objects. Times become text."""
     hints = {name: hint for model in (TABLES[table], Source) for name, hint in _fields(model)}
     shape = msgspec.defstruct(table, list(hints))
     times = tuple(name for name, hint in hints.items() if hint in (Micros, Micros | None))
 
-    def encode(row: history.HistoryRow, source: history.Source, at: int) -> bytes:
-        wire = shape(*history.stored(row, source, at))
+    def encode(row: history.HistoryRow, source: history.Source, dated_at: int) -> bytes:
+        wire = shape(*history.stored(row, source, dated_at))
         for name in times:
             micros = getattr(wire, name)
             if micros is not None:
@@ -51,7 +50,7 @@ ROW_ENCODERS = {table: _row_encoder(table) for table in TABLES}
 
 
 def key_of(*parts: str) -> bytes:
-    """The key of parts; in the middle of three "%" and "/" are percent-encoded (topology)."""
+    """Joins parts to a key; "%" and "/" in the middle of three are percent-encoded (topology)."""
     if len(parts) == 3:
         first, middle, last = parts
         middle = middle.replace("%", "%25").replace("/", "%2F")
@@ -65,19 +64,20 @@ def _place(topic: str, partition: int) -> tuple[tuple[str, bytes], ...]:
 
 
 class Origin:
-    """The record that messages come from: its key, its columns in their rows, their headers."""
+    """The message that output messages derive from: its key, its columns in their rows, their
+    headers."""
 
     __slots__ = ("_headers", "_ordinal", "key", "source")
 
-    def __init__(self, record: Any, tenant: str, recorded_at: int) -> None:
-        self.key: bytes | None = record.key
-        topic, partition, offset = record.topic, record.partition, record.offset
+    def __init__(self, message: Any, tenant: str, recorded_at: int) -> None:
+        self.key: bytes | None = message.key
+        topic, partition, offset = message.topic, message.partition, message.offset
         self.source = history.Source(tenant, recorded_at, topic, partition, offset)
         self._headers = (*_place(topic, partition), ("src_offset", b"%d" % offset))
         self._ordinal = 0
 
     def headers(self, table: str | None = None) -> Headers:
-        """Of its next message, a row of `table` if one is named; the ordinal counts them."""
+        """Headers of the next output message, a row of `table` if given; numbered by ordinal."""
         number = self._ordinal
         self._ordinal += 1
         ordinal = _ORDINALS[number] if number < 256 else ("ordinal", b"%d" % number)

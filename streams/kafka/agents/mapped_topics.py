@@ -1,4 +1,4 @@
-"""The topics that a mapping reads: lanes of their own, and the changelogs of those."""
+"""Lanes of topics that a mapping reads, and their changelogs."""
 
 from functools import partial
 
@@ -16,13 +16,13 @@ from streams.mapping.definition import like_a_generations
 from streams.mapping.mapper import Mapper
 
 LONGEST = 249
-"""Characters of a topic's name."""
+"""Maximum characters of a topic name."""
 
 
 def plans(
     group: str, mapper: Mapper, partitions: int, origin: type[Origin] = Origin
 ) -> list[AgentSpec]:
-    """A plan for each topic of a mapping; `partitions`: of the input topics."""
+    """One plan per mapped topic; `partitions`: of the input topics."""
     return [
         AgentSpec(
             f"mapping-{topic}",
@@ -37,12 +37,12 @@ def plans(
 
 
 async def changelogs(settings: KafkaSettings, group: str, mapper: Mapper) -> list[TopicSpec]:
-    """The changelogs of a mapping's topics, which have as many partitions as these. One that is
-    there gets those that its topic has got since.
+    """Changelogs of a mapping's topics, with the same numbers of partitions. Adds partitions to an
+    existing changelog if its topic has more.
 
     Raises:
-        ConfigurationError: a topic of the mapping is not there, or this installation's own.
-        Unreachable: no broker answers.
+        ConfigurationError: a mapped topic is missing, or belongs to this installation.
+        Unreachable: no broker responds.
     """
     prefix = settings.topic_prefix
     for topic in mapper.sources:

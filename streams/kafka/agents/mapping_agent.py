@@ -1,8 +1,8 @@
-"""The mapping agent: events of another shape into the input topics, as records (docs/mapping.md).
+"""The mapping agent: maps a platform's events into records of the input topics (docs/mapping.md).
 
-A platform's topic has keys and partitions of its own. So its events are mapped first, and what they
-become goes to where its owner's records are, in the transaction that also says how far the topic
-was read. A lane has no rows: its changelog holds its marker alone.
+A platform's topic has different keys and partitions. So its events are mapped first, and the
+records are sent to their owner's partition, in the transaction that also stores the topic's
+position. A lane has no rows: its changelog holds its marker only.
 """
 
 from collections import Counter
@@ -24,8 +24,8 @@ from streams.topology import MAPPING_AGENT
 
 
 class MappingAgent:
-    """One partition of one topic: implements `transport.processing.Processor`. `partitions`: of
-    the input topics."""
+    """One partition of one topic: implements `transport.processing.Processor`. `partitions`: of the
+    input topics."""
 
     def __init__(
         self,
@@ -43,32 +43,34 @@ class MappingAgent:
         self._note: Mapping[str, Any] = {}
         self._pending: Mapping[str, Any] = {}
 
-    def process(self, records: Sequence[Any], again: bool = False) -> Batch:
+    def process(self, messages: Sequence[Any], again: bool = False) -> Batch:
         outbox = Outbox(self.partition, self.partitions, MAPPING_AGENT)
-        for record in records:
-            self._map(record, outbox)
-        self.counts["read"] += len(records)
+        for message in messages:
+            self._map(message, outbox)
+        self.counts["read"] += len(messages)
         self.reasons.update(outbox.reasons)
         self._pending = {"counts": dict(self.counts), "reasons": dict(self.reasons)}
         return Batch(outbox.outputs, (), self._pending)
 
-    def _map(self, record: Any, outbox: Outbox) -> None:
-        place = (record.topic, record.partition, record.offset)
-        message = Message(record.topic, record.timestamp, record.key, record.headers)
-        found, line = self.source.map(record.value, place, message)
-        if isinstance(found, Input):
-            way = route_of(found.record, line)
-            outbox.declared.check(way.topic)
-            assert way.key is not None, "a valid record names its owner"
-            to = partition_of(way.key, self.partitions)
-            headers = [(MAPPED_FROM, "/".join(map(str, place)).encode()), *carried_by(record)]
-            outbox.outputs.append(Output(way.topic, to, way.key, line, headers))
+    def _map(self, message: Any, outbox: Outbox) -> None:
+        place = (message.topic, message.partition, message.offset)
+        envelope = Message(message.topic, message.timestamp, message.key, message.headers)
+        decoded, line = self.source.map(message.value, place, envelope)
+        if isinstance(decoded, Input):
+            route = route_of(decoded.record, line)
+            outbox.declared.check(route.topic)
+            assert route.key is not None, "a valid record names its owner"
+            partition = partition_of(route.key, self.partitions)
+            headers = [(MAPPED_FROM, "/".join(map(str, place)).encode()), *carried_by(message)]
+            outbox.outputs.append(Output(route.topic, partition, route.key, line, headers))
             self.counts["mapped"] += 1
-        elif isinstance(found, Dead):
-            outbox.dead(found, record, self.origin(record, found.tenant, record.timestamp * 1000))
+        elif isinstance(decoded, Dead):
+            outbox.dead(
+                decoded, message, self.origin(message, decoded.tenant, message.timestamp * 1000)
+            )
             self.counts["dead"] += 1
         else:
-            self.counts[found] += 1
+            self.counts[decoded] += 1
 
     # --- the verdict ----------------------------------------------------------------------------
 
@@ -79,17 +81,17 @@ class MappingAgent:
         self.restored(self._note)
 
     def restore(self, rows: Sequence[Row]) -> None:
-        """It has no rows."""
+        """Does nothing: there are no rows."""
 
-    def found(self, heads: Sequence[Row]) -> None:
-        """It has no rows."""
+    def index_rows(self, heads: Sequence[Row]) -> None:
+        """Does nothing: there are no rows."""
 
     def restored(self, note: Mapping[str, Any]) -> None:
         self._note = note
         self.counts = Counter(note.get("counts", {}))
         self.reasons = Counter(note.get("reasons", {}))
 
-    def has_news(self) -> bool:
+    def needs_marker(self) -> bool:
         return False
 
     def reset(self) -> None:

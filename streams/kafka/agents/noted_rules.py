@@ -1,7 +1,7 @@
-"""The constants that a memory is folded under, as its markers keep them.
+"""Fold constants of a memory, stored in its markers.
 
-A worker folds on under the same constants or not at all: half of a memory under other constants
-would be one that no rules make.
+A worker continues only under the same constants: a memory folded partly under others would match no
+set of rules.
 """
 
 from collections.abc import Mapping
@@ -15,14 +15,14 @@ CONSTANTS = "constants"
 
 
 def to_note(rules: Rules) -> dict[str, Any]:
-    """What a marker's note says of them: name and value of each that is not the default. Pairs,
-    for a repartition adds up what is an object of numbers (`repartition_places.merged`)."""
+    """Entries for a marker's note: name and value of each constant that differs from its default.
+    Pairs, since a repartition adds up objects of numbers (`repartition_places.merged`)."""
     changed = sorted(rules.changed().items())
     return {CONSTANTS: [list(pair) for pair in changed]} if changed else {}
 
 
 def of_note(note: Mapping[str, Any]) -> Rules:
-    """The rules that a marker's rows were folded under.
+    """Rules that a marker's rows were folded under.
 
     Raises ConfigurationError for constants that this version does not know or allow.
     """
@@ -35,17 +35,17 @@ def _of_pairs(pairs: tuple[tuple[str, Number], ...]) -> Rules:
         return Rules.of(dict(pairs))
     except ValueError as error:
         raise ConfigurationError(
-            f"memory was folded under constants that this version does not take ({error}); use the "
-            "version that folded it, or fold the topics anew under another --app-id"
+            f"memory was folded under constants that this version does not support ({error}); use "
+            "the version that folded it, or fold the topics again under another --app-id"
         ) from None
 
 
 def check(note: Mapping[str, Any], rules: Rules) -> None:
-    """Raises ConfigurationError where a memory that has begun was folded under other constants."""
+    """Raises ConfigurationError if an existing memory was folded under other constants."""
     if note and (noted := of_note(note)) != rules:
         raise ConfigurationError(
             f"memory was folded under {noted.shown()}, and this worker has {rules.shown()}; "
-            f"continue it {_options(noted)}, or fold it anew under other constants: turnfold "
+            f"continue it {_options(noted)}, or rebuild it under other constants: turnfold "
             "worker --generation NAME --set CONSTANT=VALUE"
         )
 

@@ -1,4 +1,4 @@
-"""The messages of one batch: rows once encoded, for every topic they go to."""
+"""Collects the messages of one batch; each row is encoded once for all its topics."""
 
 import logging
 from base64 import urlsafe_b64encode
@@ -29,28 +29,28 @@ from streams.topology import DEAD_LETTERS, HISTORY, OUTPUT_BYTES, Agent
 
 log = logging.getLogger(__name__)
 
-ROOM = 4_096  # of a message's largest size, for its key, headers and framing
+ROOM = 4_096  # bytes for key, headers and framing
 LARGEST = OUTPUT_BYTES - ROOM
 DETAIL_KEPT, KEY_KEPT = 4_000, 2_000
-"""Characters of a dead letter that are not its payload. As JSON a key may be five times as long as
-it was: the letter would fit no topic, and its lane would stand for ever."""
+"""Maximum characters of a dead letter's detail and key. As JSON a key may grow fivefold: the letter
+would fit no topic, and block its lane forever."""
 
 
-def shortened(text: str, kept: int) -> str:
-    """A text of so many characters at most, and how long it was."""
-    return text if len(text) <= kept else f"{text[:kept]}… ({len(text)} characters)"
+def shortened(text: str, limit: int) -> str:
+    """Truncates a text and appends its length."""
+    return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"
 
 
 def _owner_of(row: CausedRow, owner: str) -> str:
-    """Whose row it is: the record's `owner`, unless it says otherwise."""
+    """Owner of a row: the record's `owner`, unless the row names another."""
     if isinstance(row, Revision | Link | Thread):
         return row.owner_id
     return row.user_id if isinstance(row, Affect) else owner
 
 
 class Declared:
-    """What an agent of the topology may send: topics by name, encoders of its tables' rows, and the
-    tables whose rows have a topic of their own, of the same name."""
+    """Declared outputs of an agent: topic names, encoders of its tables' rows, and tables whose
+    rows have a topic of the same name."""
 
     def __init__(self, agent: Agent) -> None:
         self.agent = agent.name
@@ -61,7 +61,7 @@ class Declared:
         self.encoders = {table: ROW_ENCODERS[table] for table in agent.history}
 
     def check(self, topic: str) -> None:
-        """Raises ValueError where the topology does not say that the agent sends to it."""
+        """Raises ValueError if the topology does not declare this output of the agent."""
         if topic not in self.topics:
             raise ValueError(
                 f"{topic} is no output of the {self.agent} agent (streams/topology.py)"
@@ -72,9 +72,9 @@ declared = cache(Declared)
 
 
 class Outbox:
-    """What a lane's batch sends; `partition` is the lane's own, `partitions` every topic's number:
-    a producer that has just started does not know it, and a user's signals must stay together.
-    `agent`: whose outputs these are; it sends nothing else. `reasons` counts dead letters."""
+    """Messages of a lane's batch. `partition`: the lane's. `partitions`: of every topic; a new
+    producer does not know it, and a user's signals must stay together. `agent`: restricts the
+    outputs. `reasons` counts dead letters."""
 
     def __init__(self, partition: int, partitions: int, agent: Agent) -> None:
         self.declared = declared(agent)
@@ -84,14 +84,14 @@ class Outbox:
         self.reasons: Counter[str] = Counter()
 
     def rows(self, rows: Sequence[CausedRow], owner: str, origin: Origin) -> list[Output]:
-        """The history rows of one record of `owner` (`Effects.history`) as messages, to be sent.
+        """Encodes one record's history rows (`Effects.history`) of `owner` as messages.
 
         Raises:
-            Refused: one is larger than its topic's messages may be.
+            Refused: a row exceeds the maximum message size.
         """
-        source, key, lane = origin.source, origin.key, self.partition
+        source, key, partition = origin.source, origin.key, self.partition
         encoders, streams = self.declared.encoders, self.declared.streams
-        made: list[Output] = []
+        outputs: list[Output] = []
         for row in rows:
             table = row.table
             value = encoders[table](row, source, row.occurred_at)
@@ -99,24 +99,24 @@ class Outbox:
                 detail = f"its row of {table} has {len(value)} bytes, at most {LARGEST}"
                 raise Refused("too_large", detail)
             headers = origin.headers(table)
-            made.append(Output(HISTORY.name, lane, key, value, headers))
+            outputs.append(Output(HISTORY.name, partition, key, value, headers))
             if table in streams:
                 row_owner = _owner_of(row, owner)
                 if row_owner == owner:
-                    made.append(Output(table, lane, key, value, headers))
+                    outputs.append(Output(table, partition, key, value, headers))
                 else:
-                    other = key_of(source.tenant, row_owner)
-                    to = partition_of(other, self.partitions)
-                    made.append(Output(table, to, other, value, headers))
-        return made
+                    owner_key = key_of(source.tenant, row_owner)
+                    owner_partition = partition_of(owner_key, self.partitions)
+                    outputs.append(Output(table, owner_partition, owner_key, value, headers))
+        return outputs
 
     def document_row(self, row: Session | Task | Profile, key: bytes, origin: Origin) -> None:
-        """A document's history row; its key is the entity's."""
+        """Sends a document's history row; its key is the entity's."""
         value = self.declared.encoders[row.table](row, origin.source, row.updated_at)
         self._send(HISTORY.name, key, value, origin, row.table)
 
     def document(self, topic: str, key: bytes, value: bytes | None, origin: Origin) -> None:
-        """A message of a compacted topic; without a value it ends the key."""
+        """Sends a message to a compacted topic; without a value it deletes the key."""
         self._send(topic, key, value, origin, None)
 
     def _send(
@@ -126,36 +126,38 @@ class Outbox:
         if value is not None and len(value) > LARGEST:
             self.left_out += 1
             log.error(
-                "%s: the message of key %s has %d bytes, at most %d: left out; what it is made of "
+                "%s: the message of key %s has %d bytes, at most %d: omitted; its source data "
                 "is in the history", topic, key_text(key), len(value), LARGEST,
             )  # fmt: skip
             return
         self.outputs.append(Output(topic, self.partition, key, value, origin.headers(table)))
 
     def hashed(
-        self, topic: str, key: bytes, value: bytes, origin: Origin, marks: Headers = ()
+        self, topic: str, key: bytes, value: bytes, origin: Origin, headers: Headers = ()
     ) -> None:
-        """A message that goes where its key's hash says; `marks`: more headers."""
+        """Sends a message to its key's partition, with additional `headers`."""
         self.declared.check(topic)
-        to = partition_of(key, self.partitions)
-        self.outputs.append(Output(topic, to, key, value, [*origin.headers(), *marks]))
+        partition = partition_of(key, self.partitions)
+        self.outputs.append(Output(topic, partition, key, value, [*origin.headers(), *headers]))
 
-    def dead(self, dead: Dead, record: Any, origin: Origin) -> None:
-        """A dead letter: original key, bytes and headers, and why. Of what may be a withheld
-        request neither key nor headers."""
+    def dead(self, dead: Dead, message: Any, origin: Origin) -> None:
+        """Sends a dead letter: original key, bytes and headers, and the reason. If the message may
+        be withheld, key and headers are dropped."""
         self.reasons[dead.reason] += 1
-        sent_key, headers = record.key, headers_text(record.headers)
+        sent_key, headers = message.key, headers_text(message.headers)
         if not dead.hidden and headers is not None:
             dead = guarded(dead, headers.encode())
         if dead.hidden:
             sent_key = headers = None
         elif sent_key is not None and images.is_in(sent_key.decode("utf-8", "replace")):
             sent_key = key_text(sent_key).encode()
-        at = record.timestamp * 1000 if dead.occurred_at is None else dead.occurred_at
-        payload: Any = urlsafe_b64encode(dead.payload).decode()  # as the models have it
+        dated_at = message.timestamp * 1000 if dead.occurred_at is None else dead.occurred_at
+        payload: Any = urlsafe_b64encode(dead.payload).decode()  # as in the models
         key = sent_key and shortened(key_text(sent_key), KEY_KEPT)
         dead = dead._replace(payload=payload, key=key, detail=shortened(dead.detail, DETAIL_KEPT))
         row = dead_row(dead, headers)
-        value = ROW_ENCODERS[row.table](row, origin.source, at)
-        marks = origin.headers(row.table)
-        self.outputs.append(Output(DEAD_LETTERS.name, self.partition, sent_key, value, marks))
+        value = ROW_ENCODERS[row.table](row, origin.source, dated_at)
+        output_headers = origin.headers(row.table)
+        self.outputs.append(
+            Output(DEAD_LETTERS.name, self.partition, sent_key, value, output_headers)
+        )

@@ -1,8 +1,7 @@
-"""What the records of a transaction ended as that were not applied, or wait, as its marker's note
-says it.
+"""Outcomes of a transaction's records that were not applied, or wait, stored in its marker's note.
 
-A client that sent a record and follows the changelog learns what became of it, in the
-transaction that decided it. Most are applied: of those the note says nothing.
+A client that follows the changelog learns the outcome of its record in the transaction that decided
+it. Most records are applied: the note omits those.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,30 +9,29 @@ from typing import Any
 
 from streams.folds.outcome import DUPLICATE, WAITS, Outcome
 
-SAID = 100
-"""Dead letters of a transaction whose detail the note has; that of others is in their topic."""
+MAX_DETAILS = 100
+"""Dead letters per transaction with detail in the note; the topic has the details of others."""
 DETAIL_KEPT = 300
-NAMING = frozenset({
+SAFE_REASONS = frozenset({
     "conflicting_duplicate", "kind_differs", "mood_cannot_close", "not_a_task", "too_large",
     "unknown_state", "unmatched_tool_result", "wrong_partition",
 })  # fmt: skip
-"""Reasons whose details name fields and ids alone. Others may quote what people said, and the
-newest note of an idle partition stays where `forget` does not come: theirs are in the dead letter.
-"""
+"""Reasons whose details only name fields and ids. Other details may quote users, and `forget` does
+not reach the newest note of an idle partition: those are in the dead letter only."""
 
 NOTED = "ends"
-"""The name in the note: topic -> [first offset, last offset, outcome], a dead letter's with reason
-and detail."""
-NAMED = {"duplicate": DUPLICATE, "waits": WAITS}
-"""Outcomes that a name tells."""
+"""Name in the note: topic -> [first offset, last offset, outcome]; with reason and detail for a
+dead letter."""
+OUTCOMES = {"duplicate": DUPLICATE, "waits": WAITS}
+"""Outcomes without further data."""
 
 
 class OutcomeNote:
-    """Collects them, by source topic: of a lane they are all of one partition."""
+    """Collects outcomes by source topic, all of one partition."""
 
     def __init__(self) -> None:
         self.runs: dict[str, list[list[Any]]] = {}
-        self._said = 0
+        self._dead_count = 0
 
     def duplicate(self, topic: str, offset: int) -> None:
         self._run(topic, offset, "duplicate")
@@ -49,16 +47,16 @@ class OutcomeNote:
             runs.append([offset, offset, name])
 
     def dead(self, topic: str, offset: int, reason: str, detail: str) -> None:
-        self._said += 1
-        says = reason in NAMING and self._said <= SAID
-        kept = detail[:DETAIL_KEPT] if says else None
-        self.runs.setdefault(topic, []).append([offset, offset, "dead", reason, kept])
+        self._dead_count += 1
+        is_quoted = reason in SAFE_REASONS and self._dead_count <= MAX_DETAILS
+        quoted = detail[:DETAIL_KEPT] if is_quoted else None
+        self.runs.setdefault(topic, []).append([offset, offset, "dead", reason, quoted])
 
 
-def found(note: Mapping[str, Any]) -> Iterator[tuple[str, int, Outcome]]:
-    """Topic, offset and outcome of each record that a marker's note speaks of."""
+def outcomes_of(note: Mapping[str, Any]) -> Iterator[tuple[str, int, Outcome]]:
+    """Yields topic, offset and outcome of each record in a marker's note."""
     for topic, runs in note.get(NOTED, {}).items():
         for first, last, *outcome in runs:
-            ended = NAMED[outcome[0]] if len(outcome) == 1 else Outcome(*outcome)
+            result = OUTCOMES[outcome[0]] if len(outcome) == 1 else Outcome(*outcome)
             for offset in range(first, last + 1):
-                yield topic, offset, ended
+                yield topic, offset, result

@@ -1,4 +1,4 @@
-"""Which open sessions of a partition are past their retention, by the broker's clock."""
+"""Finds open sessions of a partition past their retention, by the brokers' clock."""
 
 from collections import defaultdict
 from itertools import islice
@@ -7,59 +7,60 @@ from schemas.base import DAY
 from streams.pipeline.retention import is_past, updated_at_of
 
 AT_ONCE = 250
-"""Sessions that age past their retention and are stored cold in one batch, at most: a new day must
-not stop the stream."""
+"""Maximum sessions stored cold per batch, so that a new day does not block the stream."""
 
 
 class Retention:
-    """`retention` in microseconds after a session's last update; None: sessions stay open for ever.
+    """Open sessions by day of their last update. `retention`: microseconds after a session's last
+    update; None: sessions stay open forever.
 
-    `time` is the greatest `recorded_at` seen: the broker's clock, the same for all partitions, and
-    no record can say it. Open sessions are filed by the day of their last update.
+    `time`: greatest `recorded_at` so far. It is the brokers' clock, the same for all partitions,
+    and records cannot set it.
     """
 
     def __init__(self, retention: int | None) -> None:
         self.retention = retention
         self.time = 0
-        self._of_day: defaultdict[int, set[bytes]] = defaultdict(set)
-        self._day_of: dict[bytes, int] = {}
+        self._sessions_by_day: defaultdict[int, set[bytes]] = defaultdict(set)
+        self._day_by_session: dict[bytes, int] = {}
 
     @property
     def horizon(self) -> int | None:
-        """What was last updated before is past its retention."""
+        """Sessions last updated before are past their retention."""
         return None if self.retention is None else self.time - self.retention
 
-    def saw(self, session: bytes, header: bytes | None) -> None:
-        """Files a session by its encoded header; None where it is cold or gone."""
+    def observe(self, session: bytes, header: bytes | None) -> None:
+        """Files a session by its encoded header; None if it is cold or deleted."""
         if self.retention is not None:
             self.file(session, None if header is None else updated_at_of(header))
 
     def file(self, session: bytes, updated_at: int | None) -> None:
-        """Files a session by its last update; None takes it out."""
+        """Files a session by its last update; None removes it."""
         day = None if updated_at is None else updated_at // DAY
-        known = self._day_of.get(session)
-        if day == known:
+        previous = self._day_by_session.get(session)
+        if day == previous:
             return
-        if known is not None:
-            self._of_day[known].discard(session)
-            if not self._of_day[known]:
-                del self._of_day[known]
+        if previous is not None:
+            self._sessions_by_day[previous].discard(session)
+            if not self._sessions_by_day[previous]:
+                del self._sessions_by_day[previous]
         if day is None:
-            del self._day_of[session]
+            del self._day_by_session[session]
         else:
-            self._day_of[session] = day
-            self._of_day[day].add(session)
+            self._day_by_session[session] = day
+            self._sessions_by_day[day].add(session)
 
     def due(self) -> list[bytes]:
-        """Some sessions that are past it; they stay filed until `saw` says that they are cold."""
+        """Some sessions past their retention; they stay filed until `observe` reports them cold."""
         horizon = self.horizon
         if horizon is None:
             return []
-        days = (day for day in self._of_day if is_past(day * DAY, horizon))
-        return list(islice((one for day in days for one in self._of_day[day]), AT_ONCE))
+        days = (day for day in self._sessions_by_day if is_past(day * DAY, horizon))
+        return list(
+            islice((session for day in days for session in self._sessions_by_day[day]), AT_ONCE)
+        )
 
     def clear(self) -> None:
-        """Forgets everything."""
         self.time = 0
-        self._of_day.clear()
-        self._day_of.clear()
+        self._sessions_by_day.clear()
+        self._day_by_session.clear()

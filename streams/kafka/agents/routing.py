@@ -1,7 +1,7 @@
-"""Which topic and key an input record has, told from as few fields as that needs.
+"""Determines topic and key of an input record from as few fields as possible.
 
-What cannot be told goes to `turns` all the same: the worker makes a dead letter of it, with its
-bytes. `meta_request` is kept from Kafka.
+Unrecognized lines go to `turns`: the worker writes a dead letter with their bytes. `meta_request`
+records are not sent to Kafka.
 """
 
 from typing import Any, NamedTuple
@@ -16,26 +16,26 @@ from streams.pipeline.plain import TENANT
 from streams.topology import TURNS
 
 MAPPED_FROM = "mapped_from"
-"""The header of a record that a mapping made: topic/partition/offset of its event."""
+"""Header of a mapped record: topic/partition/offset of its event."""
 
 
-def is_mapped(record: Any) -> bool:
-    """Whether a Kafka record of an input topic was made by a mapping."""
-    return any(name == MAPPED_FROM for name, _ in record.headers)
+def is_mapped(message: Any) -> bool:
+    """Whether a mapping made the Kafka message of an input topic."""
+    return any(name == MAPPED_FROM for name, _ in message.headers)
 
 
 class Route(NamedTuple):
-    """`value` is what may be sent: of bytes that may be a withheld request, hash and length.
-    `known` is False where neither topic nor key could be told."""
+    """`value`: bytes to send; for bytes that may be a withheld request, their hash and length.
+    `is_known` is False if neither topic nor key could be determined."""
 
     topic: str
     key: bytes | None
     value: bytes
-    known: bool
+    is_known: bool
 
 
 class _Head(msgspec.Struct, gc=False):
-    """What the way of a record depends on; any type, for the worker says what is wrong with it."""
+    """Fields that determine a record's route; of any type, since the worker reports errors."""
 
     type: Any = None
     scope: Any = None
@@ -45,34 +45,34 @@ class _Head(msgspec.Struct, gc=False):
     source: Any = None
 
 
-_read = msgspec.json.Decoder(_Head).decode
+_decode_head = msgspec.json.Decoder(_Head).decode
 
 
 def route(line: bytes) -> Route | None:
-    """The way of one record; None where it is withheld."""
+    """Route of one record; None if it is withheld."""
     if withheld.may_be_said(line):
-        return _closely(line)
+        return _decoded_route(line)
     try:
-        head = _read(line)
+        head = _decode_head(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return _closely(line)
+        return _decoded_route(line)
     if isinstance(head.source, str) and means_withheld(head.source):
         return None
-    way = _way(head, line)
-    return way if way.known and way.key is not None else _closely(line)
+    candidate = _route_of_head(head, line)
+    return candidate if candidate.is_known and candidate.key is not None else _decoded_route(line)
 
 
-def _way(head: Any, line: bytes) -> Route:
+def _route_of_head(head: Any, line: bytes) -> Route:
     kind = kind_told(head.type, head.scope)
     if kind is None:
-        return Route(TURNS.name, _key(head, TURN), line, known=False)
-    return Route(kind.topic, _key(head, kind), line, known=True)
+        return Route(TURNS.name, _key(head, TURN), line, is_known=False)
+    return Route(kind.topic, _key(head, kind), line, is_known=True)
 
 
 def route_of(record: Record, line: bytes) -> Route:
-    """The way of a record that was decoded, and is not withheld; `line` is its JSON."""
+    """Route of a decoded record that is not withheld; `line` is its JSON."""
     kind = kind_of(record)
-    return Route(kind.topic, _key(record, kind), line, known=True)
+    return Route(kind.topic, _key(record, kind), line, is_known=True)
 
 
 def _key(head: Any, kind: RecordKind) -> bytes | None:
@@ -82,16 +82,16 @@ def _key(head: Any, kind: RecordKind) -> bytes | None:
     return f"{head.tenant}/{owner}".encode("utf-8", "replace")
 
 
-def _closely(line: bytes) -> Route | None:
-    """Of a line of which all has to be read: it may be withheld, or nothing of ours."""
-    said = decode(line, ("", 0, 0))
-    if said == "withheld":
+def _decoded_route(line: bytes) -> Route | None:
+    """Route of a line that has to be decoded: it may be withheld, or invalid."""
+    decoded = decode(line, ("", 0, 0))
+    if decoded == "withheld":
         return None
-    if not isinstance(said, Dead):
-        return route_of(said.record, line)
-    if said.hidden:
-        return Route(TURNS.name, None, said.payload, known=False)
+    if not isinstance(decoded, Dead):
+        return route_of(decoded.record, line)
+    if decoded.hidden:
+        return Route(TURNS.name, None, decoded.payload, is_known=False)
     try:
-        return _way(_read(line), line)
+        return _route_of_head(_decode_head(line), line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return Route(TURNS.name, None, said.payload, known=False)
+        return Route(TURNS.name, None, decoded.payload, is_known=False)

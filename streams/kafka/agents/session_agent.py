@@ -1,4 +1,4 @@
-"""The session agent: turns and recursions into sessions and tasks."""
+"""The session agent: folds turns and recursions into sessions and tasks."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -9,13 +9,13 @@ from streams.extractors.naming import MODEL, NAMES, chosen, in_process, named, v
 from streams.folds.rules import Rules
 from streams.folds.session_state import HEADER, visible
 from streams.folds.task import TASKS
-from streams.kafka.agents.agent import LEFT_OUT, Agent
+from streams.kafka.agents.agent import LEFT_OUT, LaneAgent
 from streams.kafka.agents.encoding import Origin
 from streams.kafka.agents.retention import Retention
 from streams.kafka.agents.routing import is_mapped
 from streams.kafka.agents.session_messages import SessionMessages
-from streams.kafka.agents.table import Held
-from streams.kafka.agents.validation import read
+from streams.kafka.agents.table import LaneEntity
+from streams.kafka.agents.validation import validate
 from streams.kafka.transport.processing import Batch, Row
 from streams.kafka.transport.rows import RowStore
 from streams.pipeline.processor import Changed
@@ -26,26 +26,26 @@ log = logging.getLogger(__name__)
 
 NONE = "none"
 HEADERS_END = f"\0{HEADER}".encode()
-"""Of the changelog keys of sessions' headers."""
+"""Suffix of the changelog keys of session headers."""
 
 
 def _extractor_in(note: Mapping[str, Any]) -> tuple[str | None, str | None]:
-    """Name and version of the extractor that a marker's note stores; None where it stores none."""
-    kept = note.get("extractor", {})
-    return kept.get("name"), kept.get("version")
+    """Name and version of the extractor in a marker's note; None if absent."""
+    entry = note.get("extractor", {})
+    return entry.get("name"), entry.get("version")
 
 
 COLD_BYTES = INPUT_BYTES // 2
-"""A cold session is one message of the changelog, which has a largest one; a session of more stays
-as its rows."""
+"""Maximum bytes of a cold session, which is one message of the changelog; larger sessions stay as
+rows."""
 
 
-class SessionAgent(Agent[SessionMessages]):
-    """Turns, recursions, tool results, session signals. `retention`: see `Retention`; `extractor`
-    finds memory in turns, as write plans that go with what else the turn causes; of a model, which
-    is asked afterwards, the rules that come first. It is kept in the marker: None continues with
-    what the marker says, or with the default where the marker has none. In a generation with a
-    mapping of its own, whose records are in `topics`, what the live one's has made is left out."""
+class SessionAgent(LaneAgent[SessionMessages]):
+    """Folds turns, recursions, tool results and session signals. `retention`: see `Retention`.
+    `extractor` finds memory in turns, as write plans sent with the turn's other effects; for a
+    model, which runs later, the rules that run first. The marker stores it: None continues with the
+    marker's, or the default. A generation with a separate mapping, whose records are in `topics`,
+    skips records of the live mapping."""
 
     table_name = "sessions"
 
@@ -63,26 +63,26 @@ class SessionAgent(Agent[SessionMessages]):
         super().__init__(rows, SessionMessages(partition, partitions, origin, rules))
         self.topics = topics or {}
         self.retention = Retention(retention)
-        self.told = extractor
+        self.configured_extractor = extractor
         self.extractor = NONE
         self.version: str | None = None
-        self._said = ""
+        self._logged = ""
         self._choose({})
 
-    def read(self, record: Any) -> Any:
+    def decode(self, message: Any) -> Any:
         if not self.topics:
-            return super().read(record)
-        if record.topic not in self.topics and is_mapped(record):
+            return super().decode(message)
+        if message.topic not in self.topics and is_mapped(message):
             return LEFT_OUT
-        return read(record, self.partitions, self.topics.get(record.topic))
+        return validate(message, self.partitions, self.topics.get(message.topic))
 
-    def process(self, records: Sequence[Any], again: bool = False) -> Batch:
-        if self.retention.horizon is not None:  # whatever comes of a record: its time was seen
-            newest = max((one.timestamp for one in records), default=0) * 1000
+    def process(self, messages: Sequence[Any], again: bool = False) -> Batch:
+        if self.retention.horizon is not None:  # rejected messages advance the time as well
+            newest = max((message.timestamp for message in messages), default=0) * 1000
             self.retention.time = max(self.retention.time, newest)
-        return super().process(records, again)
+        return super().process(messages, again)
 
-    def finish(self, changed: Changed[Held, Origin]) -> None:
+    def finish(self, changed: Changed[LaneEntity, Origin]) -> None:
         past = self._past(changed)
         self.emitter.write(changed, past)
         for entity, origin in past.items():
@@ -90,28 +90,27 @@ class SessionAgent(Agent[SessionMessages]):
 
     # --- retention ------------------------------------------------------------------------------
 
-    def _past(self, changed: Changed[Held, Origin]) -> dict[Held, Origin]:
-        """The sessions to be stored cold: those of this batch that are past their retention, and
-        some of the others."""
+    def _past(self, changed: Changed[LaneEntity, Origin]) -> dict[LaneEntity, Origin]:
+        """Sessions to store cold: those of this batch past their retention, and some others."""
         horizon, touched = self.retention.horizon, self.emitter.opened | changed.sessions
         if horizon is None or not touched:
             return {}
         origin = next(reversed(touched.values()))
         due = {self.table.find(where): origin for where in self.retention.due()} | touched
-        past: dict[Held, Origin] = {}
+        past: dict[LaneEntity, Origin] = {}
         for entity, origin in due.items():
             updated_at = visible(entity, entity[HEADER], self.emitter.rules).updated_at
             if is_past(updated_at, horizon):
                 if len(entity.pack()) <= COLD_BYTES:
                     past[entity] = origin
-                else:  # one message cannot hold it
+                else:  # too large for one message
                     self.retention.file(entity.prefix, None)
-            else:  # of a turn that has not ended, a header does not tell
+            else:  # the header of an open turn lacks its time
                 self.retention.file(entity.prefix, updated_at)
         return past
 
-    def _cool(self, entity: Held, origin: Origin) -> None:
-        """Stores a session cold. Its keys in the compacted topics end; so they have, if it was cold
+    def _cool(self, entity: LaneEntity, origin: Origin) -> None:
+        """Stores a session cold and deletes its keys in the compacted topics, unless it was cold
         before."""
         if entity.cold is None:
             self.emitter.end(entity, TASKS.ids(entity), origin)
@@ -127,13 +126,13 @@ class SessionAgent(Agent[SessionMessages]):
         note["extractor"] = {"name": self.extractor, "version": self.version}
         return note
 
-    def has_news(self) -> bool:
+    def needs_marker(self) -> bool:
         return _extractor_in(self._note) != (self.extractor, self.version)
 
     def _choose(self, note: Mapping[str, Any]) -> None:
-        """As told, else as the marker says; what somebody may not know is logged, once."""
-        known, known_version = _extractor_in(note)
-        name = chosen(self.told, known)
+        """Chooses the configured extractor, otherwise the marker's; logs changes once."""
+        noted, noted_version = _extractor_in(note)
+        name = chosen(self.configured_extractor, noted)
         if name not in (*NAMES, MODEL):
             raise ConfigurationError(
                 f"memory was made by {name!r}, which this version does not have; give --extractor "
@@ -143,23 +142,23 @@ class SessionAgent(Agent[SessionMessages]):
             first = in_process(name)
             self.extractor, self.version = name, version_of(first)
             self.processor.extract = named(first)
-        said = ""
-        if not note or name == (known or NONE) == NONE:
+        line = ""
+        if not note or name == (noted or NONE) == NONE:
             return
-        if name != known:
-            said = f"memory is made by {name} from now on, until now by {known or NONE}"
-        elif self.version != known_version:
-            said = f"memory is made by {name} {self.version} from now on, not {known_version}"
-        elif self.told is None:
-            said = f"memory is made by {name}, as before; --extractor {NONE} ends it"
-        if said not in ("", self._said):
-            log.info("session-%d: %s", self.partition, said)
-            self._said = said
+        if name != noted:
+            line = f"memory is made by {name} from now on, until now by {noted or NONE}"
+        elif self.version != noted_version:
+            line = f"memory is made by {name} {self.version} from now on, not {noted_version}"
+        elif self.configured_extractor is None:
+            line = f"memory is made by {name}, as before; --extractor {NONE} ends it"
+        if line not in ("", self._logged):
+            log.info("session-%d: %s", self.partition, line)
+            self._logged = line
 
-    def found(self, heads: Sequence[Row]) -> None:
+    def index_rows(self, heads: Sequence[Row]) -> None:
         for key, header in heads:
             if key.endswith(HEADERS_END):
-                self.retention.saw(key.removesuffix(HEADERS_END), header)
+                self.retention.observe(key.removesuffix(HEADERS_END), header)
 
     def restored(self, note: Mapping[str, Any]) -> None:
         super().restored(note)

@@ -1,4 +1,4 @@
-"""What records of sessions cause, as messages: history rows, signals of users, documents."""
+"""Messages of sessions' records: history rows, user signals, documents."""
 
 from collections.abc import Container, Iterable
 from typing import Any
@@ -8,14 +8,13 @@ from streams.folds import documents
 from streams.folds.rows import Effects, Input
 from streams.folds.task import TASKS as TASK_ROWS
 from streams.kafka.agents import user_signal
-from streams.kafka.agents.emitter import MessageEmitter
+from streams.kafka.agents.emitter import FoldedRecord, MessageEmitter
 from streams.kafka.agents.encoding import Origin, key_of, time_text, to_json
-from streams.kafka.agents.table import Held
+from streams.kafka.agents.table import LaneEntity
 from streams.kafka.transport.processing import Output
 from streams.observing.traces import Headers
 from streams.pipeline.decode import Dead
 from streams.pipeline.document_rows import session_row, task_row
-from streams.pipeline.ports import Signalled
 from streams.pipeline.processor import Changed
 from streams.topology import (
     OUTPUT_BYTES,
@@ -27,52 +26,60 @@ from streams.topology import (
 )
 
 SURELY_FITS = OUTPUT_BYTES // 16
-"""Characters of a plain turn's JSON: its row has at most a dozen bytes for each."""
+"""Characters of a plain turn's JSON: its row has at most a dozen bytes per character."""
 
 
-def _surely_fits(said: Input | Signalled) -> bool:
-    """Whether no row of a record can be too large, so that its encoding can wait."""
-    return type(said) is Input and said.plain and len(said.doc) <= SURELY_FITS
+def _fits_surely(record: FoldedRecord) -> bool:
+    """Whether all rows of a record are below the size limit, so that encoding can wait."""
+    return type(record) is Input and record.plain and len(record.doc) <= SURELY_FITS
 
 
 class SessionMessages(MessageEmitter):
-    """The session agent's. `opened`: sessions that were cold, and something of them changed."""
+    """The session agent's emitter. `opened`: cold sessions that changed."""
 
     agent = SESSION_AGENT
 
     @property
     def marks(self) -> Headers:
-        """Headers of the batch's user signals besides where they come from."""
+        """Additional headers of the batch's user signals."""
         return [user_signal.AGAIN] if self.again else []
 
     def begin(self, version: int = 0) -> None:
         super().begin(version)
-        self.opened: dict[Held, Origin] = {}
+        self.opened: dict[LaneEntity, Origin] = {}
         self._waiting: list[tuple[Effects, Origin, list[Output] | None]] = []
 
-    def emitted(self, entity: Held, out: Effects, said: Input | Signalled, sent: Any) -> Origin:
-        origin = self.origin_of(said, entity, sent)
-        if out.waits:
-            self.outcomes.waits(sent.topic, sent.offset)
-        rows = None if _surely_fits(said) else self.outbox.rows(out.history, out.owner, origin)
-        self._waiting.append((out, origin, rows))
+    def emitted(
+        self, entity: LaneEntity, effects: Effects, record: FoldedRecord, message: Any
+    ) -> Origin:
+        origin = self.origin_of(record, entity, message)
+        if effects.waits:
+            self.outcomes.waits(message.topic, message.offset)
+        rows = (
+            None
+            if _fits_surely(record)
+            else self.outbox.rows(effects.history, effects.owner, origin)
+        )
+        self._waiting.append((effects, origin, rows))
         if entity.cold is not None and entity.is_changed:
             self.opened[entity] = origin
         return origin
 
     def refused(
-        self, dead: Dead, error: Exception, entity: Held, said: Input | Signalled, sent: Any
+        self, dead: Dead, error: Exception, entity: LaneEntity, record: FoldedRecord, message: Any
     ) -> None:
-        super().refused(dead, error, entity, said, sent)
+        super().refused(dead, error, entity, record, message)
         if entity.cold is not None and entity.is_changed:
-            self.opened[entity] = self.origin_of(said, entity, sent)
+            self.opened[entity] = self.origin_of(record, entity, message)
 
     def encode_waiting(self) -> None:
         outbox = self.outbox
-        for out, origin, rows in self._waiting:
-            outbox.outputs += outbox.rows(out.history, out.owner, origin) if rows is None else rows
-            for signal in out.signals:
-                tenant, turn = out.scope[0], out.record
+        for effects, origin, rows in self._waiting:
+            outbox.outputs += (
+                outbox.rows(effects.history, effects.owner, origin) if rows is None else rows
+            )
+            for signal in effects.signals:
+                tenant, turn = effects.scope[0], effects.record
                 recorded_at = time_text(origin.source.recorded_at)
                 value = user_signal.encode(signal, tenant, turn.status, recorded_at)  # type: ignore[attr-defined]
                 key = key_of(tenant, signal.user_id)
@@ -81,19 +88,19 @@ class SessionMessages(MessageEmitter):
 
     # --- documents ------------------------------------------------------------------------------
 
-    def write(self, changed: Changed[Held, Origin], past: Container[Held]) -> None:
-        """The newest documents of what changed. Of sessions that are `past` their retention the
-        history alone is told."""
+    def write(self, changed: Changed[LaneEntity, Origin], past: Container[LaneEntity]) -> None:
+        """Writes the newest documents of changed entities. Sessions `past` their retention go to
+        the history only."""
         for entity, origin in self.opened.items():
             if entity not in past:
-                self._tell_again(entity, origin, changed)
+                self._republish(entity, origin, changed)
         for entity, origin in changed.sessions.items():
             self._write_session(entity, origin, entity not in past)
         for (entity, task_id), origin in changed.tasks.items():
             self._write_task(entity, task_id, origin, entity not in past)
 
-    def end(self, entity: Held, task_ids: Iterable[str], origin: Origin) -> None:
-        """Ends a session's keys in the compacted topics."""
+    def end(self, entity: LaneEntity, task_ids: Iterable[str], origin: Origin) -> None:
+        """Deletes a session's keys in the compacted topics."""
         key = key_of(entity.tenant, entity.key)
         for topic in (SESSIONS, SESSION_CONTEXTS):
             self.outbox.document(topic.name, key, None, origin)
@@ -101,27 +108,29 @@ class SessionMessages(MessageEmitter):
             task = key_of(entity.tenant, entity.key, task_id)
             self.outbox.document(TASKS.name, task, None, origin)
 
-    def _tell_again(self, entity: Held, origin: Origin, changed: Changed[Held, Origin]) -> None:
-        """The documents of a session that was cold, but for those that changed: their keys had
-        ended in the compacted topics."""
+    def _republish(
+        self, entity: LaneEntity, origin: Origin, changed: Changed[LaneEntity, Origin]
+    ) -> None:
+        """Publishes the unchanged documents of a session that was cold: their keys had been deleted
+        from the compacted topics."""
         if entity not in changed.sessions:
             document = documents.session(entity, self.rules)
             row = session_row(entity, self.rules, document)
-            self._tell_session(entity, row, document, origin)
+            self._publish_session(entity, row, document, origin)
         for task_id in TASK_ROWS.ids(entity):
             if (entity, task_id) not in changed.tasks:
-                self._tell_task(entity, task_row(entity, task_id, self.rules), origin)
+                self._publish_task(entity, task_row(entity, task_id, self.rules), origin)
 
-    def _write_session(self, entity: Held, origin: Origin, told: bool) -> None:
-        """The document for the history; where it is `told`, for the compacted topics, too."""
+    def _write_session(self, entity: LaneEntity, origin: Origin, is_open: bool) -> None:
+        """Writes the document to the history; an open session's also to the compacted topics."""
         document = documents.session(entity, self.rules)
         row = session_row(entity, self.rules, document, self.version)
         self.outbox.document_row(row, key_of(entity.tenant, entity.key), origin)
-        if told:
-            self._tell_session(entity, row, document, origin)
+        if is_open:
+            self._publish_session(entity, row, document, origin)
 
-    def _tell_session(
-        self, entity: Held, row: history.Session, document: Any, origin: Origin
+    def _publish_session(
+        self, entity: LaneEntity, row: history.Session, document: Any, origin: Origin
     ) -> None:
         key = key_of(entity.tenant, entity.key)
         self.outbox.document(SESSIONS.name, key, row.doc.encode(), origin)
@@ -129,12 +138,12 @@ class SessionMessages(MessageEmitter):
             value = to_json(document["context"])
             self.outbox.document(SESSION_CONTEXTS.name, key, value, origin)
 
-    def _write_task(self, entity: Held, task_id: str, origin: Origin, told: bool) -> None:
+    def _write_task(self, entity: LaneEntity, task_id: str, origin: Origin, is_open: bool) -> None:
         row = task_row(entity, task_id, self.rules, self.version)
         self.outbox.document_row(row, key_of(entity.tenant, entity.key), origin)
-        if told:
-            self._tell_task(entity, row, origin)
+        if is_open:
+            self._publish_task(entity, row, origin)
 
-    def _tell_task(self, entity: Held, row: history.Task, origin: Origin) -> None:
+    def _publish_task(self, entity: LaneEntity, row: history.Task, origin: Origin) -> None:
         key, value = key_of(entity.tenant, entity.key, row.task_id), row.doc.encode()
         self.outbox.document(TASKS.name, key, value, origin)

@@ -1,7 +1,7 @@
-"""A lane's part of a table: entities in use, decoded, above their rows as bytes.
+"""A lane's partition of a table: decoded entities in use, above their rows as bytes.
 
-An aborted transaction just forgets the entities that it changed: what is committed lies in the
-rows' store (`streams.kafka.transport.rows`).
+An aborted transaction only drops the entities that it changed: committed rows are in the row store
+(`streams.kafka.transport.rows`).
 """
 
 from collections.abc import Sequence
@@ -11,8 +11,8 @@ from streams.kafka.transport.rows import RowStore
 from streams.pipeline.entity import Entity
 
 
-class Held(Entity):
-    """An entity that knows the prefix of its changelog keys."""
+class LaneEntity(Entity):
+    """An entity with the prefix of its changelog keys."""
 
     __slots__ = ("prefix",)
 
@@ -23,71 +23,69 @@ class Held(Entity):
         self.prefix = prefix
 
 
-class Table:
-    """`name` is one of `entity.ROW_KINDS`."""
+class EntityTable:
+    """`name`: one of `entity.ROW_KINDS`."""
 
     def __init__(self, name: str, rows: RowStore) -> None:
         self.name = name
         self._rows = rows
-        self._decoded: dict[bytes, Held] = {}
-        self._changed: dict[bytes, Held] = {}
+        self._decoded: dict[bytes, LaneEntity] = {}
+        self._changed: dict[bytes, LaneEntity] = {}
         self._pending: list[Row] = []
 
-    def entity(self, table: str, tenant: str, key: str) -> Held:
-        """The rows of one session or user; `table` is this one's name."""
+    def entity(self, table: str, tenant: str, key: str) -> LaneEntity:
+        """Rows of one session or user; `table` is this table's name."""
         return self._entity(f"{table[0]}\0{tenant}\0{key}".encode(), tenant, key)
 
-    def find(self, where: bytes) -> Held:
-        """The entity with that prefix of changelog keys."""
-        _, tenant, key = where.decode().split("\0")
-        return self._entity(where, tenant, key)
+    def find(self, prefix: bytes) -> LaneEntity:
+        _, tenant, key = prefix.decode().split("\0")
+        return self._entity(prefix, tenant, key)
 
-    def _entity(self, where: bytes, tenant: str, key: str) -> Held:
-        entity = self._decoded.get(where)
+    def _entity(self, prefix: bytes, tenant: str, key: str) -> LaneEntity:
+        entity = self._decoded.get(prefix)
         if entity is None:
-            rows = self._rows.read(where)
-            entity = self._decoded[where] = Held(self.name, tenant, key, where, rows)
+            rows = self._rows.read(prefix)
+            entity = self._decoded[prefix] = LaneEntity(self.name, tenant, key, prefix, rows)
         return entity
 
-    def keep(self, entity: Held) -> None:
-        """A record was applied: what it wrote goes into the next batch."""
+    def keep(self, entity: LaneEntity) -> None:
+        """Adds an applied record's writes to the next batch."""
         entity.keep()
         self._changed[entity.prefix] = entity
 
     def changes(self) -> list[Row]:
-        """The rows that changed since the last commit, encoded: what the changelog is to have."""
+        """Encoded rows that changed since the last commit, for the changelog."""
         self._pending = [
-            (where + b"\0" + name.encode(), encoded)
-            for where, entity in self._changed.items()
+            (prefix + b"\0" + name.encode(), encoded)
+            for prefix, entity in self._changed.items()
             for name, encoded in entity.changes()
         ]
         return self._pending
 
     def committed(self) -> Sequence[Row]:
-        """The changes stand; which they are."""
+        """Applies the committed changes and returns them."""
         written = self._pending
         self._rows.put(written)
-        for where in self._changed:  # to the end: those in use are the last to go
-            self._decoded[where] = self._decoded.pop(where)
+        for prefix in self._changed:  # to the end: least recently used are evicted first
+            self._decoded[prefix] = self._decoded.pop(prefix)
         self._pending, self._changed = [], {}
         over = len(self._decoded) - self._rows.entities
-        for where in list(self._decoded)[:over] if over > 0 else ():
-            del self._decoded[where]
+        for prefix in list(self._decoded)[:over] if over > 0 else ():
+            del self._decoded[prefix]
         return written
 
     def rolled_back(self) -> None:
-        """The changes do not stand."""
-        for where in self._changed:
-            del self._decoded[where]
+        """Drops the changes."""
+        for prefix in self._changed:
+            del self._decoded[prefix]
         self._pending, self._changed = [], {}
 
     def restore(self, rows: Sequence[Row]) -> None:
-        """Rows of the changelog in their order."""
         self._rows.put(rows)
         if self._decoded:
             for key, _ in rows:
                 self._decoded.pop(key.rpartition(b"\0")[0], None)
 
     def forget(self) -> None:
-        """Nothing is at hand any more; the rows' store is another's to clear."""
+        """Drops all decoded entities; the caller clears the row store."""
         self._decoded, self._changed, self._pending = {}, {}, []

@@ -1,4 +1,4 @@
-"""The origin of messages that pass a trace on."""
+"""Origin of messages that propagates a trace."""
 
 from typing import Any
 
@@ -7,15 +7,15 @@ from streams.observing.traces import carried_by, outgoing, trace_id
 
 
 class TracedOrigin(Origin):
-    """Passes the trace of its record on to its messages: as of the batch's span where that is of
-    the same trace, else as it came."""
+    """Propagates its message's trace: from the batch's span if that is of the same trace, otherwise
+    unchanged."""
 
     __slots__ = ()
 
-    def __init__(self, record: Any, tenant: str, recorded_at: int) -> None:
-        super().__init__(record, tenant, recorded_at)
-        carried = carried_by(record)
+    def __init__(self, message: Any, tenant: str, recorded_at: int) -> None:
+        super().__init__(message, tenant, recorded_at)
+        carried = carried_by(message)
         if carried:
-            ours = tuple(outgoing())
-            is_ours = ours and trace_id(dict(ours)) == trace_id(dict(carried))
-            self._headers = (*self._headers, *(ours if is_ours else carried))
+            span_headers = tuple(outgoing())
+            is_same_trace = span_headers and trace_id(dict(span_headers)) == trace_id(dict(carried))
+            self._headers = (*self._headers, *(span_headers if is_same_trace else carried))

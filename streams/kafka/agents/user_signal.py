@@ -1,10 +1,10 @@
-"""What an ended turn means for its user, as a message between the agents.
+"""A turn's user signal as a message between the agents (a hop).
 
 See docs/kafka-tier.md, "User signals between the agents".
 
 On `user-signals` it is a signal of scope user, so that one schema describes the topic, with three
-more fields: the turn's `status`, the moment of `affect`, and `recorded_at`, the turn's own.
-A posted signal lacks the headers that say where a hop comes from.
+more fields: the turn's `status`, the moment of `affect`, and the turn's `recorded_at`. Posted
+signals lack the headers with a hop's source.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,10 +20,10 @@ from streams.pipeline.ports import Signalled
 from streams.topology import SESSION_AGENT
 
 AGAIN = ("again", b"1")
-"""The header of a hop whose turn was set aside and folded later, after turns that follow it in the
-log (docs/quotas.md)."""
+"""Header of a hop whose turn was set aside and folded after later turns of the log
+(docs/quotas.md)."""
 SET_ASIDE = "/again"
-"""Ends the name of a source of such hops."""
+"""Suffix of the source name of such hops."""
 SOURCES = frozenset(topic.name for topic in SESSION_AGENT.sources)
 
 
@@ -49,7 +49,7 @@ class _Affect(msgspec.Struct):
 
 
 class Hop(msgspec.Struct, omit_defaults=True, tag_field="type", tag="signal"):
-    """The message; a `schemas.events.Signal` by its names."""
+    """The message; a `schemas.events.Signal` by its field names."""
 
     signal_id: str
     tenant: str
@@ -67,7 +67,7 @@ class Hop(msgspec.Struct, omit_defaults=True, tag_field="type", tag="signal"):
 
 
 class Cause(msgspec.Struct):
-    """The turn behind a hop, as far as revisions need it."""
+    """The turn behind a hop, with the fields that revisions need."""
 
     event_id: str
     session_id: str | None
@@ -75,22 +75,21 @@ class Cause(msgspec.Struct):
     type: str = "turn"
 
 
-class Received(NamedTuple):
-    """A hop as read. `source`: "topic/partition" of its turn, `offset` there."""
+class ReceivedHop(NamedTuple):
+    """A decoded hop. `source`: "topic/partition" of its turn, `offset` there."""
 
     source: str
     offset: int
-    said: Signalled
+    signal: Signalled
 
 
-_time = lru_cache(10_000)(parse_time)  # what comes together was recorded together
+_time = lru_cache(10_000)(parse_time)  # consecutive hops share times
 _decode = msgspec.json.Decoder(Hop).decode
 
 
 def encode(signal: UserSignal, tenant: str, status: str, recorded_at: str) -> bytes:
-    """The message of one signal."""
-    known = signal.difficulty is not None or signal.correct_rate is not None
-    felt = signal.affect
+    has_metadata = signal.difficulty is not None or signal.correct_rate is not None
+    moment = signal.affect
     return to_json(
         Hop(
             signal.event_id,
@@ -104,62 +103,64 @@ def encode(signal: UserSignal, tenant: str, status: str, recorded_at: str) -> by
             signal.intent,
             signal.topic,
             signal.artifact,
-            _Metadata(signal.difficulty, signal.correct_rate) if known else None,
-            _Affect(felt.text, felt.labels, _Vad(felt.v, felt.a, felt.d), felt.confidence)
-            if felt
+            _Metadata(signal.difficulty, signal.correct_rate) if has_metadata else None,
+            _Affect(
+                moment.text, moment.labels, _Vad(moment.v, moment.a, moment.d), moment.confidence
+            )
+            if moment
             else None,
         )
     )
 
 
-def read(record: Any) -> Received | None:
-    """A message of the session agent; None for a signal that was posted.
+def decode_hop(message: Any) -> ReceivedHop | None:
+    """Decodes a message of the session agent; None for a posted signal.
 
     Raises:
-        ValueError: somebody else wrote it, with headers as if it were the agent's.
+        ValueError: a foreign message with the agent's headers.
     """
-    place = place_of(record.headers)
+    place = place_of(message.headers)
     if place is None:
         return None
-    hop = _decode(record.value)
+    hop = _decode(message.value)
     cause = Cause(hop.signal_id, hop.session_id, hop.status)
-    said = Signalled(hop.tenant, _time(hop.recorded_at), cause, _signal(hop))
-    return Received(*place, said)
+    signal = Signalled(hop.tenant, _time(hop.recorded_at), cause, _signal(hop))
+    return ReceivedHop(*place, signal)
 
 
 def place_of(headers: Sequence[tuple[str, bytes]]) -> tuple[str, int] | None:
-    """The source of a hop's turn and its offset there; None for what is no hop.
+    """Source and offset of a hop's turn; None for other messages.
 
     Raises:
         ValueError: the headers are incomplete.
     """
-    found = dict(headers)
-    source = _source(found.get("src_topic"), found.get("src_partition"))
+    by_name = dict(headers)
+    source = _source(by_name.get("src_topic"), by_name.get("src_partition"))
     if source is None:
         return None
-    if AGAIN[0] in found:
+    if AGAIN[0] in by_name:
         source += SET_ASIDE
-    offset = found.get("src_offset")
+    offset = by_name.get("src_offset")
     if offset is None:
         raise ValueError("headers: src_offset is missing")
     return source, int(offset)
 
 
-def is_repeated(source: str, offset: int, seen: Mapping[str, int]) -> bool:
-    """Whether a hop came before; `seen`: the newest offset of each source. The hops of turns that
-    were set aside are a source of their own: they come later than hops of turns that follow theirs.
-    All others follow, in the log, every turn that was folded before them."""
-    newest = seen.get(source, -1)
+def is_repeated(source: str, offset: int, offsets: Mapping[str, int]) -> bool:
+    """Whether a hop was seen before; `offsets`: newest offset by source. Hops of set-aside turns
+    are a separate source: they arrive after hops of later turns. Other hops keep the order in which
+    their turns were folded."""
+    newest = offsets.get(source, -1)
     if not source.endswith(SET_ASIDE):
-        newest = max(newest, seen.get(source + SET_ASIDE, -1))
+        newest = max(newest, offsets.get(source + SET_ASIDE, -1))
     return offset <= newest
 
 
 @lru_cache(1000)
 def _source(topic: bytes | None, partition: bytes | None) -> str | None:
-    """Where a hop comes from by its headers; None where they name no source of the agent."""
+    """Source of a hop from its headers; None if they name no source of the agent."""
     name = (topic or b"").decode("utf-8", "replace")
-    if name.partition(".")[0] not in SOURCES:  # of a generation's mapping: turns.NAME
+    if name.partition(".")[0] not in SOURCES:  # a generation's mapping: turns.NAME
         return None
     if partition is None:
         raise ValueError("headers: src_partition is missing")
@@ -167,13 +168,13 @@ def _source(topic: bytes | None, partition: bytes | None) -> str | None:
 
 
 def _signal(hop: Hop) -> UserSignal:
-    at, felt, known = parse_time(hop.occurred_at), hop.affect, hop.metadata or _NOTHING_KNOWN
+    at, affect, metadata = parse_time(hop.occurred_at), hop.affect, hop.metadata or _NOTHING_KNOWN
     moment = None
-    if felt is not None:
-        numbers = (felt.vad.v, felt.vad.a, felt.vad.d, felt.confidence)
-        said = (felt.text, felt.labels, False, hop.session_id)
-        moment = Moment(at, hop.signal_id, *numbers, *said)
+    if affect is not None:
+        numbers = (affect.vad.v, affect.vad.a, affect.vad.d, affect.confidence)
+        words = (affect.text, affect.labels, False, hop.session_id)
+        moment = Moment(at, hop.signal_id, *numbers, *words)
     return UserSignal(
         hop.signal_id, hop.user_id, hop.session_id, at, hop.intent, hop.topic, hop.artifact,
-        known.difficulty, known.correct_rate, moment,
+        metadata.difficulty, metadata.correct_rate, moment,
     )  # fmt: skip

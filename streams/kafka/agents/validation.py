@@ -1,7 +1,7 @@
-"""A Kafka record to a validated one, a dead letter, or nothing (withheld).
+"""Decodes and validates a Kafka message: a record, a dead letter, or withheld.
 
-What `streams.pipeline.decode` asks of the bytes, and what Kafka adds: a value, a key that is the
-payload's, its partition, the right topic, CloudEvents headers that say what the payload says.
+Adds Kafka's checks to `streams.pipeline.decode`: there is a value, the key is the payload's, the
+partition is the key's, the topic fits, and CloudEvents headers agree with the payload.
 """
 
 from base64 import b64encode
@@ -23,40 +23,42 @@ WRONG_PARTITION = (
 )
 
 HEADERS_KEPT = 64_000
-"""Characters of a dead letter's headers; with more it may fit no topic."""
+"""Maximum characters of a dead letter's headers; more might exceed the topic's message size."""
 
 
-def read(record: Any, partitions: int, topic: str | None = None) -> Input | Dead | Withheld:
-    """One record as the broker gave it (`transport.processing.Record`), of a topic with so many
-    partitions. `topic`: which one of the topology it is, if not by its name."""
-    value: bytes | None = record.value
-    if record.headers and withheld.in_headers(record.headers):
+def validate(message: Any, partitions: int, topic: str | None = None) -> Input | Dead | Withheld:
+    """Validates one message (`transport.processing.KafkaMessage`) of a topic with this number of
+    partitions. `topic`: its name in the topology, if different."""
+    value: bytes | None = message.value
+    if message.headers and withheld.in_headers(message.headers):
         return "withheld"
     if value is None:
         return Dead("null_value", "no value: a record is one JSON object", b"")
-    given = decode(value, (record.topic, record.partition, record.offset))
-    if type(given) is not Input:
-        return given
-    said = given.record
-    kind = kind_of(said)
-    key = f"{said.tenant}/{getattr(said, kind.owner)}"
-    if record.key != key.encode():
-        return _dead(given, value, key, *_wrong_key(record.key, key))
-    if record.partition != (right := partition_of(record.key, partitions)):
-        detail = WRONG_PARTITION.format(record.partition, right)
-        return _dead(given, value, key, "wrong_partition", detail)
-    if kind.topic != (topic or record.topic):
-        known = " and ".join(one.type for one in KINDS if one.topic == (topic or record.topic))
-        whose = "a session" if kind.table == "sessions" else "a user"
-        detail = f"{record.topic} takes {known}, not a {said.type} of {whose}"
-        return _dead(given, value, key, "wrong_topic", detail)
-    if record.headers and (conflict := _conflict(said, record.headers)):
-        return _dead(given, value, key, "conflicting_headers", conflict)
-    return given
+    decoded = decode(value, (message.topic, message.partition, message.offset))
+    if type(decoded) is not Input:
+        return decoded
+    record = decoded.record
+    kind = kind_of(record)
+    key = f"{record.tenant}/{getattr(record, kind.owner)}"
+    if message.key != key.encode():
+        return _dead(decoded, value, key, *_wrong_key(message.key, key))
+    if message.partition != (expected := partition_of(message.key, partitions)):
+        detail = WRONG_PARTITION.format(message.partition, expected)
+        return _dead(decoded, value, key, "wrong_partition", detail)
+    if kind.topic != (topic or message.topic):
+        types = " and ".join(
+            accepted.type for accepted in KINDS if accepted.topic == (topic or message.topic)
+        )
+        owner = "a session" if kind.table == "sessions" else "a user"
+        detail = f"{message.topic} takes {types}, not a {record.type} of {owner}"
+        return _dead(decoded, value, key, "wrong_topic", detail)
+    if message.headers and (conflict := _conflict(record, message.headers)):
+        return _dead(decoded, value, key, "conflicting_headers", conflict)
+    return decoded
 
 
-def _dead(given: Input, value: bytes, key: str, reason: Reason, detail: str) -> Dead:
-    dead = Dead(reason, detail, value, given.record.tenant, key, given.record.occurred_at)
+def _dead(decoded: Input, value: bytes, key: str, reason: Reason, detail: str) -> Dead:
+    dead = Dead(reason, detail, value, decoded.record.tenant, key, decoded.record.occurred_at)
     return guarded(dead, value, detail.encode())
 
 
@@ -66,13 +68,13 @@ def _wrong_key(key: bytes | None, expected: str) -> tuple[Reason, str]:
     return "wrong_key", f"key {key_text(key)!r}: expected {expected!r}, the payload's"
 
 
-def _conflict(said: Any, headers: Sequence[tuple[str, bytes]]) -> str | None:
+def _conflict(record: Any, headers: Sequence[tuple[str, bytes]]) -> str | None:
     """The first CloudEvents header that contradicts the payload."""
     for name, value in headers:
         if (check := _CHECKS.get(name)) is None:
             continue
         try:
-            expected = check(said, value.decode())
+            expected = check(record, value.decode())
         except (ValueError, AttributeError) as error:
             return f"{name}: {error}"
         if expected is not None:
@@ -80,17 +82,21 @@ def _conflict(said: Any, headers: Sequence[tuple[str, bytes]]) -> str | None:
     return None
 
 
-def _id(said: Any, text: str) -> str | None:
-    own = getattr(said, ID_FIELDS[said.type])
-    return None if own is None or own == text else f"{ID_FIELDS[said.type]} {own}"
+def _id(record: Any, text: str) -> str | None:
+    payload_id = getattr(record, ID_FIELDS[record.type])
+    return (
+        None
+        if payload_id is None or payload_id == text
+        else f"{ID_FIELDS[record.type]} {payload_id}"
+    )
 
 
-def _type(said: Any, text: str) -> str | None:
-    return None if said.type == text else f"type {said.type}"
+def _type(record: Any, text: str) -> str | None:
+    return None if record.type == text else f"type {record.type}"
 
 
-def _time(said: Any, text: str) -> str | None:
-    return None if parse_time(text) == said.occurred_at else "another occurred_at"
+def _time(record: Any, text: str) -> str | None:
+    return None if parse_time(text) == record.occurred_at else "another occurred_at"
 
 
 _CHECKS: dict[str, Callable[[Any, str], str | None]] = {
@@ -104,19 +110,19 @@ _CHECKS: dict[str, Callable[[Any, str], str | None]] = {
 
 
 def key_text(key: bytes) -> str:
-    """A key as text; what is not UTF-8 is escaped, image bytes are cut out."""
+    """Key as text: bytes that are not UTF-8 are escaped, image bytes removed."""
     return images.cut(key.decode("utf-8", "backslashreplace"))
 
 
 def headers_text(headers: Sequence[tuple[str, bytes]]) -> str | None:
-    """Headers as JSON text: [name, value] pairs in their order; a value is text, or
-    {"base64": …} where it is not UTF-8. Instead of very many the text says how many."""
+    """Headers as JSON: [name, value] pairs in order; a value is text, or {"base64": …} if it is not
+    UTF-8. Too many headers are replaced by their number."""
     if not headers:
         return None
     text = to_json([(name, _header_value(value)) for name, value in headers]).decode()
     if len(text) > HEADERS_KEPT:
-        said = f"{len(headers)} headers, {len(text)} characters as JSON: not kept"
-        text = to_json([("(headers)", said)]).decode()
+        summary = f"{len(headers)} headers, {len(text)} characters as JSON: not kept"
+        text = to_json([("(headers)", summary)]).decode()
     return text
 
 

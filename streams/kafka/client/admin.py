@@ -1,4 +1,4 @@
-"""An admin client that answers or says why not: within seconds, never by hanging."""
+"""Admin client with a deadline: it responds or reports the reason within seconds."""
 
 import asyncio
 import ssl
@@ -35,12 +35,12 @@ REFUSALS = (
 
 @asynccontextmanager
 async def connected(settings: KafkaSettings, within: float = WITHIN) -> AsyncIterator[KafkaAdmin]:
-    """An admin client that is connected; the block must end within so many seconds as well.
+    """A connected admin client; the block must end within `within` seconds as well.
 
-    Raises ConfigurationError where the broker refuses the login or its certificate is not trusted,
-    Unreachable where no broker answers in time, both with the reason.
+    Raises ConfigurationError if the broker rejects the login or its certificate is not trusted,
+    Unreachable if no broker responds in time; both with the reason.
     """
-    with quiet("aiokafka"):  # it logs what is raised here in other words
+    with quiet("aiokafka"):  # it also logs the errors that are raised here
         try:
             async with asyncio.timeout(within):
                 await _reach(settings, within)
@@ -62,17 +62,19 @@ async def connected(settings: KafkaSettings, within: float = WITHIN) -> AsyncIte
 
 
 def lost(settings: KafkaSettings, error: BaseException) -> TurnfoldError:
-    """What to raise where a broker that was reached before fails a client, or refuses it by its
-    ACLs."""
+    """The exception to raise if a broker that was reached before fails a client, or its ACLs deny
+    access."""
     if (refused := denials.of(error)) is not None:
         return refused
-    gone = isinstance(error, KafkaConnectionError | KafkaTimeoutError | NodeNotReadyError | OSError)
-    what = "no broker can be reached: " if gone else ""
-    return Unreachable(f"Kafka: {settings.bootstrap}: {what}{_said(error)}")
+    is_lost = isinstance(
+        error, KafkaConnectionError | KafkaTimeoutError | NodeNotReadyError | OSError
+    )
+    prefix = "no broker can be reached: " if is_lost else ""
+    return Unreachable(f"Kafka: {settings.bootstrap}: {prefix}{_reason(error)}")
 
 
 async def _reach(settings: KafkaSettings, within: float) -> None:
-    """Connects and logs in once: aiokafka's own bootstrap hides the reason why it fails."""
+    """Connects and logs in once: aiokafka's bootstrap hides the reason of a failure."""
     auth = settings.auth()
     failures: list[str] = []
     each = within / len(settings.addresses)
@@ -82,7 +84,7 @@ async def _reach(settings: KafkaSettings, within: float) -> None:
         except REFUSALS as error:
             raise ConfigurationError(_refused(settings, error)) from None
         except (KafkaError, OSError, TimeoutError) as error:
-            failures.append(f"{host}:{port}: {_said(error)}")
+            failures.append(f"{host}:{port}: {_reason(error)}")
         else:
             return
     raise Unreachable(_unreachable(settings, failures))
@@ -94,7 +96,7 @@ def _refused(settings: KafkaSettings, error: Exception) -> str:
         how += f", {settings.sasl_mechanism}"
     if settings.sasl_username:
         how += f" as {settings.sasl_username}"
-    return f"Kafka: {settings.bootstrap} refused ({how}): {_said(error)}"
+    return f"Kafka: {settings.bootstrap} refused ({how}): {_reason(error)}"
 
 
 def _unreachable(settings: KafkaSettings, failures: list[str]) -> str:
@@ -105,22 +107,22 @@ def _unreachable(settings: KafkaSettings, failures: list[str]) -> str:
     )
 
 
-def _said(error: BaseException) -> str:
+def _reason(error: BaseException) -> str:
     if isinstance(error, TimeoutError) and not str(error):
         return "no answer in time"
     return str(error) or type(error).__name__
 
 
 async def cluster_of(admin: AIOKafkaAdminClient, settings: KafkaSettings) -> str:
-    """Whose topics these are: the cluster's id, and the installation's prefix if it has one."""
+    """Identifies an installation: the cluster's id, and the topic prefix if there is one."""
     id = str((await admin.describe_cluster())["cluster_id"])
     return f"{id}, topic prefix {settings.topic_prefix}" if settings.topic_prefix else id
 
 
 async def partitions_of(admin: AIOKafkaAdminClient, names: Iterable[str]) -> dict[str, int]:
-    """How many partitions each of these topics has, without those that are not there."""
-    known = set(await admin.list_topics())
-    asked = [name for name in names if name in known]
-    described = await admin.describe_topics(asked) if asked else []
-    counts = {one["topic"]: len(one["partitions"]) for one in described}
-    return {name: counts[name] for name in asked if counts.get(name)}
+    """Number of partitions of each existing topic."""
+    existing = set(await admin.list_topics())
+    topics = [name for name in names if name in existing]
+    described = await admin.describe_topics(topics) if topics else []
+    counts = {topic["topic"]: len(topic["partitions"]) for topic in described}
+    return {name: counts[name] for name in topics if counts.get(name)}

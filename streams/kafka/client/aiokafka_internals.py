@@ -1,10 +1,10 @@
-"""The one module that knows aiokafka's private parts: its clients, with what is changed of them.
+"""Wraps aiokafka's clients; the only module that uses its private parts.
 
-aiokafka makes connections that nobody closes. A task that is cancelled while `bootstrap` waits for
-an answer leaves its connection open; a connection that is made while its client closes is added
-behind `close`; over TLS nobody waits until a connection of `bootstrap` has said goodbye; and a
-`stop` that is cancelled or fails never comes to its connections. Such a connection outlives its
-loop. `Client` knows every connection that it makes, and closes them all.
+aiokafka leaks connections. A task cancelled while `bootstrap` waits for a response leaves its
+connection open; a connection made while its client closes is added after `close`; over TLS
+`bootstrap` does not wait for a connection's shutdown; and a `stop` that is cancelled or fails never
+closes its connections. Such a connection outlives its loop. `Client` tracks every connection that
+it makes, and closes them all.
 """
 
 import asyncio
@@ -37,17 +37,17 @@ from streams.kafka.client.connection import Connection
 from streams.kafka.client.prefix import OWN, Names
 
 CANCEL_AGAIN = 0.05
-"""Seconds after which a task that continues is cancelled once more."""
+"""Seconds after which a task that still runs is cancelled again."""
 CLOSE_WITHIN = 5.0
-"""Seconds that a connection has to send what waits and to say goodbye (TLS) before it is cut."""
-ASK_AGAIN = 0.1
-"""Seconds between two brokers that are asked the same."""
+"""Seconds that a connection has to flush and shut down (TLS) before it is aborted."""
+RETRY_AFTER = 0.1
+"""Seconds between the same request to two brokers."""
 CLOSED = "the client is closed"
 
 
 class Client(AIOKafkaClient):  # type: ignore[misc]  # aiokafka has no types
-    """A client that has no connection open after `close`, nor after a `bootstrap` that failed or
-    was cancelled, and makes none from then on: a request ends with a KafkaError."""
+    """A client without open connections after `close`, or after a `bootstrap` that failed or was
+    cancelled. From then on it makes none: a request ends with a KafkaError."""
 
     is_closed = False
     _sync_task: asyncio.Task[None] | None
@@ -58,7 +58,7 @@ class Client(AIOKafkaClient):  # type: ignore[misc]  # aiokafka has no types
 
     @classmethod
     def replace(cls, client: AIOKafkaClient, names: Names) -> None:
-        """Makes one of these of aiokafka's own client, before it connects."""
+        """Turns aiokafka's client into one of these, before it connects."""
         client.__class__ = cls
         client._watch(names)
 
@@ -71,7 +71,7 @@ class Client(AIOKafkaClient):  # type: ignore[misc]  # aiokafka has no types
         token = _CLIENT.set(self)
         try:
             await super().bootstrap()
-            if self.is_closed:  # while the last answer was on its way
+            if self.is_closed:  # during the last response
                 raise KafkaConnectionError(CLOSED)
         except BaseException:
             await self.close()
@@ -82,7 +82,7 @@ class Client(AIOKafkaClient):  # type: ignore[misc]  # aiokafka has no types
     async def _get_conn(
         self, node_id: Any, *, group: Any = ConnectionGroup.DEFAULT, no_hint: bool = False
     ) -> AIOKafkaConnection | None:
-        """None where there is no connection to be had."""
+        """Returns None if there is no connection."""
         if self.is_closed:
             return None
         token = _CLIENT.set(self)
@@ -92,14 +92,15 @@ class Client(AIOKafkaClient):  # type: ignore[misc]  # aiokafka has no types
             _CLIENT.reset(token)
 
     async def count_partitions(self, topic: str) -> int:
-        """How many the topic has. Raises KafkaError: there is none, or no broker to ask."""
+        """Number of partitions of the topic. Raises KafkaError: unknown topic, or no broker
+        responds."""
         return len(await self._wait_on_metadata(topic))
 
     async def connect(self, connection: AIOKafkaConnection) -> None:
-        """In a task of the client's own, so that `close` can end it.
+        """Connects in a task of the client, so that `close` can end it.
 
         Raises:
-            KafkaConnectionError: the client is closed, or closes meanwhile.
+            KafkaConnectionError: the client is closed, or was closed during the attempt.
         """
         if self.is_closed:
             raise KafkaConnectionError(CLOSED)
@@ -109,16 +110,18 @@ class Client(AIOKafkaClient):  # type: ignore[misc]  # aiokafka has no types
         try:
             await task
         except asyncio.CancelledError:
-            connection.close()  # it may be there already, and nobody takes it any more
+            connection.close()  # it may be connected already
             if self.is_closed and not _is_cancelled():
                 raise KafkaConnectionError(CLOSED) from None
             raise
 
     def _connected(self, connection: AIOKafkaConnection, task: "asyncio.Task[object]") -> None:
-        """It may have failed, and may still say goodbye."""
+        """Tracks a connection; it may have failed, or still shut down."""
         self._connecting.discard(task)
         self._connections.add(connection)
-        self._connections = {known for known in self._connections if not _has_ended(known)}
+        self._connections = {
+            candidate for candidate in self._connections if not _has_ended(candidate)
+        }
 
     async def close(self) -> None:
         self.is_closed = True
@@ -134,11 +137,10 @@ class Client(AIOKafkaClient):  # type: ignore[misc]  # aiokafka has no types
 
 
 _CLIENT: ContextVar[Client | None] = ContextVar("_CLIENT", default=None)
-"""Which client connects: aiokafka's function that makes its connections is not told."""
+"""The connecting client: aiokafka's connection factory does not receive it."""
 
 
 async def _connect(*address: Any, **settings: Any) -> Connection:
-    """In place of that function."""
     connection, client = Connection(*address, **settings), _CLIENT.get()
     if client is not None:
         connection.names = client.names
@@ -150,8 +152,8 @@ sys.modules[AIOKafkaClient.__module__].create_conn = _connect  # type: ignore[at
 
 
 async def try_to_connect(host: str, port: int, **settings: Any) -> None:
-    """Connects and logs in once. Raises what aiokafka's bootstrap hides: a KafkaError, OSError or
-    TimeoutError that says why it fails."""
+    """Connects and logs in once. Raises the error that aiokafka's bootstrap hides: KafkaError,
+    OSError or TimeoutError with the reason."""
     connection = Connection(host, port, **settings)
     try:
         await connection.connect()
@@ -160,21 +162,21 @@ async def try_to_connect(host: str, port: int, **settings: Any) -> None:
 
 
 async def _end(connections: Iterable[AIOKafkaConnection]) -> None:
-    """Closes them; cuts them where that takes too long, or at once where we are cancelled."""
-    left = [connection for connection in connections if not _has_ended(connection)]
+    """Closes connections; aborts them after a timeout, or at once if cancelled."""
+    open_connections = [connection for connection in connections if not _has_ended(connection)]
     try:
-        if left:
-            closing = [connection.close(CloseReason.SHUTDOWN) for connection in left]
+        if open_connections:
+            closing = [connection.close(CloseReason.SHUTDOWN) for connection in open_connections]
             await asyncio.wait(closing, timeout=CLOSE_WITHIN)
     finally:
-        for connection in left:
+        for connection in open_connections:
             if not _has_ended(connection):
                 connection._protocol._transport.abort()
-    await asyncio.sleep(0)  # the socket of one that was cut is closed in the loop's next turn
+    await asyncio.sleep(0)  # aborted sockets are closed in the loop's next iteration
 
 
 def _has_ended(connection: AIOKafkaConnection) -> bool:
-    """Whether one that connects no more has no socket, or none any more."""
+    """Whether a connection that is not connecting has no open socket."""
     return connection._protocol is None or connection._closed_fut.done()
 
 
@@ -187,8 +189,8 @@ Act = Callable[[], Awaitable[None]]
 
 
 async def start_or_stop(*clients: tuple[Act, Act]) -> None:
-    """Starts clients one after the other, each given by its start and its stop. If one cannot
-    start, or we are cancelled meanwhile, all are stopped side by side within `CLOSE_WITHIN` s."""
+    """Starts clients one after the other, each given by its start and stop. If one fails, or the
+    caller is cancelled, all are stopped concurrently within `CLOSE_WITHIN` s."""
     try:
         for start, _ in clients:
             await start()
@@ -200,7 +202,7 @@ async def start_or_stop(*clients: tuple[Act, Act]) -> None:
 
 
 async def _stop(stop: Act) -> None:
-    with suppress(KafkaError):  # what stops it, or another one, counts more
+    with suppress(KafkaError):  # the original error takes precedence
         await stop()
 
 
@@ -222,49 +224,49 @@ class KafkaProducer(AIOKafkaProducer):  # type: ignore[misc]
             await self.client.close()
 
     async def give_up(self) -> None:
-        """After a `stop` that was cancelled: what is not acknowledged fails. Left alone it would be
-        sent for ever, and when nobody expects it any more."""
+        """After a `stop` that was cancelled: fails unacknowledged messages. Otherwise they are
+        retried forever and sent unexpectedly late."""
         await self._sender.close()
         self._message_accumulator.fail_all(KafkaError("given up"))
 
 
 PASSING = tuple(for_code(code) for code in (14, 15, 16))
-"""The coordinator is loading, is not available, is another one."""
+"""Transient errors: the coordinator is loading, unavailable or moved."""
 COORDINATOR_ATTEMPTS = 15
 AGAIN = 0.2
-"""Seconds. A coordinator that starts, or has just become it, reads first what groups committed."""
+"""Seconds. A new coordinator first loads the groups' offsets."""
 
 
 class KafkaAdmin(AIOKafkaAdminClient):  # type: ignore[misc]
-    """An admin client without connections after `close`, nor after a `start` that failed or was
-    cancelled. It asks another broker where one has just died: the cluster names it for some
-    seconds more. It asks on until it is cancelled, or closed."""
+    """An admin client without connections after `close`, or after a `start` that failed or was
+    cancelled. It retries with another broker if one has just died, which the cluster lists for some
+    more seconds; until it is cancelled or closed."""
 
     def __init__(self, *, names: Names = OWN, **settings: Any) -> None:
         super().__init__(**settings)
         Client.replace(self._client, names)
 
     def on_broker(self, name: str) -> str:
-        """What a topic, consumer group or transactional id is called there. For people."""
-        return self._client.names.there(name)  # type: ignore[no-any-return]
+        """Name of a topic, consumer group or transactional id on the broker, for messages."""
+        return self._client.names.on_broker(name)  # type: ignore[no-any-return]
 
-    async def ask(self, request: Any, node: int) -> Any:
-        """The answer of that broker. Raises KafkaError."""
+    async def send_to(self, request: Any, node: int) -> Any:
+        """The response of that broker. Raises KafkaError."""
         return await self._send_request(request, node)
 
     async def list_consumer_group_offsets(
         self, group_id: str
     ) -> dict[TopicPartition, OffsetAndMetadata]:
-        """What a group has committed; nothing where there is no such group. A coordinator that is
-        not ready is asked again: aiokafka takes its refusal for a group without offsets. Raises
+        """Committed offsets of a group; empty if there is no such group. Retries while the
+        coordinator is not ready: aiokafka treats its error as a group without offsets. Raises
         KafkaError."""
         for attempt in range(COORDINATOR_ATTEMPTS):
             if attempt:
                 await asyncio.sleep(AGAIN)
             try:
                 node = await self.find_coordinator(group_id)
-                answer = await self.ask(OffsetFetchRequest(group_id, None), node)
-                if (error := for_code(answer.error_code)) is not NoError:
+                response = await self.send_to(OffsetFetchRequest(group_id, None), node)
+                if (error := for_code(response.error_code)) is not NoError:
                     raise error(f"group {group_id}: its offsets")
             except GroupIdNotFound:
                 return {}
@@ -275,7 +277,7 @@ class KafkaAdmin(AIOKafkaAdminClient):  # type: ignore[misc]
                 break
         return {
             TopicPartition(topic, partition): OffsetAndMetadata(offset, metadata)
-            for topic, partitions in answer.topics or ()
+            for topic, partitions in response.topics or ()
             for partition, offset, metadata, _ in partitions
         }
 
@@ -286,13 +288,13 @@ class KafkaAdmin(AIOKafkaAdminClient):  # type: ignore[misc]
             except NodeNotReadyError:
                 if node_id is not None or self._client.is_closed:
                     raise
-                await asyncio.sleep(ASK_AGAIN)
+                await asyncio.sleep(RETRY_AFTER)
 
     async def start(self) -> None:
         await start_or_stop((super().start, self.close))
 
 
-class RawRecord(Protocol):
+class RawMessage(Protocol):
     """aiokafka's DefaultRecord; `timestamp` is in milliseconds UTC."""
 
     @property
@@ -308,16 +310,15 @@ class RawRecord(Protocol):
 
 
 class KafkaConsumer(AIOKafkaConsumer):  # type: ignore[misc]
-    """A consumer without connections after `stop`, nor after a `start` that failed or was
-    cancelled.
+    """A consumer without connections after `stop`, or after a `start` that failed or was cancelled.
 
-    Its `stop` always ends. aiokafka's raises CancelledError where a fetch has just failed and waits
-    to be tried again. It never returns where the assignment has just gone: its fetching task then
-    takes the one cancellation for that of a fetch.
+    Its `stop` always ends. aiokafka's raises CancelledError while a failed fetch waits for its
+    retry. It never returns if the assignment has just been revoked: its fetching task takes the
+    only cancellation for that of a fetch.
 
-    `raw`: its `getmany` answers with `RawRecord`s. They are aiokafka's own, as its C parser makes
-    them, instead of a ConsumerRecord for each, which is a quarter of its time. It answers by
-    partition: a record need not say which it is from.
+    `raw`: `getmany` returns `RawMessage`s: objects of aiokafka's C parser, instead of a
+    ConsumerRecord each, which takes a quarter of its time. Results are by partition, which raw
+    messages lack.
     """
 
     def __init__(
@@ -333,20 +334,20 @@ class KafkaConsumer(AIOKafkaConsumer):  # type: ignore[misc]
         process = fetcher._proc_fetch_request
 
         async def processed(*request: Any) -> bool:
-            with suppress(asyncio.CancelledError):  # as aiokafka does before it waits
-                found: bool = await process(*request)
-                if self._raw:  # nothing was awaited since it came: nobody has read of it yet
+            with suppress(asyncio.CancelledError):  # as aiokafka does before waiting
+                has_records: bool = await process(*request)
+                if self._raw:  # no await since the fetch, so it is unread
                     for fetched in fetcher._records.values():
                         if isinstance(fetched, FetchResult) and fetched.has_more():
-                            fetched._partition_records._consumer_record = _itself
-                return found
+                            fetched._partition_records._consumer_record = _unchanged
+                return has_records
             return False
 
         fetcher._proc_fetch_request = processed
 
     async def _begin(self) -> None:
         await super().start()
-        await asyncio.sleep(0)  # a task of aiokafka's that has not begun would end `stop` with it
+        await asyncio.sleep(0)  # an aiokafka task that has not started would end `stop`
 
     async def stop(self) -> None:
         if (fetcher := self._fetcher) is not None and not self._closed:
@@ -358,33 +359,33 @@ class KafkaConsumer(AIOKafkaConsumer):  # type: ignore[misc]
 
     @property
     def client(self) -> Client:
-        """Knows the cluster, and sends requests."""
+        """Client with the cluster metadata; sends requests."""
         return self._client  # type: ignore[no-any-return]
 
     @property
     def coordinator(self) -> Any:
-        """aiokafka's member of the group: its generation, its ids, its coordinator."""
+        """aiokafka's group coordinator: generation, member ids, coordinator node."""
         return self._coordinator
 
     @property
     def has_instance(self) -> bool:
-        """Whether the member has a name of its own (static membership)."""
+        """Whether the member has static membership."""
         return self._coordinator._group_instance_id is not None
 
-    async def ask_coordinator(self, request: Any) -> Any:
-        """The answer of the group's coordinator, if it is known. Raises KafkaError."""
+    async def send_to_coordinator(self, request: Any) -> Any:
+        """The response of the group's coordinator, if known. Raises KafkaError."""
         return await self._coordinator._send_req(request)
 
-    async def ask_leader(self, at: TopicPartition, request: Any) -> Any:
-        """The answer of the partition's leader. Raises KafkaError."""
-        return await self._client.send(self._client.cluster.leader_for_partition(at), request)
+    async def send_to_leader(self, tp: TopicPartition, request: Any) -> Any:
+        """The response of the partition's leader. Raises KafkaError."""
+        return await self._client.send(self._client.cluster.leader_for_partition(tp), request)
 
     def has_unread(self, partition: TopicPartition) -> bool:
-        """Whether records were fetched that nobody has taken: until then it fetches no more."""
+        """Whether fetched messages wait to be taken: until then the partition is not fetched."""
         return partition in self._fetcher._records
 
     def state(self, partition: TopicPartition) -> Any:
-        """aiokafka's own record of a partition; None where it is not assigned."""
+        """aiokafka's state of a partition; None if it is not assigned."""
         subscription = self._subscription.subscription
         if subscription is None or subscription.assignment is None:
             return None
@@ -401,7 +402,7 @@ async def _end_fetching(fetcher: Any, close: Callable[[], Awaitable[None]]) -> N
     await close()
 
 
-def _itself(partition: Any, record: RawRecord) -> RawRecord:
+def _unchanged(partition: Any, record: RawMessage) -> RawMessage:
     return record
 
 
@@ -409,9 +410,9 @@ QUICK, TIGHT = 1, 6
 
 
 class _Zstd:
-    """Level 3 if not told otherwise, which aiokafka's batch builder does not let us: almost twice
-    the time for 4 % fewer bytes. `TIGHT` takes three times as long for a seventh fewer. A test
-    watches that the name below is still the one it goes by."""
+    """Compression with a configurable level: aiokafka's batch builder always uses 3, which takes
+    almost twice the time for 4 % fewer bytes. `TIGHT` takes three times as long for a seventh
+    fewer. A test checks that the patched name below is still in use."""
 
     level = QUICK
 

@@ -1,6 +1,5 @@
-"""The connection of every client: names get the installation's prefix, what the broker's ACLs do
-not allow is noted, a token that is refused is an error, and a cancelled `connect` leaves nothing
-open."""
+"""Connection of every client. Adds the topic prefix, records ACL errors, raises an error for a
+rejected token, and leaves nothing open after a cancelled `connect`."""
 
 import sys
 from collections.abc import Awaitable
@@ -14,13 +13,13 @@ from streams.kafka.client import denials, prefix
 
 
 class Connection(AIOKafkaConnection):  # type: ignore[misc]  # aiokafka has no types
-    """`names`: what topics, groups and transactional ids are called on the broker."""
+    """`names`: maps names of topics, groups and transactional ids to those on the broker."""
 
     names = prefix.OWN
 
     async def connect(self) -> Any:
-        """As aiokafka connects. Cuts what was made where that is cancelled just then: over TLS
-        asyncio would say goodbye, and wait for the broker's when nobody knows it any more."""
+        """Connects like aiokafka. Aborts the socket if cancelled: over TLS asyncio would wait for
+        the broker's shutdown of an untracked connection."""
         protocols: list[AIOKafkaProtocol] = []
         token = _PROTOCOLS.set(protocols)
         try:
@@ -33,34 +32,33 @@ class Connection(AIOKafkaConnection):  # type: ignore[misc]  # aiokafka has no t
                         protocol._transport.abort()
 
     def send(self, request: Any, expect_response: bool = True) -> Awaitable[Any]:
-        """The answer. What is sent is on its way when this returns, before it is awaited. Raises
-        KafkaConnectionError where the socket is closed and aiokafka has not heard of it yet: uvloop
-        would raise RuntimeError, and asyncio's loop would drop what is sent."""
+        """Sends a request and returns the awaitable response; the request is written before this
+        returns. Raises KafkaConnectionError if the socket is closed and aiokafka does not know yet:
+        uvloop would raise RuntimeError, and asyncio's loop would drop the bytes."""
         if self._writer is not None and self._writer.transport.is_closing():
             self.close(reason=CloseReason.CONNECTION_BROKEN)
-        asked = _Asked(request, self.names)
-        answer: Awaitable[Any] = super().send(asked, expect_response)
-        return self._answer(asked, answer) if expect_response else answer
+        prefixed = _PrefixedRequest(request, self.names)
+        response: Awaitable[Any] = super().send(prefixed, expect_response)
+        return self._answer(prefixed, response) if expect_response else response
 
     def authenticator_oauth(self) -> "_Token":
-        """As aiokafka asks for it."""
         return _Token(sasl_oauth_token_provider=self._sasl_oauth_token_provider)
 
-    async def _answer(self, asked: "_Asked", coming: Awaitable[Any]) -> Any:
-        answer = await coming
-        denials.note(asked.struct, answer, self._sasl_plain_username)
+    async def _answer(self, request: "_PrefixedRequest", pending: Awaitable[Any]) -> Any:
+        response = await pending
+        denials.note(request.struct, response, self._sasl_plain_username)
         if self.names.prefix:
-            prefix.incoming(answer, self.names)
-        return answer
+            prefix.incoming(response, self.names)
+        return response
 
 
 _PROTOCOLS: ContextVar[list[AIOKafkaProtocol] | None] = ContextVar("_PROTOCOLS", default=None)
-"""Those that were made to connect: aiokafka's connection knows its own only when it is there."""
+"""Protocols created while connecting: aiokafka's connection stores only a connected one."""
 
 
 class _Protocol(AIOKafkaProtocol):  # type: ignore[misc]
-    def __init__(self, *of: Any, **settings: Any) -> None:
-        super().__init__(*of, **settings)
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
         if (protocols := _PROTOCOLS.get()) is not None:
             protocols.append(self)
 
@@ -68,8 +66,8 @@ class _Protocol(AIOKafkaProtocol):  # type: ignore[misc]
 sys.modules[AIOKafkaConnection.__module__].AIOKafkaProtocol = _Protocol  # type: ignore[attr-defined]
 
 
-class _Asked:
-    """A request as aiokafka's connection takes it, with `struct`, what is sent."""
+class _PrefixedRequest:
+    """A request as aiokafka's connection takes it; `struct`: the struct that is sent."""
 
     struct: Any = None
 
@@ -78,7 +76,7 @@ class _Asked:
         self._names = names
 
     def prepare(self, versions: Any) -> Any:
-        """The request in the newest version that the broker knows."""
+        """The request in the newest version that the broker supports."""
         self.struct = self._request.prepare(versions)
         if self._names.prefix:
             prefix.outgoing(self.struct, self._names)
@@ -86,10 +84,11 @@ class _Asked:
 
 
 class _Token(OAuthAuthenticator):  # type: ignore[misc]
-    """The broker says in its answer why it refuses a token; aiokafka takes any answer for a yes."""
+    """Detects rejected tokens: the broker's response has the reason, but aiokafka accepts any
+    response."""
 
     async def step(self, payload: bytes | None) -> Any:
-        """What to send next. Raises AuthenticationFailedError."""
+        """Next bytes to send. Raises AuthenticationFailedError."""
         if payload:
             why = payload.decode("utf-8", "replace")
             raise AuthenticationFailedError(f"the broker does not take the token: {why}")

@@ -1,8 +1,8 @@
-"""What the broker's ACLs do not allow: which operation, on what, for whom.
+"""ACL errors with operation, resource and user.
 
-Kafka's answers say only that something is not allowed, and aiokafka's errors no more. Which
-operation it was follows from the request, so it is noted where the answer comes in, and said where
-the error ends a process (docs/shared-clusters.md, "ACLs").
+Kafka's responses, and aiokafka's errors, only report that access is denied. The operation follows
+from the request, so it is recorded with the response and reported if the error ends a process
+(docs/shared-clusters.md, "ACLs").
 """
 
 import logging
@@ -18,7 +18,7 @@ from streams.errors import ConfigurationError
 log = logging.getLogger(__name__)
 
 TOPIC, GROUP, CLUSTER, TRANSACTION = 29, 30, 31, 53
-"""The codes of what is refused, by the resource."""
+"""Error codes of denied access, by resource."""
 RESOURCES = {
     TOPIC: "topic {}",
     GROUP: "consumer group {}",
@@ -49,7 +49,7 @@ OPERATIONS = {
     (37, TOPIC): "Alter",
     (42, GROUP): "Delete",
 }  # fmt: skip
-"""By the request's number and the resource; Kafka's documentation, "Protocols in Kafka"."""
+"""By API key and resource; Kafka's documentation, "Protocols in Kafka"."""
 IN_ANSWER = ("topic", "topics", "name", "resource_name", "group", "group_id")
 IN_REQUEST = {
     GROUP: ("group", "consumer_group", "group_id", "coordinator_key"),
@@ -58,61 +58,64 @@ IN_REQUEST = {
 _newest: dict[int, str] = {}
 
 
-class Refused(ConfigurationError):  # noqa: N818 - what the broker did
-    """The broker's ACLs do not allow something."""
+class AccessDenied(ConfigurationError):  # noqa: N818 - what the broker did
+    """The broker's ACLs deny an operation."""
 
 
-def of(error: BaseException | None) -> Refused | None:
-    """What to say in place of an error; None where it is another one."""
+def of(error: BaseException | None) -> AccessDenied | None:
+    """The exception to raise instead of an ACL error; None for other errors."""
     while error is not None:
-        if isinstance(error, Refused):
+        if isinstance(error, AccessDenied):
             return error
         code = getattr(error, "errno", None) if isinstance(error, KafkaError) else None
         if code in RESOURCES:
-            return Refused(_newest.get(code) or f"Kafka: the broker refuses: {error!r}")
+            return AccessDenied(_newest.get(code) or f"Kafka: the broker denies access: {error!r}")
         error = error.__cause__
     return None
 
 
-def note(request: Any, answer: Any, user: str | None) -> None:
-    """Keeps in mind what an answer refuses; `user` has asked."""
-    values = [getattr(answer, name) for name in answer.SCHEMA.names]
-    for code, said in _refusals(answer.SCHEMA, values, None):
+def note(request: Any, response: Any, user: str | None) -> None:
+    """Records the ACL errors of a response; `user` sent the request."""
+    values = [getattr(response, name) for name in response.SCHEMA.names]
+    for code, entry_name in _refusals(response.SCHEMA, values, None):
         operation = OPERATIONS.get((request.API_KEY, code), f"request {request.API_KEY}")
-        name = said if code in (TOPIC, CLUSTER) else said or _asked(request, IN_REQUEST[code])
+        name = (
+            entry_name
+            if code in (TOPIC, CLUSTER)
+            else entry_name or _requested_name(request, IN_REQUEST[code])
+        )
         _newest[code] = refusal(operation, RESOURCES[code].format(name), user)
         log.debug(_newest[code])
 
 
 def refusal(operation: str, resource: str, user: str | None) -> str:
-    """In words."""
-    who = f"the user {user}" if user else "this client"
+    client = f"user {user}" if user else "this client"
     return (
-        f"Kafka: the broker does not let {who} do {operation} on {resource}: an ACL is missing "
-        '(docs/shared-clusters.md, "ACLs")'
+        f"Kafka: {client} is not authorized: {operation} on {resource} (missing ACL; "
+        'docs/shared-clusters.md, "ACLs")'
     )
 
 
-def _asked(request: Any, fields: tuple[str, ...]) -> str:
-    return next(str(found) for name in fields if (found := getattr(request, name, None)))
+def _requested_name(request: Any, fields: tuple[str, ...]) -> str:
+    return next(str(field) for name in fields if (field := getattr(request, name, None)))
 
 
 def _refusals(kind: Schema, values: Any, name: str | None) -> Iterator[tuple[int, str | None]]:
-    """The codes, each with the name nearest to it."""
+    """Error codes, each with the nearest name."""
     codes, lists = _places(kind)
     for place in codes:
         if values[place] in RESOURCES:
-            yield values[place], _named(kind, values) or name
+            yield values[place], _entry_name(kind, values) or name
     for place, inner in lists:
-        known = _named(kind, values) or name
+        entry_name = _entry_name(kind, values) or name
         for entry in values[place] or ():
-            yield from _refusals(inner, entry, known)
+            yield from _refusals(inner, entry, entry_name)
 
 
 @cache
 def _places(kind: Schema) -> tuple[tuple[int, ...], tuple[tuple[int, Schema], ...]]:
-    """Where an entry has a code, and where lists of entries that have some. Kept, because every
-    answer is looked at."""
+    """Positions of error codes in an entry, and of lists with error codes. Cached, since every
+    response is checked."""
     fields = list(enumerate(zip(kind.names, kind.fields, strict=True)))
     codes = tuple(place for place, (name, _) in fields if name == "error_code")
     lists = (
@@ -123,7 +126,7 @@ def _places(kind: Schema) -> tuple[tuple[int, ...], tuple[tuple[int, Schema], ..
     return codes, tuple((place, inner) for place, inner in lists if any(_places(inner)))
 
 
-def _named(kind: Schema, values: Any) -> str | None:
-    """What an entry says it is about."""
-    found = (values[place] for place, name in enumerate(kind.names) if name in IN_ANSWER)
-    return next((one for one in found if isinstance(one, str)), None)
+def _entry_name(kind: Schema, values: Any) -> str | None:
+    """Name of an entry's resource."""
+    names = (values[place] for place, name in enumerate(kind.names) if name in IN_ANSWER)
+    return next((text for text in names if isinstance(text, str)), None)

@@ -1,4 +1,4 @@
-"""What the topics of an app id and of a generation are called."""
+"""Topic names of an app id and of a generation."""
 
 from streams import topology
 
@@ -9,20 +9,19 @@ MAPPING = "-mapping-"
 def sources_of(
     agent: topology.Agent, generation: str | None, maps: bool = False
 ) -> tuple[str, ...]:
-    """The topics that an agent reads; they have the same number of partitions. `maps`: a generation
-    has a mapping of its own."""
+    """Topics that an agent reads, all with the same number of partitions. `maps`: a generation has
+    a separate mapping."""
     sources = [topology.name_in(topic, generation) for topic in agent.sources]
     if maps and agent is topology.SESSION_AGENT:
         sources += [name for _, name in own_inputs(generation)]
     if generation is not None and agent is topology.MEMORY_AGENT:
-        # what was posted stands among the live memory's hops
+        # posted signals are among the live memory's hops
         sources += [topology.USER_SIGNALS.name, topology.own_plans(generation)]
     return tuple(sources)
 
 
 def own_topics(generation: str | None) -> list[tuple[topology.Topic, str]]:
-    """The topics that a generation has of its own, and what they are called: all that its workers
-    write."""
+    """Separate topics of a generation, with their names: all that its workers write."""
     if generation is None:
         return []
     written = [topic for topic in topology.TOPICS if topic.direction != "input"]
@@ -31,7 +30,7 @@ def own_topics(generation: str | None) -> list[tuple[topology.Topic, str]]:
 
 
 def own_inputs(generation: str | None) -> list[tuple[topology.Topic, str]]:
-    """The input topics of records that a generation's own mapping makes."""
+    """Input topics of a generation's separate mapping."""
     if generation is None:
         return []
     shared = (topology.TURNS, topology.RECURSIONS)
@@ -39,12 +38,12 @@ def own_inputs(generation: str | None) -> list[tuple[topology.Topic, str]]:
 
 
 def mapping_changelog(group: str, topic: str) -> str:
-    """The topic in which a mapping notes how far it has read another one."""
+    """Topic in which a mapping stores its position in another topic."""
     return f"{group}{MAPPING}{topic}{CHANGELOG}"
 
 
 def mapped_topic(group: str, changelog: str) -> str | None:
-    """The topic that a changelog of this group's mapping is about; None for any other name."""
+    """The mapped topic of a mapping changelog of this group; None for any other name."""
     begin = f"{group}{MAPPING}"
     if not (changelog.startswith(begin) and changelog.endswith(CHANGELOG)):
         return None
@@ -52,5 +51,5 @@ def mapped_topic(group: str, changelog: str) -> str | None:
 
 
 def changelog_name(app_id: str, agent: topology.Agent) -> str:
-    """The topic of an agent's rows: Faust's way to name it."""
+    """Topic of an agent's rows, named like Faust's."""
     return f"{app_id}-{agent.table.name}{CHANGELOG}"

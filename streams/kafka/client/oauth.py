@@ -1,5 +1,5 @@
-"""Where the tokens of SASL OAUTHBEARER come from: a file that somebody keeps fresh, or an
-authorization server (OAuth 2.0, client credentials: RFC 6749, section 4.4)."""
+"""Token sources of SASL OAUTHBEARER: a file that another process refreshes, or an authorization
+server (OAuth 2.0, client credentials: RFC 6749, section 4.4)."""
 
 import asyncio
 import json
@@ -17,14 +17,14 @@ from aiokafka.errors import AuthenticationFailedError, KafkaConnectionError
 WITHIN = 10.0
 """Seconds for the authorization server to answer."""
 FRESH = 0.8
-"""Part of a token's life in which it is used for new connections."""
+"""Fraction of a token's lifetime in which new connections use it."""
 MOST_BYTES = 64 * 1024
 WRONG = range(400, 500)
-"""Status codes that say that the request itself is wrong."""
+"""Status codes of invalid requests."""
 
 
 class TokenFile(AbstractTokenProvider):  # type: ignore[misc]  # aiokafka has no types
-    """The file's content, read anew for each connection."""
+    """Reads the token from a file for each connection."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -37,7 +37,7 @@ class TokenFile(AbstractTokenProvider):  # type: ignore[misc]  # aiokafka has no
         try:
             text = self._path.read_text(encoding="ascii").strip()
         except (OSError, UnicodeDecodeError) as error:
-            why = getattr(error, "strerror", None) or "is no token"
+            why = getattr(error, "strerror", None) or "is not a token"
             raise AuthenticationFailedError(f"oauth_token_file: {self._path}: {why}") from None
         if not text:
             raise AuthenticationFailedError(f"oauth_token_file: {self._path}: is empty")
@@ -45,7 +45,7 @@ class TokenFile(AbstractTokenProvider):  # type: ignore[misc]  # aiokafka has no
 
 
 class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
-    """Asks an authorization server, and again when most of the token's life is over."""
+    """Requests tokens from an authorization server, and refreshes them before they expire."""
 
     def __init__(self, url: str, client_id: str, secret: str, scope: str | None) -> None:
         self._url = url
@@ -55,25 +55,25 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
         self._login = f"Basic {b64encode(login).decode()}"
         self._token = ""
         self._fresh_until = 0.0
-        self._asking = asyncio.Lock()
+        self._token_lock = asyncio.Lock()
 
     async def token(self) -> str:
-        """Raises AuthenticationFailedError where the server refuses, KafkaConnectionError where it
-        does not answer: then it is asked again."""
-        async with self._asking:
+        """Raises AuthenticationFailedError if the server rejects the request, KafkaConnectionError
+        if it does not respond; the latter is retried."""
+        async with self._token_lock:
             if monotonic() >= self._fresh_until:
-                said = await asyncio.to_thread(self._ask)
-                self._token = said["access_token"]
-                life = said.get("expires_in", 0)
+                reply = await asyncio.to_thread(self._request_token)
+                self._token = reply["access_token"]
+                life = reply.get("expires_in", 0)
                 self._fresh_until = monotonic() + FRESH * float(life)
             return self._token
 
-    def _ask(self) -> dict[str, Any]:
+    def _request_token(self) -> dict[str, Any]:
         headers = {"Authorization": self._login, "Accept": "application/json"}
         request = Request(self._url, self._form, headers)
         try:
-            with urlopen(request, timeout=WITHIN) as reply:
-                said: dict[str, Any] = json.loads(reply.read(MOST_BYTES))
+            with urlopen(request, timeout=WITHIN) as response:
+                reply: dict[str, Any] = json.loads(response.read(MOST_BYTES))
         except HTTPError as error:
             kind = AuthenticationFailedError if error.code in WRONG else KafkaConnectionError
             raise kind(
@@ -83,7 +83,7 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
             why = getattr(error, "reason", None) or error
             raise KafkaConnectionError(f"oauth_token_url: {self._url}: {why}") from None
         except ValueError:
-            said = {}
-        if not isinstance(said, dict) or not isinstance(said.get("access_token"), str):
+            reply = {}
+        if not isinstance(reply, dict) or not isinstance(reply.get("access_token"), str):
             raise AuthenticationFailedError(f"oauth_token_url: {self._url} answers without a token")
-        return said
+        return reply

@@ -1,8 +1,8 @@
-"""One line when a broker is lost and one when it is back, in place of what the libraries say.
+"""Logs one line when a broker is lost and one when it is back, instead of the libraries' errors.
 
-aiokafka tries again every 100 ms, and logs three errors for each try: with a broker away for half a
-minute that is thousands of lines. Here the state of each address is known (a connection counts once
-the broker has answered on it), and lines that only repeat it are left out.
+aiokafka retries every 100 ms and logs three errors per attempt: thousands of lines in half a
+minute. This module tracks the state of each address (a connection counts once the broker has
+responded on it) and drops lines that only repeat it.
 """
 
 import logging
@@ -19,22 +19,22 @@ from streams.observing.logs import LIBRARIES
 log = logging.getLogger(__name__)
 
 SILENT = "TURNFOLD_OUTAGES_TOLD_BY"
-"""Set by `turnfold dev` for its parts but one: they share a terminal."""
+"""Set by `turnfold dev` for all its parts but one: they share a terminal."""
 DOUBT = 2.0
-"""Seconds that a broken connection has to be made again before the broker counts as lost."""
+"""Seconds to reconnect before the broker counts as lost."""
 SETTLES = 15.0
-"""Seconds after a change in which groups and lanes find together again."""
+"""Seconds after a change in which groups and lanes recover."""
 OF_CONNECTIONS = re.compile(
     "connect|NodeNotReady|metadata|oordinator|eartbeat|NotLeader|RequestTimedOut|Timeout"
 )
-"""Of the libraries' lines those that tell of connections, where other brokers still answer."""
+"""Library lines about connections, dropped while other brokers respond."""
 
 Address = tuple[str, int]
 
 
 class Outages(logging.Filter):
-    """What is known of each address. As a filter of a log's handler it leaves out lines that say
-    no more than that: those of the libraries, and ours that are marked `logs.OF_BROKER`."""
+    """State of each address. As a filter of a log handler it drops lines that only repeat it: those
+    of the libraries, and ours marked `logs.OF_BROKER`."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         super().__init__()
@@ -44,30 +44,29 @@ class Outages(logging.Filter):
         self._quiet_until = 0.0
         self._silent = SILENT in os.environ
 
-    def answered(self, at: Address) -> None:
-        """A connection was made, and the broker has answered on it."""
-        self._known.add(at)
-        since = self._lost.pop(at, None)
+    def answered(self, address: Address) -> None:
+        """A connection was made, and the broker responded on it."""
+        self._known.add(address)
+        since = self._lost.pop(address, None)
         if since is not None:
             self._quiet(SETTLES)
-            self._say("the broker at %s:%d is back after %.0f s", *at, self._clock() - since)
+            self._say("the broker at %s:%d is back after %.0f s", *address, self._clock() - since)
 
-    def broke(self, at: Address) -> None:
-        """A connection broke; another try will tell whether the broker is lost."""
-        if at in self._known:
+    def broke(self, address: Address) -> None:
+        """A connection broke; the next attempt decides whether the broker is lost."""
+        if address in self._known:
             self._quiet(DOUBT)
 
-    def failed(self, at: Address, error: BaseException) -> None:
-        """No connection could be made. Said once, and only of a cluster that has answered before:
-        else the caller reports it."""
-        if self._known and at not in self._lost:
-            self._known.add(at)
-            self._lost[at] = self._clock()
+    def failed(self, address: Address, error: BaseException) -> None:
+        """A connection attempt failed. Logged once, and only if the cluster has responded before;
+        otherwise the caller reports it."""
+        if self._known and address not in self._lost:
+            self._known.add(address)
+            self._lost[address] = self._clock()
             self._quiet(SETTLES)
-            self._say("lost the broker at %s:%d: %s; retrying", *at, reason(error))
+            self._say("lost the broker at %s:%d: %s; retrying", *address, reason(error))
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether a line is to be shown."""
         if record.levelno >= logging.CRITICAL:
             return True
         of_library = record.name.partition(".")[0] in LIBRARIES
@@ -80,13 +79,13 @@ class Outages(logging.Filter):
     def _quiet(self, seconds: float) -> None:
         self._quiet_until = max(self._quiet_until, self._clock() + seconds)
 
-    def _say(self, text: str, *given: Any) -> None:
+    def _say(self, text: str, *arguments: Any) -> None:
         if not self._silent:
-            log.warning(text, *given)
+            log.warning(text, *arguments)
 
 
 def reason(error: BaseException) -> str:
-    """Why a connection could not be made, in a few words."""
+    """Short reason of a failed connection."""
     if isinstance(error, OSError) and error.errno:
         return os.strerror(error.errno)
     if isinstance(error, TimeoutError):
@@ -96,20 +95,19 @@ def reason(error: BaseException) -> str:
 
 
 def watch(verbose: bool = False) -> None:
-    """From now on the connections of all aiokafka clients in this process are watched, and the
-    log's handlers leave out what only repeats their state, unless `verbose`. For a command, once.
-    """
+    """Watches the connections of all aiokafka clients in this process, and filters the log's
+    handlers unless `verbose`. Call it once per command."""
     outages = Outages()
     connect, close = AIOKafkaConnection.connect, AIOKafkaConnection.close
 
     async def connect_watched(self: Any) -> Any:
-        at = (self.host, self.port)
+        address = (self.host, self.port)
         try:
             streams = await connect(self)
         except Exception as error:
-            outages.failed(at, error)
+            outages.failed(address, error)
             raise
-        outages.answered(at)
+        outages.answered(address)
         return streams
 
     def close_watched(self: Any, reason: Any = None, exc: Any = None) -> Any:

@@ -1,4 +1,4 @@
-"""Which partition a key has: that of Java's clients and of aiokafka's own partitioner."""
+"""Partition of a key, as Java's clients and aiokafka's partitioner compute it."""
 
 from functools import lru_cache
 
@@ -7,5 +7,5 @@ from aiokafka.partitioner import murmur2
 
 @lru_cache(100_000)
 def partition_of(key: bytes, partitions: int) -> int:
-    """The partition of a key, of so many."""
+    """Partition of a key in a topic with this number of partitions."""
     return int((murmur2(key) & 0x7FFFFFFF) % partitions)

@@ -1,9 +1,8 @@
-"""What topics, consumer groups and transactional ids are called on the broker: the installation's
-prefix, then the name that the rest of the code knows.
+"""Adds the installation's prefix to names of topics, consumer groups and transactional ids.
 
-The prefix is put before names in requests and taken off in answers, here and nowhere else. Of a
-list of everything that is on the cluster, what has not the prefix is left out: a client neither
-sees nor names what is another installation's.
+The prefix is added to names in requests and removed from names in responses, only here. Responses
+that list the whole cluster are filtered: a client neither sees nor names another installation's
+resources.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,53 +20,53 @@ NAMES = frozenset((
     "topic", "topics", "group", "groups", "group_id", "groups_names", "consumer_group",
     "coordinator_key", "name", "subscription", "transactional_id", "resource_name",
 ))  # fmt: skip
-"""Fields of requests and answers that are such names."""
+"""Fields of requests and responses with such names."""
 MEMBERSHIPS = frozenset(("protocol_metadata", "member_metadata", "member_assignment"))
-"""Fields in which the members of a group tell each other topics. The broker reads them, too: it
-forgets the offsets of topics that a group with members has not subscribed to."""
+"""Fields in which group members exchange topic names. The broker reads them as well: it drops
+offsets of topics that a group with members is not subscribed to."""
 SYNC_GROUP = 14
 TOPIC = 2
-"""The type of a resource that is a topic."""
+"""Resource type of a topic."""
 
 Rename = Callable[[str], str | None]
 
 
 class Names(NamedTuple):
-    """`prefix` stands before every name of this installation. Topics of `others`, which a mapping
-    reads, have none."""
+    """Name mapping. `prefix` of every name of this installation; mapped topics in `unprefixed` have
+    none."""
 
     prefix: str = ""
-    others: frozenset[str] = frozenset()
+    unprefixed: frozenset[str] = frozenset()
 
-    def there(self, name: str) -> str:
-        """What it is called on the broker."""
-        return name if name in self.others else self.prefix + name
+    def on_broker(self, name: str) -> str:
+        """Name on the broker."""
+        return name if name in self.unprefixed else self.prefix + name
 
-    def here(self, name: str) -> str | None:
-        """What the rest of the code calls it; None: it is neither ours nor asked for."""
-        if name in self.others:
+    def local_name(self, name: str) -> str | None:
+        """Name in the rest of the code; None for another installation's."""
+        if name in self.unprefixed:
             return name
         return name.removeprefix(self.prefix) if name.startswith(self.prefix) else None
 
 
 OWN = Names()
-"""Without a prefix."""
+"""No prefix."""
 
 
 def prefix_of(connection: Mapping[str, Any]) -> str:
-    """The prefix of clients that are made with these keyword arguments."""
+    """Prefix of clients made with these keyword arguments."""
     names: Names = connection.get("names", OWN)
     return names.prefix
 
 
 def outgoing(request: Struct, names: Names) -> None:
-    """Names in a request become those of the broker. The request is nobody else's."""
-    _map_struct(request, names.there)
+    """Adds the prefix to names in a request, in place."""
+    _map_struct(request, names.on_broker)
 
 
-def incoming(answer: Struct, names: Names) -> None:
-    """Names in an answer become ours; entries with another's name are left out."""
-    _map_struct(answer, names.here)
+def incoming(response: Struct, names: Names) -> None:
+    """Removes the prefix from names in a response; drops entries of other installations."""
+    _map_struct(response, names.local_name)
 
 
 def _map_struct(struct: Struct, rename: Rename) -> None:
@@ -79,7 +78,6 @@ def _map_struct(struct: Struct, rename: Rename) -> None:
 
 @cache
 def _has_names(kind: Any, field: str) -> bool:
-    """Whether there are names somewhere in the values of a field."""
     if isinstance(kind, Schema):
         return any(map(_has_names, kind.fields, kind.names))
     if isinstance(kind, Array):
@@ -88,7 +86,7 @@ def _has_names(kind: Any, field: str) -> bool:
 
 
 def _mapped(kind: Any, field: str, value: Any, rename: Rename, api: int | None) -> Any:
-    """The value with other names. None where one of an entry's names is not ours."""
+    """The value with mapped names; None if a name of an entry is not ours."""
     if value is None:
         return None
     if isinstance(kind, Array):
@@ -112,7 +110,7 @@ def _mapped_entry(kind: Schema, value: Any, rename: Rename, api: int | None) -> 
 
 
 def _membership(field: str, packed: bytes, rename: Rename, api: int | None) -> bytes:
-    """What a member says of itself, or is told. Nothing while a group has no assignment yet."""
+    """Maps a member's metadata or assignment; empty while a group has no assignment."""
     if not packed:
         return packed
     assigned = field == "member_assignment" or api == SYNC_GROUP

@@ -1,6 +1,7 @@
-"""How every Kafka client reaches the broker: one place for addresses, login and TLS.
+"""Connection settings of every Kafka client: addresses, login and TLS.
 
-From the environment (TURNFOLD_KAFKA_BOOTSTRAP, …) or from the arguments of `load`, which win.
+From the environment (TURNFOLD_KAFKA_BOOTSTRAP, …) or from the arguments of `load`, which take
+precedence.
 """
 
 import ssl
@@ -22,7 +23,7 @@ _PASSWORD = ("sasl_username", "sasl_password")
 _CREDENTIALS = ("oauth_client_id", "oauth_client_secret", "oauth_scope")
 _OAUTH = ("oauth_token_file", "oauth_token_url", *_CREDENTIALS)
 LONGEST = 249
-"""Characters that the name of a topic may have on a broker."""
+"""Maximum characters of a topic name on a broker."""
 TOPIC_CHARACTERS = frozenset(string.ascii_letters + string.digits + "._-")
 _GENERATED = [f"{topic.name}." for topic in TOPICS]
 
@@ -32,13 +33,13 @@ OAUTH = "OAUTHBEARER"
 
 
 class KafkaSettings(Settings):
-    """The settings. Texts of it never hold a password: they are SecretStr."""
+    """Kafka settings. Passwords are SecretStr, so the text form never contains them."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, frozen=True, extra="forbid", hide_input_in_errors=True
     )
 
-    _others: frozenset[str] = PrivateAttr(default=frozenset())
+    _unprefixed: frozenset[str] = PrivateAttr(default=frozenset())
 
     about = "Kafka settings"
     bootstrap: Annotated[
@@ -52,42 +53,48 @@ class KafkaSettings(Settings):
     sasl_password: Annotated[SecretStr | None, Field(description="The user's password.")] = None
     oauth_token_file: Annotated[
         Path | None,
-        Field(description="OAUTHBEARER: file with the token, read anew for each connection."),
+        Field(description="OAUTHBEARER: file with the token; reloaded for each connection."),
     ] = None
     oauth_token_url: Annotated[
         str | None,
-        Field(description="OAUTHBEARER: where to ask for tokens (client credentials)."),
+        Field(description="OAUTHBEARER: URL of the token endpoint (client credentials)."),
     ] = None
     oauth_client_id: Annotated[
-        str | None, Field(description="OAUTHBEARER: id of the client that asks there.")
+        str | None, Field(description="OAUTHBEARER: client id at the token endpoint.")
     ] = None
     oauth_client_secret: Annotated[
         SecretStr | None, Field(description="OAUTHBEARER: the client's secret.")
     ] = None
     oauth_scope: Annotated[
-        str | None, Field(description="OAUTHBEARER: scope to ask for. Default: none.")
+        str | None, Field(description="OAUTHBEARER: requested scope. Default: none.")
     ] = None
     tls_ca: Annotated[
-        Path | None, Field(description="PEM file of the authorities to trust; none: the system's.")
+        Path | None, Field(description="PEM file of trusted authorities. Default: the system's.")
     ] = None
     tls_certificate: Annotated[
         Path | None, Field(description="PEM file of this client's certificate chain.")
     ] = None
     tls_key: Annotated[
-        Path | None, Field(description="PEM file of its private key, if not with the certificate.")
+        Path | None,
+        Field(description="PEM file of the private key, if not in the certificate's file."),
     ] = None
     tls_key_password: Annotated[
-        SecretStr | None, Field(description="What the private key is encrypted with.")
+        SecretStr | None, Field(description="Password of the private key.")
     ] = None
     topic_prefix: Annotated[
         str,
         Field(
-            description="Stands before the name of every topic, consumer group and transactional "
-            "id, so that several installations can share a cluster. Default: none.",
+            description="Prefix for topics, consumer groups and transactional IDs; separates "
+            "installations that share a cluster. Default: none.",
         ),
     ] = ""
     partitions: Annotated[
-        int, Field(ge=1, le=10_000, description="Of every topic; the most lanes an agent can have.")
+        int,
+        Field(
+            ge=1,
+            le=10_000,
+            description="Partitions of every topic; the maximum number of lanes per agent.",
+        ),
     ] = 4
     replication: Annotated[
         int | None,
@@ -104,7 +111,7 @@ class KafkaSettings(Settings):
         for address in value.split(","):
             host, _, port = address.strip().rpartition(":")
             if "@" in host:
-                raise ValueError("holds a login; it goes into sasl_username and sasl_password")
+                raise ValueError("contains a login; use sasl_username and sasl_password")
             if not host or not port.isdigit() or not 0 < int(port) < 65536:
                 raise ValueError(f"{address!r} is not host:port")
         return value
@@ -112,11 +119,11 @@ class KafkaSettings(Settings):
     @field_validator("topic_prefix")
     @classmethod
     def _prefix(cls, value: str) -> str:
-        """Kafka's own rules of topic names."""
+        """Applies Kafka's rules of topic names."""
         if wrong := sorted(set(value) - TOPIC_CHARACTERS):
             raise ValueError(
-                f"holds {', '.join(map(repr, wrong))}; Kafka takes letters from a to z, digits, "
-                "'.', '_' and '-' in the names of topics"
+                f"contains {', '.join(map(repr, wrong))}; topic names may contain letters from a "
+                "to z, digits, '.', '_' and '-'"
             )
         longest = max((topic.name for topic in TOPICS), key=len)
         if len(value + longest) > LONGEST:
@@ -124,71 +131,69 @@ class KafkaSettings(Settings):
                 f"has {len(value)} characters; at most {LONGEST - len(longest)} are possible, "
                 f"because Kafka's limit is {LONGEST} with the topic's name behind it ({longest})"
             )
-        if taken := [name for name in _GENERATED if value.startswith(name)]:
+        if reserved := [name for name in _GENERATED if value.startswith(name)]:
             raise ValueError(
-                f"begins with {taken[0]!r}, as the topics of generations do that have no prefix; "
-                "choose another one"
+                f"begins with {reserved[0]!r}, which is reserved for topics of generations; choose "
+                "another prefix"
             )
         return value
 
     @model_validator(mode="after")
     def _fit_together(self) -> Self:
-        given = {name for name in (*_PASSWORD, *_OAUTH) if getattr(self, name) is not None}
-        if not self.login and given:
+        fields = {name for name in (*_PASSWORD, *_OAUTH) if getattr(self, name) is not None}
+        if not self.login and fields:
             raise ValueError(
-                f"a login is given, but security_protocol is {self.security_protocol}; "
+                f"a login is set, but security_protocol is {self.security_protocol}; "
                 "set SASL_SSL or SASL_PLAINTEXT"
             )
         if self.login:
-            self._check_login(given)
+            self._check_login(fields)
         if not self.encrypted and (self.tls_ca or self.tls_certificate or self.tls_key):
             raise ValueError(
-                f"TLS files are given, but security_protocol is {self.security_protocol}; "
+                f"TLS files are set, but security_protocol is {self.security_protocol}; "
                 "set SSL or SASL_SSL"
             )
         if self.tls_key and not self.tls_certificate:
-            raise ValueError("tls_key is given without tls_certificate")
+            raise ValueError("tls_key is set without tls_certificate")
         return self
 
-    def _check_login(self, given: set[str]) -> None:
-        """Whether all is given that the mechanism needs, and nothing of another."""
+    def _check_login(self, fields: set[str]) -> None:
+        """Checks that the mechanism's settings are complete, and no others are set."""
         if self.sasl_mechanism != OAUTH:
             if not (self.sasl_username and self.sasl_password):
                 raise ValueError(f"{self.security_protocol} needs sasl_username and sasl_password")
-            others = given.intersection(_OAUTH)
+            unused = fields.intersection(_OAUTH)
         else:
             if (self.oauth_token_file is None) == (self.oauth_token_url is None):
                 raise ValueError(f"{OAUTH} needs oauth_token_file or oauth_token_url, one of them")
-            others = given.intersection(_PASSWORD)
+            unused = fields.intersection(_PASSWORD)
             if self.oauth_token_file is not None:
-                others |= given.intersection(_CREDENTIALS)
+                unused |= fields.intersection(_CREDENTIALS)
             elif not (self.oauth_client_id and self.oauth_client_secret):
                 raise ValueError("oauth_token_url needs oauth_client_id and oauth_client_secret")
             elif not str(self.oauth_token_url).startswith(("https://", "http://")):
                 raise ValueError(f"oauth_token_url: {self.oauth_token_url!r} is not an http(s) URL")
-        if others:
+        if unused:
             raise ValueError(
-                f"{', '.join(sorted(others))}: not used with sasl_mechanism {self.sasl_mechanism}"
+                f"{', '.join(sorted(unused))}: not used with sasl_mechanism {self.sasl_mechanism}"
             )
 
     @classmethod
     def plain(cls, bootstrap: str) -> Self:
-        """Without login and encryption, whatever the environment says."""
+        """Settings without login and encryption, independent of the environment."""
         return cls.model_construct(bootstrap=bootstrap)
 
     @property
     def login(self) -> bool:
-        """Whether clients log in."""
         return self.security_protocol.startswith("SASL")
 
     @property
     def encrypted(self) -> bool:
-        """Whether connections are TLS."""
         return self.security_protocol.endswith("SSL")
 
     @property
     def addresses(self) -> list[tuple[str, int]]:
-        """Host and port of the brokers to ask first."""
+        """Host and port of the bootstrap brokers."""
         pairs = [address.strip().rpartition(":") for address in self.bootstrap.split(",")]
         return [(host.strip("[]"), int(port)) for host, _, port in pairs]
 
@@ -196,29 +201,29 @@ class KafkaSettings(Settings):
         """Keyword arguments for our aiokafka clients (`aiokafka_internals`): producer, consumer,
         admin.
 
-        Raises ConfigurationError where a TLS file cannot be used. Holds the password in clear:
-        not for logs.
+        Raises ConfigurationError if a TLS file is unusable. Contains the plain password: do not log
+        it.
         """
         names = {"names": self._names} if self.topic_prefix else {}
         return {"bootstrap_servers": self.bootstrap.split(","), **names, **self.auth()}
 
     @property
     def _names(self) -> Names:
-        return Names(self.topic_prefix, self._others)
+        return Names(self.topic_prefix, self._unprefixed)
 
-    def beside(self, topics: Iterable[str]) -> Self:
-        """The same for who also reads topics of others, whose names have no prefix."""
-        made = self.model_copy()
-        made._others = frozenset(topics)
-        return made
+    def with_unprefixed(self, topics: Iterable[str]) -> Self:
+        """A copy for clients that also read these topics, whose names have no prefix."""
+        settings = self.model_copy()
+        settings._unprefixed = frozenset(topics)
+        return settings
 
     def on_broker(self, name: str) -> str:
-        """What a topic, consumer group or transactional id is called there. Only for people: the
-        clients of `client` put the prefix before names themselves."""
-        return self._names.there(name)
+        """Name of a topic, consumer group or transactional id on the broker. For messages only: the
+        clients of `client` add the prefix themselves."""
+        return self._names.on_broker(name)
 
     def auth(self) -> dict[str, Any]:
-        """How to log in and encrypt: the same without addresses and names."""
+        """Keyword arguments of login and encryption, without addresses and names."""
         arguments: dict[str, Any] = {"security_protocol": self.security_protocol}
         if self.encrypted:
             arguments["ssl_context"] = self._ssl_context()

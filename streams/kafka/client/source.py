@@ -1,4 +1,4 @@
-"""What lanes ask of the group's consumer (`opening.Source`, `lanes.GroupSource`)."""
+"""The group's consumer as lanes use it (`restore.LaneSource`, `lanes.GroupSource`)."""
 
 import asyncio
 import logging
@@ -24,15 +24,15 @@ from streams.observing.logs import OF_BROKER
 
 log = logging.getLogger(__name__)
 
-NOT_OURS = (IllegalGenerationError, UnknownMemberIdError)
+MEMBERSHIP_LOST = (IllegalGenerationError, UnknownMemberIdError)
 NO_GENERATION = -1
 COMMIT_WITHIN = 2.0
-ASK_AGAIN = 0.2
-"""Seconds between two questions to a coordinator that does not answer."""
+RETRY_AFTER = 0.2
+"""Seconds between two requests to an unresponsive coordinator."""
 
 
 class ConsumerSource:
-    """aiokafka's consumer, with `connection`, what every client is made with."""
+    """Wraps aiokafka's consumer. `connection`: keyword arguments of every client."""
 
     def __init__(self, kafka: KafkaConsumer, connection: Mapping[str, Any]) -> None:
         self._kafka = kafka
@@ -40,15 +40,15 @@ class ConsumerSource:
         self._answers: dict[TopicPartition, tuple[Any, float]] = {}
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
-        self._kafka.pause(*self._ours(partitions))
+        self._kafka.pause(*self._assigned(partitions))
 
     def resume(self, partitions: Iterable[TopicPartition]) -> None:
-        self._kafka.resume(*self._ours(partitions))
+        self._kafka.resume(*self._assigned(partitions))
 
-    def _ours(self, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
-        """A lane may still be ending when its partitions are gone."""
+    def _assigned(self, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
+        """The assigned ones: a lane may still be stopping after its partitions were revoked."""
         assigned = self._kafka.assignment()
-        return [at for at in partitions if at in assigned]
+        return [tp for tp in partitions if tp in assigned]
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
         if partition in self._kafka.assignment():
@@ -59,15 +59,14 @@ class ConsumerSource:
         return offset
 
     async def commit(self, offsets: Mapping[TopicPartition, int]) -> bool:
-        """Whether the group has taken the offsets, or will not take them from us any more. One
-        request within `COMMIT_WITHIN` seconds: aiokafka's own commit asks for ever, and joins the
-        group again."""
+        """Commits offsets to the group. Returns False if it has to be retried. One request within
+        `COMMIT_WITHIN` seconds: aiokafka's commit retries forever and rejoins the group."""
         group = self._kafka.coordinator
         if group.generation == NO_GENERATION:
             return True
         topics: defaultdict[str, list[tuple[int, int, str]]] = defaultdict(list)
-        for at, offset in offsets.items():
-            topics[at.topic].append((at.partition, offset, ""))
+        for tp, offset in offsets.items():
+            topics[tp.topic].append((tp.partition, offset, ""))
         request = OffsetCommitRequest(
             group.group_id,
             group.generation,
@@ -78,12 +77,12 @@ class ConsumerSource:
         try:
             async with asyncio.timeout(COMMIT_WITHIN):
                 await group.ensure_coordinator_known()
-                answer = await self._kafka.ask_coordinator(request)
+                response = await self._kafka.send_to_coordinator(request)
         except (KafkaError, OSError, TimeoutError) as error:
             log.info("the group's offsets: %r; later", error, extra=OF_BROKER)
             return False
-        errors = {for_code(code) for _, partitions in answer.topics for _, code in partitions}
-        if errors - {NoError, RebalanceInProgressError, *NOT_OURS}:
+        errors = {for_code(code) for _, partitions in response.topics for _, code in partitions}
+        if errors - {NoError, RebalanceInProgressError, *MEMBERSHIP_LOST}:
             group.coordinator_dead()
             return False
         return RebalanceInProgressError not in errors
@@ -92,37 +91,39 @@ class ConsumerSource:
         offsets: dict[TopicPartition, int] = await self._kafka.beginning_offsets([partition])
         return offsets[partition]
 
-    async def still_ours(self, generation: int) -> bool:
-        """Asks the group's coordinator. While the group rebalances a partition is its old owner's
-        until that has given it back."""
+    async def is_member(self, generation: int) -> bool:
+        """Checks with the coordinator that the member is still in this generation. While the group
+        rebalances, a partition belongs to its old owner until it is released."""
         group = self._kafka.coordinator
         while group.generation == generation:
             request = HeartbeatRequest(group.group_id, group.generation, group.member_id)
             try:
                 await group.ensure_coordinator_known()
-                error = for_code((await self._kafka.ask_coordinator(request)).error_code)
+                error = for_code((await self._kafka.send_to_coordinator(request)).error_code)
             except KafkaError as failure:
-                log.warning("whose the partitions are: %r; asks again", failure, extra=OF_BROKER)
-                await asyncio.sleep(ASK_AGAIN)
+                log.warning("group membership unknown: %r; retrying", failure, extra=OF_BROKER)
+                await asyncio.sleep(RETRY_AFTER)
                 continue
             if error in (NoError, RebalanceInProgressError):
                 return bool(group.generation == generation)
-            if error in NOT_OURS:
+            if error in MEMBERSHIP_LOST:
                 return False
             group.coordinator_dead()
-            await asyncio.sleep(ASK_AGAIN)
+            await asyncio.sleep(RETRY_AFTER)
         return False
 
     async def counts(self) -> dict[str, int] | None:
-        """How many partitions each topic of the cluster has now; None where no broker says it."""
+        """Current number of partitions of each topic of the cluster; None if no broker responds."""
         try:
             async with asyncio.timeout(COMMIT_WITHIN):
-                known = await self._kafka.client.fetch_all_metadata()
+                metadata = await self._kafka.client.fetch_all_metadata()
         except (KafkaError, OSError, TimeoutError) as error:
-            why = "cannot ask for the number of partitions: %r; tries again"
+            why = "number of partitions unknown: %r; retrying"
             log.info(why, error, extra=OF_BROKER)
             return None
-        return {topic: len(known.partitions_for_topic(topic) or ()) for topic in known.topics()}
+        return {
+            topic: len(metadata.partitions_for_topic(topic) or ()) for topic in metadata.topics()
+        }
 
     @property
     def forgotten(self) -> bool:
@@ -130,46 +131,46 @@ class ConsumerSource:
         return bool(self._kafka.coordinator.generation == NO_GENERATION)
 
     async def leave(self) -> None:
-        """Leaves the group for good. aiokafka does so only for members without a name of their
-        own; the partitions of one that has a name wait for its session to end."""
+        """Leaves the group permanently. aiokafka only does so for members without static
+        membership; otherwise partitions wait for the session timeout."""
         group = self._kafka.coordinator
         if group.generation > 0 and self._kafka.has_instance:
             try:
-                await self._kafka.ask_coordinator(
+                await self._kafka.send_to_coordinator(
                     LeaveGroupRequest(group.group_id, group.member_id)
                 )
             except KafkaError as error:
-                log.warning("leaving the group: %r; its session has to end by itself", error)
+                log.warning("leaving the group failed: %r; its session will time out", error)
 
-    def behind(self, partition: TopicPartition) -> int:
-        """How many offsets the broker is known to have beyond what was fetched."""
+    def unfetched(self, partition: TopicPartition) -> int:
+        """Known offsets on the broker after the last fetch."""
         state = self.state(partition)
         if state is None or state.lso is None or not state.has_valid_position:
             return 0
         return max(0, int(state.lso) - int(state.position))
 
     def end(self, partition: TopicPartition) -> int:
-        """Where the partition is known to end for readers of what is committed."""
+        """Known end of the partition for read_committed consumers."""
         state = self.state(partition)
         return int(state.lso or 0) if state is not None else 0
 
-    def unheard(self, partition: TopicPartition) -> float:
-        """Seconds since the broker was last seen to answer a fetch of a partition, or since it was
-        first looked at; 0 while nothing of it is fetched. The answers' own times are of a clock
-        that may be set, so they only tell two answers apart."""
+    def fetch_age(self, partition: TopicPartition) -> float:
+        """Seconds since the broker's last fetch response for a partition, or since the first call;
+        0 while it is not fetched. Timestamps of responses only distinguish them, since their clock
+        may be set."""
         state = self.state(partition)
         if state is None or state.paused or self._kafka.has_unread(partition):
             self._answers.pop(partition, None)
             return 0.0
-        now, answer = monotonic(), self._answers.get(partition)
-        if answer is None or answer[0] != state.timestamp:
-            answer = self._answers[partition] = (state.timestamp, now)
-        return now - answer[1]
+        now, fetch = monotonic(), self._answers.get(partition)
+        if fetch is None or fetch[0] != state.timestamp:
+            fetch = self._answers[partition] = (state.timestamp, now)
+        return now - fetch[1]
 
-    def longest_unheard(self) -> float:
-        """The same of the partition that has waited longest."""
-        return max(map(self.unheard, self._kafka.assignment()), default=0.0)
+    def oldest_fetch_age(self) -> float:
+        """Maximum `fetch_age` of the assigned partitions."""
+        return max(map(self.fetch_age, self._kafka.assignment()), default=0.0)
 
     def state(self, partition: TopicPartition) -> Any:
-        """aiokafka's own record of a partition; None where it is not assigned."""
+        """aiokafka's state of a partition; None if it is not assigned."""
         return self._kafka.state(partition)

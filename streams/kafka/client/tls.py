@@ -1,5 +1,5 @@
-"""The TLS context of all Kafka clients of a process. It follows its files: after a certificate was
-renewed, new connections have the new one, and open ones keep theirs."""
+"""TLS context of all Kafka clients of a process. It follows its files: new connections use a
+renewed certificate, open ones keep theirs."""
 
 import logging
 import ssl
@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 
 
 class TlsFiles(NamedTuple):
-    """PEM files: the authorities to trust (None: the system's), the client's chain and its key.
+    """PEM files: trusted authorities (None: the system's), the client's chain and its key.
     `password` decrypts the key."""
 
     authorities: Path | None
@@ -23,11 +23,11 @@ class TlsFiles(NamedTuple):
     password: str
 
     def signature(self) -> tuple[Any, ...]:
-        """Differs when a file was replaced, rewritten or removed, or its link points elsewhere."""
+        """Changes when a file is replaced, rewritten or removed, or its link changes."""
         return tuple(_signature(file) for file in self[:3] if file)
 
     def load(self) -> ssl.SSLContext:
-        """Raises ConfigurationError naming the setting and the file that cannot be used."""
+        """Raises ConfigurationError with the setting and the unusable file."""
         try:
             context = ssl.create_default_context(cafile=self.authorities)
         except OSError as error:
@@ -42,8 +42,8 @@ class TlsFiles(NamedTuple):
 
 
 class RenewedContext(ssl.SSLContext):
-    """What event loops take for a context; each connection gets that of the files as they are now.
-    While these cannot be used, the last ones that could stay in use."""
+    """SSL context that reloads changed files for each connection. While they are unusable, the last
+    usable ones stay in use."""
 
     def __new__(cls, files: TlsFiles) -> "RenewedContext":
         return super().__new__(cls, ssl.PROTOCOL_TLS_CLIENT)
@@ -66,14 +66,14 @@ class RenewedContext(ssl.SSLContext):
         try:
             self._loaded = self._files.load()
         except ConfigurationError as error:
-            log.warning("%s; new connections use what was read before", error)
+            log.warning("%s; new connections use the previous files", error)
         else:
             log.info("the TLS files have changed: new connections use them")
 
 
 renewed_context = cache(RenewedContext)
-"""One context for the same files in all of a process: a client that is made while a renewed file
-is broken has the last one that could be used, too, and only one of them reports it."""
+"""One context per set of files in a process: a client created while a renewed file is broken uses
+the last usable one as well, and only one client reports it."""
 
 
 def _signature(file: Path) -> tuple[int, int, int] | None:
@@ -85,8 +85,9 @@ def _signature(file: Path) -> tuple[int, int, int] | None:
 
 
 def _unusable(setting: str, path: Path | None, error: OSError) -> ConfigurationError:
-    shown = configuration.shown("", str(path))  # a key may have been pasted in its file's place
+    path_text = configuration.shown("", str(path))  # may contain a pasted key
     variable = configuration.variable("kafka", setting)
     return ConfigurationError(
-        f"{variable}: {shown} cannot be used: {error.strerror or error}; give a readable PEM file"
+        f"{variable}: {path_text} cannot be used: {error.strerror or error}; give a readable PEM "
+        "file"
     )

@@ -1,4 +1,4 @@
-"""Topics that are made, deleted and given other settings: each returns once the broker knows it."""
+"""Creates, deletes and alters topics; each call returns once the broker knows the change."""
 
 import asyncio
 from collections.abc import Collection, Mapping
@@ -23,22 +23,22 @@ KNOWN_WITHIN = 60.0
 async def own_settings(
     admin: AIOKafkaAdminClient, names: Collection[str]
 ) -> dict[str, dict[str, str]]:
-    """What topics have of their own, not by the broker's defaults."""
-    asked = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
-    found: dict[str, dict[str, str]] = {}
-    for reply in await admin.describe_configs(asked) if asked else []:
+    """Settings of topics that override the broker's defaults."""
+    resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
+    settings: dict[str, dict[str, str]] = {}
+    for reply in await admin.describe_configs(resources) if resources else []:
         for *_, name, entries in reply.resources:
-            found[name] = {entry[0]: entry[1] for entry in entries if _is_own(entry)}
-    return found
+            settings[name] = {entry[0]: entry[1] for entry in entries if _is_own(entry)}
+    return settings
 
 
 def _is_own(entry: Any) -> bool:
-    """By the source of a setting that a broker says: 1 is the topic's own."""
+    """Whether the topic itself is the setting's source (1)."""
     return bool(entry[3] == 1)
 
 
-async def deleted(admin: AIOKafkaAdminClient, name: str) -> None:
-    """Deletes a topic, if it is there, and waits until it is gone."""
+async def delete_topic(admin: AIOKafkaAdminClient, name: str) -> None:
+    """Deletes a topic if it exists, and waits until it is gone."""
     deadline = monotonic() + KNOWN_WITHIN
     while monotonic() < deadline:
         reply = await admin.delete_topics([name])
@@ -48,13 +48,15 @@ async def deleted(admin: AIOKafkaAdminClient, name: str) -> None:
         if for_code(code) is not NoError:
             raise for_code(code)(f"topic {name}: the broker does not delete it")
         await asyncio.sleep(0.1)
-    raise ConfigurationError(f"topic {name}: is not gone after {KNOWN_WITHIN:.0f} s")
+    raise ConfigurationError(
+        f"Timed out after {KNOWN_WITHIN:.0f} s waiting for topic {name} to be deleted"
+    )
 
 
-async def created(
+async def create_topic(
     admin: AIOKafkaAdminClient, name: str, partitions: int, copies: int, settings: dict[str, str]
 ) -> bool:
-    """Whether it was created; False where it was there. Returns once it is known."""
+    """Creates a topic and waits until it is known; returns False if it existed."""
     new = NewTopic(name, partitions, copies, topic_configs=settings)
     for _, code, message in (await admin.create_topics([new])).topic_errors:
         error = for_code(code)
@@ -67,16 +69,16 @@ async def created(
     while (await partitions_of(admin, [name])).get(name) != partitions:
         if monotonic() > deadline:
             raise ConfigurationError(
-                f"topic {name}: was created, and is not known; call this again"
+                f"topic {name}: was created but is not visible yet; run the command again"
             )
         await asyncio.sleep(0.1)
     return True
 
 
-async def altered(admin: AIOKafkaAdminClient, name: str, settings: Mapping[str, str]) -> None:
-    """Gives a topic these settings of its own, and no others."""
-    one = ConfigResource(ConfigResourceType.TOPIC, name, dict(settings))
-    for reply in await admin.alter_configs([one]):
+async def alter_topic(admin: AIOKafkaAdminClient, name: str, settings: Mapping[str, str]) -> None:
+    """Replaces a topic's settings."""
+    resource = ConfigResource(ConfigResourceType.TOPIC, name, dict(settings))
+    for reply in await admin.alter_configs([resource]):
         for code, message, *_ in reply.resources:
             if for_code(code) is not NoError:
                 raise ConfigurationError(f"topic {name}: its settings cannot be changed: {message}")

@@ -1,4 +1,4 @@
-"""Topics as they must be, and how one that is there differs from that (docs/shared-clusters.md)."""
+"""Required settings of topics, and differences of existing topics (docs/shared-clusters.md)."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ PARTITIONS = "partitions"
 
 @dataclass(frozen=True, slots=True)
 class TopicSpec:
-    """A topic as it must be. `exact` settings must be equal, `at_least` must not be lower,
-    `initial` are set when it is created and the operator's afterwards (retention). `more`: it may
-    have more partitions than that, of which nothing depends (no key is looked up in it)."""
+    """Required topic. `exact` settings must be equal, `at_least` must not be lower, `initial` are
+    set at creation and may be changed by the operator (retention). `more`: more partitions are
+    accepted, since no key is looked up in it."""
 
     name: str
     partitions: int
@@ -26,7 +26,7 @@ class TopicSpec:
     more: bool = False
 
     def settings(self, replicas: int) -> dict[str, str]:
-        """What it is created with."""
+        """Settings to create it with."""
         limits = {name: str(value) for name, value in self.at_least.items()}
         return {**self.exact, **limits, **self.initial, IN_SYNC: str(in_sync(replicas))}
 
@@ -40,9 +40,9 @@ def spec(
     max_bytes: int = OUTPUT_BYTES,
     more: bool = False,
 ) -> TopicSpec:
-    """One topic; also for those the topology does not name, such as a table's changelog.
+    """Spec of one topic; also for topics outside the topology, such as a table's changelog.
 
-    `retention_days` None keeps messages for ever; a compacted topic keeps the newest of each key.
+    `retention_days` None keeps messages forever; a compacted topic keeps the newest of each key.
     """
     retention = -1 if retention_days is None else retention_days * DAY_MS
     return TopicSpec(
@@ -59,7 +59,6 @@ def spec(
 
 
 def spec_of(topic: Topic, partitions: int) -> TopicSpec:
-    """A topic of the topology."""
     return spec(
         topic.name,
         partitions,
@@ -71,13 +70,13 @@ def spec_of(topic: Topic, partitions: int) -> TopicSpec:
 
 
 def in_sync(replicas: int) -> int:
-    """How many replicas must have a message before it counts as written: with three or more one
-    may die, and no message is lost."""
+    """Number of replicas that must have a message before it counts as written: with three or more,
+    one may fail without data loss."""
     return 2 if replicas >= REPLICAS else 1
 
 
-class Found(NamedTuple):
-    """What is there of a topic; no partitions where it is not known."""
+class ExistingTopic(NamedTuple):
+    """State of an existing topic; 0 partitions if unknown."""
 
     partitions: int
     replicas: int
@@ -85,24 +84,25 @@ class Found(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """A setting of a topic that is other than it must be."""
+    """A setting of a topic that differs from its spec."""
 
     setting: str
     expected: str
     found: str
 
 
-def differences(one: TopicSpec, there: Found) -> Iterator[Difference]:
-    """What of a topic is not as it must be."""
-    if there.partitions < one.partitions or (there.partitions > one.partitions and not one.more):
-        least = "at least " * one.more
-        yield Difference(PARTITIONS, f"{least}{one.partitions}", str(there.partitions))
-    for name, value in one.exact.items():
-        if (found := there.settings.get(name)) != value:
-            yield Difference(name, value, found or "nothing")
-    for name, number in {**one.at_least, IN_SYNC: in_sync(there.replicas)}.items():
-        if int(there.settings.get(name, 0)) < number:
-            yield Difference(name, f"at least {number}", there.settings.get(name, "nothing"))
-    if 0 < there.replicas < int(there.settings.get(IN_SYNC, 0)):
-        most = f"at most {there.replicas}, as many as there are replicas"
-        yield Difference(IN_SYNC, most, there.settings[IN_SYNC])
+def differences(expected: TopicSpec, existing: ExistingTopic) -> Iterator[Difference]:
+    if existing.partitions < expected.partitions or (
+        existing.partitions > expected.partitions and not expected.more
+    ):
+        least = "at least " * expected.more
+        yield Difference(PARTITIONS, f"{least}{expected.partitions}", str(existing.partitions))
+    for name, value in expected.exact.items():
+        if (actual := existing.settings.get(name)) != value:
+            yield Difference(name, value, actual or "nothing")
+    for name, number in {**expected.at_least, IN_SYNC: in_sync(existing.replicas)}.items():
+        if int(existing.settings.get(name, 0)) < number:
+            yield Difference(name, f"at least {number}", existing.settings.get(name, "nothing"))
+    if 0 < existing.replicas < int(existing.settings.get(IN_SYNC, 0)):
+        most = f"at most {existing.replicas}, as many as there are replicas"
+        yield Difference(IN_SYNC, most, existing.settings[IN_SYNC])

@@ -1,7 +1,7 @@
-"""Creates the topics of streams/topology.py, and refuses those that are not as they should be.
+"""Creates the topics of streams/topology.py, and rejects topics with wrong settings.
 
-Wrong partition counts break co-partitioning, wrong clean-up loses the log, and a timestamp other
-than the log's own makes `recorded_at` what a producer claims.
+Wrong partition counts break co-partitioning, wrong clean-up loses the log, and with CreateTime a
+producer would set `recorded_at`.
 """
 
 import asyncio
@@ -28,24 +28,24 @@ from streams.kafka.client.topic_specs import (
     PARTITIONS,
     REPLICAS,
     Difference,
-    Found,
+    ExistingTopic,
     TopicSpec,
     differences,
     spec_of,
 )
 from streams.topology import TOPICS, Topic
 
-KNOWN_WITHIN = 30.0  # seconds; a moment, where the machine has other things to do
+KNOWN_WITHIN = 30.0  # seconds; usually a moment
 ALL_KNOW_WITHIN = 20.0
-ASKED_AGAIN = 0.1
+RETRY_AFTER = 0.1
 NO_LEADER = -1
 STATE = "turnfold-repartition"
-"""The topic that is there while `turnfold repartition` is at work, or was killed at it."""
+"""The topic exists while `turnfold repartition` runs, or after it was killed."""
 UNDER_WAY = (
     f"the number of partitions is being changed (the topic {STATE} exists): if no `turnfold "
     "repartition` is running, run the same command again; it continues"
 )
-SHOWN = 3  # differences an error names; often all topics have the same
+SHOWN = 3  # differences per error; often all topics have the same
 
 
 async def ensure_topics(
@@ -55,24 +55,24 @@ async def ensure_topics(
     counted: bool = True,
     topics: Iterable[Topic] = TOPICS,
 ) -> list[str]:
-    """Creates what is missing of these topics and `more`, checks what is there; the new names.
-    `counted`: those that are there must have as many partitions as the settings say.
+    """Creates missing topics of `topics` and `more`, checks existing ones; returns the created
+    names. `counted`: existing ones must have the configured number of partitions.
 
-    Raises ConfigurationError naming topic, setting, expected and found, or what `connected` raises.
+    Raises ConfigurationError with topic, setting, expected and found, or what `connected` raises.
     """
     specs = [spec_of(topic, settings.partitions) for topic in topics] + list(more)
     async with connected(settings, within) as admin:
-        refuse_under_way(await admin.list_topics())
+        check_no_repartition(await admin.list_topics())
         created = await create(admin, specs, settings.replication)
     if not counted:
-        specs = [replace(one, partitions=1, more=True) for one in specs]
+        specs = [replace(spec, partitions=1, more=True) for spec in specs]
     async with connected(settings, max(within, KNOWN_WITHIN)) as admin:
         await check(admin, specs, ALL_KNOW_WITHIN)
     return created
 
 
-def refuse_under_way(topics: Collection[str]) -> None:
-    """Raises ConfigurationError while the number of partitions is being changed."""
+def check_no_repartition(topics: Collection[str]) -> None:
+    """Raises ConfigurationError while a repartition is in progress."""
     if STATE in topics:
         raise ConfigurationError(UNDER_WAY)
 
@@ -80,20 +80,20 @@ def refuse_under_way(topics: Collection[str]) -> None:
 async def create(
     admin: KafkaAdmin, specs: Collection[TopicSpec], replication: int | None = None
 ) -> list[str]:
-    """Creates the topics that do not exist; returns their names.
+    """Creates the missing topics; returns their names.
 
-    Raises ConfigurationError where the broker refuses one (no permission, too few brokers).
+    Raises ConfigurationError if the broker rejects one (no permission, too few brokers).
     """
     check_lengths(admin, specs)
     present = set(await admin.list_topics())
-    missing = [one for one in specs if one.name not in present]
+    missing = [spec for spec in specs if spec.name not in present]
     if not missing:
         return []
     copies = await replicas(admin, replication)
     reply = await admin.create_topics(
         [
-            NewTopic(one.name, one.partitions, copies, topic_configs=one.settings(copies))
-            for one in missing
+            NewTopic(spec.name, spec.partitions, copies, topic_configs=spec.settings(copies))
+            for spec in missing
         ]
     )
     created, forbidden = [], []
@@ -103,7 +103,7 @@ async def create(
             created.append(name)
         elif code in denials.RESOURCES:
             forbidden.append(name)
-        elif error is not TopicAlreadyExistsError:  # another worker was faster: that is no error
+        elif error is not TopicAlreadyExistsError:  # created by another worker
             why = message or error.__name__
             raise ConfigurationError(
                 f"topic {admin.on_broker(name)}: the broker does not create it: {why}"
@@ -114,14 +114,14 @@ async def create(
 
 
 async def replicas(admin: KafkaAdmin, replication: int | None) -> int:
-    """How many a new topic gets."""
+    """Replication factor of a new topic."""
     return replication or min(REPLICAS, len((await admin.describe_cluster())["brokers"]))
 
 
 def check_lengths(admin: KafkaAdmin, specs: Iterable[TopicSpec]) -> None:
-    """Raises ConfigurationError for a name that no broker takes."""
-    for one in specs:
-        if len(name := admin.on_broker(one.name)) > LONGEST:
+    """Raises ConfigurationError for a name that is too long."""
+    for spec in specs:
+        if len(name := admin.on_broker(spec.name)) > LONGEST:
             raise ConfigurationError(
                 f"topic {name}: its name has {len(name)} characters, Kafka allows {LONGEST}; "
                 "choose a shorter topic_prefix, app id or generation"
@@ -130,94 +130,93 @@ def check_lengths(admin: KafkaAdmin, specs: Iterable[TopicSpec]) -> None:
 
 def _forbidden(admin: KafkaAdmin, missing: Iterable[TopicSpec], names: Collection[str]) -> str:
     listed = ", ".join(
-        f"{admin.on_broker(one.name)} ({one.partitions} partitions)"
-        for one in missing
-        if one.name in names
+        f"{admin.on_broker(spec.name)} ({spec.partitions} partitions)"
+        for spec in missing
+        if spec.name in names
     )
     return (
-        f"Kafka: the broker does not let this client do Create on the topics {listed}. If they are "
-        "there, it may not do Describe on them; if not, let an administrator create them: "
-        "`turnfold topics --commands` prints how (docs/shared-clusters.md)"
+        f"Kafka: this client is not authorized: Create on topics {listed}. If they exist, it lacks "
+        "Describe on them; otherwise let an administrator create them: `turnfold topics "
+        "--commands` prints the commands (docs/shared-clusters.md)"
     )
 
 
 async def check(admin: KafkaAdmin, specs: Iterable[TopicSpec], patience: float = 0.0) -> None:
-    """Raises ConfigurationError naming topics that are not as their specs say, and how; `patience`
+    """Raises ConfigurationError with the topics that differ from their specs, and how; `patience`
     as in `look`."""
-    wanted = list(specs)
-    found = await look(admin, wanted, patience)
+    expected = list(specs)
+    existing = await look(admin, expected, patience)
     wrong = [
-        _said(admin.on_broker(one.name), difference)
-        for one in wanted
-        for difference in differences(one, found[one.name])
+        _describe(admin.on_broker(spec.name), difference)
+        for spec in expected
+        for difference in differences(spec, existing[spec.name])
     ]
     if wrong:
         rest = f"; and {len(wrong) - SHOWN} more (`turnfold topics`)" if len(wrong) > SHOWN else ""
         raise ConfigurationError("; ".join(wrong[:SHOWN]) + rest)
 
 
-def _said(name: str, one: Difference) -> str:
-    if one.setting == PARTITIONS:
+def _describe(name: str, difference: Difference) -> str:
+    if difference.setting == PARTITIONS:
         return (
-            f"topic {name}: expected {one.expected} partitions (TURNFOLD_KAFKA_PARTITIONS), "
-            f'found {one.found}; docs/operations.md, "Changing the number of partitions", says '
-            "which of both is to change, and how"
+            f"topic {name}: expected {difference.expected} partitions (TURNFOLD_KAFKA_PARTITIONS), "
+            f"found {difference.found}; see docs/operations.md, "
+            '"Changing the number of partitions"'
         )
     return (
-        f"topic {name}: expected {one.setting} {one.expected}, found {one.found}; "
-        "alter it with kafka-configs"
+        f"topic {name}: expected {difference.setting} {difference.expected}, found "
+        f"{difference.found}; alter it with kafka-configs"
     )
 
 
 async def look(
     admin: KafkaAdmin, specs: Collection[TopicSpec], patience: float = 0.0
-) -> dict[str, Found]:
-    """What is there of the topics.
+) -> dict[str, ExistingTopic]:
+    """State of the topics.
 
-    `patience`: seconds for every broker of the cluster to know the topics and the leader of each
-    partition: any broker may answer, one that has just started knows none, and none knows at once
-    what another has created.
+    `patience`: seconds to wait until all brokers know the topics and a leader of each partition:
+    any broker may respond, one that has just started knows no topics, and a new topic takes time to
+    be known.
     """
-    names = [one.name for one in specs]
+    names = [spec.name for spec in specs]
     deadline = monotonic() + patience
     partitions = await _partitions(admin, names, deadline)
     settings = await _settings(admin, names, deadline)
-    found = {}
+    existing = {}
     for name in names:
         parts = partitions.get(name, [])
-        copies = min((len(one["replicas"]) for one in parts), default=0)
-        found[name] = Found(len(parts), copies, settings.get(name, {}))
-    return found
+        copies = min((len(partition["replicas"]) for partition in parts), default=0)
+        existing[name] = ExistingTopic(len(parts), copies, settings.get(name, {}))
+    return existing
 
 
 async def _partitions(
     admin: KafkaAdmin, names: list[str], deadline: float
 ) -> dict[str, list[dict[str, Any]]]:
-    """The partitions of each topic, once each has a leader; none where the topic is still not
-    known at the deadline."""
+    """Partitions of each topic, once each has a leader; incomplete at the deadline."""
     while True:
         described = await admin.describe_topics(names)
-        found = {one["topic"]: one["partitions"] for one in described}
-        if all(map(_is_led, found.values())) or monotonic() >= deadline:
-            return found
-        await asyncio.sleep(ASKED_AGAIN)
+        partitions = {topic["topic"]: topic["partitions"] for topic in described}
+        if all(map(_is_led, partitions.values())) or monotonic() >= deadline:
+            return partitions
+        await asyncio.sleep(RETRY_AFTER)
 
 
 def _is_led(partitions: list[dict[str, Any]]) -> bool:
-    """Whether a topic's partitions are known and each has a leader, as it must to be written."""
-    return bool(partitions) and all(one["leader"] != NO_LEADER for one in partitions)
+    """Whether a topic's partitions are known and each has a leader, as writing requires."""
+    return bool(partitions) and all(partition["leader"] != NO_LEADER for partition in partitions)
 
 
 async def _settings(
     admin: KafkaAdmin, names: Iterable[str], deadline: float
 ) -> dict[str, dict[str, str]]:
-    """Every setting of the topics, by topic."""
-    asked = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
-    replies: list[Any] = await admin.describe_configs(asked)
+    """All settings by topic."""
+    resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
+    replies: list[Any] = await admin.describe_configs(resources)
     while _unknown(replies) and monotonic() < deadline:
-        await asyncio.sleep(ASKED_AGAIN)
-        replies = await admin.describe_configs(asked)
-    found: dict[str, dict[str, str]] = {}
+        await asyncio.sleep(RETRY_AFTER)
+        replies = await admin.describe_configs(resources)
+    settings: dict[str, dict[str, str]] = {}
     for reply in replies:
         for code, message, _, name, entries in reply.resources:
             if for_code(code) is not NoError:
@@ -226,11 +225,11 @@ async def _settings(
                 raise ConfigurationError(
                     f"topic {admin.on_broker(name)}: its settings cannot be read: {why}"
                 )
-            found[name] = {entry[0]: entry[1] for entry in entries}
-    return found
+            settings[name] = {entry[0]: entry[1] for entry in entries}
+    return settings
 
 
 def _unknown(replies: Iterable[Any]) -> bool:
-    """Whether the broker that answered does not know one of the topics."""
+    """Whether the responding broker does not know one of the topics."""
     codes = (code for reply in replies for code, *_ in reply.resources)
     return any(for_code(code) is UnknownTopicOrPartitionError for code in codes)

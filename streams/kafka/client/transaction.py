@@ -1,9 +1,9 @@
-"""One Kafka transaction after another, request by request (docs/kafka-tier.md, Fencing).
+"""Kafka transactions, request by request (docs/kafka-tier.md, Fencing).
 
-aiokafka's own producer asks the same in five round trips where three do, each through tasks and
-queues. It also asks again when an answer is lost: an EndTxn that was only late then ends the
-*next* transaction half-way. Here nothing that may have happened is asked twice: any doubt is an
-error, and the next writer begins with a new epoch, which fences all that is still under way.
+aiokafka's producer takes five round trips instead of three, each through tasks and queues. It also
+retries after a lost response: an EndTxn that was only late then ends the *next* transaction
+half-way. Here requests that may have succeeded are never retried: any doubt is an error, and the
+next writer starts with a new epoch, which fences all pending requests.
 """
 
 import asyncio
@@ -45,17 +45,17 @@ REQUEST_TIMEOUT_MS = 10_000
 NOT_YET = (CoordinatorNotAvailableError, NotCoordinatorError, CoordinatorLoadInProgressError)
 MOVED = (NotLeaderForPartitionError, UnknownTopicOrPartitionError)
 AGAIN = 0.1
-"""Seconds between two questions for a coordinator or leader."""
+"""Seconds between lookups of a coordinator or leader."""
 STILL_ENDING, MOST_STILL_ENDING = 0.0005, 0.01
-"""Seconds: the coordinator answers a commit before all markers are written, and takes partitions
-for the next transaction when they are, a millisecond later. Asked again after twice the time: a
-broker without CPU to spare gets no sooner by it."""
+"""Seconds: the coordinator confirms a commit before all markers are written, and accepts partitions
+for the next transaction a millisecond later. The wait doubles: a broker without spare CPU gets no
+faster by more requests."""
 LARGEST_SEQUENCE = 2**31 - 1
 CODECS = {None: 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
 
 
 class Transactions:
-    """Transactions of one id, used until the first error and thrown away then."""
+    """Transactions of one id; discarded after the first error."""
 
     def __init__(
         self, transactional_id: str, connection: Mapping[str, Any], timeout: float
@@ -69,13 +69,13 @@ class Transactions:
         self._producer: tuple[int, int] = (-1, -1)  # its id and epoch
         self._sequences: dict[TopicPartition, int] = {}
         self.is_open = False
-        """Whether one has begun, for all we know, and has not ended."""
+        """Whether a transaction has started and, as far as known, not ended."""
 
     async def start(self) -> None:
-        """Connects, fences every older producer of this id, waits until its transaction ended.
+        """Connects, fences older producers of this id, waits until their transaction has ended.
 
         Raises:
-            KafkaError: the broker cannot be reached or refuses.
+            KafkaError: the broker is unreachable or denies access.
         """
         await start_or_stop((self._start, self.close))
 
@@ -86,35 +86,35 @@ class Transactions:
                 self._coordinator = await self._client.coordinator_lookup(
                     CoordinationType.TRANSACTION, self.transactional_id
                 )
-                found = await self._ask(
+                response = await self._request(
                     InitProducerIdRequest(self.transactional_id, self._timeout_ms)
                 )
-                _check(found.error_code)
-                self._producer = found.producer_id, found.producer_epoch
+                _check(response.error_code)
+                self._producer = response.producer_id, response.producer_epoch
                 return
             await asyncio.sleep(AGAIN)
 
-    async def know(self, topics: Collection[str]) -> None:
-        """Learns where the partitions of these topics are.
+    async def load_partitions(self, topics: Collection[str]) -> None:
+        """Loads the partitions and leaders of these topics.
 
         Raises:
-            KafkaError: there is no such topic, or no broker to ask.
+            KafkaError: unknown topic, or no broker responds.
         """
         for topic in topics:
             await self._client.count_partitions(topic)
 
     def partitions(self, topic: str) -> int:
-        """How many a known topic has."""
+        """Number of partitions of a known topic."""
         return len(self._client.cluster.partitions_for_topic(topic))
 
     def batch(self, compression: str | None, room: int) -> DefaultRecordBatchBuilder:
-        """An empty record batch of so many bytes, before compression."""
+        """An empty record batch of up to `room` bytes, before compression."""
         return DefaultRecordBatchBuilder(2, CODECS[compression], 1, *self._producer, 0, room)
 
     # --- one transaction ------------------------------------------------------------------------
 
     async def add(self, partitions: Collection[TopicPartition]) -> None:
-        """Makes partitions part of the transaction; the first ones begin it."""
+        """Adds partitions to the transaction; the first call starts it."""
         topics: defaultdict[str, list[int]] = defaultdict(list)
         for topic, partition in partitions:
             topics[topic].append(partition)
@@ -124,8 +124,8 @@ class Transactions:
         self.is_open = True
         wait = STILL_ENDING
         while True:
-            answer = await self._ask(request)
-            errors = {code for _, them in answer.errors for _, code in them}
+            response = await self._request(request)
+            errors = {code for _, topic_errors in response.errors for _, code in topic_errors}
             if ConcurrentTransactions.errno not in errors:
                 break
             await asyncio.sleep(wait)
@@ -138,44 +138,43 @@ class Transactions:
         batches: Mapping[TopicPartition, tuple[DefaultRecordBatchBuilder, int]],
         tight: TopicPartition | None = None,
     ) -> dict[TopicPartition, int]:
-        """Writes a batch, of so many records, to each of the partitions, that of `tight` in fewer
-        bytes than is quickest. Their first offsets."""
+        """Writes a batch and its record count to each partition; compresses that of `tight` more.
+        Returns the first offsets."""
         waiting: dict[TopicPartition, bytearray] = {}
-        for at, (batch, count) in batches.items():
-            sequence = self._sequences.get(at, 0)
+        for tp, (batch, count) in batches.items():
+            sequence = self._sequences.get(tp, 0)
             batch.set_producer_state(*self._producer, sequence)
-            self._sequences[at] = (sequence + count) & LARGEST_SEQUENCE
-            ZSTD.level = TIGHT if at == tight else QUICK
-            waiting[at] = batch.build()
+            self._sequences[tp] = (sequence + count) & LARGEST_SEQUENCE
+            ZSTD.level = TIGHT if tp == tight else QUICK
+            waiting[tp] = batch.build()
             ZSTD.level = QUICK
         offsets: dict[TopicPartition, int] = {}
         while True:
-            for answer in await asyncio.gather(*self._produce(waiting)):
-                offsets |= answer
-            waiting = {at: built for at, built in waiting.items() if at not in offsets}
+            for first_offsets in await asyncio.gather(*self._produce(waiting)):
+                offsets |= first_offsets
+            waiting = {tp: built for tp, built in waiting.items() if tp not in offsets}
             if not waiting:
                 return offsets
-            await self._client.force_metadata_update()  # a leader has moved, and has refused
+            await self._client.force_metadata_update()  # a leader has moved
             await asyncio.sleep(AGAIN)
 
     def _produce(
         self, batches: Mapping[TopicPartition, bytearray]
     ) -> Iterator[Coroutine[Any, Any, dict[TopicPartition, int]]]:
-        """A request to each leader."""
         leaders: defaultdict[int, defaultdict[str, list[Any]]] = defaultdict(
             lambda: defaultdict(list)
         )
-        for at, built in batches.items():
-            leader = self._client.cluster.leader_for_partition(at)
+        for tp, built in batches.items():
+            leader = self._client.cluster.leader_for_partition(tp)
             if leader is not None and leader >= 0:
-                leaders[leader][at.topic].append((at.partition, built))
+                leaders[leader][tp.topic].append((tp.partition, built))
         return (self._produce_to(node, list(topics.items())) for node, topics in leaders.items())
 
     async def _produce_to(self, node: int, topics: list[Any]) -> dict[TopicPartition, int]:
         request = ProduceRequest(self.transactional_id, -1, REQUEST_TIMEOUT_MS, topics)
-        answer = await self._client.send(node, request)
+        response = await self._client.send(node, request)
         offsets = {}
-        for topic, partitions in answer.topics:
+        for topic, partitions in response.topics:
             for partition, code, offset, *_ in partitions:
                 if for_code(code) not in MOVED:
                     _check(code)
@@ -183,30 +182,27 @@ class Transactions:
         return offsets
 
     async def commit(self) -> None:
-        """Everything stands, or after an error nobody knows."""
+        """Commits; after an error the outcome is unknown."""
         await self._end(committed=True)
 
     async def abort(self) -> None:
-        """Nothing stands."""
         await self._end(committed=False)
 
     async def _end(self, committed: bool) -> None:
         request = EndTxnRequest(self.transactional_id, *self._producer, committed)
-        _check((await self._ask(request)).error_code)
+        _check((await self._request(request)).error_code)
         self.is_open = False
 
-    async def _ask(self, request: Any) -> Any:
-        """A request to the coordinator."""
+    async def _request(self, request: Any) -> Any:
         group = ConnectionGroup.COORDINATION
         return await self._client.send(self._coordinator, request, group=group)
 
     async def close(self) -> None:
-        """Disconnects, which ends every request under way."""
+        """Disconnects, which ends all pending requests."""
         await self._client.close()
 
 
 def _check(code: int) -> None:
-    """Raises the error a code stands for."""
     error: type[KafkaError] = for_code(code)
     if error is not NoError:
         raise error()

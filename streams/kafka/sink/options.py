@@ -1,4 +1,4 @@
-"""How a sink was started, what it counts, and whose history it writes."""
+"""Options and counters of a sink, and the owner of its history."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ SOURCES = (HISTORY, DEAD_LETTERS)
 
 @dataclass(frozen=True, slots=True)
 class SinkOptions:
-    """`name` is the consumer group and begins every app id; `instance` that of one member, which
-    has its partitions again at once when it is started again. A write begins when so many bytes of
-    messages or seconds have gathered. `once`: end where the topics end now."""
+    """`name`: consumer group and prefix of every app id; `instance`: static member name, which
+    keeps its partitions across a restart. A write starts after `roll_bytes` of messages or
+    `roll_seconds`. `once`: stop at the current end of the topics."""
 
     name: str = "sink"
     instance: str | None = None
@@ -26,27 +26,24 @@ class SinkOptions:
     once: bool = False
     poll_records: int = 4_000
     observe: Callable[[str], None] = lambda point: None
-    """Called with the points it passes: positioned, before TABLE, after TABLE, written, committed.
-    For tests."""
+    """Called with points: positioned, before TABLE, after TABLE, written, committed. For tests."""
     generation: str | None = None
-    """Whose topics are read; None: the live memory's."""
+    """Generation to read; None: the live memory."""
     span: Span = no_span
-    """Lasts as long as the write of these messages."""
+    """Wraps the write of these messages."""
 
     @property
     def group(self) -> str:
-        """The consumer group."""
         return f"{self.name}.{self.generation}" if self.generation else self.name
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """What is read."""
         return tuple(name_in(topic, self.generation) for topic in SOURCES)
 
 
 @dataclass(slots=True)
 class SinkCounts:
-    """Messages read (again), of which repeats and misfits; rows and writes that made commits."""
+    """Messages read, including repeats and misfits; rows and writes committed."""
 
     read: int = 0
     repeats: int = 0
@@ -56,18 +53,17 @@ class SinkCounts:
 
 
 async def owner(settings: KafkaSettings, options: SinkOptions) -> dict[str, str]:
-    """Whose history a sink writes: its name, and the cluster (with the topic prefix) that its
-    offsets are of.
+    """Owner of a sink's history: its name, and the cluster (with topic prefix) of its offsets.
 
-    Creates the topics that are missing. How many partitions there are is no matter: each message
-    says by itself whose row it is. Raises ConfigurationError or Unreachable.
+    Creates missing topics. Any number of partitions is accepted, since each message identifies its
+    row. Raises ConfigurationError or Unreachable.
     """
-    own = [
-        one
-        for one in own_specs(options.generation, settings.partitions)
-        if one.name in options.topics
+    specs = [
+        spec
+        for spec in own_specs(options.generation, settings.partitions)
+        if spec.name in options.topics
     ]
     sources = () if options.generation else SOURCES
-    await ensure_topics(settings, own, counted=False, topics=sources)
+    await ensure_topics(settings, specs, counted=False, topics=sources)
     async with connected(settings) as admin:
         return {"sink": options.name, "cluster": await cluster_of(admin, settings)}

@@ -1,4 +1,4 @@
-"""Where a sink continues in each partition: what the tables have, not what the group knows."""
+"""A sink's positions in its partitions: read from the tables, not from the group."""
 
 import asyncio
 import logging
@@ -17,62 +17,61 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Held:
-    """The partitions a sink holds from one rebalance to the next, and how far each is.
+class SinkPositions:
+    """Assigned partitions of a sink between two rebalances, with their positions.
 
-    `whole`: app id -> the last offset all tables have. `starts`: where reading begins again,
-    `ends`: where the log ended at first; `told`: what the group knows.
+    `written`: app id -> last offset that all tables have. `starts`: where reading continues,
+    `ends`: end of the log at assignment; `committed`: offsets committed to the group.
     """
 
     apps: dict[TopicPartition, str]
-    whole: dict[str, int]
+    written: dict[str, int]
     starts: dict[TopicPartition, int]
     ends: dict[TopicPartition, int]
     repeats: dict[TopicPartition, Repeats]
-    told: dict[TopicPartition, int]
+    committed: dict[TopicPartition, int]
 
 
-async def take_up(
+async def seek_assigned(
     consumer: Any, history: SharedHistory, options: SinkOptions, assigned: list[TopicPartition]
-) -> Held:
-    """Seeks each partition to where the tables say, whatever the group's offsets are.
+) -> SinkPositions:
+    """Seeks each partition to the tables' position, ignoring the group's offsets.
 
-    Raises ConfigurationError for a topic that is not the one the tables know, DataRefused for one
-    that has lost what was not written.
+    Raises ConfigurationError if a topic was replaced, DataRefused if it lost unwritten messages.
     """
-    for at in assigned:  # before anything is awaited: nothing may be fetched from elsewhere
-        consumer.pause(at)
-        consumer.seek(at, 0)
-    apps = {at: f"{options.name}-{at.topic}-{at.partition}" for at in assigned}
-    whole = await asyncio.to_thread(history.positions, apps.values())
+    for tp in assigned:  # before the first await, so that no other offsets are fetched
+        consumer.pause(tp)
+        consumer.seek(tp, 0)
+    apps = {tp: f"{options.name}-{tp.topic}-{tp.partition}" for tp in assigned}
+    written = await asyncio.to_thread(history.positions, apps.values())
     begins = await consumer.beginning_offsets(assigned) if assigned else {}
     ends = await consumer.end_offsets(assigned) if assigned else {}
-    starts = {at: _next(at, whole.get(apps[at]), begins[at], ends[at]) for at in assigned}
-    for at in assigned:
-        consumer.seek(at, max(begins[at], starts[at] - WINDOW))
+    starts = {tp: _next(tp, written.get(apps[tp]), begins[tp], ends[tp]) for tp in assigned}
+    for tp in assigned:
+        consumer.seek(tp, max(begins[tp], starts[tp] - WINDOW))
     consumer.resume(*assigned)
     options.observe("positioned")
     log.info("%s: %d partitions", options.name, len(assigned), extra=OF_BROKER)
-    return Held(apps, whole, starts, ends, {at: Repeats() for at in assigned}, {})
+    return SinkPositions(apps, written, starts, ends, {tp: Repeats() for tp in assigned}, {})
 
 
-def _next(at: TopicPartition, whole: int | None, begin: int, end: int) -> int:
-    """The offset to continue from; raises where the topic is not the one the tables know."""
-    if whole is None:
+def _next(tp: TopicPartition, written: int | None, begin: int, end: int) -> int:
+    """Offset to continue from; raises if the topic was replaced."""
+    if written is None:
         if begin:
             log.warning(
-                "%s/%d: begins at offset %d; the rows before it are gone", *at, begin,
-                extra=place(at, begin),
+                "%s/%d: starts at offset %d; earlier rows were deleted", *tp, begin,
+                extra=place(tp, begin),
             )  # fmt: skip
         return begin
-    if whole + 1 > end:
+    if written + 1 > end:
         raise ConfigurationError(
-            f"topic {at.topic}, partition {at.partition}: the history was written up to offset "
-            f"{whole}, the topic ends at {end}: another topic of that name? sink it elsewhere"
+            f"topic {tp.topic}, partition {tp.partition}: the history was written up to offset "
+            f"{written}, the topic ends at {end}: if the topic was recreated, use a new history"
         )
-    if whole + 1 < begin:
+    if written + 1 < begin:
         raise DataRefused(
-            f"topic {at.topic}, partition {at.partition}: offsets {whole + 1} to {begin - 1} have "
-            "left the log before they were written; fold the log again into a new history"
+            f"topic {tp.topic}, partition {tp.partition}: offsets {written + 1} to {begin - 1} "
+            "were deleted before they were written; fold the log again into a new history"
         )
-    return whole + 1
+    return written + 1

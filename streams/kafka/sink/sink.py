@@ -1,9 +1,8 @@
-"""`turnfold sink`: the topics `history` and `dead-letters` into Delta tables, exactly once.
+"""`turnfold sink`: writes the topics `history` and `dead-letters` into Delta tables, exactly once.
 
-Read, gather, write (docs/kafka-tier.md). How far a partition has been written stands in the
-tables, in the commits that wrote it; the group only shares the partitions out, its offsets
-tell the lag.
-A write continues in a thread while the next rows are gathered.
+Read, gather, write (docs/kafka-tier.md). The tables store each partition's position in the commits
+that wrote it; the group only distributes partitions, and its offsets show the lag. A write runs in
+a thread while the next messages are gathered.
 """
 
 import asyncio
@@ -27,12 +26,12 @@ from streams import gc_policy
 from streams.errors import DataRefused, TurnfoldError
 from streams.kafka.client import denials
 from streams.kafka.client.admin import lost
-from streams.kafka.client.aiokafka_internals import KafkaConsumer, RawRecord
+from streams.kafka.client.aiokafka_internals import KafkaConsumer, RawMessage
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.source import ConsumerSource
-from streams.kafka.sink.batch import Batch
+from streams.kafka.sink.batch import SinkBatch
 from streams.kafka.sink.options import SinkCounts, SinkOptions
-from streams.kafka.sink.positions import Held, take_up
+from streams.kafka.sink.positions import SinkPositions, seek_assigned
 from streams.kafka.sink.writer import BatchWriter
 from streams.observing.histogram import Histogram
 from streams.observing.readiness import FETCH, WRITE, Assignment
@@ -44,14 +43,14 @@ _NAMES = {name.encode(): name for name in TABLES}
 POLL_MS = 200
 FETCH_BYTES = 4_000_000
 SESSION_MS = 6_000
-"""A sink that says nothing for so long is taken for dead: the least a broker allows by default."""
+"""Session timeout of a sink: the minimum that brokers allow by default."""
 NAMED_SESSION_MS = 30_000
-"""One with a name is expected back."""
+"""With static membership."""
 HEARTBEAT_MS = 1_500
-ASK_TOPICS_MS = 5_000
-"""By then partitions that a topic has got while the sink runs are read, from their beginning."""
-REBALANCE_MS = 60_000  # a write may take its time before a partition is given up
-ASK_EVERY = 1.0  # seconds
+METADATA_MAX_AGE_MS = 5_000
+"""Metadata refresh, which finds new partitions; they are read from their start."""
+REBALANCE_MS = 60_000  # a write may take long before a partition is revoked
+COMMIT_EVERY = 1.0  # seconds
 
 
 class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no types
@@ -63,10 +62,10 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
         self.options = options
         self.history = history
         self._settings = settings
-        self._batch = Batch()
-        self._held: Held | None = None
+        self._batch = SinkBatch()
+        self._positions: SinkPositions | None = None
         self._assignment = Assignment()
-        self._asked = 0.0
+        self._committed_at = 0.0
         self._failure: Exception | None = None
         self._stopping = False
         self._leaves = options.once
@@ -74,28 +73,26 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
         self._flushing = asyncio.Lock()
 
     def stop(self, leave: bool = True) -> None:
-        """Write what has gathered, leave the group, return. Without `leave` the partitions of one
-        with a name wait for it to come back."""
+        """Writes gathered messages, leaves the group, returns. Without `leave` the partitions of a
+        static member wait for its return."""
         self._stopping, self._leaves = True, leave
         self._writer.is_last = True
 
     @property
     def counts(self) -> SinkCounts:
-        """What it has read and written so far."""
         return self._writer.counts
 
     @property
     def seconds(self) -> Histogram:
-        """How long its writes took."""
         return self._writer.seconds
 
     @property
     def partitions(self) -> int | None:
-        """How many it reads; None before the group has given it any."""
-        return None if self._held is None else len(self._held.apps)
+        """Number of assigned partitions; None before the first assignment."""
+        return None if self._positions is None else len(self._positions.apps)
 
     def oldest(self) -> float:
-        """Seconds since the oldest message was read that is not committed; 0 without one."""
+        """Seconds since the oldest uncommitted message was read; 0 without one."""
         began = self._batch.began if self._batch.upto else None
         since = self._writer.since if self._writer.since is not None else began
         return 0.0 if since is None else time.monotonic() - since
@@ -104,29 +101,29 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
         """Seconds since the last success, as `Readiness.ages`. A write is due `roll_seconds` after
         its first message was read."""
         return {
-            FETCH: self._assignment.age(lambda: self._group.longest_unheard()),
+            FETCH: self._assignment.age(lambda: self._group.oldest_fetch_age()),
             WRITE: max(0.0, self.oldest() - self.options.roll_seconds),
         }
 
-    def behind(self) -> dict[TopicPartition, int]:
-        """How many offsets of each partition are known to be there and not fetched."""
-        held = self._held
-        return {} if held is None else {at: self._group.behind(at) for at in held.apps}
+    def unfetched(self) -> dict[TopicPartition, int]:
+        """Known offsets of each partition that are not fetched."""
+        positions = self._positions
+        return {} if positions is None else {tp: self._group.unfetched(tp) for tp in positions.apps}
 
     async def run(self) -> SinkCounts:
-        """Raises TurnfoldError, or HistoryWriteError where a table cannot be written."""
+        """Raises TurnfoldError, or HistoryWriteError if a table cannot be written."""
         self._consumer: Any = KafkaConsumer(
             raw=True,
             group_id=self.options.group,
             group_instance_id=self.options.instance,
             enable_auto_commit=False,
             isolation_level="read_committed",
-            auto_offset_reset="none",  # never pass over what the log has lost
+            auto_offset_reset="none",  # never skips deleted offsets
             max_partition_fetch_bytes=FETCH_BYTES,
             session_timeout_ms=NAMED_SESSION_MS if self.options.instance else SESSION_MS,
             heartbeat_interval_ms=HEARTBEAT_MS,
             rebalance_timeout_ms=REBALANCE_MS,
-            metadata_max_age_ms=ASK_TOPICS_MS,
+            metadata_max_age_ms=METADATA_MAX_AGE_MS,
             max_poll_interval_ms=REBALANCE_MS * 10,
             **self._settings.client(),
         )
@@ -137,12 +134,12 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
         except KafkaError as error:
             await self._consumer.stop()
             raise lost(self._settings, error) from None
-        with gc_policy.paused():  # looking at all messages that wait takes a quarter of the time
+        with gc_policy.paused():  # visiting all pending messages takes a quarter of the time
             try:
                 await self._loop()
                 await self._flush()
                 await self._writer.written()
-                await self._tell()
+                await self._commit_idle()
                 if self._leaves:
                     await self._group.leave()
             finally:
@@ -152,56 +149,58 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
     async def _loop(self) -> None:
         while not self._stopping:
             try:
-                found = await self._consumer.getmany(
+                fetched = await self._consumer.getmany(
                     timeout_ms=POLL_MS, max_records=self.options.poll_records
                 )
             except OffsetOutOfRangeError as error:
-                raise DataRefused(f"sink {self.options.name}: {_lost(error)}") from None
+                raise DataRefused(f"sink {self.options.name}: {_lost_offsets(error)}") from None
             except KafkaError as error:
                 refused = denials.of(error)
                 raise refused or TurnfoldError(f"sink {self.options.name}: {error!r}") from error
             if self._failure is not None:
                 raise self._failure
-            if self._held is not None:
-                for at, records in found.items():
-                    self._take(self._held, at, records)
+            if self._positions is not None:
+                for tp, messages in fetched.items():
+                    self._take(self._positions, tp, messages)
             await self._flush_if_due()
-            if not found:
+            if not fetched:
                 if await self._is_done():
                     return
-                await self._tell()
+                await self._commit_idle()
 
     # --- reading ----------------------------------------------------------------------------
 
-    def _take(self, held: Held, at: TopicPartition, records: Iterable[RawRecord]) -> None:
-        repeats, start, batch = held.repeats[at], held.starts[at], self._batch
+    def _take(
+        self, positions: SinkPositions, tp: TopicPartition, messages: Iterable[RawMessage]
+    ) -> None:
+        repeats, start, batch = positions.repeats[tp], positions.starts[tp], self._batch
         letters = name_in(DEAD_LETTERS, self.options.generation)
-        default = b"dead_letters" if at.topic == letters else b"none"
-        for record in records:
-            headers = dict(record.headers)
+        default = b"dead_letters" if tp.topic == letters else b"none"
+        for message in messages:
+            headers = dict(message.headers)
             header = headers.get("table") or default
             table = _NAMES.get(header) or header.decode("utf-8", "replace")
             is_repeat = repeats.is_repeat(table, headers)
-            if record.offset < start:
-                continue  # written; read again for what it repeats
+            if message.offset < start:
+                continue  # written; read again to detect repeats
             self.counts.read += 1
-            batch.upto[at] = record.offset
+            batch.upto[tp] = message.offset
             if is_repeat:
                 self.counts.repeats += 1
             else:
-                batch.add(at, table, record)
+                batch.add(tp, table, message)
 
     async def _is_done(self) -> bool:
-        held = self._held
-        if held is None or not self.options.once:
+        positions = self._positions
+        if positions is None or not self.options.once:
             return False
-        stands = await self._stands(held)
-        return all(offset >= held.ends[at] for at, offset in stands.items())
+        offsets = await self._read_offsets(positions)
+        return all(offset >= positions.ends[tp] for tp, offset in offsets.items())
 
-    async def _stands(self, held: Held) -> dict[TopicPartition, int]:
-        """The next offset of each partition; none where they have been taken away."""
+    async def _read_offsets(self, positions: SinkPositions) -> dict[TopicPartition, int]:
+        """Next offset of each partition; empty if they were revoked."""
         try:
-            return {at: await self._consumer.position(at) for at in held.apps}
+            return {tp: await self._consumer.position(tp) for tp in positions.apps}
         except KafkaError:
             return {}
 
@@ -210,8 +209,8 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
     async def _flush_if_due(self) -> None:
         if self._writer.is_done:
             await self._writer.written()
-            if self._held is not None:
-                self._group.resume(self._held.apps)
+            if self._positions is not None:
+                self._group.resume(self._positions.apps)
         batch = self._batch
         full = batch.bytes >= self.options.roll_bytes
         aged = batch.upto and time.monotonic() - batch.began >= self.options.roll_seconds
@@ -219,61 +218,65 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
             return
         if await self._writer.is_free():
             await self._flush()
-        elif self._held is not None:
-            self._group.pause(self._held.apps)  # polled all the same: the group expects it
+        elif self._positions is not None:
+            self._group.pause(self._positions.apps)  # still polled, as the group requires
 
     async def _flush(self) -> None:
-        """Hands what has gathered to a thread, once it has written what came before."""
+        """Starts a write of the gathered messages, after the previous write."""
         async with self._flushing:
             await self._writer.written()
-            batch, self._batch = self._batch, Batch()
+            batch, self._batch = self._batch, SinkBatch()
             if batch.upto:
-                assert self._held is not None, "rows come from partitions that are held"
-                self._writer.start(batch, self._held)
+                assert self._positions is not None, "rows come from assigned partitions"
+                self._writer.start(batch, self._positions)
 
-    async def _tell(self) -> None:
-        """Nothing gathered: commits where reading stands, past the marks of transactions too."""
-        held, now = self._held, time.monotonic()
+    async def _commit_idle(self) -> None:
+        """Commits the read offsets while idle, past control records of transactions."""
+        positions, now = self._positions, time.monotonic()
         idle = not self._batch.upto and self._writer.is_idle
-        if held is None or not idle or now - self._asked < ASK_EVERY:
+        if positions is None or not idle or now - self._committed_at < COMMIT_EVERY:
             return
-        self._asked = now
-        stands = await self._stands(held)
-        told = {**held.starts, **held.told}
-        await self._commit(held, {at: offset for at, offset in stands.items() if offset > told[at]})
+        self._committed_at = now
+        offsets = await self._read_offsets(positions)
+        committed = {**positions.starts, **positions.committed}
+        await self._commit(
+            positions, {tp: offset for tp, offset in offsets.items() if offset > committed[tp]}
+        )
 
-    async def _commit(self, held: Held, offsets: dict[TopicPartition, int]) -> None:
-        """For the group's lag alone, so a failure costs nothing; and one that the group has
-        forgotten commits nothing, for somebody else may be further."""
-        if offsets and held is self._held and await self._group.commit(offsets):
-            held.told.update(offsets)
+    async def _commit(self, positions: SinkPositions, offsets: dict[TopicPartition, int]) -> None:
+        """Commits to the group. The offsets only show lag, so failures are ignored; after a
+        rebalance it commits nothing, since the new owner may be further."""
+        if offsets and positions is self._positions and await self._group.commit(offsets):
+            positions.committed.update(offsets)
 
     # --- partitions come and go ---------------------------------------------------------------
 
     async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
-        """Writes what has gathered: otherwise the next reader would read it again."""
+        """Writes gathered messages; otherwise the next owner reads them again."""
         try:
             if await self._writer.is_free():
                 await self._flush()
             if not await self._writer.is_free():
                 await self._writer.abandon()
             await self._writer.written()
-        except Exception as error:  # aiokafka would only log it
+        except Exception as error:  # aiokafka only logs it
             self._failure = error
         self._assignment.end()
-        self._held, self._batch = None, Batch()
+        self._positions, self._batch = None, SinkBatch()
         if revoked and self.options.instance and self._group.forgotten:
             self._failure = self._failure or TurnfoldError(
                 f"sink {self.options.name}: {self.options.instance} was away too long, or another "
                 "one has its name; start it again if it is the only one"
             )
-            # ends aiokafka's part at once: it would join again, and throw out who has the name
+            # ends the membership: aiokafka would rejoin and displace the current member
             raise asyncio.CancelledError
 
     async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
-        """Goes on where the tables say, whatever the group's offsets are."""
+        """Continues at the tables' positions, ignoring the group's offsets."""
         try:
-            self._held = await take_up(self._consumer, self.history, self.options, sorted(assigned))
+            self._positions = await seek_assigned(
+                self._consumer, self.history, self.options, sorted(assigned)
+            )
             self._assignment.begin()
         except (KafkaTimeoutError, KafkaConnectionError) as error:
             self._failure = lost(self._settings, error)
@@ -281,5 +284,5 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
             self._failure = error
 
 
-def _lost(error: OffsetOutOfRangeError) -> str:
+def _lost_offsets(error: OffsetOutOfRangeError) -> str:
     return f"{error}: these offsets have left the log before they were written"

@@ -1,4 +1,4 @@
-"""Writes what a sink has gathered into the tables, one batch at a time, while it reads on."""
+"""Writes a sink's batches into the tables, one at a time, while the sink continues to read."""
 
 import asyncio
 import gc
@@ -10,9 +10,9 @@ from aiokafka.structs import TopicPartition
 
 from sinks.root import HistoryWriteError
 from sinks.shared import SharedHistory
-from streams.kafka.sink.batch import Batch
+from streams.kafka.sink.batch import SinkBatch
 from streams.kafka.sink.options import SinkCounts, SinkOptions
-from streams.kafka.sink.positions import Held
+from streams.kafka.sink.positions import SinkPositions
 from streams.observing.definitions import UPTO_MINUTES
 from streams.observing.histogram import Histogram
 
@@ -20,17 +20,17 @@ log = logging.getLogger(__name__)
 
 WRITE_AGAIN = 5.0  # seconds
 COLLECT_EVERY = 60.0
-"""Seconds between two looks for cycles: clients leave few, and all that waits is looked at."""
+"""Seconds between garbage collections: clients leave few cycles, and a collection visits all
+pending messages."""
 
-Commit = Callable[[Held, dict[TopicPartition, int]], Awaitable[None]]
+Commit = Callable[[SinkPositions, dict[TopicPartition, int]], Awaitable[None]]
 
 
 class BatchWriter:
-    """At most one write is under way; a thread does it. `commit` is told the next offsets of what
-    was written.
+    """Runs at most one write, in a thread. `commit` receives the next offsets after a write.
 
-    `seconds`: how long writes took; `since`: when the first message of the write under way was
-    read. `is_last`: the sink ends, so a disk that refuses is not asked again.
+    `seconds`: durations of writes; `since`: when the first message of the current write was read.
+    `is_last`: the sink stops, so a failing disk is not retried.
     """
 
     def __init__(self, history: SharedHistory, options: SinkOptions, commit: Commit) -> None:
@@ -47,20 +47,20 @@ class BatchWriter:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is being written, and all results were taken by `written`."""
+        """Whether no write is running, and `written` has returned all results."""
         return self._writing is None
 
     @property
     def is_done(self) -> bool:
-        """Whether a write has ended and nobody has called `written` since."""
+        """Whether a write has ended and `written` was not called since."""
         return self._writing is not None and self._writing.done()
 
-    def start(self, batch: Batch, held: Held) -> None:
-        """Begins to write a batch, once what came before was `written`."""
-        self._writing = asyncio.create_task(self._write(batch, held))
+    def start(self, batch: SinkBatch, positions: SinkPositions) -> None:
+        """Starts writing a batch; the previous one must be `written`."""
+        self._writing = asyncio.create_task(self._write(batch, positions))
 
     async def written(self) -> None:
-        """Waits for the write under way. Raises HistoryWriteError."""
+        """Waits for the current write. Raises HistoryWriteError."""
         task = self._writing
         if task is not None:
             await asyncio.shield(task)
@@ -68,7 +68,7 @@ class BatchWriter:
                 self._writing = None
 
     async def is_free(self) -> bool:
-        """Waits for the write under way; False where the disk does not take it."""
+        """Waits for the current write; False if the disk fails."""
         if (task := self._writing) is None:
             return True
         blocked = asyncio.create_task(self._blocked.wait())
@@ -77,56 +77,62 @@ class BatchWriter:
         return task.done()
 
     async def abandon(self) -> None:
-        """What the disk does not take, the partitions' next owner reads again."""
+        """Cancels a write that the disk does not accept; the partitions' next owner reads the
+        messages again."""
         task, self._writing = self._writing, None
         self._blocked.clear()
         if task is not None:
             task.cancel()
             await asyncio.wait({task})
 
-    async def _write(self, batch: Batch, held: Held) -> None:
+    async def _write(self, batch: SinkBatch, positions: SinkPositions) -> None:
         self.since = batch.began
-        upto = {held.apps[at]: offset for at, offset in batch.upto.items()}
-        with self._options.span("sink", batch.records()):
-            began, rows = await self._stored(batch, held, upto)
+        upto = {positions.apps[tp]: offset for tp, offset in batch.upto.items()}
+        with self._options.span("sink", batch.messages()):
+            began, rows = await self._stored(batch, positions, upto)
         seconds, self.since = time.monotonic() - began, None
         self.seconds.observe(seconds)
         self._options.observe("written")
-        held.whole.update(upto)
+        positions.written.update(upto)
         self.counts.rows += rows
         self.counts.misfits += batch.misfits
         self.counts.writes += 1
         if batch.misfits:
-            log.error("%d messages are no rows: see dead_letters, reason bad_row", batch.misfits)
+            log.error("%d messages are not rows: see dead_letters, reason bad_row", batch.misfits)
         log.info("%d rows written in %.2f s", rows, seconds)
-        await self._commit(held, {at: offset + 1 for at, offset in batch.upto.items()})
+        await self._commit(positions, {tp: offset + 1 for tp, offset in batch.upto.items()})
         self._options.observe("committed")
         if began - self._collected > COLLECT_EVERY:
             self._collected = began
             gc.collect()
 
-    async def _stored(self, batch: Batch, held: Held, upto: dict[str, int]) -> tuple[float, int]:
-        """When the write began that succeeded, and how many rows it wrote. Where the disk does not
-        take them they wait until it does: the tables know what they have, so it is the same call.
-        """
+    async def _stored(
+        self, batch: SinkBatch, positions: SinkPositions, upto: dict[str, int]
+    ) -> tuple[float, int]:
+        """Returns start time and rows of the successful write. Retries while the disk fails: the
+        tables know what they have, so the call is idempotent."""
         began, failing = time.monotonic(), None
-        pieces = await asyncio.to_thread(batch.pieces, held.apps)
+        pieces = await asyncio.to_thread(batch.pieces, positions.apps)
         while True:
             try:
                 rows = await asyncio.to_thread(
-                    self._history.write, pieces, upto, dict(held.whole), self._options.observe
+                    self._history.write,
+                    pieces,
+                    upto,
+                    dict(positions.written),
+                    self._options.observe,
                 )
             except HistoryWriteError as error:
                 if not error.may_pass or self.is_last or self._options.once:
                     raise
                 if failing is None:
                     failing = began
-                    log.error("%s; nothing is lost: tries again every %g s", error, WRITE_AGAIN)
+                    log.error("%s; no data is lost: retrying every %g s", error, WRITE_AGAIN)
                 self._blocked.set()
                 await asyncio.sleep(WRITE_AGAIN)
                 began = time.monotonic()
                 continue
             self._blocked.clear()
             if failing is not None:
-                log.warning("writes again after %.0f s", time.monotonic() - failing)
+                log.warning("writing again after %.0f s", time.monotonic() - failing)
             return began, rows

@@ -1,7 +1,8 @@
-"""What each process asks of the broker: its ACLs (docs/shared-clusters.md).
+"""ACLs that each process needs (docs/shared-clusters.md).
 
-The page's table is made of this, and the tests run each process under a principal that has these
-and no others. Read and Write imply Describe. Whoever finds a topic missing also needs Create on it.
+The page's table is generated from this module, and tests run each process under a principal with
+exactly these ACLs. Read and Write imply Describe. A process that has to create a missing topic also
+needs Create on it.
 """
 
 from collections.abc import Iterable
@@ -15,11 +16,11 @@ from streams.topology import AGENTS, DEAD_LETTERS, TOPICS, TURNS, WRITE_PLANS, T
 
 Resource = Literal["topic", "group", "transactional id"]
 ANY = "*"
-"""Behind a name: every name that begins so (Kafka's pattern type PREFIXED)."""
+"""Suffix of a name prefix (Kafka's pattern type PREFIXED)."""
 
 
 class Acl(NamedTuple):
-    """Operations that a process does on resources of these names, without the topic prefix."""
+    """Operations of a process on resources of these names, without the topic prefix."""
 
     resource: Resource
     names: tuple[str, ...]
@@ -35,23 +36,28 @@ def _changelogs(group: str) -> tuple[str, ...]:
 
 
 def worker(app_id: str = "turnfold", generation: str | None = None) -> tuple[Acl, ...]:
-    """`worker`; also one of a generation."""
+    """`worker`; also of a generation."""
     group = f"{app_id}.{generation}" if generation else app_id
-    read = tuple(dict.fromkeys(name for agent in AGENTS for name in sources_of(agent, generation)))
-    own = [name for _, name in own_topics(generation)]
-    written = own or [topic.name for agent in AGENTS for topic in agent.outputs]
+    sources = tuple(
+        dict.fromkeys(name for agent in AGENTS for name in sources_of(agent, generation))
+    )
+    own_names = [name for _, name in own_topics(generation)]
+    written = own_names or [topic.name for agent in AGENTS for topic in agent.outputs]
     return (
-        Acl("topic", read, ("Read",)),
+        Acl("topic", sources, ("Read",)),
         Acl("topic", tuple(dict.fromkeys(written)), ("Write",)),
         Acl("topic", _changelogs(group), ("Read", "Write")),
-        Acl("topic", (*_named(TOPICS), *_changelogs(group), *own), ("Describe", "DescribeConfigs")),
+        Acl(
+            "topic",
+            (*_named(TOPICS), *_changelogs(group), *own_names),
+            ("Describe", "DescribeConfigs"),
+        ),
         Acl("group", (group,), ("Read",)),
         Acl("transactional id", (f"{group}-{ANY}",), ("Write",)),
     )
 
 
 def sink(name: str = "sink") -> tuple[Acl, ...]:
-    """`sink`."""
     return (
         Acl("topic", _named(SUNK), ("Read", "DescribeConfigs")),
         Acl("group", (name,), ("Read",)),
@@ -59,8 +65,8 @@ def sink(name: str = "sink") -> tuple[Acl, ...]:
 
 
 def serve(app_id: str = "turnfold") -> tuple[Acl, ...]:
-    """`serve --bootstrap`: it reads the workers' tables, sends what is posted, looks what of a
-    session or user is not in the tables yet, and exports the lag of workers and sinks."""
+    """`serve --bootstrap`: reads the workers' tables, sends posted records, reads pending records
+    of a session or user, and exports the lag of workers and sinks."""
     sources = {topic.name: topic for agent in AGENTS for topic in agent.sources}.values()
     return (
         Acl("topic", (*_changelogs(app_id), *_named(sources)), ("Read",)),
@@ -71,7 +77,6 @@ def serve(app_id: str = "turnfold") -> tuple[Acl, ...]:
 
 
 def extract(group: str = "GROUP") -> tuple[Acl, ...]:
-    """`extract --bootstrap`."""
     return (
         Acl("topic", _named((TURNS,)), ("Read", "DescribeConfigs")),
         Acl("topic", _named((WRITE_PLANS,)), ("Write", "DescribeConfigs")),
@@ -81,7 +86,6 @@ def extract(group: str = "GROUP") -> tuple[Acl, ...]:
 
 
 def reset(app_id: str = "turnfold") -> tuple[Acl, ...]:
-    """`reset`."""
     return (
         Acl("topic", _changelogs(app_id), ("Describe", "Delete")),
         Acl("group", (app_id,), ("Describe", "Delete")),
@@ -129,4 +133,4 @@ PROCESSES: dict[str, tuple[Acl, ...]] = {
     "repartition": ALL,
     "generations drop": ALL,
 }
-"""By the command, with the names that it uses by default."""
+"""By command, with its default names."""

@@ -1,7 +1,7 @@
-"""Copies the records of a topic to where they belong, exactly once (for `repartition`).
+"""Copies the records of a topic to their new partitions, exactly once (for `repartition`).
 
-Each batch is one Kafka transaction together with the record that says how far the copying is. A
-copier that is killed leaves whole transactions; the next one fences it and continues from there.
+Each batch is one Kafka transaction together with a record of the progress. A killed copier leaves
+only complete transactions; the next one fences it and continues.
 """
 
 import asyncio
@@ -18,39 +18,39 @@ from aiokafka.errors import MessageSizeTooLargeError
 from aiokafka.structs import TopicPartition
 
 from streams.errors import ConfigurationError
-from streams.kafka.client.aiokafka_internals import KafkaConsumer, RawRecord
+from streams.kafka.client.aiokafka_internals import KafkaConsumer, RawMessage
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.transaction import Transactions
 from streams.kafka.transport.follower import FETCH_BYTES, written_to
 from streams.kafka.transport.writer import BATCH_BYTES, Batches
 
 AT_ONCE = 10_000
-"""Records that are fetched of a partition at once, and copied in a transaction at most."""
+"""Maximum records per fetch of a partition, and per transaction."""
 BYTES = 8_000_000
 """Bytes of keys and values after which a transaction ends."""
 FETCH_MS = 20
-"""Between two looks at where a partition stands: past its last record a fetch finds only the marks
-of transactions, which the consumer passes over without a word."""
+"""Milliseconds between checks of a partition's position: after its last record a fetch only finds
+control records, which the consumer skips silently."""
 ENDED_WITHIN = 60.0
-"""Seconds for transactions of others to end, in a topic that takes no records any more."""
+"""Seconds for other transactions to end, in a topic that is closed for producers."""
 COMPRESSION = "zstd"
 EMPTY = 50_000
-"""Records without anything in one batch."""
+"""Empty records per batch."""
 
 
 BACK = 256
-"""Offsets before an end in which its last record is looked for first."""
+"""Offsets before the end that are searched first for the last record."""
 
 
-class Found(NamedTuple):
-    """A record, and the partition that it was read from."""
+class PartitionMessage(NamedTuple):
+    """A message and its partition."""
 
     partition: int
-    record: RawRecord
+    record: RawMessage
 
 
 class Copy(NamedTuple):
-    """A record on its way to a partition. `timestamp` in milliseconds."""
+    """A record to write to a partition. `timestamp` in milliseconds."""
 
     partition: int
     timestamp: int
@@ -64,8 +64,8 @@ Spans = dict[int, list[tuple[int, int]]]
 """
 
 
-class Reader:
-    """Reads topics up to fixed offsets, all partitions together in the order of their time."""
+class TopicReader:
+    """Reads topics up to fixed offsets, all partitions merged by time."""
 
     def __init__(self, settings: KafkaSettings, isolation: str = "read_committed") -> None:
         self._consumer: Any = KafkaConsumer(
@@ -86,85 +86,89 @@ class Reader:
         await self._consumer.stop()
 
     async def bounds(self, topic: str, partitions: int) -> dict[int, tuple[int, int]]:
-        """Where each partition begins and ends now, once no transaction is open before there.
+        """Start and end offsets of each partition, once all transactions before the end are
+        complete.
 
         Raises:
-            ConfigurationError: one stays open.
+            ConfigurationError: a transaction stays open.
         """
-        every = [TopicPartition(topic, number) for number in range(partitions)]
+        tps = [TopicPartition(topic, number) for number in range(partitions)]
         deadline = monotonic() + ENDED_WITHIN
-        await self._know(topic, partitions)
-        begins = await self._consumer.beginning_offsets(every)
-        written = {at: await written_to(self._consumer, at) for at in every}
+        await self._load_partitions(topic, partitions)
+        begins = await self._consumer.beginning_offsets(tps)
+        written = {tp: await written_to(self._consumer, tp) for tp in tps}
         while True:
-            ends = await self._consumer.end_offsets(every)
-            left = [at for at in every if ends[at] < written[at]]
-            if not left:
-                return {at.partition: (begins[at], written[at]) for at in every}
+            ends = await self._consumer.end_offsets(tps)
+            pending = [tp for tp in tps if ends[tp] < written[tp]]
+            if not pending:
+                return {tp.partition: (begins[tp], written[tp]) for tp in tps}
             if monotonic() > deadline:
                 raise ConfigurationError(
-                    f"topic {topic}, partition {left[0].partition}: a transaction that began at "
-                    f"{ends[left[0]]} does not end; end its producer, and call this again; "
+                    f"topic {topic}, partition {pending[0].partition}: a transaction that started "
+                    f"at {ends[pending[0]]} does not end; stop its producer, and run the command "
+                    "again; "
                     'docs/recovery.md, "A transaction that never ends"'
                 )
             await asyncio.sleep(0.2)
 
     async def after_last(self, topic: str, ranges: Mapping[int, tuple[int, int]]) -> dict[int, int]:
-        """The offset after the last committed record of each range that has one."""
+        """Offset after the last committed record of each range that has one."""
         after: dict[int, int] = {}
-        back = BACK
-        left = dict(ranges)
-        while left:
-            spans = {n: (max(begin, end - back), end) for n, (begin, end) in left.items()}
-            async for found, _ in self.read(topic, spans):
-                after[found.partition] = found.record.offset + 1
-            left = {n: left[n] for n in left if n not in after and spans[n][0] > left[n][0]}
-            back *= 16
+        distance = BACK
+        pending = dict(ranges)
+        while pending:
+            spans = {n: (max(begin, end - distance), end) for n, (begin, end) in pending.items()}
+            async for message, _ in self.read(topic, spans):
+                after[message.partition] = message.record.offset + 1
+            pending = {
+                n: pending[n] for n in pending if n not in after and spans[n][0] > pending[n][0]
+            }
+            distance *= 16
         return after
 
-    async def _know(self, topic: str, partitions: int) -> None:
-        """Learns where its partitions are; it may be a new one under an old name."""
+    async def _load_partitions(self, topic: str, partitions: int) -> None:
+        """Loads the partitions and leaders; a recreated topic may have new ones."""
         client = self._consumer.client
         deadline = monotonic() + ENDED_WITHIN
         await client.set_topics([topic])
         while True:
             await client.force_metadata_update()
-            known = client.cluster.available_partitions_for_topic(topic) or ()
-            if len(known) >= partitions or monotonic() > deadline:
+            available = client.cluster.available_partitions_for_topic(topic) or ()
+            if len(available) >= partitions or monotonic() > deadline:
                 return
             await asyncio.sleep(0.05)
 
     async def read(
         self, topic: str, ranges: Mapping[int, tuple[int, int]]
-    ) -> AsyncGenerator[tuple[Found, Mapping[int, int]], None]:
-        """The committed records of these ranges, by partition, oldest first: those of a partition
-        in their order. With each the offsets after it, by partition."""
+    ) -> AsyncGenerator[tuple[PartitionMessage, Mapping[int, int]], None]:
+        """Yields the committed records of these ranges, oldest first, in partition order; each with
+        the next offsets by partition."""
         ends = {TopicPartition(topic, n): end for n, (start, end) in ranges.items() if start < end}
         if not ends:
             return
         self._consumer.assign(list(ends))
-        for at in ends:
-            self._consumer.seek(at, ranges[at.partition][0])
-        waiting: dict[TopicPartition, deque[RawRecord]] = {at: deque() for at in ends}
+        for tp in ends:
+            self._consumer.seek(tp, ranges[tp.partition][0])
+        waiting: dict[TopicPartition, deque[RawMessage]] = {tp: deque() for tp in ends}
         heap: list[tuple[int, int, TopicPartition]] = []
-        passed = {number: start for number, (start, _) in ranges.items()}
+        next_offsets = {number: start for number, (start, _) in ranges.items()}
         await self._fill(waiting, ends, list(ends))
-        heap = [(some[0].timestamp, at.partition, at) for at, some in waiting.items() if some]
+        heap = [(queue[0].timestamp, tp.partition, tp) for tp, queue in waiting.items() if queue]
         heapify(heap)
         while heap:
-            _, number, at = heappop(heap)
-            record = waiting[at].popleft()
-            if not waiting[at]:
-                await self._fill(waiting, ends, [at])
-            if some := waiting[at]:
-                # in the order of the partition, whatever a clock said
-                heappush(heap, (max(record.timestamp, some[0].timestamp), number, at))
-            passed[number] = record.offset + 1
-            yield Found(number, record), passed
-        self._consumer.unsubscribe()  # nothing is fetched that nobody reads
+            _, number, tp = heappop(heap)
+            message = waiting[tp].popleft()
+            if not waiting[tp]:
+                await self._fill(waiting, ends, [tp])
+            if queue := waiting[tp]:
+                # in partition order, even if timestamps go back
+                heappush(heap, (max(message.timestamp, queue[0].timestamp), number, tp))
+            next_offsets[number] = message.offset + 1
+            yield PartitionMessage(number, message), next_offsets
+        self._consumer.unsubscribe()  # stops fetching
 
     async def has_records(self, topic: str, ranges: Mapping[int, tuple[int, int]]) -> bool:
-        """Whether a committed record is in these ranges: marks of transactions are none."""
+        """Whether these ranges have a committed record; control records do not count."""
         async with aclosing(self.read(topic, ranges)) as reading:
             async for _ in reading:
                 self._consumer.unsubscribe()
@@ -173,34 +177,36 @@ class Reader:
 
     async def _fill(
         self,
-        waiting: dict[TopicPartition, deque[RawRecord]],
+        waiting: dict[TopicPartition, deque[RawMessage]],
         ends: Mapping[TopicPartition, int],
         empty: Collection[TopicPartition],
     ) -> None:
-        """Fetches until each of these has records, or is read to its end."""
-        left = list(empty)
-        while left:
-            found = await self._consumer.getmany(*left, timeout_ms=FETCH_MS, max_records=AT_ONCE)
-            for at, records in found.items():
-                waiting[at].extend(one for one in records if one.offset < ends[at])
-            left = [
-                at
-                for at in left
-                if not waiting[at] and await self._consumer.position(at) < ends[at]
+        """Fetches until each of these partitions has records, or is at its end."""
+        pending = list(empty)
+        while pending:
+            fetched = await self._consumer.getmany(
+                *pending, timeout_ms=FETCH_MS, max_records=AT_ONCE
+            )
+            for tp, messages in fetched.items():
+                waiting[tp].extend(message for message in messages if message.offset < ends[tp])
+            pending = [
+                tp
+                for tp in pending
+                if not waiting[tp] and await self._consumer.position(tp) < ends[tp]
             ]
 
 
-class Writer:
-    """Writes copies and how far the copying is, in one transaction."""
+class CopyWriter:
+    """Writes copies and the progress in one transaction."""
 
     def __init__(self, settings: KafkaSettings, name: str, state: TopicPartition) -> None:
         self._transactions = Transactions(name, settings.client(), timeout=60.0)
         self._state = state
 
     async def start(self) -> None:
-        """Fences every older writer of that name, and waits until its transaction has ended."""
+        """Fences older writers of that name, and waits until their transaction has ended."""
         await self._transactions.start()
-        await self._transactions.know([self._state.topic])
+        await self._transactions.load_partitions([self._state.topic])
 
     async def close(self) -> None:
         await self._transactions.close()
@@ -208,66 +214,67 @@ class Writer:
     async def write(
         self, topic: str, copies: Sequence[Copy], state: Callable[[Spans], bytes]
     ) -> None:
-        """`state` is asked what to note once it is known where the copies lie."""
-        known = self._transactions
-        begin = partial(known.batch, COMPRESSION, BATCH_BYTES)
-        found: dict[int, Batches] = {}
-        for one in copies:
-            batches = found.get(one.partition)
+        """Calls `state` for the progress record once the offsets of the copies are known."""
+        transactions = self._transactions
+        begin = partial(transactions.batch, COMPRESSION, BATCH_BYTES)
+        by_partition: dict[int, Batches] = {}
+        for copy in copies:
+            batches = by_partition.get(copy.partition)
             if batches is None:
-                batches = found[one.partition] = Batches(begin)
-            headers = list(one.headers)
-            if batches.append(batches.count, one.timestamp, one.key, one.value, headers) is None:
-                batches.next()(0, one.timestamp, one.key, one.value, headers)
+                batches = by_partition[copy.partition] = Batches(begin)
+            headers = list(copy.headers)
+            if batches.append(batches.count, copy.timestamp, copy.key, copy.value, headers) is None:
+                batches.next()(0, copy.timestamp, copy.key, copy.value, headers)
             batches.count += 1
-        by_place = {TopicPartition(topic, number): one.all() for number, one in found.items()}
-        if found:
-            await known.know([topic])
-        await known.add([*by_place, self._state])
+        to_send = {TopicPartition(topic, n): batches.all() for n, batches in by_partition.items()}
+        if to_send:
+            await transactions.load_partitions([topic])
+        await transactions.add([*to_send, self._state])
         spans: Spans = {}
-        for some in zip_longest(*by_place.values()):
-            turn = {at: one for at, one in zip(by_place, some, strict=True) if one is not None}
-            for at, first in (await known.send(turn)).items():
-                spans.setdefault(at.partition, []).append((first, first + turn[at][1]))
+        for group in zip_longest(*to_send.values()):
+            request = {
+                tp: batch for tp, batch in zip(to_send, group, strict=True) if batch is not None
+            }
+            for tp, first in (await transactions.send(request)).items():
+                spans.setdefault(tp.partition, []).append((first, first + request[tp][1]))
         note = begin()
         note.append(0, 0, b"state", state(spans), [])
-        await known.send({self._state: (note, 1)})
-        await known.commit()
+        await transactions.send({self._state: (note, 1)})
+        await transactions.commit()
 
     async def pad(self, topic: str, lengths: Mapping[int, int]) -> None:
-        """Makes partitions at least so long with records that nobody sees: their transaction is
-        aborted."""
-        known = self._transactions
-        await known.know([topic])
-        left = {n: length for n, length in lengths.items() if length > 0}
-        if not left:
+        """Extends partitions to these lengths with records of an aborted transaction."""
+        transactions = self._transactions
+        await transactions.load_partitions([topic])
+        remaining = {n: length for n, length in lengths.items() if length > 0}
+        if not remaining:
             return
-        await known.add([TopicPartition(topic, number) for number in left])
-        while left:
-            turn = {}
-            for number, length in left.items():
-                batch, count = known.batch(COMPRESSION, BATCH_BYTES), 0
+        await transactions.add([TopicPartition(topic, number) for number in remaining])
+        while remaining:
+            request = {}
+            for number, length in remaining.items():
+                batch, count = transactions.batch(COMPRESSION, BATCH_BYTES), 0
                 while count < min(length, EMPTY) and batch.append(count, 0, None, None, []):
                     count += 1
-                turn[TopicPartition(topic, number)] = (batch, count)
-            await known.send(turn)
-            for at, (_, count) in turn.items():
-                left[at.partition] -= count
-            left = {number: length for number, length in left.items() if length > 0}
-        await known.abort()
+                request[TopicPartition(topic, number)] = (batch, count)
+            await transactions.send(request)
+            for tp, (_, count) in request.items():
+                remaining[tp.partition] -= count
+            remaining = {number: length for number, length in remaining.items() if length > 0}
+        await transactions.abort()
 
-    async def is_refused(self, at: TopicPartition, size: int) -> bool:
-        """Whether a partition takes no record of that size; nobody sees it if it does. The writer
-        is of no more use after a refusal."""
-        known = self._transactions
-        await known.know([at.topic])
-        await known.add([at])
-        batch = known.batch(None, BATCH_BYTES)
+    async def is_refused(self, tp: TopicPartition, size: int) -> bool:
+        """Whether a partition rejects a record of that size; an accepted one is aborted. After a
+        rejection the writer is unusable."""
+        transactions = self._transactions
+        await transactions.load_partitions([tp.topic])
+        await transactions.add([tp])
+        batch = transactions.batch(None, BATCH_BYTES)
         batch.append(0, 0, None, bytes(size), [])
         try:
-            await known.send({at: (batch, 1)})
+            await transactions.send({tp: (batch, 1)})
         except MessageSizeTooLargeError:
             return True
         finally:
-            await known.abort()
+            await transactions.abort()
         return False

@@ -1,4 +1,4 @@
-"""Dead letters, out of a history or straight from their topic."""
+"""Reads dead letters, from a history or from their topic."""
 
 import json
 from base64 import b64decode
@@ -20,12 +20,12 @@ from streams.kafka.sink.history_rows import from_base64
 from streams.topology import DEAD_LETTERS
 
 REPLAY = "turnfold_replay"
-"""The header of a replay: the id of the letter that was sent."""
+"""Header of a replay: the id of the original letter."""
 POLL_MS = 200
 
 
 class Letter(NamedTuple):
-    """A row of `dead_letters`, as far as a replay needs it."""
+    """A row of `dead_letters`, with the columns that a replay needs."""
 
     src_topic: str
     src_partition: int
@@ -35,11 +35,11 @@ class Letter(NamedTuple):
     key: str | None
     headers: str | None
     recorded_at: int = 0
-    """When the log took the record, in microseconds."""
+    """Log time of the record, in microseconds."""
     tenant: str = "default"
     detail: str = ""
     day: int = 0
-    """Of its partition in the history, in days since 1970-01-01."""
+    """Partition of the row in the history, in days since 1970-01-01."""
     is_settled: bool = False
 
     @property
@@ -49,22 +49,22 @@ class Letter(NamedTuple):
 
     @property
     def sent_headers(self) -> list[tuple[str, bytes]]:
-        """The record's own headers, from pairs of name and text; {"base64": …} is no text."""
+        """The record's headers, from pairs of name and text; {"base64": …} is binary."""
         if self.headers is None:
             return []
         return [(name, _bytes(value)) for name, value in json.loads(self.headers)]
 
     @property
     def original(self) -> str | None:
-        """The id of the letter that this is a replay of, rejected once more."""
+        """Id of the letter that was replayed and rejected again; None if this is not a replay."""
         return next((value.decode() for name, value in self.sent_headers if name == REPLAY), None)
 
 
 def of_history(
     history: Location, tenant: str | None = None, place: str | None = None
 ) -> list[Letter]:
-    """All dead letters of a history, oldest first. `place`: of the others only those that were
-    replayed, which tell whether the letter of that place was refused again."""
+    """All dead letters of a history, oldest first. `place`: only this letter and all replays, which
+    show whether it was rejected again."""
     sql = (
         f"SELECT {', '.join(Letter._fields[:7])}, epoch_us(recorded_at), tenant, detail, "
         "date - DATE '1970-01-01', settled_at IS NOT NULL FROM dead_letters "
@@ -77,10 +77,10 @@ def of_history(
 
 
 async def of_topic(settings: KafkaSettings, tenant: str | None = None) -> list[Letter]:
-    """All dead letters that are committed in their topic now, oldest first, each once.
+    """All dead letters committed in their topic, oldest first, each once.
 
-    A message there that is no letter is passed over: a sink makes a letter of it. Raises
-    Unreachable, or ConfigurationError.
+    Skips messages that are not letters: a sink turns them into letters. Raises Unreachable, or
+    ConfigurationError.
     """
     await ensure_topics(settings, topics=(DEAD_LETTERS,))
     letters: dict[str, Letter] = {}
@@ -98,20 +98,18 @@ async def of_topic(settings: KafkaSettings, tenant: str | None = None) -> list[L
         raise lost(settings, error) from None
     return [
         letter._replace(is_settled=(letter.place, letter.payload) in settled)
-        for letter in sorted(letters.values(), key=lambda one: (one.recorded_at, one[:3]))
+        for letter in sorted(letters.values(), key=lambda letter: (letter.recorded_at, letter[:3]))
     ]
 
 
-def named(letters: Sequence[Letter], places: Collection[str]) -> list[Letter]:
-    """The letters of these ids, or without ids all. Raises DataRefused for an id of none."""
-    if missing := sorted(set(places) - {one.place for one in letters}):
+def with_ids(letters: Sequence[Letter], places: Collection[str]) -> list[Letter]:
+    """The letters with these ids, or all without ids. Raises DataRefused for an unknown id."""
+    if missing := sorted(set(places) - {letter.place for letter in letters}):
         raise DataRefused(f"no dead letter {', '.join(missing)}: `turnfold dlq list` has their ids")
-    return [one for one in letters if not places or one.place in places]
+    return [letter for letter in letters if not places or letter.place in places]
 
 
 class _Row(msgspec.Struct):
-    """A message of the topic, as text."""
-
     tenant: str
     recorded_at: str
     src_topic: str
@@ -150,7 +148,7 @@ def _row(value: bytes | None) -> _Row | None:
 
 
 async def _values(settings: KafkaSettings) -> list[bytes | None]:
-    """The values of the topic up to its end."""
+    """Values of the topic up to its end."""
     values: list[bytes | None] = []
     async with KafkaConsumer(
         DEAD_LETTERS.name,
@@ -159,7 +157,7 @@ async def _values(settings: KafkaSettings) -> list[bytes | None]:
         **settings.client(),
     ) as consumer:
         ends = await consumer.end_offsets(consumer.assignment())
-        while [at for at, end in ends.items() if await consumer.position(at) < end]:
+        while [tp for tp, end in ends.items() if await consumer.position(tp) < end]:
             for records in (await consumer.getmany(timeout_ms=POLL_MS)).values():
                 values += [record.value for record in records]
     return values

@@ -1,6 +1,6 @@
-"""`turnfold lag`: how far each group is behind the end of its topics.
+"""`turnfold lag`: lag of each group behind the end of its topics.
 
-Groups and topics go while they are looked at: what was dropped, or is being dropped, is left out.
+Groups and topics may be deleted at the same time: dropped ones are omitted.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,14 +19,14 @@ from streams.kafka.client.settings import KafkaSettings
 from streams.topology import RECURSIONS, TOPICS, USER_SIGNALS
 
 OF_WORKERS = {RECURSIONS.name, USER_SIGNALS.name}
-"""What a worker's group has offsets in, and an extractor's has not."""
+"""Topics with offsets of a worker's group, but not of an extractor's."""
 ANSWER_MS = 10_000
 ATTEMPTS = 3
-"""Topics that are deleted meanwhile fail a whole request: it is made again without them."""
+"""Topics deleted during a request fail all of it: it is repeated without them."""
 
 
 class Lag(NamedTuple):
-    """Offsets of one group in one partition. `committed` is the next to read, None before any."""
+    """Offsets of one group in one partition. `committed`: next to read, None if there is none."""
 
     group: str
     topic: str
@@ -37,79 +37,79 @@ class Lag(NamedTuple):
 
 
 async def lag(settings: KafkaSettings, groups: Sequence[str] = ()) -> list[Lag]:
-    """The partitions of these groups, default of all that read topics of the topology and are not
-    dropped.
+    """Lag per partition of these groups; default: all groups with offsets in topics of the
+    topology, except dropped ones.
 
-    A partition without a committed offset counts from the log's beginning. Raises Unreachable, or
-    ConfigurationError for a group that has committed nothing.
+    A partition without a committed offset counts from the log's start. Raises Unreachable, or
+    ConfigurationError for a group without committed offsets.
     """
     if settings.topic_prefix:
-        settings = settings.beside(await _mapped(settings, groups))
+        settings = settings.with_unprefixed(await _mapped(settings, groups))
     async with connected(settings) as admin:
         committed = await _committed(admin, groups)
-        topics = {at.topic for offsets in committed.values() for at in offsets}
+        topics = {tp.topic for offsets in committed.values() for tp in offsets}
         parts = await every_partition(admin, sorted(topics))
     begins, ends = await bounds(settings, parts)
     return [
-        _lag(group, at, begins[at], ends[at], offsets.get(at))
+        _lag(group, tp, begins[tp], ends[tp], offsets.get(tp))
         for group, offsets in sorted(committed.items())
-        for at in sorted(ends)
-        if at.topic in {known.topic for known in offsets}
+        for tp in sorted(ends)
+        if tp.topic in {committed_tp.topic for committed_tp in offsets}
     ]
 
 
 async def _mapped(settings: KafkaSettings, groups: Sequence[str]) -> set[str]:
-    """The platform's topics that mappings of these groups read, whose names have no prefix."""
+    """Platform topics that mappings of these groups read; their names have no prefix."""
     async with connected(settings) as admin:
         names = groups or [name for name, *_ in await admin.list_consumer_groups()]
         present = await admin.list_topics()
-    found = (mapped_topic(group, name) for group in names for name in present)
-    return {topic for topic in found if topic is not None}
+    topics = (mapped_topic(group, name) for group in names for name in present)
+    return {topic for topic in topics if topic is not None}
 
 
-def _lag(group: str, at: TopicPartition, begin: int, end: int, committed: int | None) -> Lag:
-    stands = begin if committed is None else max(committed, begin)
-    return Lag(group, at.topic, at.partition, end, committed, max(0, end - stands))
+def _lag(group: str, tp: TopicPartition, begin: int, end: int, committed: int | None) -> Lag:
+    position = begin if committed is None else max(committed, begin)
+    return Lag(group, tp.topic, tp.partition, end, committed, max(0, end - position))
 
 
 async def _committed(
     admin: KafkaAdmin, groups: Sequence[str]
 ) -> dict[str, dict[TopicPartition, int]]:
     names = groups or [name for name, *_ in await admin.list_consumer_groups()]
-    ours = {topic.name for topic in TOPICS}
+    topics = {topic.name for topic in TOPICS}
     present = set(await admin.list_topics())
-    found = {}
+    committed = {}
     for name in names:
-        known = await offsets_of(admin, name)
-        if not known and groups:
+        offsets = await offsets_of(admin, name)
+        if not offsets and groups:
             raise ConfigurationError(f"group {name}: has no committed offsets; check the name")
-        if not groups and not any(at.topic in ours for at in known):
+        if not groups and not any(tp.topic in topics for tp in offsets):
             continue
-        if groups or not await _dropped(admin, name, known, present):
-            found[name] = {at: offset for at, offset in known.items() if at.topic in present}
-    return found
+        if groups or not await _dropped(admin, name, offsets, present):
+            committed[name] = {tp: offset for tp, offset in offsets.items() if tp.topic in present}
+    return committed
 
 
 async def offsets_of(admin: KafkaAdmin, group: str) -> dict[TopicPartition, int]:
-    """What a group has committed; nothing where it is gone. Raises ConfigurationError where the
-    broker's ACLs do not let us ask, KafkaError where its coordinator does not say."""
+    """Committed offsets of a group; empty if it is gone. Raises ConfigurationError if the broker's
+    ACLs deny access, KafkaError if its coordinator does not respond."""
     try:
         offsets = await admin.list_consumer_group_offsets(group)
     except KafkaError as error:
         if (refused := denials.of(error)) is not None:
             raise refused from None
         raise
-    return {at: one.offset for at, one in offsets.items() if one.offset >= 0}
+    return {tp: entry.offset for tp, entry in offsets.items() if entry.offset >= 0}
 
 
 async def _dropped(
-    admin: AIOKafkaAdminClient, group: str, known: Iterable[TopicPartition], present: set[str]
+    admin: AIOKafkaAdminClient, group: str, partitions: Iterable[TopicPartition], present: set[str]
 ) -> bool:
-    """Whether a group is what a generation's workers have left: it has read what workers read, and
-    there is no topic of that generation any more, no changelog and no member. The broker itself
-    forgets the offsets of topics that are deleted."""
+    """Whether a group belonged to a dropped generation: it has offsets in topics that workers read,
+    and there is no topic, changelog or member of that generation. The broker deletes offsets of
+    deleted topics itself."""
     _, dot, generation = group.rpartition(".")
-    if not dot or not {at.topic for at in known}.intersection(OF_WORKERS):
+    if not dot or not {tp.topic for tp in partitions}.intersection(OF_WORKERS):
         return False
     if any(name.startswith(f"{group}-") or name.endswith(f".{generation}") for name in present):
         return False
@@ -117,7 +117,7 @@ async def _dropped(
 
 
 async def members_of(admin: AIOKafkaAdminClient, group: str) -> int:
-    """How many members a group has; 0 where there is none of that name."""
+    """Number of members of a group; 0 if it does not exist."""
     (reply,) = await admin.describe_consumer_groups([group])
     return sum(len(members) for _, _, _, _, _, members, *_ in reply.groups)
 
@@ -125,8 +125,8 @@ async def members_of(admin: AIOKafkaAdminClient, group: str) -> int:
 async def every_partition(
     admin: AIOKafkaAdminClient, topics: Iterable[str]
 ) -> list[TopicPartition]:
-    """Those of the topics that exist. None is asked for by name that does not: a broker may make
-    what it is asked for."""
+    """Partitions of the existing topics. Missing ones are not requested by name: a broker might
+    create them."""
     counts = await partitions_of(admin, topics)
     return [TopicPartition(name, n) for name, count in counts.items() for n in range(count)]
 
@@ -134,22 +134,21 @@ async def every_partition(
 async def bounds(
     settings: KafkaSettings, parts: list[TopicPartition]
 ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, int]]:
-    """First and next offset of each partition; without those that are gone meanwhile."""
+    """First and next offset of each partition; deleted ones are omitted."""
     for attempt in range(ATTEMPTS):
         if not parts:
             break
         try:
-            made = KafkaConsumer(request_timeout_ms=ANSWER_MS, **settings.client())
-            async with made as consumer:
+            async with KafkaConsumer(request_timeout_ms=ANSWER_MS, **settings.client()) as consumer:
                 begins = await consumer.beginning_offsets(parts)
                 return begins, await consumer.end_offsets(parts)
         except KafkaError as error:
             async with connected(settings) as admin:
-                left = await every_partition(admin, dict.fromkeys(at.topic for at in parts))
-            same = len(left) == len(parts)
+                existing = await every_partition(admin, dict.fromkeys(tp.topic for tp in parts))
+            same = len(existing) == len(parts)
             if same and not isinstance(error, UnknownTopicOrPartitionError):
                 raise lost(settings, error) from None
             if attempt == ATTEMPTS - 1:
                 raise lost(settings, error) from None
-            parts = left
+            parts = existing
     return {}, {}

@@ -1,7 +1,7 @@
-"""What an app id, or a generation, has left in Kafka: its groups and the topics that are its alone.
+"""Finds and removes an app id's, or a generation's, groups and topics in Kafka.
 
-Input topics are never among it. Removing continues where it was killed: what is gone already is no
-error, and the next call reports what is left.
+Input topics are never included. After a kill, removal can be repeated: missing resources are not an
+error, and the next call reports the remaining ones.
 """
 
 import asyncio
@@ -28,19 +28,19 @@ from streams.kafka.client.names import changelog_name, mapped_topic, own_inputs,
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.tools.lag import bounds, every_partition, members_of, offsets_of
 
-GONE_WITHIN = 30.0  # seconds, for every broker to have let go of a topic
+GONE_WITHIN = 30.0  # seconds for all brokers to delete a topic
 
 
-class Group(NamedTuple):
-    """A consumer group: how many members are there, and how many offsets it has committed."""
+class LeftoverGroup(NamedTuple):
+    """A consumer group, with its number of members and of committed offsets."""
 
     name: str
     members: int
     offsets: int
 
 
-class Left(NamedTuple):
-    """A topic: its partitions, and how many offsets its log spans."""
+class LeftoverTopic(NamedTuple):
+    """A topic, with its partitions and the number of offsets in its log."""
 
     name: str
     partitions: int
@@ -48,16 +48,13 @@ class Left(NamedTuple):
 
 
 class Leftovers(NamedTuple):
-    """What is there of what was asked for."""
-
-    groups: list[Group]
-    topics: list[Left]
+    groups: list[LeftoverGroup]
+    topics: list[LeftoverTopic]
 
     def as_json(self) -> dict[str, Any]:
-        """Plain objects."""
         return {
-            "groups": [one._asdict() for one in self.groups],
-            "topics": [one._asdict() for one in self.topics],
+            "groups": [group._asdict() for group in self.groups],
+            "topics": [topic._asdict() for topic in self.topics],
         }
 
     def __bool__(self) -> bool:
@@ -65,15 +62,14 @@ class Leftovers(NamedTuple):
 
 
 def topics_of(app_id: str, generation: str | None = None) -> list[str]:
-    """The topics that workers of an app id have for themselves: their changelogs, and all that a
-    generation's write."""
+    """Topics that only workers of an app id use: their changelogs, and a generation's outputs."""
     group = f"{app_id}.{generation}" if generation else app_id
     changelogs = [changelog_name(group, agent) for agent in topology.AGENTS]
     return [*changelogs, *(name for _, name in own_topics(generation))]
 
 
 def topics_of_mapping(generation: str | None) -> list[str]:
-    """The topics that a generation has besides, if it has had a mapping."""
+    """Additional topics of a generation that has had a mapping."""
     return [name for _, name in own_inputs(generation)]
 
 
@@ -84,52 +80,52 @@ async def find(
     within: float = WITHIN,
     generation: str | None = None,
 ) -> tuple[str, Leftovers]:
-    """The cluster (`cluster_of`), and what of these is there, with the changelogs of the groups'
-    mappings, and the groups of a generation's models. Raises as `connected`."""
+    """The cluster (`cluster_of`) and the existing ones of these groups and topics, with changelogs
+    of the groups' mappings, and groups of a generation's models. Raises as `connected`."""
     async with connected(settings, within) as admin:
         present = sorted(await admin.list_topics())
         mapped = [name for name in present if any(mapped_topic(group, name) for group in groups)]
         topics = [*topics, *mapped]
         cluster = await cluster_of(admin, settings)
-        known = {name for name, *_ in await admin.list_consumer_groups()}
-        models = sorted(name for name in known if generation and _is_model_of(name, generation))
-        mine = [name for name in groups if name in known]
-        found = [await _group(admin, name, topics) for name in (*mine, *models)]
+        existing = {name for name, *_ in await admin.list_consumer_groups()}
+        models = sorted(name for name in existing if generation and _is_model_of(name, generation))
+        own_groups = [name for name in groups if name in existing]
+        group_rows = [await _group(admin, name, topics) for name in (*own_groups, *models)]
         parts = await every_partition(admin, topics)
     begins, ends = await bounds(settings, parts)
-    left = [
-        Left(
+    topic_rows = [
+        LeftoverTopic(
             name,
-            sum(at.topic == name for at in parts),
-            sum(ends[at] - begins[at] for at in parts if at.topic == name and at in ends),
+            sum(tp.topic == name for tp in parts),
+            sum(ends[tp] - begins[tp] for tp in parts if tp.topic == name and tp in ends),
         )
         for name in topics
-        if any(at.topic == name for at in parts)
+        if any(tp.topic == name for tp in parts)
     ]
-    return cluster, Leftovers(found, left)
+    return cluster, Leftovers(group_rows, topic_rows)
 
 
 def _is_model_of(group: str, generation: str) -> bool:
-    """Whether a group is that of a model which a generation's workers ask (`llm.stream`)."""
+    """Whether it is the group of a model of a generation (`llm.stream`)."""
     return group.startswith(f"{MODEL}/") and group.endswith(f".{generation}")
 
 
-async def _group(admin: KafkaAdmin, name: str, own: Sequence[str]) -> Group:
-    """Raises ConfigurationError where it is somebody else's."""
+async def _group(admin: KafkaAdmin, name: str, topics: Sequence[str]) -> LeftoverGroup:
+    """Raises ConfigurationError if the group belongs to another application."""
     offsets = await offsets_of(admin, name)
-    known = {*own, *(topic.name for topic in topology.TOPICS)}
-    known |= {topic for changelog in own if (topic := mapped_topic(name, changelog))}
-    if foreign := sorted({at.topic for at in offsets} - known):
+    allowed = {*topics, *(topic.name for topic in topology.TOPICS)}
+    allowed |= {topic for changelog in topics if (topic := mapped_topic(name, changelog))}
+    if foreign := sorted({tp.topic for tp in offsets} - allowed):
         raise ConfigurationError(
-            f"group {name}: has read {foreign[0]}, which is no topic of Turnfold's under this "
-            "name; nothing is removed"
+            f"group {name}: has offsets in {foreign[0]}, which is not a Turnfold topic of this "
+            "name; nothing was removed"
         )
-    return Group(name, await members_of(admin, name), len(offsets))
+    return LeftoverGroup(name, await members_of(admin, name), len(offsets))
 
 
-def check_no_members(found: Leftovers) -> None:
-    """Raises ConfigurationError where a group is at work."""
-    for group in found.groups:
+def check_no_members(leftovers: Leftovers) -> None:
+    """Raises ConfigurationError if a group has members."""
+    for group in leftovers.groups:
         if group.members:
             running = "1 member is" if group.members == 1 else f"{group.members} members are"
             raise ConfigurationError(
@@ -139,21 +135,21 @@ def check_no_members(found: Leftovers) -> None:
             )
 
 
-async def remove(settings: KafkaSettings, found: Leftovers) -> None:
-    """Removes these groups, then these topics. Raises ConfigurationError where a group has got a
-    member meanwhile or the broker forbids it, and what `connected` raises."""
+async def remove(settings: KafkaSettings, leftovers: Leftovers) -> None:
+    """Removes these groups, then these topics. Raises ConfigurationError if a group has gained a
+    member or the broker denies it, and what `connected` raises."""
     async with connected(settings, WITHIN + GONE_WITHIN) as admin:
-        for group in found.groups:
+        for group in leftovers.groups:
             await _remove_group(admin, group.name)
-        names = [topic.name for topic in found.topics]
+        names = [topic.name for topic in leftovers.topics]
         if names:
             await _remove_topics(admin, names)
 
 
 async def _remove_group(admin: KafkaAdmin, name: str) -> None:
-    while True:  # `connected` ends it
+    while True:  # until the timeout of `connected`
         node = await admin.find_coordinator(name)
-        reply = await admin.ask(DeleteGroupsRequest([name]), node)
+        reply = await admin.send_to(DeleteGroupsRequest([name]), node)
         ((_, code),) = reply.results
         error = for_code(code)
         if error in (NoError, GroupIdNotFound):
@@ -176,9 +172,10 @@ async def _remove_topics(admin: KafkaAdmin, names: list[str]) -> None:
                 f"topic {admin.on_broker(name)}: the broker does not remove it: {error()}"
             )
     deadline = monotonic() + GONE_WITHIN
-    while left := sorted(set(names).intersection(await admin.list_topics())):
+    while remaining := sorted(set(names).intersection(await admin.list_topics())):
         if monotonic() > deadline:
             raise TurnfoldError(
-                f"topic {left[0]}: still there {GONE_WITHIN:.0f} s after it was removed; call again"
+                f"Timed out after {GONE_WITHIN:.0f} s waiting for topic {remaining[0]} to be "
+                "deleted; run the command again"
             )
         await asyncio.sleep(AGAIN)

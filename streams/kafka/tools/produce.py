@@ -1,8 +1,8 @@
 """`turnfold produce`: sends files of input records to their topics.
 
-One idempotent producer sends all of them, so the records of a key keep the order of their file. The
-partition follows from the key's murmur2, as with Java's clients. Records that were sent before are
-duplicates to the worker: after a failure half-routed, run the command again.
+One idempotent producer sends all records, so those of a key keep the order of their file. The
+partition follows from the key's murmur2, as with Java's clients. Workers detect records that were
+sent before as duplicates: after a failure, run the command again.
 """
 
 import asyncio
@@ -31,18 +31,18 @@ Progress = Callable[[str, int, int, int], None]  # path, bytes read, bytes in al
 BATCH_BYTES = 256_000
 LINGER_MS = 5
 DELIVER_MS = 120_000
-"""How long a record waits for its broker, which may be starting again: Kafka's own default."""
+"""Delivery timeout of a record, whose broker may be restarting: Kafka's default."""
 STOP_WITHIN = 2.0
-"""Seconds for which a stop after an error waits for acknowledgements."""
+"""Seconds to wait for acknowledgements after an error."""
 OVERHEAD = 1_000
-"""Bytes that a record may take in its batch besides key and value."""
+"""Maximum bytes of a record in its batch besides key and value."""
 INPUTS = tuple(topic for topic in TOPICS if topic.direction == "input")
 MOST_WARNINGS = 5
-"""Records too large that are named one by one."""
+"""Maximum warnings about records that are too large."""
 
 
 class Feed:
-    """A producer for these topics. It counts: `counts["acknowledged"]` records are in Kafka."""
+    """Producer for these topics. `counts["acknowledged"]`: records stored in Kafka."""
 
     def __init__(
         self,
@@ -69,13 +69,13 @@ class Feed:
         )
         try:
             await self._producer.start()
-        except KafkaError as error:  # the broker answered before, when the topics were checked
+        except KafkaError as error:  # the broker responded when the topics were checked
             await self._producer.stop()
             raise lost(self._settings, error) from None
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        # after an error do not wait for a broker that may be away
+        # after an error the broker may be unavailable
         with suppress(TimeoutError):
             async with asyncio.timeout(None if kind is None else STOP_WITHIN):
                 await self._producer.stop()
@@ -83,10 +83,10 @@ class Feed:
     async def send(
         self, topic: str, key: bytes | None, value: bytes, headers: Headers = ()
     ) -> bool:
-        """Hands over one record, and waits if the broker is slow; False if it is too large.
+        """Queues one record, and waits if the broker is slow; False if it is too large.
 
         Raises Unreachable if an earlier record was not acknowledged, ConfigurationError if the
-        broker does not allow it.
+        broker denies access.
         """
         self._check()
         if len(value) + len(key or b"") + OVERHEAD > INPUT_BYTES:
@@ -139,10 +139,9 @@ async def produce(
 ) -> dict[str, Any]:
     """Sends the records of files; returns counts: `read = sent + too_large + withheld`.
 
-    `unreadable` counts records among `sent` whose topic could not be determined; they will become
-    dead letters. `say` receives a line for each record that is too large and for each file that
-    ends too early (`truncated`). Raises ConfigurationError; Unreachable with the number of records
-    that are in their topics.
+    `unreadable` counts sent records without a recognizable topic; they will become dead letters.
+    `say` receives a line for each record that is too large and for each truncated file
+    (`truncated`). Raises ConfigurationError; Unreachable with the number of records stored.
     """
     sources.check(list(files))
     began = time.monotonic()
@@ -158,7 +157,9 @@ async def produce(
                         progress(path, source.progress, source.size, job.counts["read"])
             except TruncatedError as error:
                 job.counts["truncated"] += 1
-                say(f"the file ends too early, or is damaged; what came before is sent: {error}")
+                say(
+                    f"the file ends too early, or is damaged; the records before were sent: {error}"
+                )
             if source.unfinished:
                 say(
                     f"{path}: the last line ({source.unfinished} bytes) is incomplete; it is not "
@@ -192,7 +193,7 @@ class _Job:
 
     def _count(self, routed: Route) -> None:
         self.counts["sent"] += 1
-        self.counts["unreadable"] += not routed.known
+        self.counts["unreadable"] += not routed.is_known
         self.topics[routed.topic] += 1
 
     def _warn(self, routed: Route, place: Place) -> None:

@@ -1,24 +1,23 @@
-"""`turnfold repartition`: the memory and its topics under another number of partitions.
+"""`turnfold repartition`: changes the number of partitions of a memory and its topics.
 
-A key's partition follows from the number, so every record and row that is looked up by its key
-goes to the partition that is its own now. Kafka can neither move a record nor take a partition
-away: each topic is copied into a staging topic by its new partitions, deleted, created again under
-its name and filled from there, in the order of time and with the times that it had.
+A key's partition follows from the number, so each record and row that is looked up by key moves to
+its new partition. Kafka cannot move records or remove partitions: each topic is copied into a
+staging topic by its new partitions, deleted, recreated under its name and filled from there, in
+time order and with the original timestamps.
 
-    past    what the memory has folded, into the staging topic: nobody changes it any more
-    close   the topic takes no records for a moment (`max.message.bytes`)
-    rest    what the memory has not folded yet
-    delete, make, pad    the topic again, with offsets that no record had before
-    back    what was folded; producers write already
-    open    from here on the memory will read
-    tail    what was not folded, and what producers wrote among the copies
+    past    folded records, into the staging topic: they no longer change
+    close   the topic rejects records for a moment (`max.message.bytes`)
+    rest    records that are not folded yet
+    delete, make, pad    recreate the topic, with offsets that no record had before
+    back    folded records; producers already write
+    open    the memory will read from here on
+    tail    unfolded records, and records that producers wrote among the copies
     drop    the staging topic
 
-Tables and documents, which workers alone write, need less of that. In the end each changelog gets
-markers that say where its lanes read on. Every step may be done twice, and each batch of copies is
-a transaction with the note of how far it is (`moving.Writer`): killed at any moment, the same
-command continues from there. Until it has ended a topic of its own (`topics.STATE`) keeps workers,
-sinks and servers from starting.
+Tables and documents, which only workers write, take fewer steps. At the end each changelog gets
+markers with the positions of its lanes. Every step is idempotent, and each batch of copies is a
+transaction with its progress (`CopyWriter`): after a kill at any time, the same command continues.
+Until it ends, a topic (`topics.STATE`) prevents workers, sinks and servers from starting.
 """
 
 import asyncio
@@ -39,7 +38,7 @@ from streams.kafka.agents.agents import ROW_BYTES
 from streams.kafka.client.admin import connected, lost, partitions_of
 from streams.kafka.client.names import changelog_name, sources_of
 from streams.kafka.client.settings import KafkaSettings
-from streams.kafka.client.topic_changes import KNOWN_WITHIN, altered, created, deleted
+from streams.kafka.client.topic_changes import KNOWN_WITHIN, alter_topic, create_topic, delete_topic
 from streams.kafka.client.topics import STATE
 from streams.kafka.tools.copying import Copy
 from streams.kafka.tools.repartition_copying import Copying, Say, quiet
@@ -47,7 +46,7 @@ from streams.kafka.tools.repartition_places import Places, merged, same_place
 from streams.kafka.tools.repartition_plan import (
     STAGING,
     STEPS,
-    Moved,
+    MovedTopic,
     State,
     begin,
     other_memories,
@@ -58,10 +57,10 @@ from streams.kafka.transport.marker import MARKER_KEY, Marker
 from streams.kafka.transport.restore import new_log
 
 CLOSED, PROBE = 80, 200
-"""Bytes. Of a topic's largest message while it takes none: the mark at a transaction's end has 78.
-Of the record that finds out whether all of its partitions know that."""
+"""Bytes. `max.message.bytes` of a closed topic: the control record of a transaction has 78. Size of
+the record that tests whether all partitions are closed."""
 SETTLED = 0.5
-"""Seconds for all brokers to know a topic's new setting."""
+"""Seconds until all brokers know a topic's new setting."""
 USER_SIGNALS = topology.USER_SIGNALS.name
 
 
@@ -75,50 +74,57 @@ async def repartition(
     dry_run: bool = False,
     behind: bool = False,
 ) -> dict[str, Any]:
-    """Does it, or continues with it; what was done. `observe` hears of the steps and of each
-    transaction. Raises ConfigurationError where it may not begin, Unreachable."""
+    """Runs or continues it; returns a summary. `observe` receives steps and transactions. Raises
+    ConfigurationError if it cannot start, Unreachable."""
     began = monotonic()
     try:
         async with connected(settings, KNOWN_WITHIN) as admin:
-            left = await state_of(settings, admin, "read_uncommitted")
-            if left is not None:
-                _check_same(left, group, to)
+            unfinished = await state_of(settings, admin, "read_uncommitted")
+            if unfinished is not None:
+                _check_same(unfinished, group, to)
                 if not dry_run:
-                    await Repartition(settings, left).fence()
-            found = await state_of(settings, admin)
-            fresh = found is None
-            if found is None:
+                    await Repartition(settings, unfinished).fence()
+            state = await state_of(settings, admin)
+            is_new = state is None
+            if state is None:
                 refusal = other_memories(group, await admin.list_topics())
                 if refusal is not None and not dry_run:
                     raise ConfigurationError(refusal)
-                found = await planned(settings, admin, group, generation, to)
-                if dry_run or not any(one.moved for one in found.topics):
-                    return _summary(found, began, done=not dry_run, refusal=refusal)
-            _check_same(found, group, to)
+                state = await planned(settings, admin, group, generation, to)
+                if dry_run or not any(topic.moved for topic in state.topics):
+                    return _summary(state, began, is_done=not dry_run, refusal=refusal)
+            _check_same(state, group, to)
             if dry_run:
-                return _summary(found, began, done=False)
-            await begin(settings, admin, found, fresh, behind)
-        await Repartition(settings, found, say, observe).run()
-        return _summary(found, began, done=True)
+                return _summary(state, began, is_done=False)
+            await begin(settings, admin, state, is_new, behind)
+        await Repartition(settings, state, say, observe).run()
+        return _summary(state, began, is_done=True)
     except KafkaError as error:
         raise lost(settings, error) from None
 
 
-def _summary(state: State, began: float, done: bool, refusal: str | None = None) -> dict[str, Any]:
-    """`refused`: why it would be refused now."""
+def _summary(
+    state: State, began: float, is_done: bool, refusal: str | None = None
+) -> dict[str, Any]:
+    """`refused`: reason why it would be rejected now."""
     return {
         "refused": refusal,
         "group": state.group,
         "from": state.folded,
         "to": state.to,
-        "done": done,
+        "done": is_done,
         "copied": state.copied,
         "seconds": round(monotonic() - began, 3),
         "forgotten": state.forgotten,
         "topics": [
-            {"topic": one.name, "from": one.partitions, "to": state.to, "offsets": one.offsets}
-            for one in state.topics
-            if one.moved
+            {
+                "topic": topic.name,
+                "from": topic.partitions,
+                "to": state.to,
+                "offsets": topic.offsets,
+            }
+            for topic in state.topics
+            if topic.moved
         ],
     }
 
@@ -132,7 +138,7 @@ def _check_same(state: State, group: str, to: int) -> None:
 
 
 class Repartition(Copying):
-    """Takes one topic after the other through its steps."""
+    """Takes one topic after another through its steps."""
 
     def __init__(
         self, settings: KafkaSettings, state: State, say: Say = quiet, observe: Say = quiet
@@ -141,12 +147,12 @@ class Repartition(Copying):
         self.places = Places(state)
 
     async def fence(self) -> None:
-        """Ends the transaction of a call that was killed: nobody need wait until it times out."""
+        """Ends the transaction of a killed call, instead of waiting for its timeout."""
         await self._writer.start()
         await self._writer.close()
 
     async def run(self) -> None:
-        """Until all is done. Raises ConfigurationError, KafkaError, Unreachable."""
+        """Runs to the end. Raises ConfigurationError, KafkaError, Unreachable."""
         state = self.state
         await self._writer.start()
         try:
@@ -154,21 +160,21 @@ class Repartition(Copying):
                 await self._save()
                 await self._grow()
                 while state.number < len(state.topics):
-                    one = state.topics[state.number]
+                    topic = state.topics[state.number]
                     if not state.step:
                         self._clear()
-                        state.step = STEPS[one.kind][0] if one.moved else "mark"
-                    self._observe(f"{one.name} {state.step}")
-                    following = await getattr(self, f"_{state.step}")(one)
-                    if following:
-                        state.step = following
+                        state.step = STEPS[topic.kind][0] if topic.moved else "mark"
+                    self._observe(f"{topic.name} {state.step}")
+                    alternative = await getattr(self, f"_{state.step}")(topic)
+                    if next_step := alternative or self._next_step(topic):
+                        state.step = next_step
                     else:
                         state.number, state.step = state.number + 1, ""
                     await self._save()
         finally:
             await self._writer.close()
         async with self._admin() as admin:
-            await deleted(admin, STATE)
+            await delete_topic(admin, STATE)
         self._observe("done")
 
     @asynccontextmanager
@@ -177,65 +183,64 @@ class Repartition(Copying):
             yield admin
 
     def _clear(self) -> None:
-        """Another topic begins."""
         state = self.state
         state.at, state.cut, state.stops, state.length = {}, {}, {}, 0
         state.known, state.padded, state.strays, state.hops = {}, {}, [], {}
         state.staged = state.returned = 0
 
-    def _following(self, one: Moved) -> str:
-        """The step after this one; "" after the last."""
-        steps = STEPS[one.kind]
+    def _next_step(self, topic: MovedTopic) -> str:
+        """The step after the current one; "" after the last."""
+        steps = STEPS[topic.kind]
         return (*steps, "")[steps.index(self.state.step) + 1]
 
     async def _grow(self) -> None:
-        """Topics of which nothing depends need as many partitions as there are lanes."""
-        wanted = [
+        """Adds partitions to topics without lookups by key: they need one per lane."""
+        names = [
             topology.name_in(topic, self.state.generation)
             for topic in topology.TOPICS
             if topic.direction == "output" and not topic.compacted
         ]
         async with self._admin() as admin:
-            counts = await partitions_of(admin, wanted)
+            counts = await partitions_of(admin, names)
             for name, count in counts.items():
                 if count < self.state.to:
                     await admin.create_partitions({name: NewPartitions(self.state.to)})
 
     # --- into the staging topic -----------------------------------------------------------------
 
-    async def _fresh(self, one: Moved) -> str:
-        name = one.name + STAGING
+    async def _fresh(self, topic: MovedTopic) -> None:
+        name = topic.name + STAGING
         settings = {
             "cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1",
             "message.timestamp.type": "CreateTime", "max.message.bytes": str(ROW_BYTES),
         }  # fmt: skip
         async with self._admin() as admin:
-            await deleted(admin, name)
-            await created(admin, name, self.state.to, one.copies, settings)
-        return self._following(one)
+            await delete_topic(admin, name)
+            await create_topic(admin, name, self.state.to, topic.copies, settings)
 
-    async def _past(self, one: Moved) -> str:
+    async def _past(self, topic: MovedTopic) -> None:
         state = self.state
-        bounds = await self._reader.bounds(one.name, one.partitions)
+        bounds = await self._reader.bounds(topic.name, topic.partitions)
         ranges = {
-            number: (state.at.get(number, begin), self._folded_to(one, number, begin, end))
+            number: (state.at.get(number, begin), self._folded_to(topic, number, begin, end))
             for number, (begin, end) in bounds.items()
         }
-        await self._copy(one.name, ranges, one.name + STAGING, partial(self.places.folded, one))
+        await self._copy(
+            topic.name, ranges, topic.name + STAGING, partial(self.places.folded, topic)
+        )
         state.at = {number: end for number, (_, end) in ranges.items()}
-        ends = await self._reader.bounds(one.name + STAGING, state.to)
+        ends = await self._reader.bounds(topic.name + STAGING, state.to)
         state.cut = {number: end for number, (_, end) in ends.items()}
-        if USER_SIGNALS in one.name:
+        if USER_SIGNALS in topic.name:
             state.hops = self._hops()
-        return self._following(one)
 
-    def _folded_to(self, one: Moved, number: int, begin: int, end: int) -> int:
-        """Up to where a partition of a source was folded; of other topics all is."""
-        if one.kind != "source":
+    def _folded_to(self, topic: MovedTopic, number: int, begin: int, end: int) -> int:
+        """Folded end of a source's partition; other topics are folded completely."""
+        if topic.kind != "source":
             return end
-        agent = self._reader_of(one.name)
+        agent = self._reader_of(topic.name)
         marker = self.state.read.get(changelog_name(self.state.group, agent), {}).get(number, {})
-        offset: int = marker.get("offsets", {}).get(one.name, begin)
+        offset: int = marker.get("offsets", {}).get(topic.name, begin)
         return min(max(begin, offset), end)
 
     def _reader_of(self, source: str) -> topology.Agent:
@@ -246,151 +251,143 @@ class Repartition(Copying):
 
     def _hops(self) -> dict[int, dict[str, int]]:
         name = changelog_name(self.state.group, topology.MEMORY_AGENT)
-        kept = self.state.read.get(name, {})
-        return {number: dict(one["note"].get("hops", {})) for number, one in kept.items()}
+        markers = self.state.read.get(name, {})
+        return {number: dict(marker["note"].get("hops", {})) for number, marker in markers.items()}
 
-    async def _close(self, one: Moved) -> str:
+    async def _close(self, topic: MovedTopic) -> None:
         state = self.state
         async with self._admin() as admin:
-            (count,) = (await partitions_of(admin, [one.name])).values()
-            changed = {**one.settings, "max.message.bytes": str(CLOSED)}
-            await altered(admin, one.name, changed)
+            (count,) = (await partitions_of(admin, [topic.name])).values()
+            changed = {**topic.settings, "max.message.bytes": str(CLOSED)}
+            await alter_topic(admin, topic.name, changed)
         for number in range(count):
-            await self._await_closed(TopicPartition(one.name, number))
-        bounds = await self._reader.bounds(one.name, count)
+            await self._await_closed(TopicPartition(topic.name, number))
+        bounds = await self._reader.bounds(topic.name, count)
         state.stops = {number: end for number, (_, end) in bounds.items()}
         state.at = {number: state.at.get(number, begin) for number, (begin, _) in bounds.items()}
         state.length = max(state.length, *state.stops.values())
-        return self._following(one)
 
-    async def _await_closed(self, at: TopicPartition) -> None:
+    async def _await_closed(self, tp: TopicPartition) -> None:
         deadline = monotonic() + KNOWN_WITHIN
         while monotonic() < deadline:
             probe = self._new_writer("probe")
             try:
                 await probe.start()
-                if await probe.is_refused(at, PROBE):
+                if await probe.is_refused(tp, PROBE):
                     return
             finally:
                 await probe.close()
             await asyncio.sleep(0.1)
-        raise ConfigurationError(f"topic {at.topic}: still takes records; call this again")
+        raise ConfigurationError(f"topic {tp.topic}: still accepts records; run the command again")
 
-    async def _rest(self, one: Moved) -> str:
+    async def _rest(self, topic: MovedTopic) -> None:
         ranges = {number: (self.state.at[number], end) for number, end in self.state.stops.items()}
-        place = self.places.told_once if USER_SIGNALS in one.name else self.places.unread
-        await self._copy(one.name, ranges, one.name + STAGING, place)
-        return self._following(one)
+        place = self.places.without_repeats if USER_SIGNALS in topic.name else self.places.unread
+        await self._copy(topic.name, ranges, topic.name + STAGING, place)
 
     # --- and back -------------------------------------------------------------------------------
 
-    async def _delete(self, one: Moved) -> str:
+    async def _delete(self, topic: MovedTopic) -> None:
         async with self._admin() as admin:
-            await deleted(admin, one.name)
-        return self._following(one)
+            await delete_topic(admin, topic.name)
 
-    async def _make(self, one: Moved) -> str:
-        settings = dict(one.settings)
-        if one.kind == "source":
+    async def _make(self, topic: MovedTopic) -> str | None:
+        settings = dict(topic.settings)
+        if topic.kind == "source":
             settings["message.timestamp.type"] = "CreateTime"
         async with self._admin() as admin:
-            if not await created(admin, one.name, self.state.to, one.copies, settings):
-                # by us before we were killed, or by a broker that creates what a producer asks for
+            if not await create_topic(admin, topic.name, self.state.to, topic.copies, settings):
+                # by a killed call, or by a broker that creates topics for producers
                 self.state.at = {}
-                return "close" if one.kind == "source" else "delete"
+                return "close" if topic.kind == "source" else "delete"
         self.state.at = {}
-        return self._following(one)
+        return None
 
-    async def _pad(self, one: Moved) -> str:
-        """Where a record once stood no other one ever stands: sinks know rows by these places."""
+    async def _pad(self, topic: MovedTopic) -> None:
+        """Never reuses an offset of the old topic: sinks identify rows by offsets."""
         state = self.state
-        bounds = await self._reader.bounds(one.name, state.to)
+        bounds = await self._reader.bounds(topic.name, state.to)
         lengths = {number: state.length - end for number, (_, end) in bounds.items()}
-        await self._writer.pad(one.name, lengths)
-        bounds = await self._reader.bounds(one.name, state.to)
+        await self._writer.pad(topic.name, lengths)
+        bounds = await self._reader.bounds(topic.name, state.to)
         state.padded = {number: end for number, (_, end) in bounds.items()}
         state.known = dict(state.padded)
-        return self._following(one)
 
-    async def _back(self, one: Moved) -> str:
-        await self._from_staging(one, self.state.cut)
-        return self._following(one)
+    async def _back(self, topic: MovedTopic) -> None:
+        await self._from_staging(topic, self.state.cut)
 
-    async def _from_staging(self, one: Moved, ends: Mapping[int, int]) -> None:
-        """1:1, as they were placed there."""
-        bounds = await self._reader.bounds(one.name + STAGING, self.state.to)
+    async def _from_staging(self, topic: MovedTopic, ends: Mapping[int, int]) -> None:
+        """Copies records 1:1 to the same partitions."""
+        bounds = await self._reader.bounds(topic.name + STAGING, self.state.to)
         at = self.state.at
         ranges = {n: (at.get(n, begin), ends[n]) for n, (begin, _) in bounds.items()}
-        await self._copy(one.name + STAGING, ranges, one.name, same_place)
+        await self._copy(topic.name + STAGING, ranges, topic.name, same_place)
 
-    async def _open(self, one: Moved) -> str:
-        """The broker's clock counts again; lanes will read on behind the last record there is now,
-        as if they had read it: where a topic ends is further, for transactions have ends, too."""
+    async def _open(self, topic: MovedTopic) -> None:
+        """Restores the broker's timestamps. Lanes will continue after the current last record: the
+        end offset of a topic is higher, because of control records."""
         state = self.state
         async with self._admin() as admin:
-            await altered(admin, one.name, one.settings)
+            await alter_topic(admin, topic.name, topic.settings)
         await asyncio.sleep(SETTLED)
-        bounds = await self._reader.bounds(one.name, state.to)
+        bounds = await self._reader.bounds(topic.name, state.to)
         for number, (_, end) in bounds.items():
             if state.padded[number] > 0:
                 state.strays.append((number, 0, state.padded[number]))
-            state.strays.append((number, self._ours_to(number), end))
-        state.starts[one.name] = await self._reader.after_last(
-            one.name, {n: (max(begin, state.padded[n]), end) for n, (begin, end) in bounds.items()}
+            state.strays.append((number, self._own_end(number), end))
+        state.starts[topic.name] = await self._reader.after_last(
+            topic.name,
+            {n: (max(begin, state.padded[n]), end) for n, (begin, end) in bounds.items()},
         )
         state.at = dict(state.cut)
-        return self._following(one)
 
-    async def _tail(self, one: Moved) -> str:
+    async def _tail(self, topic: MovedTopic) -> None:
         state = self.state
-        bounds = await self._reader.bounds(one.name + STAGING, state.to)
-        await self._from_staging(one, {number: end for number, (_, end) in bounds.items()})
+        bounds = await self._reader.bounds(topic.name + STAGING, state.to)
+        await self._from_staging(topic, {number: end for number, (_, end) in bounds.items()})
         while state.strays:
             number, begin, end = state.strays[0]
             ranges = {number: (max(begin, state.at.get(-1, begin)), end)}
-            await self._copy(one.name, ranges, one.name, same_place, at_is=-1)
+            await self._copy(topic.name, ranges, topic.name, same_place, at_is=-1)
             state.strays.pop(0)
             state.at.pop(-1, None)
             await self._save()
-        return self._following(one)
 
-    async def _drop(self, one: Moved) -> str:
+    async def _drop(self, topic: MovedTopic) -> None:
         state = self.state
         if state.staged != state.returned:
             raise TurnfoldError(
-                f"topic {one.name}: {state.staged} records went into {one.name + STAGING}, "
-                f"{state.returned} came back; both are left as they are: report this"
+                f"topic {topic.name}: {state.staged} records went into {topic.name + STAGING}, "
+                f"{state.returned} came back; both are kept: report this as a bug"
             )
         async with self._admin() as admin:
             cuts = {
-                TopicPartition(one.name, number): RecordsToDelete(offset)
+                TopicPartition(topic.name, number): RecordsToDelete(offset)
                 for number, offset in self.state.padded.items()
                 if offset > 0
             }
             if cuts:
                 await admin.delete_records(cuts)
-            await deleted(admin, one.name + STAGING)
-        return self._following(one)
+            await delete_topic(admin, topic.name + STAGING)
 
-    async def _mark(self, one: Moved) -> str:
-        """Where each lane reads on, in its changelog."""
+    async def _mark(self, topic: MovedTopic) -> None:
+        """Writes each lane's position into its changelog."""
         state = self.state
-        agent = next(a for a in topology.AGENTS if changelog_name(state.group, a) == one.name)
-        old = state.read.get(one.name, {})
+        agent = next(a for a in topology.AGENTS if changelog_name(state.group, a) == topic.name)
+        old = state.read.get(topic.name, {})
         notes = merged([old[n]["note"] for n in sorted(old)], state.to)
         copies = []
         for number in range(state.to):
-            before: dict[str, Any] = {} if one.moved else old.get(number, {})
+            before: dict[str, Any] = {} if topic.moved else old.get(number, {})
             offsets = dict(before.get("offsets", {}))
             for source in self._sources_of(agent):
                 if number in state.starts.get(source, ()):
                     offsets[source] = state.starts[source][number]
-            note = notes[number] if one.moved else before.get("note", {})
+            note = notes[number] if topic.moved else before.get("note", {})
             marker = Marker(offsets, note, before.get("log") or new_log(), state.to)
             copies.append(Copy(number, 0, MARKER_KEY, marker.encode()))
         state.number, state.step = state.number + 1, ""
         try:
-            await self._writer.write(one.name, copies, lambda spans: msgspec.json.encode(state))
+            await self._writer.write(topic.name, copies, lambda spans: msgspec.json.encode(state))
         finally:
             state.number, state.step = state.number - 1, "mark"
-        return ""

@@ -1,4 +1,4 @@
-"""The copying of `turnfold repartition`: batch by batch, each with the note of how far it is."""
+"""Batchwise copying of `turnfold repartition`, each batch with its progress."""
 
 from collections.abc import Callable, Mapping
 from time import monotonic
@@ -8,32 +8,40 @@ from aiokafka.structs import TopicPartition
 
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import STATE
-from streams.kafka.tools.copying import AT_ONCE, BYTES, Copy, Found, Reader, Spans, Writer
+from streams.kafka.tools.copying import (
+    AT_ONCE,
+    BYTES,
+    Copy,
+    CopyWriter,
+    PartitionMessage,
+    Spans,
+    TopicReader,
+)
 from streams.kafka.tools.repartition_plan import STAGING, State
 
-TELL_EVERY = 2.0
+REPORT_EVERY = 2.0
 Say = Callable[[str], None]
 
 
 def quiet(text: str) -> None:
-    """Nobody listens."""
+    """Ignores progress lines."""
 
 
 class Copying:
-    """`observe` hears of each transaction, `say` every two seconds of how long it still takes."""
+    """`observe` receives each transaction, `say` a progress line every two seconds."""
 
     def __init__(
         self, settings: KafkaSettings, state: State, say: Say = quiet, observe: Say = quiet
     ) -> None:
         self.settings, self.state = settings, state
         self._say, self._observe = say, observe
-        self._told = self._began = monotonic()
+        self._reported_at = self._began = monotonic()
         self._copied_before = state.copied
         self._writer = self._new_writer("copies")
-        self._reader = Reader(settings)
+        self._reader = TopicReader(settings)
 
-    def _new_writer(self, name: str) -> Writer:
-        return Writer(self.settings, f"{STATE}-{name}", TopicPartition(STATE, 0))
+    def _new_writer(self, name: str) -> CopyWriter:
+        return CopyWriter(self.settings, f"{STATE}-{name}", TopicPartition(STATE, 0))
 
     async def _save(self) -> None:
         await self._writer.write("", [], lambda spans: msgspec.json.encode(self.state))
@@ -43,31 +51,31 @@ class Copying:
         topic: str,
         ranges: Mapping[int, tuple[int, int]],
         to: str,
-        place: Callable[[Found], Copy | None],
+        place: Callable[[PartitionMessage], Copy | None],
         at_is: int | None = None,
     ) -> None:
-        """The records of these ranges, each batch with the note of how far it is: the next offset
-        by partition in `at`, under another number if one is given."""
+        """Copies the records of these ranges, each batch with its progress: the next offset by
+        partition in `at`, or under `at_is` if given."""
         copies: list[Copy] = []
-        size = read = 0
-        passed: Mapping[int, int] = {}
-        async for found, passed in self._reader.read(topic, ranges):
-            read += 1
-            if (one := place(found)) is not None:
-                copies.append(one)
-                size += len(one.value or b"") + len(one.key or b"")
-            if read >= AT_ONCE or size >= BYTES:
-                await self._commit(to, copies, passed, read, at_is)
-                copies, size, read = [], 0, 0
-        if read:
-            await self._commit(to, copies, passed, read, at_is)
+        size = count = 0
+        next_offsets: Mapping[int, int] = {}
+        async for message, next_offsets in self._reader.read(topic, ranges):
+            count += 1
+            if (copy := place(message)) is not None:
+                copies.append(copy)
+                size += len(copy.value or b"") + len(copy.key or b"")
+            if count >= AT_ONCE or size >= BYTES:
+                await self._commit(to, copies, next_offsets, count, at_is)
+                copies, size, count = [], 0, 0
+        if count:
+            await self._commit(to, copies, next_offsets, count, at_is)
 
     async def _commit(
         self,
         to: str,
         copies: list[Copy],
-        passed: Mapping[int, int],
-        read: int,
+        next_offsets: Mapping[int, int],
+        count: int,
         at_is: int | None,
     ) -> None:
         state = self.state
@@ -76,8 +84,8 @@ class Copying:
         def noted(spans: Spans) -> bytes:
             if watched:
                 self._look_for_strays(spans)
-            state.at |= passed if at_is is None else {at_is: max(passed.values())}
-            state.copied += read
+            state.at |= next_offsets if at_is is None else {at_is: max(next_offsets.values())}
+            state.copied += count
             if to.endswith(STAGING):
                 state.staged += len(copies)
             elif at_is is None:
@@ -86,34 +94,35 @@ class Copying:
 
         await self._writer.write(to, copies, noted)
         self._observe(f"{to} copied")
-        self._tell()
+        self._report()
 
     def _look_for_strays(self, spans: Spans) -> None:
-        """Between our own records only the marks of our transactions may lie."""
+        """Finds foreign records between the copies, where only control records of our transactions
+        are expected."""
         state = self.state
-        for number, some in spans.items():
-            ours, allowed = self._ours_to(number), state.known[number]
-            for first, end in some:
+        for number, ranges in spans.items():
+            own_end, allowed = self._own_end(number), state.known[number]
+            for first, end in ranges:
                 if first > allowed:
-                    state.strays.append((number, ours, first))
-                ours = allowed = end
-            state.known[number] = ours + 1  # the transaction's mark
+                    state.strays.append((number, own_end, first))
+                own_end = allowed = end
+            state.known[number] = own_end + 1  # the control record
 
-    def _ours_to(self, number: int) -> int:
-        """The offset behind our last record; the mark of our transaction comes behind it."""
-        known = self.state.known[number]
-        return known if known == self.state.padded[number] else known - 1
+    def _own_end(self, number: int) -> int:
+        """Offset after our last record; the control record of our transaction follows."""
+        own_end = self.state.known[number]
+        return own_end if own_end == self.state.padded[number] else own_end - 1
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         now = monotonic()
-        if now - self._told < TELL_EVERY:
+        if now - self._reported_at < REPORT_EVERY:
             return
-        self._told = now
+        self._reported_at = now
         state = self.state
-        whole = 2 * sum(one.offsets for one in state.topics if one.moved)
-        fresh = state.copied - self._copied_before
-        left = (now - self._began) * max(0, whole - state.copied) / fresh if fresh else 0.0
+        total = 2 * sum(topic.offsets for topic in state.topics if topic.moved)
+        copied = state.copied - self._copied_before
+        seconds = (now - self._began) * max(0, total - state.copied) / copied if copied else 0.0
         self._say(
             f"{state.topics[state.number].name}: {state.step}; {state.copied:,} of about "
-            f"{whole:,} records copied, {left:.0f} s to go"
+            f"{total:,} records copied, {seconds:.0f} s to go"
         )

@@ -1,4 +1,4 @@
-"""What `turnfold repartition` is to do, and how far it is: kept in a topic of its own."""
+"""Plan and progress of `turnfold repartition`, stored in a dedicated topic."""
 
 import asyncio
 from collections.abc import Collection
@@ -22,18 +22,18 @@ from streams.kafka.client.topic_changes import own_settings
 from streams.kafka.client.topic_specs import spec, spec_of
 from streams.kafka.client.topics import STATE, check, create
 from streams.kafka.client.transaction import Transactions
-from streams.kafka.tools.copying import Reader
+from streams.kafka.tools.copying import TopicReader
 from streams.kafka.transport import layout
 from streams.topology import DEAD_LETTERS, HISTORY, TURNS
 
 STAGING = "-repartition"
-"""Behind a topic's name: where its records wait."""
+"""Suffix of a staging topic's name."""
 MEMBERS = 5
-"""Where the broker's description of a group has its members."""
+"""Index of the members in the broker's group description."""
 WRITTEN_WITHIN = 30.0
-"""Seconds in which a sink that runs may write what it has read."""
+"""Seconds for a running sink to write what it has read."""
 LEAVE_WITHIN = 15.0
-"""Seconds in which members of a group that were stopped are forgotten."""
+"""Seconds until stopped members of a group time out."""
 
 Kind = Literal["source", "documents", "table"]
 STEPS: dict[Kind, tuple[str, ...]] = {
@@ -44,9 +44,9 @@ STEPS: dict[Kind, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-class Moved(msgspec.Struct):
-    """A topic. `key`: the template of its keys. `settings`: what it has of its own, kept.
-    `moved`: False where it stays as it is, and just gets new markers."""
+class MovedTopic(msgspec.Struct):
+    """A topic. `key`: template of its keys. `settings`: its overrides, kept. `moved`: False if it
+    only gets new markers."""
 
     name: str
     kind: Kind
@@ -59,22 +59,22 @@ class Moved(msgspec.Struct):
 
 
 class State(msgspec.Struct):
-    """How far it is; all of it lies in the newest record of `topics.STATE`.
+    """Progress, stored in the newest record of `topics.STATE`.
 
-    `read`: the old lanes' markers by changelog and partition. Of the topic under way: `step`, `at`
-    the next offset to copy by partition, `cut` where the staging topic ends with what was folded,
-    `stops` where the old topic ended, `length` the longest that it ever was; `known` up to where
-    the new topic is ours, `padded` where it begins, `strays` where others may have written.
-    `forgotten`: other groups, whose offsets go with the topics.
-    `starts`: where lanes read on, by topic and partition. `hops`: see `MemoryAgent.hops`. `staged`
-    records were copied into the staging topic, as many have to be `returned` from it.
+    `read`: the old lanes' markers by changelog and partition. Of the current topic: `step`; `at`:
+    next offset to copy by partition; `cut`: end of folded records in the staging topic; `stops`:
+    end of the old topic; `length`: its maximum length so far; `known`: end of our records in the
+    new topic; `padded`: its start; `strays`: ranges with possible foreign records. `forgotten`:
+    other groups, whose offsets are deleted with the topics. `starts`: where lanes continue, by
+    topic and partition. `hops`: see `MemoryAgent.hops`. `staged` records were copied into the
+    staging topic; as many must be `returned` from it.
     """
 
     group: str
     generation: str | None
     to: int
     folded: int | None
-    topics: list[Moved]
+    topics: list[MovedTopic]
     read: dict[str, dict[int, dict[str, Any]]]
     number: int = 0
     step: str = ""
@@ -96,30 +96,32 @@ class State(msgspec.Struct):
 async def state_of(
     settings: KafkaSettings, admin: AIOKafkaAdminClient, isolation: str = "read_committed"
 ) -> State | None:
-    """Where a killed call has come to; None where there is none. Waits for the transaction that it
-    has left open; with `isolation` read_uncommitted it does not, and says what it was doing."""
+    """Progress of a killed call; None if there is none. Waits for its open transaction; `isolation`
+    read_uncommitted does not, and includes that transaction."""
     if STATE not in await admin.list_topics():
         return None
-    async with Reader(settings, isolation) as reader:
+    async with TopicReader(settings, isolation) as reader:
         newest = None
-        async for found, _ in reader.read(STATE, await reader.bounds(STATE, 1)):
-            newest = found.record.value
+        async for message, _ in reader.read(STATE, await reader.bounds(STATE, 1)):
+            newest = message.record.value
     return None if newest is None else msgspec.json.decode(newest, type=State)
 
 
 def other_memories(group: str, names: Collection[str]) -> str | None:
-    """Why it may not begin while another memory reads the same topics; None where there is none.
-    `names` are all topics."""
+    """Reason against starting while another memory reads the same topics; None if there is none.
+    `names`: all topics."""
     ending = changelog_name("", topology.SESSION_AGENT)
-    others = sorted(
-        one for one in names
-        if one.endswith(ending) and one != f"{group}{ending}" and not _has_other_inputs(one, names)
-    )  # fmt: skip
-    if not others:
+    own_name = f"{group}{ending}"
+    changelogs = sorted(
+        name
+        for name in names
+        if name.endswith(ending) and name != own_name and not _has_other_inputs(name, names)
+    )
+    if not changelogs:
         return None
     return (
-        f"{', '.join(others)}: another memory reads the same topics and would lose its place "
-        "in them. End it first: `turnfold generations drop NAME` for a generation, `turnfold "
+        f"{', '.join(changelogs)}: another memory reads the same topics and would lose its offsets "
+        "in them. Remove it first: `turnfold generations drop NAME` for a generation, `turnfold "
         "reset APP_ID --yes` for another app id"
     )
 
@@ -127,72 +129,73 @@ def other_memories(group: str, names: Collection[str]) -> str | None:
 async def planned(
     settings: KafkaSettings, admin: KafkaAdmin, group: str, generation: str | None, to: int
 ) -> State:
-    """What is to be done. Raises ConfigurationError where a topic is not set as it must be."""
+    """Builds the plan. Raises ConfigurationError if a topic has wrong settings."""
     names = await admin.list_topics()
     counts = await partitions_of(admin, layout.topics_of(group, generation))
-    found = await layout.look(settings, group, counts)
-    if found.folded is None and not found.counts:
+    current = await layout.look(settings, group, counts)
+    if current.folded is None and not current.counts:
         raise ConfigurationError(
-            f"group {group}: has no topics here; start its worker with --partitions {to}"
+            f"group {group}: has no topics; start its worker with --partitions {to}"
         )
-    if found.older:
+    if current.older:
         raise ConfigurationError(
-            f"group {group}: {found.older} changelog partitions have rows of an older version; "
-            "start workers of this version until `turnfold doctor` finds none, stop them, and call "
-            "this again"
+            f"group {group}: {current.older} changelog partitions have rows of an older version; "
+            "start workers of this version until `turnfold doctor` finds none, stop them, and run "
+            "the command again"
         )
     kinds = kinds_of(group, generation)
     described = {
-        one["topic"]: one["partitions"]
-        for one in await admin.describe_topics([name for name in kinds if name in names])
+        topic["topic"]: topic["partitions"]
+        for topic in await admin.describe_topics([name for name in kinds if name in names])
     }
     await _check_settings(admin, group, generation, described)
-    own = await own_settings(admin, described)
-    async with Reader(settings) as reader:
+    topic_settings = await own_settings(admin, described)
+    async with TopicReader(settings) as reader:
         topics = []
         for name, parts in described.items():
             kind, key = kinds[name]
             bounds = await reader.bounds(name, len(parts))
-            moved = found.folded != to or len(parts) != to
+            moved = current.folded != to or len(parts) != to
             if kind != "documents" or moved:
                 offsets = sum(end - begin for begin, end in bounds.values())
-                one = Moved(name, kind, key, len(parts), len(parts[0]["replicas"]), own[name],
-                            offsets, moved)  # fmt: skip
-                topics.append(one)
-    topics = [one for one in topics if one.moved or one.kind == "table"]
-    topics.sort(key=lambda one: one.kind)
-    topics.sort(key=lambda one: one.kind == "table")
+                copies = len(parts[0]["replicas"])
+                topic = MovedTopic(
+                    name, kind, key, len(parts), copies, topic_settings[name], offsets, moved
+                )
+                topics.append(topic)
+    topics = [topic for topic in topics if topic.moved or topic.kind == "table"]
+    topics.sort(key=lambda topic: (topic.kind == "table", topic.kind))
     changelogs = [name for name in layout.changelogs_of(group) if name in described]
-    every = [TopicPartition(name, n) for name in changelogs for n in range(len(described[name]))]
-    markers = await layout.read_markers(settings, every) if every else {}
-    read: dict[str, dict[int, dict[str, Any]]] = {name: {} for name in changelogs}
-    for at, marker in markers.items():
+    tps = [TopicPartition(name, n) for name in changelogs for n in range(len(described[name]))]
+    markers = await layout.read_markers(settings, tps) if tps else {}
+    old_markers: dict[str, dict[int, dict[str, Any]]] = {name: {} for name in changelogs}
+    for tp, marker in markers.items():
         if marker.ahead is not None:
             raise ConfigurationError(
-                f"{at.topic}, partition {at.partition}: records of tenants beyond their quota "
+                f"{tp.topic}, partition {tp.partition}: records of tenants beyond their quota "
                 "are not folded yet: start the workers again, and let `turnfold lag` reach 0"
             )
         note = {k: v for k, v in marker.note.items() if k != NOTED}
-        kept = {"offsets": marker.offsets, "note": note, "log": marker.log}
-        read[at.topic][at.partition] = kept
-    return State(group, generation, to, found.folded, topics, read)
+        old_marker = {"offsets": marker.offsets, "note": note, "log": marker.log}
+        old_markers[tp.topic][tp.partition] = old_marker
+    return State(group, generation, to, current.folded, topics, old_markers)
 
 
 async def _check_settings(
     admin: KafkaAdmin, group: str, generation: str | None, names: Collection[str]
 ) -> None:
-    """Raises ConfigurationError naming topic, setting, expected and found: topics are made again
-    with the settings that they have, so a broker would refuse the copies half-way."""
+    """Raises ConfigurationError with topic, setting, expected and found: topics are recreated with
+    their settings, so a broker would reject the copies half-way."""
     specs = [
         *(spec_of(topic, 1) for topic in topology.TOPICS),
         *changelogs(group, 1),
         *own_specs(generation, 1, maps=True),
     ]
-    await check(admin, [replace(one, more=True) for one in specs if one.name in names])
+    await check(admin, [replace(spec, more=True) for spec in specs if spec.name in names])
 
 
 def _has_other_inputs(changelog: str, names: Collection[str]) -> bool:
-    """Whether it is that of an installation with a (longer) prefix, which has inputs of its own."""
+    """Whether the changelog belongs to an installation with a longer prefix."""
     return any(
         changelog.startswith(name.removesuffix(TURNS.name))
         for name in names
@@ -201,44 +204,44 @@ def _has_other_inputs(changelog: str, names: Collection[str]) -> bool:
 
 
 def kinds_of(group: str, generation: str | None) -> dict[str, tuple[Kind, str]]:
-    """The topics in which a key's partition matters: what they are, and how their keys are made.
-    With those that a generation has only if it maps by itself."""
-    found: dict[str, tuple[Kind, str]] = {
+    """Topics in which a key's partition matters, with kind and key template; includes topics that a
+    generation only has with a separate mapping."""
+    kinds: dict[str, tuple[Kind, str]] = {
         name: ("source", agent.table.key)
         for agent in topology.AGENTS
         for name in sources_of(agent, generation, maps=True)
     }
     for topic in topology.TOPICS:
         if topic.compacted:
-            found[topology.name_in(topic, generation)] = ("documents", topic.key)
+            kinds[topology.name_in(topic, generation)] = ("documents", topic.key)
     for agent in topology.AGENTS:
-        found[changelog_name(group, agent)] = ("table", agent.table.key)
-    return found
+        kinds[changelog_name(group, agent)] = ("table", agent.table.key)
+    return kinds
 
 
 async def begin(
-    settings: KafkaSettings, admin: AIOKafkaAdminClient, state: State, fresh: bool, behind: bool
+    settings: KafkaSettings, admin: AIOKafkaAdminClient, state: State, is_new: bool, behind: bool
 ) -> None:
-    """Makes sure that nobody reads the inputs, and keeps workers out. `fresh`: nothing is done yet.
-    `behind`: sinks may still have to write what workers said.
+    """Checks that no group reads the inputs, and prevents workers from starting. `fresh`: first
+    call. `behind`: sinks may have unwritten messages.
 
     Raises:
-        ConfigurationError: somebody reads them, or a sink is behind.
+        ConfigurationError: a group reads them, or a sink is behind.
     """
-    if fresh:
+    if is_new:
         state.forgotten = await _refuse_readers(admin, state)
         if not behind:
             await _refuse_behind(settings, admin, state)
         await create(admin, [spec(STATE, 1, compacted=True)], settings.replication)
     try:
-        await _refuse_readers(admin, state)  # who has come since has seen that topic, or we see him
+        await _refuse_readers(admin, state)  # new members either see that topic or are seen here
     except ConfigurationError:
-        if fresh:
+        if is_new:
             await admin.delete_topics([STATE])
         raise
-    lanes = max([state.folded or 0, *(one.partitions for one in state.topics)])
+    lanes = max([state.folded or 0, *(topic.partitions for topic in state.topics)])
     for agent in topology.AGENTS:
-        for number in range(lanes):  # one that was frozen writes nothing any more
+        for number in range(lanes):  # stops frozen workers from writing
             fence = Transactions(f"{state.group}-{agent.name}-{number}", settings.client(), 10.0)
             try:
                 await fence.start()
@@ -247,72 +250,73 @@ async def begin(
 
 
 async def _refuse_readers(admin: AIOKafkaAdminClient, state: State) -> list[str]:
-    """The other groups that read the inputs. Raises ConfigurationError where one has members."""
+    """Other groups that read the inputs. Raises ConfigurationError if one has members."""
     readers = await _stopped(admin, state)
     if any(readers.values()):
-        found = ", ".join(f"group {name} has {count}" for name, count in readers.items() if count)
+        text = ", ".join(f"group {name} has {count}" for name, count in readers.items() if count)
         raise ConfigurationError(
-            f"members that read these topics: {found}; stop them first (workers, extract). One "
+            f"running members read these topics: {text}; stop them first (workers, extract). One "
             "that was stopped under an --instance name counts until its session ends, some 10 s"
         )
     return sorted(readers.keys() - {state.group})
 
 
 async def _refuse_behind(settings: KafkaSettings, admin: AIOKafkaAdminClient, state: State) -> None:
-    """Documents of one key are written by several partitions of `history` from now on: which is the
-    newest a sink knows only where it has written those of before.
+    """Checks that sinks have written everything: several partitions of `history` may contain
+    versions of one document afterwards, and a sink can only order them if it has written the old
+    ones.
 
     Raises:
-        ConfigurationError: a sink has not, and does not within some seconds.
+        ConfigurationError: a sink stays behind.
     """
-    topics = [topology.name_in(one, state.generation) for one in (HISTORY, DEAD_LETTERS)]
+    topics = [topology.name_in(topic, state.generation) for topic in (HISTORY, DEAD_LETTERS)]
     deadline = monotonic() + WRITTEN_WITHIN
-    async with Reader(settings) as reader:
-        while found := await _behind(admin, reader, topics):
+    async with TopicReader(settings) as reader:
+        while groups := await _behind(admin, reader, topics):
             if monotonic() > deadline:
                 raise ConfigurationError(
-                    f"sinks that are behind: group {', group '.join(found)}; let them write what "
-                    "there is (`turnfold sink --once`), and call this again; --behind goes on "
-                    "without a group that is no sink, or that is not needed any more"
+                    f"sinks that are behind: group {', group '.join(groups)}; let them write "
+                    "their backlog (`turnfold sink --once`), and run the command again; --behind "
+                    "ignores groups that are not sinks, or not needed"
                 )
             await asyncio.sleep(0.5)
 
 
-async def _behind(admin: AIOKafkaAdminClient, reader: Reader, topics: list[str]) -> list[str]:
-    """The groups that have not read all of these topics."""
+async def _behind(admin: AIOKafkaAdminClient, reader: TopicReader, topics: list[str]) -> list[str]:
+    """Groups that have not read all of these topics."""
     counts = await partitions_of(admin, topics)
     bounds = {topic: await reader.bounds(topic, count) for topic, count in counts.items()}
-    found = []
+    groups = []
     for group, *_ in await admin.list_consumer_groups():
         offsets = await admin.list_consumer_group_offsets(group)
-        for topic in {at.topic for at in offsets} & bounds.keys():
+        for topic in {tp.topic for tp in offsets} & bounds.keys():
             ranges = {}
             for number, (begin_at, end) in bounds[topic].items():
-                told = offsets.get(TopicPartition(topic, number))
-                ranges[number] = (max(begin_at, told.offset if told else 0), end)
+                committed = offsets.get(TopicPartition(topic, number))
+                ranges[number] = (max(begin_at, committed.offset if committed else 0), end)
             if await reader.has_records(topic, ranges):
-                found.append(group)
+                groups.append(group)
                 break
-    return sorted(found)
+    return sorted(groups)
 
 
 async def _readers(admin: AIOKafkaAdminClient, state: State) -> dict[str, int]:
-    """The groups that read the inputs, and how many members each has now."""
-    names = {one.name for one in state.topics if one.kind == "source" and one.moved}
-    found = {}
+    """Number of members of each group that reads the inputs."""
+    names = {topic.name for topic in state.topics if topic.kind == "source" and topic.moved}
+    members = {}
     for name, *_ in await admin.list_consumer_groups():
         offsets = await admin.list_consumer_group_offsets(name)
-        if name == state.group or not names.isdisjoint(at.topic for at in offsets):
+        if name == state.group or not names.isdisjoint(tp.topic for tp in offsets):
             (reply,) = await admin.describe_consumer_groups([name])
-            found[name] = sum(len(group[MEMBERS]) for group in reply.groups)
-    return found
+            members[name] = sum(len(group[MEMBERS]) for group in reply.groups)
+    return members
 
 
 async def _stopped(admin: AIOKafkaAdminClient, state: State) -> dict[str, int]:
-    """The same, once members that have just been stopped had the time to be forgotten."""
+    """As `_readers`, after members that were just stopped have had time to leave."""
     deadline = monotonic() + LEAVE_WITHIN
     while True:
-        found = await _readers(admin, state)
-        if not any(found.values()) or monotonic() > deadline:
-            return found
+        members = await _readers(admin, state)
+        if not any(members.values()) or monotonic() > deadline:
+            return members
         await asyncio.sleep(0.5)

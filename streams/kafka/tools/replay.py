@@ -1,9 +1,9 @@
-"""`turnfold dlq replay`: sends dead letters to the topics they came from.
+"""`turnfold dlq replay`: sends dead letters to their source topics.
 
-A letter is sent with its bytes, key and headers, and with the header REPLAY, which has the id of
-the first letter of the record. A letter that was sent is settled (`streams.kafka.tools.settling`)
-and is not sent again. If a worker rejects the record once more, its new letter has the header too
-and stands for the old one; it is sent only by `again`, for a version that accepts more.
+A letter is sent with its bytes, key and headers, and with the header REPLAY, the id of the record's
+first letter. A sent letter is settled (`streams.kafka.tools.settling`) and not sent again. If a
+worker rejects the record again, its new letter has the header as well and replaces the old one;
+only `again` sends it, for a version that accepts more.
 """
 
 import re
@@ -19,14 +19,14 @@ from streams.kafka.agents.routing import MAPPED_FROM, route, route_of
 from streams.kafka.client.admin import cluster_of, connected
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.sink.batch import MISFIT
-from streams.kafka.tools.dead_letters import REPLAY, Letter, named
+from streams.kafka.tools.dead_letters import REPLAY, Letter, with_ids
 from streams.kafka.tools.produce import Feed, Headers
 from streams.pipeline.decode import Dead
 from streams.pipeline.withheld import in_headers
 from streams.topology import TOPICS
 
 SHOWN = 5
-"""Letters that are refused again whose reasons are shown."""
+"""Maximum letters whose new rejection is shown."""
 TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 READ = tuple(topic for topic in TOPICS if topic.direction != "output")
 _INPUTS = {topic.name for topic in READ}
@@ -35,63 +35,64 @@ if TYPE_CHECKING:
     from streams.mapping.mapper import Source
 
 
-class Mapping(Protocol):
-    """As far as replays need a mapping: `streams.mapping.mapper.Mapper`."""
+class ReplayMapping(Protocol):
+    """The part of `streams.mapping.mapper.Mapper` that replays use."""
 
     def of_place(self, topic: str) -> "Source | None": ...
 
 
 class Replayed(NamedTuple):
-    """Counts (`replay`), and the letters that were sent."""
-
     counts: dict[str, int]
     sent: list[Letter]
 
 
-def chosen(
-    found: Iterable[Letter],
+def select(
+    letters: Iterable[Letter],
     reasons: Sequence[str] = (),
     again: bool = False,
     places: Sequence[str] = (),
     topic: Collection[Letter] = (),
-    mapping: Mapping | None = None,
+    mapping: ReplayMapping | None = None,
 ) -> tuple[list[Letter], Counter[str]]:
-    """Those to send, of these places if any are named; how many are passed over and why.
+    """The letters to send, of these places if any are given, and the numbers of skipped letters by
+    reason.
 
-    `topic`: the letters of the topic, which has settled and rejected ones before the history does.
-    `mapping`: of letters of other topics than ours; without it these are passed over. Raises
-    DataRefused for a place where no letter is.
+    `topic`: letters of the topic, which shows settled and rejected ones before the history does.
+    `mapping`: for letters of other topics than ours; without it they are skipped. Raises
+    DataRefused for a place without a letter.
     """
-    every = list(found)
-    named(every, places)
-    settled = {(one.place, one.payload) for one in (*every, *topic) if one.is_settled}
-    replaced = {one.original for one in (*every, *topic)}
+    all_letters = list(letters)
+    with_ids(all_letters, places)
+    settled = {
+        (letter.place, letter.payload) for letter in (*all_letters, *topic) if letter.is_settled
+    }
+    replaced = {letter.original for letter in (*all_letters, *topic)}
     to_send: list[Letter] = []
-    passed: Counter[str] = Counter()
-    for one in every:
-        is_settled = one.place in replaced or (one.place, one.payload) in settled
-        if places and one.place not in places:
-            passed["not_named"] += 1
+    skipped: Counter[str] = Counter()
+    for letter in all_letters:
+        is_settled = letter.place in replaced or (letter.place, letter.payload) in settled
+        if places and letter.place not in places:
+            skipped["not_named"] += 1
         elif is_settled and not (again and places):
-            passed["settled"] += 1
-        elif _is_a_generation_s(one.src_topic) and not _mapped(one, mapping):
-            passed["of_a_generation"] += 1
-        elif one.reason == MISFIT or (reasons and one.reason not in reasons):
-            passed["other_reason"] += 1
-        elif one.original is not None and not again:
-            passed["refused_again"] += 1
-        elif _is_a_platform_s(one.src_topic) and not _mapped(one, mapping):
-            passed["needs_mapping"] += 1
-        elif one.reason not in reasons and _is_changed(one.payload):
-            passed["bytes_not_kept"] += 1
+            skipped["settled"] += 1
+        elif _is_generation_topic(letter.src_topic) and not _mapped(letter, mapping):
+            skipped["of_a_generation"] += 1
+        elif letter.reason == MISFIT or (reasons and letter.reason not in reasons):
+            skipped["other_reason"] += 1
+        elif letter.original is not None and not again:
+            skipped["refused_again"] += 1
+        elif _is_platform_topic(letter.src_topic) and not _mapped(letter, mapping):
+            skipped["needs_mapping"] += 1
+        elif letter.reason not in reasons and _is_changed(letter.payload):
+            skipped["bytes_not_kept"] += 1
         else:
-            to_send.append(one)
-    return to_send, passed
+            to_send.append(letter)
+    return to_send, skipped
 
 
 async def check_owner(history: Location, settings: KafkaSettings) -> None:
-    """Raises HistoryError where a history's letters were read from other topics than those that
-    they would be sent to; Unreachable."""
+    """Raises HistoryError if a history's letters come from other topics than they would be sent to;
+    Unreachable."""
     async with connected(settings) as admin:
         cluster = await cluster_of(admin, settings)
     instead = (
@@ -102,34 +103,34 @@ async def check_owner(history: Location, settings: KafkaSettings) -> None:
 
 
 async def replay(
-    found: Iterable[Letter],
+    letters: Iterable[Letter],
     settings: KafkaSettings,
-    mapping: Mapping | None = None,
+    mapping: ReplayMapping | None = None,
     say: Callable[[str], None] = lambda text: None,
 ) -> Replayed:
-    """Sends letters, in their order: {"sent", "too_large", "withheld"}; with a mapping also
-    {"skipped", "refused"}: events of which it makes nothing, or still no valid record; `say`
-    hears of the first of these. Raises Unreachable."""
+    """Sends letters in order: {"sent", "too_large", "withheld"}; with a mapping also {"skipped",
+    "refused"}: events without a record, or still without a valid one; `say` receives the first of
+    these. Raises Unreachable."""
     counts: Counter[str] = Counter(sent=0, too_large=0, withheld=0)
     sent: list[Letter] = []
     if mapping is not None:
         counts.update(skipped=0, refused=0)
     async with Feed(settings, topics=READ) as feed:
-        for one in found:
-            if mapping is not None and (source := mapping.of_place(one.src_topic)):
-                if await _map(one, source, feed, counts, say):
-                    sent.append(one)
+        for letter in letters:
+            if mapping is not None and (source := mapping.of_place(letter.src_topic)):
+                if await _map(letter, source, feed, counts, say):
+                    sent.append(letter)
                 continue
-            way = route(one.payload)
-            if way is None or in_headers(one.sent_headers):
+            destination = route(letter.payload)
+            if destination is None or in_headers(letter.sent_headers):
                 counts["withheld"] += 1
                 continue
-            topic = one.src_topic if one.src_topic in _INPUTS else way.topic
-            key = way.key if one.key is None else one.key.encode()
-            fits = await feed.send(topic, key, way.value, _marked(one))
+            topic = letter.src_topic if letter.src_topic in _INPUTS else destination.topic
+            key = destination.key if letter.key is None else letter.key.encode()
+            fits = await feed.send(topic, key, destination.value, _headers_of(letter))
             counts["sent" if fits else "too_large"] += 1
             if fits:
-                sent.append(one)
+                sent.append(letter)
         await feed.flush()
     return Replayed(dict(counts), sent)
 
@@ -137,53 +138,53 @@ async def replay(
 async def _map(
     letter: Letter, source: "Source", feed: Feed, counts: Counter[str], say: Callable[[str], None]
 ) -> bool:
-    """Maps an event again, and sends the record to where it belongs: never to the platform's own
-    topic, which others read. Whether it was sent."""
+    """Maps an event again, and sends the record to its topic, never to the platform's. Returns
+    whether it was sent."""
     from streams.mapping.envelopes import Message
 
     place = (letter.src_topic, letter.src_partition, letter.src_offset)
     key = None if letter.key is None else letter.key.encode()
-    message = Message(letter.src_topic, letter.recorded_at // 1000, key, letter.sent_headers)
-    found, line = source.map(letter.payload, place, message)
-    if isinstance(found, Input):
-        way = route_of(found.record, line)
+    envelope = Message(letter.src_topic, letter.recorded_at // 1000, key, letter.sent_headers)
+    decoded, line = source.map(letter.payload, place, envelope)
+    if isinstance(decoded, Input):
+        destination = route_of(decoded.record, line)
         marks = [(MAPPED_FROM, "/".join(map(str, place)).encode()), _mark(letter)]
-        fits = await feed.send(way.topic, way.key, line, marks)
+        fits = await feed.send(destination.topic, destination.key, line, marks)
         counts["sent" if fits else "too_large"] += 1
         return fits
-    if isinstance(found, Dead):
+    if isinstance(decoded, Dead):
         counts["refused"] += 1
         if counts["refused"] <= SHOWN:
-            say(f"{letter.place}: still {found.reason}: {found.detail}")
+            say(f"{letter.place}: still {decoded.reason}: {decoded.detail}")
     else:
-        counts[found] += 1
+        counts[decoded] += 1
     return False
 
 
-def _is_a_platform_s(topic: str) -> bool:
-    """Whether a letter comes from a topic that a mapping reads: files are known by their path."""
+def _is_platform_topic(topic: str) -> bool:
+    """Whether a letter comes from a mapped topic: files are recognized by their path."""
     return topic not in _INPUTS and topic != INBOX and TOPIC_NAME.fullmatch(topic) is not None
 
 
-def _mapped(letter: Letter, mapping: Mapping | None) -> bool:
-    """Whether a mapping has the topic or file that a letter comes from."""
+def _mapped(letter: Letter, mapping: ReplayMapping | None) -> bool:
+    """Whether a mapping includes the letter's topic or file."""
     return mapping is not None and mapping.of_place(letter.src_topic) is not None
 
 
-def _is_a_generation_s(topic: str) -> bool:
-    """Whether a letter comes from a generation's own topic: what it says is not for the live
-    memory, whose topics replays go to."""
+def _is_generation_topic(topic: str) -> bool:
+    """Whether a letter comes from a generation's topic: replays go to the live memory's topics,
+    where it does not belong."""
     stem, dot, _ = topic.partition(".")
     return bool(dot) and stem in _INPUTS
 
 
 def _is_changed(payload: bytes) -> bool:
-    """Whether these are not the record's own bytes: less images, or a hash of withheld text."""
+    """Whether these are not the record's original bytes: images were removed, or text withheld."""
     return b"[image removed: " in payload or payload.startswith(b'{"bytes":')
 
 
-def _marked(letter: Letter) -> Headers:
-    return [*(one for one in letter.sent_headers if one[0] != REPLAY), _mark(letter)]
+def _headers_of(letter: Letter) -> Headers:
+    return [*(header for header in letter.sent_headers if header[0] != REPLAY), _mark(letter)]
 
 
 def _mark(letter: Letter) -> tuple[str, bytes]:

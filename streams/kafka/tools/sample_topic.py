@@ -1,4 +1,4 @@
-"""The first messages of a topic, read without a group: nothing is committed."""
+"""Reads the first messages of a topic without a group, so that nothing is committed."""
 
 import asyncio
 from collections.abc import Iterator
@@ -19,29 +19,29 @@ WITHIN = 30.0
 
 
 async def first_messages(settings: KafkaSettings, topic: str, most: int) -> list[Event]:
-    """Up to `most` messages of a topic, of each partition about as many.
+    """Up to `most` messages of a topic, about as many from each partition.
 
     Raises:
         ConfigurationError: there is no such topic.
-        Unreachable: no broker answers.
+        Unreachable: no broker responds.
     """
-    settings = settings.beside([topic])
+    settings = settings.with_unprefixed([topic])
     async with connected(settings) as admin:
         count = (await partitions_of(admin, [topic])).get(topic, 0)
     if not count:
         raise ConfigurationError(f"{topic}: no file, and no topic of the broker, has this name")
     try:
         async with asyncio.timeout(WITHIN):
-            found = await _read(settings, topic, count, -(-most // count))
+            events = await _read(settings, topic, count, -(-most // count))
     except TimeoutError:
         raise ConfigurationError(f"topic {topic}: not read within {WITHIN:.0f} s") from None
     except KafkaError as error:
         raise lost(settings, error) from None
-    return list(islice(found, most))
+    return list(islice(events, most))
 
 
 async def _read(settings: KafkaSettings, topic: str, count: int, each: int) -> Iterator[Event]:
-    every = [TopicPartition(topic, number) for number in range(count)]
+    partitions = [TopicPartition(topic, number) for number in range(count)]
     events: list[tuple[int, Event]] = []
     async with KafkaConsumer(
         isolation_level="read_committed",
@@ -49,18 +49,18 @@ async def _read(settings: KafkaSettings, topic: str, count: int, each: int) -> I
         auto_offset_reset="earliest",
         **settings.client(),
     ) as consumer:
-        consumer.assign(every)
-        await consumer.seek_to_beginning(*every)
-        ends = await consumer.end_offsets(every)
-        seen = dict.fromkeys(every, 0)
-        while left := [at for at in every if seen[at] < each]:
-            left = [at for at in left if await consumer.position(at) < ends[at]]
-            if not left:
+        consumer.assign(partitions)
+        await consumer.seek_to_beginning(*partitions)
+        ends = await consumer.end_offsets(partitions)
+        counts = dict.fromkeys(partitions, 0)
+        while pending := [tp for tp in partitions if counts[tp] < each]:
+            pending = [tp for tp in pending if await consumer.position(tp) < ends[tp]]
+            if not pending:
                 break
-            for at, records in (await consumer.getmany(*left, timeout_ms=POLL_MS)).items():
-                for one in records[: each - seen[at]]:
-                    message = Message(topic, one.timestamp, one.key, one.headers)
-                    place = (topic, one.partition, one.offset)
-                    events.append((one.timestamp, (one.value, place, message)))
-                seen[at] += len(records)
+            for tp, messages in (await consumer.getmany(*pending, timeout_ms=POLL_MS)).items():
+                for message in messages[: each - counts[tp]]:
+                    envelope = Message(topic, message.timestamp, message.key, message.headers)
+                    place = (topic, message.partition, message.offset)
+                    events.append((message.timestamp, (message.value, place, envelope)))
+                counts[tp] += len(messages)
     return iter([event for _, event in sorted(events, key=lambda pair: pair[0])])

@@ -1,8 +1,7 @@
-"""Settles dead letters: each gets a second row, its own with `settled_at` (docs/operations.md).
+"""Settles dead letters: each gets a second row with `settled_at` (docs/operations.md).
 
-The row goes where the letter is: into the topic `dead-letters`, from which sinks copy it, or into
-the tables of a history that `run` or `serve` writes. It names whom the letter names, so an erasure
-finds both.
+The row is stored with the letter: in the topic `dead-letters`, from which sinks copy it, or in the
+tables of a history that `run` or `serve` writes. It has the letter's ids, so an erasure finds both.
 """
 
 import time
@@ -25,18 +24,18 @@ from streams.kafka.tools.produce import Feed
 from streams.topology import DEAD_LETTERS
 
 
-def unsettled(letters: Iterable[Letter], every: Iterable[Letter]) -> list[Letter]:
-    """The letters that are not settled, with their replays among `every`, which were rejected."""
-    some = {letter.place: letter for letter in letters}
-    replays = {letter.place: letter for letter in every if letter.original in some}
-    return [letter for letter in {**some, **replays}.values() if not letter.is_settled]
+def unsettled(letters: Iterable[Letter], all_letters: Iterable[Letter]) -> list[Letter]:
+    """The unsettled letters, with their rejected replays in `every`."""
+    selected = {letter.place: letter for letter in letters}
+    replays = {letter.place: letter for letter in all_letters if letter.original in selected}
+    return [letter for letter in {**selected, **replays}.values() if not letter.is_settled]
 
 
 async def settle(
     letters: Sequence[Letter], history: Location | None, settings: KafkaSettings
 ) -> None:
-    """Settles letters of a history, or without one those of the topic. Raises Unreachable, and
-    ConfigurationError where another process writes the history."""
+    """Settles letters of a history, or of the topic without one. Raises Unreachable, and
+    ConfigurationError if another process writes the history."""
     now = time.time_ns() // 1000
     rows = [(_row(letter, now), letter) for letter in letters]
     if not rows:
@@ -47,14 +46,14 @@ async def settle(
                 await _send(feed, row, letter)
             await feed.flush()
         return
-    columns = to_arrow(DeadLetter.table, [stored(row, *_from(letter)) for row, letter in rows])
+    columns = to_arrow(DeadLetter.table, [stored(row, *_source_of(letter)) for row, letter in rows])
     with writing(history, borrow=True) as (store, tables):
         Batches(store, tables).commit({DeadLetter.table: [columns]}, [])
 
 
 async def _send(feed: Feed, row: DeadLetter, letter: Letter) -> None:
-    payload: Any = urlsafe_b64encode(row.payload).decode()  # as the models have it
-    value = ROW_ENCODERS[row.table](replace(row, payload=payload), *_from(letter))
+    payload: Any = urlsafe_b64encode(row.payload).decode()  # as in the models
+    value = ROW_ENCODERS[row.table](replace(row, payload=payload), *_source_of(letter))
     key = None if letter.key is None else letter.key.encode()
     await feed.send(DEAD_LETTERS.name, key, value, [("table", row.table.encode())])
 
@@ -70,7 +69,7 @@ def _row(letter: Letter, now: int) -> DeadLetter:
     )
 
 
-def _from(letter: Letter) -> tuple[Source, int]:
-    """Where it stands, and the time that dates it."""
+def _source_of(letter: Letter) -> tuple[Source, int]:
+    """Its position, and the time that dates it."""
     place = letter.src_topic, letter.src_partition, letter.src_offset
     return Source(letter.tenant, letter.recorded_at, *place), letter.day * DAY

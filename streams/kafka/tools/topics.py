@@ -1,4 +1,4 @@
-"""`turnfold topics`: the topics an installation needs, and whether those that are there will do."""
+"""`turnfold topics`: topics that an installation needs, and whether existing ones are usable."""
 
 import shlex
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topic_specs import (
     PARTITIONS,
     Difference,
-    Found,
+    ExistingTopic,
     TopicSpec,
     differences,
     spec_of,
@@ -22,24 +22,24 @@ from streams.topology import TOPICS
 WITHIN = 30.0
 
 
-class Needed(NamedTuple):
-    """A topic that is needed; `there` is None where it is missing."""
+class NeededTopic(NamedTuple):
+    """A required topic; `existing` is None if it is missing."""
 
     name: str
     spec: TopicSpec
-    there: Found | None
+    existing: ExistingTopic | None
     wrong: list[Difference]
     replicas: int
 
     @property
     def state(self) -> str:
-        """In a word."""
-        return "missing" if self.there is None else "wrong" if self.wrong else "ok"
+        """One of missing, wrong, ok."""
+        return "missing" if self.existing is None else "wrong" if self.wrong else "ok"
 
     def commands(self, bootstrap: str) -> Iterator[str]:
-        """What an administrator types, with Kafka's own tools, so that it will do."""
+        """Commands of Kafka's tools for an administrator that create or fix it."""
         tool = ["--bootstrap-server", bootstrap]
-        if self.there is None:
+        if self.existing is None:
             settings = self.spec.settings(self.replicas)
             pairs = (("--config", f"{name}={value}") for name, value in settings.items())
             yield shlex.join([
@@ -48,17 +48,17 @@ class Needed(NamedTuple):
                 "--replication-factor", str(self.replicas), *chain.from_iterable(pairs),
             ])  # fmt: skip
             return
-        if any(one.setting == PARTITIONS for one in self.wrong):
+        if any(difference.setting == PARTITIONS for difference in self.wrong):
             yield (
-                f"# {self.name} has {self.there.partitions} partitions, not "
+                f"# {self.name} has {self.existing.partitions} partitions, not "
                 f"{self.spec.partitions}; no command of Kafka's changes that safely: "
                 'docs/operations.md, "Changing the number of partitions"'
             )
-        wanted = self.spec.settings(self.there.replicas)
+        expected = self.spec.settings(self.existing.replicas)
         changes = [
-            f"{one.setting}={wanted[one.setting]}"
-            for one in self.wrong
-            if one.setting != PARTITIONS
+            f"{difference.setting}={expected[difference.setting]}"
+            for difference in self.wrong
+            if difference.setting != PARTITIONS
         ]
         if changes:
             yield shlex.join([
@@ -68,7 +68,7 @@ class Needed(NamedTuple):
 
 
 def specs_of(settings: KafkaSettings, app_id: str, generation: str | None) -> list[TopicSpec]:
-    """The topics of the topology, of an app id and of a generation."""
+    """Topics of the topology, of an app id and of a generation."""
     group = f"{app_id}.{generation}" if generation else app_id
     return [
         *(spec_of(topic, settings.partitions) for topic in TOPICS),
@@ -77,22 +77,22 @@ def specs_of(settings: KafkaSettings, app_id: str, generation: str | None) -> li
     ]
 
 
-async def topics(settings: KafkaSettings, app_id: str, generation: str | None) -> list[Needed]:
-    """Every topic that is needed. Raises as `connected`, and ConfigurationError where the settings
-    of topics may not be read."""
+async def topics(settings: KafkaSettings, app_id: str, generation: str | None) -> list[NeededTopic]:
+    """All required topics. Raises as `connected`, and ConfigurationError if topic settings cannot
+    be read."""
     specs = specs_of(settings, app_id, generation)
     async with connected(settings, WITHIN) as admin:
         check_lengths(admin, specs)
         present = set(await admin.list_topics())
-        found = await look(admin, [one for one in specs if one.name in present])
+        existing = await look(admin, [spec for spec in specs if spec.name in present])
         copies = await replicas(admin, settings.replication)
     return [
-        Needed(
-            settings.on_broker(one.name),
-            one,
-            there := found.get(one.name),
-            [] if there is None else list(differences(one, there)),
+        NeededTopic(
+            settings.on_broker(spec.name),
+            spec,
+            there := existing.get(spec.name),
+            [] if there is None else list(differences(spec, there)),
             copies,
         )
-        for one in specs
+        for spec in specs
     ]

@@ -18,14 +18,14 @@ from streams.kafka.transport.transport import SCHEME
 
 log = logging.getLogger(__name__)
 
-# as the entry point does, for a checkout that is not installed
+# like the entry point, for a checkout without installation
 TRANSPORTS.aliases.setdefault(SCHEME, "streams.kafka.transport.transport:Transport")
 
 HEARTBEAT = 2.0
 
 
 class ChunkSchema(faust.Schema[Any, Any]):
-    """A message's value is the chunk itself: nothing to decode, so nothing can fail to."""
+    """Passes the chunk through as the message's value: decoding cannot fail."""
 
     def loads_key(self, app: Any, message: Any, **_: Any) -> Any:
         return message.key
@@ -35,19 +35,19 @@ class ChunkSchema(faust.Schema[Any, Any]):
 
 
 class Sources(faust.Topic):
-    """An agent's source topics. Faust's command `agents` asks for one name."""
+    """An agent's source topics as one Faust topic; the command `agents` shows their joined name."""
 
     def get_topic_name(self) -> str:
         return ", ".join(self.topics)
 
 
 class App(faust.App):
-    """`plans` become agents of the same name. `options` are Faust's settings.
+    """Faust app that runs `plans` as agents on lanes. `options` are Faust's settings.
 
-    `bootstrap`: host:port, several with commas. `connection`: what every aiokafka client is made
-    with; default: no login, no prefix. `standbys`: how many other workers follow each
-    lane's changelog, to take over sooner. `leaves`: a worker with static membership
-    (`consumer_group_instance_id`) leaves its group when it stops, and is not expected back.
+    `bootstrap`: host:port, comma-separated. `connection`: keyword arguments for every aiokafka
+    client (default: no login, no prefix). `standbys`: number of other workers that follow each
+    lane's changelog for faster takeover. `leaves`: a worker with static membership
+    (`consumer_group_instance_id`) leaves its group when it stops.
     """
 
     leaves = False
@@ -65,7 +65,7 @@ class App(faust.App):
         **options: Any,
     ) -> None:
         settings: dict[str, Any] = {
-            "broker": ";".join(f"{SCHEME}://{one.strip()}" for one in bootstrap.split(",")),
+            "broker": ";".join(f"{SCHEME}://{address.strip()}" for address in bootstrap.split(",")),
             "datadir": str(datadir),
             "broker_session_timeout": SESSION_TIMEOUT,
             "broker_heartbeat_interval": HEARTBEAT,
@@ -85,21 +85,22 @@ class App(faust.App):
         }
         self.connection = connection or {"bootstrap_servers": bootstrap.split(",")}
         super().__init__(id, **settings)
-        # `faust worker` turns `web_enabled` on, and opens a port to everybody
+        # `faust worker` turns `web_enabled` on and opens a public port
         self.boot_strategy.enable_web = bool(options.get("web_enabled"))
         self.lanes = Lanes(id, plans, lane_settings or LaneSettings())
         for plan in plans:
             self._add(plan)
 
     async def crash(self, reason: BaseException) -> None:
-        """Ends the worker, once. `run` says an error of ours in a line, without a traceback."""
+        """Stops the worker, once. A TurnfoldError is logged by `run` as one line without a
+        traceback."""
         if self.crashed:
             return
         reason = denials.of(reason) or reason
         if not isinstance(reason, TurnfoldError):
             await super().crash(reason)
             return
-        for node in self.beacon.walk():  # this one, and Faust's own worker where there is one
+        for node in self.beacon.walk():  # this app, and Faust's worker if there is one
             node.data._crash(reason)
 
     def _add(self, plan: AgentSpec) -> None:

@@ -1,35 +1,35 @@
-"""Fetched records that wait for the next transaction (docs/kafka-tier.md, "Group commit")."""
+"""Queue of fetched messages for the next transaction (docs/kafka-tier.md, "Group commit")."""
 
 from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 FOLD_WITHIN = 1.0
-"""Seconds a batch may take to fold. Meanwhile the whole worker stands still, its heartbeats and the
-answers to other lanes too; a slow machine would lose its place in the group over it."""
+"""Seconds a batch may take to fold. Folding blocks the event loop, including heartbeats and
+responses to other lanes; a slow machine would lose its group membership."""
 FIRST = 500
 FEWEST = 20
-"""Records of the first batch, and of the smallest there is."""
+"""Size of the first batch and of the smallest batch, in messages."""
 
 
 class Chunk(NamedTuple):
-    """One fetch of a partition. `start` is the `end` of the fetch before: a hole between two
-    chunks shows. `epoch` is the lane's when it was fetched."""
+    """One fetch of a partition. `start` equals the `end` of the previous fetch, so that a gap
+    between chunks is detected. `epoch`: the lane's epoch at fetch time."""
 
     topic: str
     partition: int
-    records: Sequence[Any]
+    messages: Sequence[Any]
     start: int
     end: int
     epoch: int
 
 
-class Gathering:
-    """A lane's queue of chunks; `records` and `bytes` (of values) say how much waits, `most`
-    how many records the next batch takes."""
+class ChunkQueue:
+    """A lane's queue of chunks. `messages`, `bytes` (of values): size of the queue; `most`: maximum
+    messages of the next batch."""
 
     def __init__(self, max_records: int, max_bytes: int) -> None:
-        self.records = self.bytes = 0
+        self.messages = self.bytes = 0
         self._max_records, self._max_bytes = max_records, max_bytes
         self.most = min(FIRST, max_records)
         self._chunks: deque[Chunk] = deque()
@@ -39,66 +39,66 @@ class Gathering:
 
     def clear(self) -> None:
         self._chunks.clear()
-        self.records = self.bytes = 0
+        self.messages = self.bytes = 0
 
     def put(self, chunk: Chunk) -> None:
         self._chunks.append(chunk)
-        self.records += len(chunk.records)
-        self.bytes += size(chunk.records)
+        self.messages += len(chunk.messages)
+        self.bytes += size(chunk.messages)
 
-    def holds(self, batches: float) -> bool:
-        """Whether enough waits for so many batches."""
+    def is_full(self, batches: float) -> bool:
+        """Whether the queue has at least this many batches."""
         return (
-            self.records >= batches * self._max_records or self.bytes >= batches * self._max_bytes
+            self.messages >= batches * self._max_records or self.bytes >= batches * self._max_bytes
         )
 
-    def took(self, records: int, seconds: float) -> None:
-        """How long a batch took to fold: the next is as large as fits, at most twice the size."""
-        fit = int(records * FOLD_WITHIN / max(seconds, 1e-6))
-        if fit < self.most or records == self.most:
+    def adapt(self, messages: int, seconds: float) -> None:
+        """Adapts the batch size to the fold time of the last batch; at most doubles it."""
+        fit = int(messages * FOLD_WITHIN / max(seconds, 1e-6))
+        if fit < self.most or messages == self.most:
             self.most = min(max(fit, FEWEST), 2 * self.most, self._max_records)
 
     def take(
         self, offsets: Mapping[str, int], most: int | None = None
     ) -> tuple[list[Any], dict[str, int]]:
-        """The next batch, and the sources' `offsets` moved to behind it. A chunk too large is cut;
-        of the first one, one record is taken at least. `most`: no more records than that."""
-        taken: list[Any] = []
-        following = dict(offsets)
+        """Returns the next batch and the source `offsets` after it. Splits a chunk that does not
+        fit; the batch has at least one message. `most`: upper limit of messages."""
+        messages: list[Any] = []
+        next_offsets = dict(offsets)
         room = self._max_bytes
         most = min(self.most, most or self.most)
-        while self._chunks and len(taken) < most and room > 0:
+        while self._chunks and len(messages) < most and room > 0:
             chunk = self._chunks.popleft()
-            records = _fitting(chunk.records, most - len(taken), room, not taken)
-            used = size(records)
+            part = _fitting(chunk.messages, most - len(messages), room, not messages)
+            used = size(part)
             room -= used
-            self.records -= len(records)
+            self.messages -= len(part)
             self.bytes -= used
-            taken.extend(records)
-            if len(records) < len(chunk.records):
-                rest = chunk.records[len(records) :]
-                self._chunks.appendleft(chunk._replace(records=rest))
-                if records:
-                    following[chunk.topic] = rest[0].offset
+            messages.extend(part)
+            if len(part) < len(chunk.messages):
+                rest = chunk.messages[len(part) :]
+                self._chunks.appendleft(chunk._replace(messages=rest))
+                if part:
+                    next_offsets[chunk.topic] = rest[0].offset
                 break
-            following[chunk.topic] = chunk.end
-        return taken, following
+            next_offsets[chunk.topic] = chunk.end
+        return messages, next_offsets
 
 
-def size(records: Sequence[Any]) -> int:
-    """Bytes of their values; those without one count as -1, which does no harm."""
-    return sum(record.serialized_value_size for record in records)
+def size(messages: Sequence[Any]) -> int:
+    """Bytes of the values; a message without a value counts as -1, which is harmless."""
+    return sum(message.serialized_value_size for message in messages)
 
 
-def _fitting(records: Sequence[Any], count: int, room: int, one: bool) -> Sequence[Any]:
-    """The records that still fit; the first in any case where `one`."""
-    records = records[:count]
-    if size(records) <= room:
-        return records
+def _fitting(messages: Sequence[Any], count: int, room: int, at_least_one: bool) -> Sequence[Any]:
+    """The leading messages that fit into `room` bytes; the first in any case if `at_least_one`."""
+    messages = messages[:count]
+    if size(messages) <= room:
+        return messages
     fits = 0
-    for record in records:
-        room -= record.serialized_value_size
+    for message in messages:
+        room -= message.serialized_value_size
         if room < 0:
             break
         fits += 1
-    return records[: max(fits, int(one))]
+    return messages[: max(fits, int(at_least_one))]

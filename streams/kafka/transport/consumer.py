@@ -1,8 +1,8 @@
-"""Faust's consumer over aiokafka, a partition's whole fetch at a time (docs/kafka-tier.md).
+"""Faust's consumer over aiokafka, one fetch of a partition at a time (docs/kafka-tier.md).
 
-It drives aiokafka on the app's own loop: Faust's driver has a thread for it, and every fetch then
-crosses two queues. Faust keeps assignment, agents and flow control; its acks and commits are off,
-since lanes go by the markers in their transactions.
+It drives aiokafka on the app's own loop: Faust's driver uses a thread, so that every fetch crosses
+two queues. Faust keeps assignment, agents and flow control. Its acks and commits are off, since
+lanes use the markers in their transactions.
 """
 
 import asyncio
@@ -35,16 +35,16 @@ log = logging.getLogger(__name__)
 
 GETMANY_MS = 1_000
 OFFSETS_EVERY = 0.2
-"""Seconds by which the group's committed offsets may trail the markers."""
+"""Seconds between commits of the group's offsets, which trail the markers."""
 LAST_ATTEMPTS = 3
-"""To commit them when the worker ends: a group that rebalances takes none."""
+"""Attempts to commit offsets at shutdown: a rebalancing group rejects them."""
 FETCH_WAIT_MS = 100
 FETCH_BYTES = 2 * 1024 * 1024
 
 
 class Listener(ConsumerRebalanceListener):  # type: ignore[misc]
-    """Faust's way through a rebalance, and the lanes'. aiokafka only logs what is raised here, so
-    everything that goes wrong ends the worker."""
+    """Handles a rebalance for Faust and the lanes. aiokafka only logs exceptions of listeners, so
+    every failure stops the worker."""
 
     def __init__(self, consumer: "Consumer") -> None:
         self._consumer = consumer
@@ -55,7 +55,7 @@ class Listener(ConsumerRebalanceListener):  # type: ignore[misc]
         try:
             await consumer.app.lanes.revoke()
             consumer.check_membership(bool(revoked))
-            await consumer.tell_offsets()
+            await consumer.report_offsets()
             await consumer.on_partitions_revoked(ensure_TPset(revoked))
         except Exception as error:
             await self._end(error)
@@ -74,16 +74,16 @@ class Listener(ConsumerRebalanceListener):  # type: ignore[misc]
             await self._end(error)
 
     async def _end(self, error: Exception) -> None:
-        """Ends the worker, and aiokafka's part in the group at once: it would join again, and
-        throw out a worker that has come in this one's place."""
-        log.critical("the rebalance fails: %s", error)
+        """Stops the worker and aiokafka's group membership at once: aiokafka would join again and
+        displace this worker's successor."""
+        log.critical("the rebalance failed: %s", error)
         await self._consumer.app.crash(error)
         raise asyncio.CancelledError
 
 
 class Consumer(base.Consumer):
-    """`kafka` is the group's aiokafka consumer; lanes pause, seek and resume its partitions through
-    `source`."""
+    """Consumer of the group. `kafka`: its aiokafka consumer; lanes pause, seek and resume
+    partitions through `source`."""
 
     app: "App"
     kafka: KafkaConsumer
@@ -98,7 +98,7 @@ class Consumer(base.Consumer):
             client_id=conf.broker_client_id,
             group_id=conf.id,
             group_instance_id=conf.consumer_group_instance_id,
-            # without Faust tables its own driver takes RoundRobin, which does not co-partition
+            # without Faust tables the default is RoundRobin, which does not co-partition
             partition_assignment_strategy=[self.app.assignor],
             enable_auto_commit=False,
             auto_offset_reset="earliest",
@@ -116,49 +116,50 @@ class Consumer(base.Consumer):
         )
         await self.kafka.start()
         self.source = ConsumerSource(self.kafka, self.app.connection)
-        self._untold: dict[TopicPartition, int] = {}
-        self._telling = asyncio.create_task(self._tell_offsets(), name="offsets")
-        self.app.lanes.attach(self.source, self._crash, self._stands)
+        self._unreported: dict[TopicPartition, int] = {}
+        self._reporting = asyncio.create_task(self._report_offsets(), name="offsets")
+        self.app.lanes.attach(self.source, self._crash, self._committed)
 
     def _crash(self, error: BaseException) -> None:
         self.app.add_future(self.app.crash(error))
 
-    def _stands(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Faust's sensors hear what is committed, the group a moment later."""
-        self.app.monitor.on_tp_commit({TP(*at): offset for at, offset in offsets.items()})
-        self._untold.update(offsets)
+    def _committed(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Reports committed offsets to Faust's sensors; the group gets them a moment later."""
+        self.app.monitor.on_tp_commit({TP(*tp): offset for tp, offset in offsets.items()})
+        self._unreported.update(offsets)
 
-    async def _tell_offsets(self) -> None:
+    async def _report_offsets(self) -> None:
         while True:
             await asyncio.sleep(OFFSETS_EVERY)
-            await self.tell_offsets()
+            await self.report_offsets()
 
-    async def tell_offsets(self) -> None:
-        """Commits to the group what has changed. Lanes go by their markers, and tell where they
-        stand when they open: these offsets are for `lag` and other tools alone, and a transaction
-        that holds them takes almost twice as long."""
-        untold, self._untold = self._untold, {}
-        told = False
+    async def report_offsets(self) -> None:
+        """Commits changed offsets to the group. Lanes use their markers and report their position
+        when they open: these offsets serve `lag` and other tools only, and a transaction that
+        includes them takes almost twice as long."""
+        offsets, self._unreported = self._unreported, {}
+        is_reported = False
         try:
-            told = not untold or await self.source.commit(untold)
-        finally:  # it may be cancelled, too
-            if not told:
-                self._untold = {**untold, **self._untold}
+            is_reported = not offsets or await self.source.commit(offsets)
+        finally:  # also if cancelled
+            if not is_reported:
+                self._unreported = {**offsets, **self._unreported}
 
-    async def _tell_the_last(self) -> None:
-        """Else `lag` would show what is done as still to do for as long as no worker runs."""
+    async def _report_last_offsets(self) -> None:
+        """Commits the remaining offsets at shutdown; otherwise `lag` counts processed records as
+        pending while no worker runs."""
         for _ in range(LAST_ATTEMPTS):
-            await self.tell_offsets()
-            if not self._untold:
+            await self.report_offsets()
+            if not self._unreported:
                 return
             await asyncio.sleep(OFFSETS_EVERY)
 
     def check_membership(self, had_partitions: bool) -> None:
-        """A worker with a name (static membership) that the group has forgotten ends: aiokafka
-        would join again under the same name, and push out the member that has it now.
+        """Stops a worker with static membership that the group has removed: aiokafka would join
+        again under the same name and displace the current member.
 
         Raises:
-            TurnfoldError: that worker's end.
+            TurnfoldError: this worker was removed.
         """
         name = self.app.conf.consumer_group_instance_id
         if name and had_partitions and self.source.forgotten:
@@ -168,12 +169,12 @@ class Consumer(base.Consumer):
             )
 
     async def on_stop(self) -> None:
-        """Lanes end their transactions, then the group is left: their next owner need not wait. A
-        worker with a name only leaves when told to (`App.leaves`): it is expected back."""
+        """Ends the lanes' transactions, then leaves the group, so that the next owner need not
+        wait. A worker with static membership only leaves if `App.leaves` is set."""
         await self.app.lanes.close()
-        self._telling.cancel()
-        await asyncio.wait({self._telling})
-        await self._tell_the_last()
+        self._reporting.cancel()
+        await asyncio.wait({self._reporting})
+        await self._report_last_offsets()
         if self.app.leaves:
             await self.source.leave()
         await self.kafka.stop()
@@ -181,7 +182,7 @@ class Consumer(base.Consumer):
     # --- fetching -------------------------------------------------------------------------------
 
     async def _drain_messages(self, fetcher: Any) -> None:
-        """Faust's fetch loop: one message a fetched chunk."""
+        """Faust's fetch loop: one Faust message per fetched chunk."""
         while not (self.should_stop or fetcher.should_stop):
             if not self.flow_active:
                 await self.wait(self.can_resume_flow.wait())
@@ -189,52 +190,53 @@ class Consumer(base.Consumer):
             try:
                 fetched = await self.kafka.getmany(timeout_ms=GETMANY_MS)
             except (ConsumerStoppedError, asyncio.CancelledError):
-                return  # it ends; Faust's fetcher would fail, if that is during a rebalance
-            for at, records in fetched.items():
-                await self._deliver(at, records)
+                return  # stopping; during a rebalance Faust's fetcher would fail
+            for tp, messages in fetched.items():
+                await self._deliver(tp, messages)
 
-    async def _deliver(self, at: TopicPartition, records: list[Any]) -> None:
+    async def _deliver(self, tp: TopicPartition, messages: list[Any]) -> None:
         try:
-            end = await self.kafka.position(at)
-        except IllegalStateError:  # revoked meanwhile; its next owner reads it again
+            end = await self.kafka.position(tp)
+        except IllegalStateError:  # revoked; the next owner reads it again
             return
-        chunk = self.app.lanes.chunk(at, records, end)
+        chunk = self.app.lanes.chunk(tp, messages, end)
         if chunk is not None:
-            self.app.monitor.track_tp_end_offset(at, self.highwater(at))
-            await self.callback(self._to_message(TP(*at), chunk))
+            self.app.monitor.track_tp_end_offset(tp, self.highwater(tp))
+            await self.callback(self._to_message(TP(*tp), chunk))
 
-    def _to_message(self, tp: TP, record: Any) -> ConsumerMessage:
-        """A chunk as Faust's message: the chunk is the value, its first record gives the rest."""
-        first = record.records[0]
+    def _to_message(self, tp: TP, chunk: Any) -> ConsumerMessage:
+        """Wraps a chunk as the value of a Faust message; the chunk's first message supplies the
+        metadata."""
+        first = chunk.messages[0]
         return ConsumerMessage(
             tp.topic, tp.partition, first.offset, first.timestamp / 1000, first.timestamp_type,
-            None, None, record, None, 0, 0, tp, generation_id=self.app.consumer_generation_id,
+            None, None, chunk, None, 0, 0, tp, generation_id=self.app.consumer_generation_id,
         )  # fmt: skip
 
     # --- what Faust asks ------------------------------------------------------------------------
 
     async def subscribe(self, topics: Iterable[str]) -> None:
-        """Joins the group, if the topics are what the lanes need."""
         names = set(topics)
-        asked = names | {plan.changelog for plan in self.app.lanes.plans}
-        self.app.lanes.check({name: await self._partitions(name) for name in asked})
+        needed = names | {plan.changelog for plan in self.app.lanes.plans}
+        self.app.lanes.check({name: await self._partitions(name) for name in needed})
         self.kafka.subscribe(topics=names, listener=Listener(self))
 
     async def _partitions(self, topic: str) -> int:
-        """0 where a broker says that there is none; without a broker it asks on."""
+        """Number of partitions; 0 if a broker reports the topic missing. Retries while no broker
+        responds."""
         client = self.kafka.client
         while True:
             try:
                 return await client.count_partitions(topic)
             except UnknownTopicOrPartitionError:
                 with contextlib.suppress(KafkaError):
-                    known = await client.fetch_all_metadata()
-                    return len(known.partitions_for_topic(topic) or ())
-            log.warning("no broker says what %s is; asks again", topic, extra=OF_BROKER)
+                    metadata = await client.fetch_all_metadata()
+                    return len(metadata.partitions_for_topic(topic) or ())
+            log.warning("no broker reports the partitions of %s; retrying", topic, extra=OF_BROKER)
             await asyncio.sleep(1.0)
 
     async def perform_seek(self) -> None:
-        """Faust would go back to the committed offsets; lanes have gone where they stand."""
+        """Does nothing: Faust would seek to the committed offsets; lanes seek to their markers."""
 
     def pause_partitions(self, tps: Iterable[TP]) -> None:
         """Only lanes pause and resume."""
@@ -243,7 +245,7 @@ class Consumer(base.Consumer):
         """Only lanes pause and resume."""
 
     async def commit(self, topics: Any = None, start_new_transaction: bool = True) -> bool:
-        """Lanes commit."""
+        """Does nothing: lanes commit."""
         return False
 
     def assignment(self) -> set[TP]:
@@ -254,20 +256,20 @@ class Consumer(base.Consumer):
         return int(state.lso or 0) if state is not None else 0
 
     def topic_partitions(self, topic: str) -> int | None:
-        found = self.kafka.client.cluster.partitions_for_topic(topic)
-        return len(found) if found else None
+        partitions = self.kafka.client.cluster.partitions_for_topic(topic)
+        return len(partitions) if partitions else None
 
     async def position(self, tp: TP) -> int | None:
         position: int | None = await self.kafka.position(TopicPartition(*tp))
         return position
 
     async def earliest_offsets(self, *partitions: TP) -> Mapping[TP, int]:
-        found = await self.kafka.beginning_offsets([TopicPartition(*tp) for tp in partitions])
-        return {TP(*tp): offset for tp, offset in found.items()}
+        offsets = await self.kafka.beginning_offsets([TopicPartition(*tp) for tp in partitions])
+        return {TP(*tp): offset for tp, offset in offsets.items()}
 
     async def highwaters(self, *partitions: TP) -> Mapping[TP, int]:
-        found = await self.kafka.end_offsets([TopicPartition(*tp) for tp in partitions])
-        return {TP(*tp): offset for tp, offset in found.items()}
+        offsets = await self.kafka.end_offsets([TopicPartition(*tp) for tp in partitions])
+        return {TP(*tp): offset for tp, offset in offsets.items()}
 
     def key_partition(
         self, topic: str, key: bytes | None, partition: int | None = None
@@ -278,10 +280,11 @@ class Consumer(base.Consumer):
         return TP(topic, partition)
 
     def close(self) -> None:
-        """Faust calls it when a rebalance meets a worker that stops; on_stop does the work."""
+        """Does nothing: Faust calls it if a rebalance meets a stopping worker; `on_stop` does the
+        work."""
 
     async def create_topic(self, topic: str, *args: Any, **options: Any) -> None:
-        raise NotImplementedError(f"{topic}: topics are made by streams.kafka.client.topics")
+        raise NotImplementedError(f"{topic}: topics are created by streams.kafka.client.topics")
 
     async def seek_to_committed(self) -> Mapping[TP, int]:
         raise NotImplementedError("lanes seek")

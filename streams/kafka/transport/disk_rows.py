@@ -1,8 +1,8 @@
-"""A lane's rows in RocksDB, with the changelog's offset that they stand at.
+"""A lane's rows in RocksDB, with their changelog offset.
 
-Written after the Kafka transaction: never ahead of it, at most one batch behind, and always the
-changelog folded up to the offset written with it. So whatever is wrong with a folder, throwing it
-away costs time and nothing else.
+Written after the Kafka transaction: never ahead of it, at most one batch behind, and always equal
+to the changelog up to the stored offset. A damaged folder can therefore be deleted without data
+loss; rebuilding it takes time.
 """
 
 import asyncio
@@ -27,19 +27,18 @@ from streams.files.database import (
     rows_under,
 )
 from streams.kafka.transport.marker import Standing
-from streams.kafka.transport.rows import Row, opened
+from streams.kafka.transport.rows import Row, open_store
 from streams.pipeline.ports import StoreError
 from streams.pipeline.row_formats import OLDEST, ROW_FORMAT
 
 log = logging.getLogger(__name__)
 
-STANDING_KEY = b"\0standing"  # before all rows, whose keys begin with a letter
+STANDING_KEY = b"\0standing"  # sorts before all rows, whose keys start with a letter
 WRITE_BUFFER = BLOCK_CACHE = 4 * 1024 * 1024
 OF_THE_SYSTEM = "IO error", "(os error ", "[Errno "
-"""How RocksDB begins what the operating system refused, how rocksdict ends what was refused to
-itself, and how Python begins it."""
+"""Substrings of operating system errors in messages of RocksDB, rocksdict and Python."""
 REMOVABLE = "Corruption", "No such file", "File exists"
-"""What throwing the folder away may mend."""
+"""Errors that deleting the folder may fix."""
 
 _threads = ThreadPoolExecutor(4, "flush")
 _encode = msgspec.msgpack.Encoder().encode
@@ -47,20 +46,20 @@ _decode = msgspec.msgpack.Decoder(tuple[int, Standing]).decode
 
 
 class Damaged(OSError):  # noqa: N818 - what the store is
-    """What is in the folder cannot be used. The next `open` begins with an empty one."""
+    """The folder is unusable. The next `open` starts with an empty one."""
 
 
 class Taken(OSError):  # noqa: N818 - what the store is
-    """Another process has the folder, or has not let it go yet."""
+    """Another process has the folder locked, or has not released it yet."""
 
 
 class Renewed(OSError):  # noqa: N818 - what the store is
-    """It is being opened again. `DiskRows.rest` waits for that."""
+    """The store is being reopened. `DiskRows.rest` waits for it."""
 
 
 class DiskRows:
-    """Implements `streams.kafka.transport.rows.RowStore` in a folder of its own. The sizes are
-    `open_database`'s."""
+    """Implements `streams.kafka.transport.rows.RowStore` in a dedicated folder. For sizes see
+    `open_database`."""
 
     def __init__(
         self,
@@ -77,7 +76,7 @@ class DiskRows:
         self._cursor: RdictIter | None = None
         self._batch = WriteBatch(raw_mode=True)
         self._compacting = Lock()
-        self._gone: Future[None] | None = None  # the closing of what a fault was found in
+        self._gone: Future[None] | None = None  # closes the store after an error
         self._renewing: asyncio.Future[None] | None = None
 
     def open(self) -> Standing | None:
@@ -88,7 +87,7 @@ class DiskRows:
             try:
                 return self._open()
             except Damaged as error:
-                log.error("%s: thrown away, to be made anew from the changelog: %s",
+                log.error("%s: thrown away, will be rebuilt from the changelog: %s",
                           self.folder, error)  # fmt: skip
         self._destroy()
         return self._open()
@@ -101,33 +100,33 @@ class DiskRows:
             raise self._fault(error) from None
         self._db = db
         try:
-            kept = db.get(STANDING_KEY)
-            if kept is None and not _empty(db.iter()):
-                raise Damaged("it has rows, but does not say where they stand")
-            format_, standing = (ROW_FORMAT, Standing()) if kept is None else _decode(kept)
+            entry = db.get(STANDING_KEY)
+            if entry is None and not _empty(db.iter()):
+                raise Damaged("it has rows, but no changelog position")
+            format_, standing = (ROW_FORMAT, Standing()) if entry is None else _decode(entry)
         except Exception as error:
             raise self._fault(error) from None
         if not OLDEST <= format_ <= ROW_FORMAT:
-            known = f"this version reads {OLDEST} to {ROW_FORMAT}"
-            raise self._fault(Damaged(f"its format is {format_}, {known}"))
-        if standing.position and standing.marker is None:  # of which changelog, nobody can say
+            formats = f"this version reads {OLDEST} to {ROW_FORMAT}"
+            raise self._fault(Damaged(f"its format is {format_}, {formats}"))
+        if standing.position and standing.marker is None:  # of an unknown changelog
             raise self._fault(Damaged("it was left in the middle of a restore"))
         return standing
 
-    def read(self, where: bytes) -> dict[str, bytes]:
+    def read(self, prefix: bytes) -> dict[str, bytes]:
         db = self._opened()
         try:
             if self._cursor is None:
                 self._cursor = db.iter()
-            return rows_under(self._cursor, where + b"\0")
+            return rows_under(self._cursor, prefix + b"\0")
         except Exception as error:
             raise self._fault(error) from None
 
     def named(self, name: bytes) -> Iterator[Row]:
         db = self._opened()
         try:
-            for where, row in rows_named(db.iter(), name, b""):
-                yield where + b"\0" + name, row
+            for prefix, row in rows_named(db.iter(), name, b""):
+                yield prefix + b"\0" + name, row
         except Exception as error:
             raise self._fault(error) from None
 
@@ -153,16 +152,15 @@ class DiskRows:
         batch, self._batch = self._batch, WriteBatch(raw_mode=True)
         try:
             db.write(batch)
-            self._cursor = None  # one sees the store as it was when it was made
+            self._cursor = None  # a cursor is a snapshot
         except Exception as error:
             raise self._fault(error) from None
 
     def settle(self) -> None:
-        """They lie on disk already."""
+        """Does nothing: the rows are on disk."""
 
     async def rest(self) -> None:
-        """Writes what is full of rows to its file, before the next `commit` would. And waits for
-        `renew`."""
+        """Flushes a full memtable before the next `commit` would, and waits for `renew`."""
         if self._renewing is not None:
             await asyncio.shield(self._renewing)
         db = self._db
@@ -173,12 +171,12 @@ class DiskRows:
 
     def _flush(self, db: Rdict) -> None:
         if not self._compacting.acquire(blocking=False):
-            return  # which flushes, too
+            return  # compaction flushes as well
         try:
             if self._db is db:
                 db.flush()
         except Exception as error:  # rocksdict raises bare Exceptions
-            log.warning("%s: not flushed: %s", self.folder, error)  # the next commit says why
+            log.warning("%s: not flushed: %s", self.folder, error)  # the next commit raises
         finally:
             self._compacting.release()
 
@@ -187,8 +185,9 @@ class DiskRows:
         self._open()
 
     def compact(self) -> bool:
-        """Rewrites the files, so that no row that is gone is left in them. For a thread of its own:
-        the other methods may be called meanwhile, and `close` breaks it off. Whether it was done.
+        """Rewrites the files so that deleted rows are removed from them. Returns whether it
+        completed. Run it in a separate thread: other methods may be called during it, and `close`
+        cancels it.
 
         Raises what rocksdict raises, a bare Exception.
         """
@@ -199,22 +198,21 @@ class DiskRows:
                     db.flush()
                     db.compact_range(None, None)
             except Exception:
-                if self._db is db:  # else it was broken off
+                if self._db is db:  # otherwise cancelled
                     raise
             return db is not None and self._db is db
 
     async def renew(self) -> None:
-        """Closes and opens it: names of rows that are gone leave RocksDB's list of files, and a
-        cursor lets go of old files. Who reads it before the end hears `Renewed`. Does nothing to a
-        closed one.
+        """Reopens the store: names of deleted rows leave RocksDB's file list, and cursors release
+        old files. Readers get `Renewed` until it ends. No-op on a closed store.
 
-        Raises StoreError, OSError: it is closed then.
+        Raises StoreError, OSError: the store is closed then.
         """
         if self._db is None:
             return
         self._renewing = asyncio.get_running_loop().create_future()
         try:
-            await opened(self._close_and_open)
+            await open_store(self._close_and_open)
         finally:
             self._renewing.set_result(None)
             self._renewing = None
@@ -238,13 +236,13 @@ class DiskRows:
     def _close(self, db: Rdict) -> None:
         if self._compacting.locked():
             db.cancel_all_background(True)
-        with self._compacting, suppress(Exception):  # of a full disk: what was committed is safe
+        with self._compacting, suppress(Exception):  # disk full: committed rows are safe
             db.close()
 
     def _opened(self) -> Rdict:
         if self._renewing is not None:
             raise Renewed(f"{self.folder}: is being opened again")
-        if self._db is None:  # since a fault: whoever met that may not be who asks now
+        if self._db is None:  # after an error that another caller got
             raise Damaged(f"{self.folder}: closed; it has to be opened again")
         return self._db
 
@@ -252,14 +250,14 @@ class DiskRows:
         self.close()
         self._damaged = False
         shutil.rmtree(self.folder, ignore_errors=True)
-        if self.folder.exists():  # else it would be opened and thrown away for ever
+        if self.folder.exists():  # otherwise an endless loop of open and delete
             raise StoreError(
-                f"{self.folder}: cannot be removed; remove it, or see that this process can, and "
-                "start again: nothing is lost"
+                f"{self.folder}: cannot be removed; remove it, or grant this process permission, "
+                "and restart: nothing is lost"
             )
 
     def _fault(self, error: Exception) -> Exception:
-        """What to raise for an error; the store is being closed, by a thread."""
+        """Returns the exception to raise for an error, and closes the store in a thread."""
         text = str(error)
         error.__traceback__ = None  # its frames have a cursor, which would keep the database open
         if (db := self._let_go()) is not None:
@@ -268,8 +266,8 @@ class DiskRows:
             return Taken(f"{self.folder}: another process has it: {text}")
         if _any_of(OF_THE_SYSTEM, text) and not _any_of(REMOVABLE, text):
             return StoreError(
-                f"{self.folder}: {text}; make room, or see that it can be written, and start "
-                "again: nothing is lost"
+                f"{self.folder}: {text}; free disk space, or make it writable, and restart: "
+                "nothing is lost"
             )
         self._damaged = True
         return Damaged(f"{self.folder}: {text}")
@@ -287,9 +285,9 @@ def _empty(cursor: RdictIter) -> bool:
 
 
 def size_on_disk(folder: Path) -> int:
-    """Bytes of a lane's files; it may be open."""
+    """Bytes of a lane's files; the store may be open."""
     sizes = 0
     for file in folder.iterdir():
-        with suppress(FileNotFoundError):  # merged meanwhile
+        with suppress(FileNotFoundError):  # deleted by a compaction
             sizes += file.stat().st_size
     return sizes

@@ -1,7 +1,7 @@
-"""Reads changelog partitions with one consumer, up to their end or for ever.
+"""Reads changelog partitions with one consumer, up to their end or continuously.
 
-Any error ends the consumer. The caller tries again with another one, which continues where each
-partition's `Progress` says. See docs/kafka-tier.md, "Following a changelog".
+Any error ends the consumer. The caller retries with a new one, which continues at each partition's
+`Progress`. See docs/kafka-tier.md, "Following a changelog".
 """
 
 import asyncio
@@ -14,19 +14,19 @@ from aiokafka.protocol.offset import OffsetRequest
 from aiokafka.structs import TopicPartition
 
 from streams.kafka.client.aiokafka_internals import Client, KafkaConsumer
-from streams.kafka.transport.changelog import Chunk, Progress, Replaced, Short
+from streams.kafka.transport.changelog import ChangelogChunk, Progress, Replaced, Short
 
 FETCH_BYTES = 8 * 1024 * 1024
 FETCH_WAIT_MS = 100
 READ_UNCOMMITTED = 0
 LATEST = -1
 LOOK_EVERY = 0.05
-"""Seconds between two looks at partitions of which nothing was fetched."""
+"""Seconds between checks of partitions without fetched records."""
 
 
 class Follower:
-    """`connection`: what every aiokafka client is made with. `records`: fetched at once at most,
-    some 5 µs each of the event loop's time."""
+    """`connection`: keyword arguments of every aiokafka client. `records`: maximum per fetch; each
+    takes about 5 µs of the event loop."""
 
     def __init__(self, connection: Mapping[str, Any], records: int) -> None:
         self._records = records
@@ -42,7 +42,6 @@ class Follower:
 
     @property
     def client(self) -> Client:
-        """Knows the cluster."""
         return self._consumer.client
 
     async def __aenter__(self) -> Self:
@@ -55,55 +54,55 @@ class Follower:
 
     async def read(
         self, logs: Iterable[Progress], for_ever: bool = False
-    ) -> AsyncGenerator[tuple[Progress, Chunk], None]:
-        """What comes of these partitions, from where each table stands on; empty chunks of all ten
-        times a second and more. Ends when all are restored, unless `for_ever`: then transactions
-        may be open, which otherwise are waited for.
+    ) -> AsyncGenerator[tuple[Progress, ChangelogChunk], None]:
+        """Yields chunks of these partitions from each table's position on; empty chunks at least
+        ten times a second. Ends when all are restored, unless `for_ever`. Only `for_ever` accepts
+        open transactions; otherwise it waits for their end.
 
         Raises:
-            KafkaError, Short: not now.
-            Replaced: one table has to be made again.
+            KafkaError, Short: retry.
+            Replaced: one table must be rebuilt.
             ConfigurationError: as `Progress.open` and `Progress.take`.
         """
-        by_place = {log.at: log for log in logs}
-        await self._open(by_place, for_ever)
+        by_partition = {log.at: log for log in logs}
+        await self._open(by_partition, for_ever)
         looked = 0.0
-        while for_ever or not all(log.restored for log in by_place.values()):
+        while for_ever or not all(log.restored for log in by_partition.values()):
             fetched = await self._consumer.getmany(
                 timeout_ms=FETCH_WAIT_MS, max_records=self._records
             )
             due = monotonic() - looked > LOOK_EVERY
-            for at in by_place if due else fetched:
-                log, state = by_place[at], self._consumer.state(at)
-                chunk = log.take(fetched.get(at, ()), state.position)
+            for tp in by_partition if due else fetched:
+                log, state = by_partition[tp], self._consumer.state(tp)
+                chunk = log.take(fetched.get(tp, ()), state.position)
                 log.answered(state.timestamp, state.lso)
                 yield log, chunk
             looked = monotonic() if due else looked
-            await asyncio.sleep(0)  # a restore leaves requests their turn
+            await asyncio.sleep(0)  # lets requests run during a restore
 
     async def _open(self, logs: Mapping[TopicPartition, Progress], for_ever: bool) -> None:
-        """Goes to where each partition is read on."""
         self._consumer.assign(list(logs))
         beginnings = await self._consumer.beginning_offsets(list(logs))
         ends = await self._consumer.end_offsets(list(logs))
         errors: list[Short | Replaced] = []
-        for at, log in logs.items():
-            written = 0 if for_ever else await written_to(self._consumer, at)
+        for tp, log in logs.items():
+            written = 0 if for_ever else await written_to(self._consumer, tp)
             try:
-                log.open(beginnings[at], ends[at], written)
+                log.open(beginnings[tp], ends[tp], written)
             except (Short, Replaced) as error:
-                errors.append(error)  # of each partition: they are waited for together
+                errors.append(error)  # collected, to wait once for all partitions
             else:
-                self._consumer.seek(at, log.position)
+                self._consumer.seek(tp, log.position)
         if errors:
             raise max(errors, key=lambda error: isinstance(error, Replaced))
 
 
-async def written_to(consumer: KafkaConsumer, at: TopicPartition) -> int:
-    """Where the log ends. `end_offsets` says where its oldest open transaction begins."""
-    request = OffsetRequest(-1, READ_UNCOMMITTED, [(at.topic, [(at.partition, LATEST)])])
-    answer = await consumer.ask_leader(at, request)
-    ((_, ((_, code, _, offset),)),) = answer.topics
+async def written_to(consumer: KafkaConsumer, tp: TopicPartition) -> int:
+    """End offset of the log. `end_offsets` returns the start of its oldest open transaction
+    instead."""
+    request = OffsetRequest(-1, READ_UNCOMMITTED, [(tp.topic, [(tp.partition, LATEST)])])
+    response = await consumer.send_to_leader(tp, request)
+    ((_, ((_, code, _, offset),)),) = response.topics
     if (error := for_code(code)) is not NoError:
-        raise error(at)
+        raise error(tp)
     return int(offset)

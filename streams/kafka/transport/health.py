@@ -1,9 +1,8 @@
-"""Is this machine's worker a member of its consumer group?
+"""Health check of containers: is this machine's worker a member of its consumer group?
 
     python -m streams.kafka.transport.health GROUP
 
-For the health checks of containers: it asks the broker, not the process. Exit code 0 yes, 5 no,
-3 wrong settings.
+It queries the broker, not the process. Exit codes: 0 yes, 5 no, 3 invalid settings.
 """
 
 import socket
@@ -20,24 +19,24 @@ from streams.kafka.client.settings import KafkaSettings
 
 
 async def check(settings: KafkaSettings, group: str) -> int:
-    """How many members of the group are on this machine.
+    """Number of group members on this machine.
 
-    Raises Unreachable where there is none, and what `connected` raises.
+    Raises Unreachable if there is none, and what `connected` raises.
     """
     async with connected(settings) as admin:
         members = await _members(admin, group)
-    here = _own_address(settings)
-    count = sum(member == here for member in members)
+    address = _own_address(settings)
+    count = sum(member == address for member in members)
     if not count:
         raise Unreachable(
-            f"group {group}: none of its {len(members)} members is on this machine ({here}); "
-            "is the worker up, and is its group the one that is asked for?"
+            f"group {group}: none of its {len(members)} members is on this machine ({address}); "
+            "is the worker running, and in this group?"
         )
     return count
 
 
 async def _members(admin: AIOKafkaAdminClient, group: str) -> list[str]:
-    """The addresses of the group's members, as the broker sees them."""
+    """IP addresses of the group's members, as seen by the broker."""
     (reply,) = await admin.describe_consumer_groups([group])
     addresses = []
     for code, _, _, _, _, members, *_ in reply.groups:
@@ -48,7 +47,7 @@ async def _members(admin: AIOKafkaAdminClient, group: str) -> list[str]:
 
 
 def _own_address(settings: KafkaSettings) -> str:
-    """The address from which this machine reaches the broker."""
+    """This machine's address on the route to the broker."""
     for address in settings.addresses:
         try:
             with socket.create_connection(address, timeout=5) as connection:
@@ -59,7 +58,7 @@ def _own_address(settings: KafkaSettings) -> str:
 
 
 def main() -> int:
-    """The exit code; one line to stdout or stderr."""
+    """Returns the exit code; writes one line to stdout or stderr."""
     if len(sys.argv) != 2:
         sys.stderr.write("usage: python -m streams.kafka.transport.health GROUP\n")
         return 2

@@ -1,4 +1,4 @@
-"""A lane: one agent's partition, with its queue, its producer and its table partition.
+"""A lane: one agent's partition, with its queue, producer and table partition.
 
     closed ─ start ─> opening ─> restoring ─> ready <─> committing
        ^                 ^                                  │
@@ -6,8 +6,8 @@
 
 Rows of an older version are upgraded between restoring and ready (`upgrade`).
 
-Group commit: while a transaction is under way the next records gather; the next one takes them.
-See docs/kafka-tier.md, Lanes.
+Group commit: messages that arrive during a transaction are queued for the next one. See
+docs/kafka-tier.md, Lanes.
 """
 
 import asyncio
@@ -23,13 +23,20 @@ from aiokafka.structs import TopicPartition
 
 from streams.errors import TurnfoldError
 from streams.kafka.client import denials
-from streams.kafka.transport.batch_buffer import Chunk, Gathering
+from streams.kafka.transport.batch_buffer import Chunk, ChunkQueue
 from streams.kafka.transport.changelog import Progress
 from streams.kafka.transport.marker import MARKER_KEY, Marker, Standing
 from streams.kafka.transport.passes import Passes
 from streams.kafka.transport.processing import AgentSpec, LaneSettings
-from streams.kafka.transport.restore import Source, follow, new_log, reopen, restore, resume_point
-from streams.kafka.transport.rows import closed
+from streams.kafka.transport.restore import (
+    LaneSource,
+    follow,
+    new_log,
+    reopen,
+    restore,
+    resume_point,
+)
+from streams.kafka.transport.rows import close_stores
 from streams.kafka.transport.set_aside import Ahead, SetAside
 from streams.kafka.transport.upgrade import upgrade
 from streams.kafka.transport.writer import TransactionFailed, Writer
@@ -39,15 +46,15 @@ from streams.pipeline.row_formats import NewerRows
 log = logging.getLogger(__name__)
 
 LOOK_EVERY = 0.05
-"""Seconds between two looks at whether anything waits, while tenants are behind."""
+"""Seconds between checks for queued messages while tenants are behind."""
 RETRIED = (KafkaError, OSError, TransactionFailed, TimeoutError)
-"""What is tried again for ever, unless the broker's ACLs refuse it; everything else is a fault of
-the program and ends the worker."""
+"""Errors that are retried without limit, unless the broker's ACLs deny the operation. Any other
+error is a bug and stops the worker."""
 
 
 @dataclass(slots=True)
-class Counts:
-    """What a lane did since it was made; only ever grows."""
+class LaneCounts:
+    """Counters of a lane since its creation; monotonic."""
 
     records: int = 0
     transactions: int = 0
@@ -66,18 +73,18 @@ class Counts:
     commit_seconds: float = 0.0
 
 
-class Owner(Protocol):
-    """What a lane needs of the worker it is in."""
+class LaneOwner(Protocol):
+    """The worker, as its lanes see it."""
 
     group: str
     settings: LaneSettings
 
     @property
-    def source(self) -> Source: ...
+    def source(self) -> LaneSource: ...
 
-    def took(self, agent: str, seconds: float) -> None: ...
+    def observe_seconds(self, agent: str, seconds: float) -> None: ...
 
-    def stands(self, offsets: Mapping[TopicPartition, int]) -> None: ...
+    def report_committed(self, offsets: Mapping[TopicPartition, int]) -> None: ...
 
     def crash(self, error: BaseException) -> None: ...
 
@@ -85,32 +92,32 @@ class Owner(Protocol):
 
 
 class Lane:
-    """`state` and `since` say what it does; `offsets` where the committed batches end; `restored`
-    how many of the changelog's missing offsets are read, and how many are missing."""
+    """One partition of an agent. `state` and `since`: current state and time of the last progress.
+    `restored`: changelog offsets read so far by the restore, and their total."""
 
-    def __init__(self, plan: AgentSpec, partition: int, owner: Owner) -> None:
+    def __init__(self, plan: AgentSpec, partition: int, owner: LaneOwner) -> None:
         self.plan = plan
         self.partition = partition
         self.name = f"{plan.agent}-{partition}"
-        self.where = {"agent": plan.agent, "partition": partition}  # of what it logs
+        self.log_context = {"agent": plan.agent, "partition": partition}  # for log lines
         self.sources = {topic: TopicPartition(topic, partition) for topic in plan.sources}
         self.changelog = TopicPartition(plan.changelog, partition)
         self.rows = owner.settings.rows(self.name)
         self.processor = plan.processor(partition, self.rows)
         self.progress = Progress(self.changelog)
-        self.counts = Counts()
+        self.counts = LaneCounts()
         self.state, self.since = "closed", monotonic()
-        self.why = ""
+        self.last_error = ""
         self.restored = (0, 0)
         self.epoch = 0
         self._owner = owner
-        self._gathering = Gathering(owner.settings.max_records, owner.settings.max_bytes)
+        self._queue = ChunkQueue(owner.settings.max_records, owner.settings.max_bytes)
         self.reading = Passes(self, _set_aside(plan, owner.settings))
         self._fetched: dict[str, int] = {}
         self._offered: dict[str, int] = {}
         self._paused = False
         self._ends: dict[TopicPartition, int] = {}
-        self._told_ends: dict[TopicPartition, int] = {}
+        self._reported_ends: dict[TopicPartition, int] = {}
         self._wake = asyncio.Event()
         self.stopping = False
         self._task: asyncio.Task[None] | None = None
@@ -118,80 +125,77 @@ class Lane:
 
     @property
     def standing(self) -> Standing:
-        """Where its table stands."""
+        """Position of the table in its changelog."""
         return self.progress.standing
 
     @property
-    def source(self) -> Source:
-        """The group's consumer."""
+    def source(self) -> LaneSource:
         return self._owner.source
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing waits that was fetched."""
-        return not self._gathering and self._fetched == self._offered
+        """Whether the queue is empty and no fetch is in transit."""
+        return not self._queue and self._fetched == self._offered
 
     @property
     def waiting(self) -> int:
-        """Records that were fetched and wait."""
-        return self._gathering.records
+        return self._queue.messages
 
     @property
-    def unheard(self) -> float:
-        """Seconds since the broker answered a fetch, of the source that has waited longest."""
-        return max(self._owner.source.unheard(at) for at in self.sources.values())
+    def fetch_age(self) -> float:
+        """Seconds since the last fetch response, of the source that has waited longest."""
+        return max(self._owner.source.fetch_age(tp) for tp in self.sources.values())
 
     @property
     def unfinished(self) -> float:
-        """Seconds since the lane last made progress with its work; 0 while it has none."""
+        """Seconds without progress while there is work; 0 if idle."""
         is_idle = self.state == "ready" and not self.waiting
         return 0.0 if is_idle else monotonic() - self.since
 
     def uncommitted(self, topic: str) -> int:
-        """How many offsets are fetched and not committed."""
+        """Number of offsets fetched and not committed."""
         fetched = self._fetched.get(topic)
         return 0 if fetched is None else fetched - self.standing.offsets[topic]
 
     def enter(self, state: str) -> None:
-        """Also counts as progress: `since` is what the stall detector looks at."""
+        """Changes the state and records progress: the stall detector reads `since`."""
         self.state, self.since = state, monotonic()
 
-    def passes(self, point: str) -> None:
-        """Tells `LaneSettings.observe`."""
+    def observe(self, point: str) -> None:
         self._owner.settings.observe(self.name, point)
 
     # --- the consumer's side ------------------------------------------------------------------
 
-    def chunk(self, topic: str, records: Sequence[Any], end: int) -> Chunk | None:
-        """The records just fetched, up to position `end`; None where the lane is not ready."""
+    def chunk(self, topic: str, messages: Sequence[Any], end: int) -> Chunk | None:
+        """Wraps messages just fetched, up to position `end`; None if the lane is not ready."""
         start = self._fetched.get(topic)
-        if start is None or not _fits(records, start, end):
+        if start is None or not _fits(messages, start, end):
             self.counts.dropped_chunks += 1
             return None
         self._fetched[topic] = end
-        return Chunk(topic, self.partition, records, start, end, self.epoch)
+        return Chunk(topic, self.partition, messages, start, end, self.epoch)
 
     def offer(self, chunk: Chunk) -> None:
-        """Queues a chunk, and pauses the lane's sources where enough waits.
+        """Queues a chunk; pauses the lane's sources if the queue is full.
 
         Raises:
-            RuntimeError: a chunk before this one got lost on its way.
+            RuntimeError: a previous chunk was lost inside the worker.
         """
         if chunk.epoch != self.epoch:
             self.counts.dropped_chunks += 1
             return
         if chunk.start != self._offered[chunk.topic]:
             raise RuntimeError(
-                f"{self.name}: {chunk.topic} goes on at {chunk.start}, "
+                f"{self.name}: {chunk.topic} continues at {chunk.start}, "
                 f"not at {self._offered[chunk.topic]}: a fetch was lost inside the worker"
             )
         self._offered[chunk.topic] = chunk.end
-        wanted = self.reading.clipped(chunk)
+        clipped = self.reading.clipped(chunk)
         self._wake.set()
-        if wanted is None:
+        if clipped is None:
             return
-        self._gathering.put(wanted)
-        if not self._paused and self._gathering.holds(1):
+        self._queue.put(clipped)
+        if not self._paused and self._queue.is_full(1):
             self._paused = True
             self.counts.paused += 1
             self._owner.source.pause(self.sources.values())
@@ -199,7 +203,7 @@ class Lane:
     # --- life -----------------------------------------------------------------------------------
 
     def start(self, generation: int) -> None:
-        """Begins to open the lane in its own task; its sources are paused already."""
+        """Starts the lane in its own task; its sources are paused already."""
         self.stopping = False
         self._wake.clear()
         self.enter("opening")
@@ -207,7 +211,7 @@ class Lane:
         self._task.add_done_callback(self._ended)
 
     def follow(self) -> None:
-        """Begins to keep the table of another worker's lane, so as to take over soon (standby)."""
+        """Starts following another worker's lane as a standby."""
         self.stopping = False
         self.enter("standby")
         self._task = asyncio.get_running_loop().create_task(self._follow(), name=self.name)
@@ -218,8 +222,8 @@ class Lane:
             try:
                 await reopen(self)
                 await follow(self, self._owner.source)
-            except NewerRows as error:  # the worker's own lanes go on
-                log.warning("%s: is no standby any more: %s", self.name, error, extra=self.where)
+            except NewerRows as error:  # the worker's own lanes continue
+                log.warning("%s: stopped as standby: %s", self.name, error, extra=self.log_context)
                 self.enter("closed")
                 return
             except RETRIED as error:
@@ -228,21 +232,21 @@ class Lane:
                 self.counts.failures += 1
                 log.error(
                     "%s: as standby: %r; again in %.1f s", self.name, error,
-                    self._owner.settings.max_backoff, extra=self.where | OF_BROKER,
+                    self._owner.settings.max_backoff, extra=self.log_context | OF_BROKER,
                 )  # fmt: skip
                 await self._sleep(self._owner.settings.max_backoff)
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
-            known = isinstance(error, TurnfoldError)  # what it says is all there is to say
+            is_expected = isinstance(error, TurnfoldError)  # its text is complete
             log.critical(
-                "%s: ends the worker: %s", self.name, error if known else repr(error),
-                exc_info=None if known else error, extra=self.where,
+                "%s: ends the worker: %s", self.name, error if is_expected else repr(error),
+                exc_info=None if is_expected else error, extra=self.log_context,
             )  # fmt: skip
             self._owner.crash(error)
 
     async def stop(self) -> None:
-        """Ends the transaction under way, or abandons it after `grace`; the table stays."""
+        """Ends the current transaction, or abandons it after `grace`; the table is kept."""
         self.stopping = True
         self._wake.set()
         task, self._task = self._task, None
@@ -250,7 +254,10 @@ class Lane:
             await asyncio.wait({task}, timeout=self._owner.settings.grace)
             if not task.done():
                 log.warning(
-                    "%s: gives up its transaction, %s", self.name, self.describe(), extra=self.where
+                    "%s: abandons its transaction, %s",
+                    self.name,
+                    self.describe(),
+                    extra=self.log_context,
                 )
                 task.cancel()
                 await asyncio.wait({task})
@@ -258,10 +265,10 @@ class Lane:
         self.enter("closed")
 
     async def _close(self) -> None:
-        """No record that was fetched counts any more; the producer is gone."""
+        """Drops fetched messages and closes the producer."""
         self.epoch += 1
         self._fetched.clear()
-        self._gathering.clear()
+        self._queue.clear()
         if self._writer is not None:
             await self._writer.close(self._owner.settings.grace)
             self._writer = None
@@ -269,25 +276,25 @@ class Lane:
     async def _run(self, generation: int) -> None:
         backoff = self._owner.settings.backoff
         while not self.stopping:
-            done = self.counts.transactions
+            transactions = self.counts.transactions
             try:
                 if not await self._open(generation):
                     self.counts.released += 1
-                    await closed(self.rows)
+                    await close_stores(self.rows)
                     self.enter("released")
-                    log.warning("%s: is another worker's now", self.name, extra=self.where)
+                    log.warning("%s: partition reassigned", self.name, extra=self.log_context)
                     break
                 await self._serve()
             except RETRIED as error:
                 if (refused := denials.of(error)) is not None:
                     raise refused from error
                 self.counts.failures += 1
-                if self.counts.transactions > done:
+                if self.counts.transactions > transactions:
                     backoff = self._owner.settings.backoff
-                self.why = repr(error)
+                self.last_error = repr(error)
                 log.error(
-                    "%s: %s; again in %.1f s", self.name, error or self.why, backoff,
-                    extra=self.where | OF_BROKER,
+                    "%s: %s; again in %.1f s", self.name, error or self.last_error, backoff,
+                    extra=self.log_context | OF_BROKER,
                 )  # fmt: skip
                 self.state = "backing off"
                 await self._close()
@@ -296,26 +303,26 @@ class Lane:
         await self._close()
 
     async def _sleep(self, seconds: float) -> None:
-        """Sleeps, but not beyond a stop."""
+        """Sleeps until the time is over or the lane stops."""
         deadline = monotonic() + seconds
-        while not self.stopping and (left := deadline - monotonic()) > 0:
-            await asyncio.sleep(min(left, 0.1))
+        while not self.stopping and (remaining := deadline - monotonic()) > 0:
+            await asyncio.sleep(min(remaining, 0.1))
 
     async def _open(self, generation: int) -> bool:
-        """Fences the owner before, restores what is missing, goes to where the marker says.
+        """Fences the previous owner, restores missing rows, seeks to the marker. Returns False if
+        the partition was reassigned.
 
-        First the producer, then the question whose the partition is: an owner after us is then
-        one that fences us.
+        The producer starts before the membership check: any later owner then fences this one.
         """
         owner = self._owner
         self.state = "opening"
         owner.source.pause(self.sources.values())
         self._writer = Writer(f"{owner.group}-{self.name}", owner.source.connection, owner.settings)
         await self._writer.start()
-        if not await owner.source.still_ours(generation):
+        if not await owner.source.is_member(generation):
             return False
         self.state = "restoring"
-        self.passes("restoring")
+        self.observe("restoring")
         await reopen(self)
         await restore(self, owner.source)
         offsets = await resume_point(self, owner.source)
@@ -324,37 +331,37 @@ class Lane:
             return True
         self.standing.offsets = offsets
         if self.standing.marker is not None:
-            self._tell_offsets()
+            self._report_offsets()
         marker = self.standing.marker
         self.enter("ready")
-        self.passes("ready")
-        self._told_ends = {}
+        self.observe("ready")
+        self._reported_ends = {}
         self.go_to(self.reading.begin(offsets, marker.ahead if marker else None))
         return True
 
     def go_to(self, offsets: Mapping[str, int]) -> None:
-        """Reads on from there; what was fetched is dropped."""
+        """Seeks the sources to these offsets and drops fetched messages."""
         self.epoch += 1
-        self._gathering.clear()
-        for topic, at in self.sources.items():
-            self.source.seek(at, offsets[topic])
+        self._queue.clear()
+        for topic, tp in self.sources.items():
+            self.source.seek(tp, offsets[topic])
         self._fetched, self._offered = dict(offsets), dict(offsets)
         self._paused = False
         self.source.resume(self.sources.values())
 
     async def _serve(self) -> None:
-        if self.processor.has_news():
+        if self.processor.needs_marker():
             await self._commit([], dict(self.standing.offsets), self.reading.ahead)
         while not self.stopping:
             self.reading.turn()
-            if not self._gathering:
-                await self._more()
+            if not self._queue:
+                await self._wait()
                 continue
             await self._commit(*self.reading.step())
             await self.rows.rest()
 
-    async def _more(self) -> None:
-        """Waits until something is queued, or it is time to look whether anything is to come."""
+    async def _wait(self) -> None:
+        """Waits for queued messages, or until it is time to check for more."""
         self._wake.clear()
         within = None if self.reading.ahead is None else LOOK_EVERY
         with suppress(TimeoutError):
@@ -364,37 +371,38 @@ class Lane:
     def take(
         self, offsets: Mapping[str, int], most: int | None = None
     ) -> tuple[list[Any], dict[str, int]]:
-        """The next batch and the offsets after it; lets more come where there is room again."""
-        batch = self._gathering.take(offsets, most)
-        if self._paused and not self._gathering.holds(0.5):
+        """Returns the next batch and the offsets after it; resumes the sources if the queue has
+        room."""
+        batch = self._queue.take(offsets, most)
+        if self._paused and not self._queue.is_full(0.5):
             self._paused = False
             self._owner.source.resume(self.sources.values())
         return batch
 
     async def _commit(
-        self, records: list[Any], offsets: dict[str, int], ahead: Ahead | None
+        self, messages: list[Any], offsets: dict[str, int], ahead: Ahead | None
     ) -> None:
         assert self._writer is not None
         started = monotonic()
         self.enter("committing")
         log_id = self.standing.marker.log if self.standing.marker else new_log()
         try:
-            with self._owner.settings.span(self.plan.agent, records):
-                batch = self.processor.process(records, self.reading.again)
+            with self._owner.settings.span(self.plan.agent, messages):
+                batch = self.processor.process(messages, self.reading.again)
                 processed = monotonic()
-                if records:
-                    self._gathering.took(len(records), processed - started)
+                if messages:
+                    self._queue.adapt(len(messages), processed - started)
                 if batch.misplaced:
                     await self._owner.check_layout()
                 note = batch.note if ahead is None else {**batch.note, **ahead.to_note()}
                 marker = Marker(offsets, note, log_id, self.plan.partitions)
-                self.passes("before commit")
+                self.observe("before commit")
                 written = await self._writer.commit(
                     batch.outputs,
                     self.changelog,
                     [*batch.changelog, (MARKER_KEY, marker.encode())],
                 )
-            self.passes("committed")
+            self.observe("committed")
         except BaseException:
             self.processor.rolled_back()
             raise
@@ -402,11 +410,11 @@ class Lane:
         self.progress.wrote(written.position, marker)
         self.standing.offsets = offsets
         self.rows.commit(self.standing)
-        self.passes("stored")
-        self._tell_offsets()
-        self.why = ""
+        self.observe("stored")
+        self._report_offsets()
+        self.last_error = ""
         counts = self.counts
-        counts.records += len(records)
+        counts.records += len(messages)
         counts.transactions += 1
         counts.written_records += written.records
         counts.written_bytes += written.bytes
@@ -414,47 +422,50 @@ class Lane:
         counts.busy_seconds += processed - started
         ended = monotonic()
         counts.commit_seconds += ended - processed
-        self._owner.took(self.plan.agent, ended - started)
+        self._owner.observe_seconds(self.plan.agent, ended - started)
         self.enter("ready")
-        self.reading.stands(ahead)
+        self.reading.committed(ahead)
 
-    def _tell_offsets(self) -> None:
-        """Not before there is a marker: a group with offsets and no marker lost its changelog."""
+    def _report_offsets(self) -> None:
+        """Reports offsets, once a marker exists: a group with offsets and no marker has lost its
+        changelog."""
         offsets = self.standing.offsets
-        self._owner.stands({self.sources[topic]: offset for topic, offset in offsets.items()})
+        self._owner.report_committed(
+            {self.sources[topic]: offset for topic, offset in offsets.items()}
+        )
 
-    def look_at_ends(self) -> None:
-        """Where all is folded, tells the group the ends of its sources: what lies before them is
-        no record (marks of transactions), and would be its lag for ever. Called time and again:
-        an end counts once it was there the last time, too, for records may be on their way."""
-        ends = {at: self.source.end(at) for at in self.sources.values()}
+    def report_ends(self) -> None:
+        """Commits the ends of fully processed sources to the group: control records of transactions
+        would count as lag forever otherwise. Called periodically; an end counts if the previous
+        call saw it as well, since records may be in transit."""
+        ends = {tp: self.source.end(tp) for tp in self.sources.values()}
         last, self._ends = self._ends, ends
         waits = self.reading.ahead is not None or not self.is_idle
         if self.state != "ready" or self.standing.marker is None or waits or ends != last:
             return
         offsets = self.standing.offsets
-        if any(self.source.behind(at) for at in ends) or ends == self._told_ends:
+        if any(self.source.unfetched(tp) for tp in ends) or ends == self._reported_ends:
             return
-        self._told_ends = ends
-        if past := {at: end for at, end in ends.items() if end > offsets[at.topic]}:
-            self._owner.stands(past)
+        self._reported_ends = ends
+        if past := {tp: end for tp, end in ends.items() if end > offsets[tp.topic]}:
+            self._owner.report_committed(past)
 
     def describe(self) -> str:
-        """For the log: what it does, since when, where it stands, and why it failed last."""
-        stands = ", ".join(f"{topic} at {at}" for topic, at in self.standing.offsets.items())
+        """State, time without progress, offsets and last error, for the log."""
+        positions = ", ".join(f"{topic} at {at}" for topic, at in self.standing.offsets.items())
         seconds = monotonic() - self.since
-        text = f"{self.state}, {seconds:.0f} s without progress, {stands or 'nowhere yet'}"
+        text = f"{self.state}, {seconds:.0f} s without progress, {positions or 'nowhere yet'}"
         text += f", {self.waiting} records wait"
-        return f"{text}; last error {self.why}" if self.why else text
+        return f"{text}; last error {self.last_error}" if self.last_error else text
 
 
 def _set_aside(plan: AgentSpec, settings: LaneSettings) -> SetAside | None:
-    """What decides whose records wait; None where nobody has a quota."""
+    """The quota check of the plan; None if no quota is set."""
     if not plan.sets_aside or not (any(settings.quota) or settings.quotas):
         return None
     return SetAside(settings.quota, settings.quotas)
 
 
-def _fits(records: Sequence[Any], start: int, end: int) -> bool:
-    """Whether what was fetched lies between these positions: it may be of before a seek."""
-    return not records or (start <= records[0].offset and records[-1].offset < end)
+def _fits(messages: Sequence[Any], start: int, end: int) -> bool:
+    """Whether fetched messages are within these positions; a fetch from before a seek is not."""
+    return not messages or (start <= messages[0].offset and messages[-1].offset < end)

@@ -1,4 +1,4 @@
-"""The lanes of a worker: who has which partition, and whether all of them get on."""
+"""The lanes of a worker: partition assignment and stall detection."""
 
 import asyncio
 import logging
@@ -11,13 +11,13 @@ from aiokafka.structs import TopicPartition
 
 from streams.errors import ConfigurationError
 from streams.kafka.client.prefix import prefix_of
-from streams.kafka.client.topics import refuse_under_way
+from streams.kafka.client.topics import check_no_repartition
 from streams.kafka.transport.batch_buffer import Chunk
-from streams.kafka.transport.lane import Counts, Lane
+from streams.kafka.transport.lane import Lane, LaneCounts
 from streams.kafka.transport.layout import Layout
 from streams.kafka.transport.processing import AgentSpec, LaneSettings
-from streams.kafka.transport.restore import Source
-from streams.kafka.transport.rows import closed
+from streams.kafka.transport.restore import LaneSource
+from streams.kafka.transport.rows import close_stores
 from streams.observing.definitions import UPTO_SECONDS
 from streams.observing.histogram import Histogram
 from streams.observing.logs import OF_BROKER
@@ -26,22 +26,22 @@ from streams.observing.readiness import COMMIT, FETCH, Assignment
 log = logging.getLogger(__name__)
 
 WATCH_EVERY = 1.0
-ASK_EVERY = 3.0
-"""Seconds between two looks at how many partitions there are. Nothing depends on it: a record that
-a producer of another number has sent makes its lane ask at once."""
+CHECK_EVERY = 3.0
+"""Seconds between checks of the number of partitions. A record from a producer with another number
+triggers a check at once."""
 
 
-class GroupSource(Source, Protocol):
-    """The consumer as all lanes together see it."""
+class GroupSource(LaneSource, Protocol):
+    """The consumer as seen by all lanes together."""
 
     async def counts(self) -> Mapping[str, int] | None:
-        """How many partitions each topic has now; None where no broker says it."""
+        """Current number of partitions by topic; None if no broker responds."""
         ...
 
 
 class Lanes:
-    """Made once a worker; the transport attaches itself when it starts. `assigned`: the group has
-    said which partitions are ours. `seconds`: how long transactions took, by agent."""
+    """All lanes of a worker; the transport calls `attach` when it starts. `assigned`: the group has
+    assigned partitions. `seconds`: transaction times by agent."""
 
     def __init__(self, group: str, plans: Sequence[AgentSpec], settings: LaneSettings) -> None:
         self.group = group
@@ -55,12 +55,12 @@ class Lanes:
         if len(self._plan_of) != sum(len(plan.sources) for plan in plans):
             raise ConfigurationError("two agents have the same source topic")
         self._active: dict[TopicPartition, Lane] = {}
-        self._gone: dict[str, float] = {}
-        self._told: dict[str, float] = {}
+        self._removed_counts: dict[str, float] = {}
+        self._stalled_since: dict[str, float] = {}
         self._watch: asyncio.Task[None] | None = None
         self._source: GroupSource | None = None
         self._crash: Callable[[BaseException], None] | None = None
-        self._stands: Callable[[Mapping[TopicPartition, int]], None] | None = None
+        self._report: Callable[[Mapping[TopicPartition, int]], None] | None = None
 
     @property
     def source(self) -> GroupSource:
@@ -71,37 +71,37 @@ class Lanes:
         self,
         source: GroupSource,
         crash: Callable[[BaseException], None],
-        stands: Callable[[Mapping[TopicPartition, int]], None],
+        committed: Callable[[Mapping[TopicPartition, int]], None],
     ) -> None:
-        """Called by the transport: `crash` takes the exception that ends the worker, `stands` the
-        offsets after each transaction."""
-        self._source, self._crash, self._stands = source, crash, stands
+        """Connects the transport: `crash` receives the exception that stops the worker, `committed`
+        the offsets after each transaction."""
+        self._source, self._crash, self._report = source, crash, committed
         self._watch = asyncio.get_running_loop().create_task(self._watch_lanes(), name="stalls")
 
-    def took(self, agent: str, seconds: float) -> None:
+    def observe_seconds(self, agent: str, seconds: float) -> None:
         self.seconds[agent].observe(seconds)
 
-    def stands(self, offsets: Mapping[TopicPartition, int]) -> None:
-        assert self._stands is not None, "attach comes first"
-        self._stands(offsets)
+    def report_committed(self, offsets: Mapping[TopicPartition, int]) -> None:
+        assert self._report is not None, "attach comes first"
+        self._report(offsets)
 
     def crash(self, error: BaseException) -> None:
         assert self._crash is not None, "attach comes first"
         self._crash(error)
 
     def running(self) -> Iterable[Lane]:
-        """The lanes this worker owns now."""
         return set(self._active.values())
 
     # --- the consumer's side ------------------------------------------------------------------
 
-    def chunk(self, at: TopicPartition, records: Sequence[Any], end: int) -> Chunk | None:
-        """The records as a chunk of their lane; None where no lane takes them now."""
-        lane = self._active.get(at)
-        return lane.chunk(at.topic, records, end) if lane else None
+    def chunk(self, tp: TopicPartition, messages: Sequence[Any], end: int) -> Chunk | None:
+        """Wraps fetched messages as a chunk of their lane; None if no lane takes them now."""
+        lane = self._active.get(tp)
+        return lane.chunk(tp.topic, messages, end) if lane else None
 
     def offer(self, chunk: Chunk) -> None:
-        """Gives a chunk to its lane; one whose lane has gone is dropped, and read again."""
+        """Gives a chunk to its lane. A chunk without a lane is dropped; the next owner reads it
+        again."""
         lane = self._active.get(TopicPartition(chunk.topic, chunk.partition))
         if lane is not None:
             lane.offer(chunk)
@@ -109,49 +109,43 @@ class Lanes:
     # --- assignment -----------------------------------------------------------------------------
 
     def check(self, partitions: Mapping[str, int]) -> None:
-        """Whether the topics fit; `partitions` counts them.
+        """Checks that each agent's topics have the same number of partitions; `partitions` counts
+        them.
 
         Raises:
-            ConfigurationError: an agent's topics do not have the same number of partitions.
+            ConfigurationError: the numbers differ.
         """
         for plan in self.plans:
             topics = (*plan.sources, plan.changelog)
-            if plan.partitions:
-                counts = {topic: partitions.get(topic, 0) for topic in topics}
-                if why := self._difference(plan.partitions, counts):
-                    raise ConfigurationError(why)
-            elif len({partitions.get(topic, 0) for topic in topics}) != 1:
-                found = ", ".join(f"{topic} has {partitions.get(topic, 0)}" for topic in topics)
-                raise ConfigurationError(
-                    f"agent {plan.agent}: its topics need the same number of partitions: {found}"
-                )
+            self._compare(plan, {topic: partitions.get(topic, 0) for topic in topics})
 
-    def _difference(self, folded: int, counts: Mapping[str, int]) -> str | None:
-        prefix = prefix_of(self.source.connection)
-        return Layout(self.group, folded, counts, prefix).difference()
+    def _compare(self, plan: AgentSpec, counts: Mapping[str, int], fix: str = "") -> None:
+        if plan.partitions:
+            prefix = prefix_of(self.source.connection)
+            if why := Layout(self.group, plan.partitions, counts, prefix).difference():
+                raise ConfigurationError(why)
+        if len({*counts.values()}) > 1:
+            text = ", ".join(f"{topic} has {count}" for topic, count in counts.items())
+            raise ConfigurationError(
+                f"agent {plan.agent}: its topics need the same number of partitions: {text}{fix}"
+            )
 
     async def check_layout(self) -> None:
-        """Asks the broker, and compares.
+        """Queries the broker and compares the numbers of partitions.
 
         Raises:
-            ConfigurationError: as `check`, or the number of partitions is being changed.
+            ConfigurationError: as `check`, or a repartition is in progress.
         """
         counts = await self.source.counts()
         if counts is None:
             return
-        refuse_under_way(counts)
+        check_no_repartition(counts)
         for plan in self.plans:
             topics = (*plan.sources, plan.changelog)
-            # a broker that has just started knows no topic
-            known = {topic: counts[topic] for topic in topics if counts.get(topic)}
-            if plan.partitions and (why := self._difference(plan.partitions, known)):
-                raise ConfigurationError(why)
-            if len({*known.values()}) > 1:
-                found = ", ".join(f"{topic} has {count}" for topic, count in known.items())
-                raise ConfigurationError(
-                    f"agent {plan.agent}: its topics need the same number of partitions: {found}; "
-                    "a worker that is started now adds those that its changelog lacks"
-                )
+            # a broker that has just started knows no topics
+            existing = {topic: counts[topic] for topic in topics if counts.get(topic)}
+            fix = "; restart a worker to add those that its changelog lacks"
+            self._compare(plan, existing, fix)
 
     async def assign(
         self,
@@ -159,26 +153,29 @@ class Lanes:
         generation: int,
         standbys: Iterable[TopicPartition] = (),
     ) -> None:
-        """Starts the lanes of these partitions, follows those of `standbys`, forgets all others.
+        """Starts the lanes of the assigned partitions, follows those of `standbys`, drops all
+        others.
 
         Raises:
-            ConfigurationError: a lane without all its sources.
+            ConfigurationError: a lane lacks one of its sources.
         """
         assigned = set(assigned)
         self.source.pause(assigned)
-        wanted = {(self._plan(at).agent, at.partition): self._plan(at) for at in assigned}
-        followed = {(self._plan(at).agent, at.partition): self._plan(at) for at in standbys}
-        gone = [self.lanes.pop(key) for key in self.lanes.keys() - wanted.keys() - followed.keys()]
-        for lane in gone:
-            self._gone = _added(self._gone, lane.counts)
-        await closed(*[lane.rows for lane in gone])
-        for (agent, partition), plan in wanted.items():
+        owned = {(self._plan(tp).agent, tp.partition): self._plan(tp) for tp in assigned}
+        followed = {(self._plan(tp).agent, tp.partition): self._plan(tp) for tp in standbys}
+        removed = [
+            self.lanes.pop(key) for key in self.lanes.keys() - owned.keys() - followed.keys()
+        ]
+        for lane in removed:
+            self._removed_counts = _added(self._removed_counts, lane.counts)
+        await close_stores(*[lane.rows for lane in removed])
+        for (agent, partition), plan in owned.items():
             missing = [
                 topic for topic in plan.sources if TopicPartition(topic, partition) not in assigned
             ]
             if missing:
                 raise ConfigurationError(
-                    f"{agent}-{partition}: {', '.join(missing)} went to another worker; "
+                    f"{agent}-{partition}: {', '.join(missing)} was assigned to another worker; "
                     "all workers of a group need the same agents"
                 )
             lane = self._lane(plan, partition)
@@ -189,103 +186,106 @@ class Lanes:
         self.assignment.begin()
 
     def _lane(self, plan: AgentSpec, partition: int) -> Lane:
-        """The lane, with what it has; a new one where there is none."""
+        """Returns the existing lane of a partition, or creates it."""
         lane = self.lanes.get((plan.agent, partition))
         if lane is None:
             lane = self.lanes[plan.agent, partition] = Lane(plan, partition, self)
         return lane
 
-    def _plan(self, at: TopicPartition) -> AgentSpec:
-        plan = self._plan_of.get(at.topic)
+    def _plan(self, tp: TopicPartition) -> AgentSpec:
+        plan = self._plan_of.get(tp.topic)
         if plan is None:
-            raise ConfigurationError(f"topic {at.topic}: no agent reads it by this transport")
+            raise ConfigurationError(f"topic {tp.topic}: no agent reads it by this transport")
         return plan
 
     async def revoke(self) -> None:
-        """Ends what every lane does. Tables stay: a rebalance revokes even what comes back."""
+        """Stops all lanes. Tables are kept: a rebalance also revokes partitions that are assigned
+        again."""
         self.assignment.end()
         self._active.clear()
         await asyncio.gather(*(lane.stop() for lane in self.lanes.values()))
 
     async def close(self) -> None:
         await self.revoke()
-        await closed(*[lane.rows for lane in self.lanes.values()])
+        await close_stores(*[lane.rows for lane in self.lanes.values()])
         if self._watch is not None:
             self._watch.cancel()
 
     # --- stalls ---------------------------------------------------------------------------------
 
     def lag(self, lane: Lane) -> dict[str, int]:
-        """How many offsets of each source the broker is known to have and are not committed."""
+        """Known offsets of each source that are not committed."""
         return {
-            topic: lane.uncommitted(topic) + self.source.behind(at)
-            for topic, at in lane.sources.items()
+            topic: lane.uncommitted(topic) + self.source.unfetched(tp)
+            for topic, tp in lane.sources.items()
         }
 
     @property
     def stalled(self) -> int:
-        """How many lanes have work to do and do not get on."""
-        return len(self._told)
+        """Number of lanes that have work and make no progress."""
+        return len(self._stalled_since)
 
     def ages(self) -> dict[str, float]:
         """Seconds since the last success, of the lane that has waited longest: `Readiness.ages`."""
         running = list(self.running())
         return {
             FETCH: self.assignment.age(
-                lambda: max((lane.unheard for lane in running), default=0.0)
+                lambda: max((lane.fetch_age for lane in running), default=0.0)
             ),
             COMMIT: max((lane.unfinished for lane in running), default=0.0),
         }
 
     async def _watch_lanes(self) -> None:
-        asked = monotonic()
+        checked_at = monotonic()
         while True:
             await asyncio.sleep(WATCH_EVERY)
             for lane in self.running():
-                self._look_at(lane)
-                lane.look_at_ends()
-            if self._active and monotonic() - asked > ASK_EVERY:
-                asked = monotonic()
+                self._check_stall(lane)
+                lane.report_ends()
+            if self._active and monotonic() - checked_at > CHECK_EVERY:
+                checked_at = monotonic()
                 try:
                     await self.check_layout()
                 except ConfigurationError as error:
                     self.crash(error)
                     return
 
-    def _look_at(self, lane: Lane) -> None:
+    def _check_stall(self, lane: Lane) -> None:
         stalled = self._stalled(lane)
         if stalled is None:
-            if self._told.pop(lane.name, None) is not None:
-                log.warning("%s: goes on again", lane.name, extra=lane.where | OF_BROKER)
+            if self._stalled_since.pop(lane.name, None) is not None:
+                log.warning(
+                    "%s: makes progress again", lane.name, extra=lane.log_context | OF_BROKER
+                )
             return
-        if monotonic() - self._told.get(lane.name, 0.0) < self.settings.stall_after:
+        if monotonic() - self._stalled_since.get(lane.name, 0.0) < self.settings.stall_after:
             return
-        self._told[lane.name] = monotonic()
+        self._stalled_since[lane.name] = monotonic()
         lane.counts.stalls += 1
         self.stalls += 1
         log.error(
             "%s: STALLED: %s; %s", lane.name, stalled, lane.describe(),
-            extra=lane.where | OF_BROKER,
+            extra=lane.log_context | OF_BROKER,
         )  # fmt: skip
 
     def _stalled(self, lane: Lane) -> str | None:
-        """Why a lane does not get on, or None where it does or has nothing to do."""
+        """Reason why a lane makes no progress; None if it does, or is idle."""
         patience = self.settings.stall_after
         if lane.state == "ready" and not lane.waiting:
             return self._starved(lane)
         if lane.state == "released" and monotonic() - lane.since > patience:
-            return "the group's coordinator gave it to another worker, but took it from nobody"
+            return "the group's coordinator reassigned the partition, but did not revoke it"
         return "no progress" if monotonic() - lane.since > patience else None
 
     def _starved(self, lane: Lane) -> str | None:
-        """Why a lane gets nothing to fold, or None where there is nothing or not for long."""
+        """Reason why a lane receives no messages; None if there are none, or not for long."""
         patience = self.settings.stall_after
-        if (silent := lane.unheard) > patience:
+        if (silent := lane.fetch_age) > patience:
             topics = " or ".join(lane.sources)
-            return f"the broker has not answered a fetch of {topics} for {silent:.0f} s"
-        behind = {at.topic: self.source.behind(at) for at in lane.sources.values()}
+            return f"the broker has not responded to a fetch of {topics} for {silent:.0f} s"
+        behind = {tp.topic: self.source.unfetched(tp) for tp in lane.sources.values()}
         if not any(behind.values()):
-            lane.enter("ready")  # what comes next has not waited until now
+            lane.enter("ready")  # the next message has not waited yet
         elif monotonic() - lane.since > patience:
             missing = " and ".join(
                 f"{count} of {topic}" for topic, count in behind.items() if count
@@ -294,12 +294,12 @@ class Lanes:
         return None
 
     def totals(self) -> Mapping[str, float]:
-        """The counters of all lanes, those that went to other workers too."""
-        sums = self._gone
+        """Counters of all lanes, including reassigned ones."""
+        sums = self._removed_counts
         for lane in self.lanes.values():
             sums = _added(sums, lane.counts)
         return sums
 
 
-def _added(sums: Mapping[str, float], counts: Counts) -> dict[str, float]:
+def _added(sums: Mapping[str, float], counts: LaneCounts) -> dict[str, float]:
     return {name: sums.get(name, 0) + value for name, value in asdict(counts).items()}

@@ -1,9 +1,9 @@
-"""The marker: one reserved changelog key that says where a lane stands.
+"""The marker: a reserved changelog key with a lane's position.
 
 See docs/kafka-tier.md, "The marker".
 
-Every transaction writes it together with the rows it belongs to, into the same partition, so rows
-and marker cannot part. Restore goes by it; the group's committed offset is what tools look at.
+Every transaction writes the marker together with its rows into the same partition, so they are
+always consistent. Restore uses the marker; the group's committed offset is for tools.
 """
 
 import json
@@ -15,18 +15,17 @@ from streams.kafka.transport import set_aside
 from streams.pipeline.row_formats import CURRENT, Reached, check
 
 ANEW = (
-    "fold the topics anew under another app id, or use the version that wrote them; see "
+    "fold the topics again under another app id, or use the version that wrote them; see "
     'docs/upgrades.md, "Rows that are too old"'
 )
 MARKER_KEY = b"\x00marker"
-"""No row of a table may have this key."""
+"""Reserved: no table row may use this key."""
 
 
 class Marker(NamedTuple):
-    """`offsets`: the next offset to read, by source topic. `note`: the processor's (`Batch`).
-    `log`: an id that all markers of one changelog partition share; another topic of the same name
-    has another. `partitions`: how many partitions the rows were folded with. `reached`: how the
-    rows are kept."""
+    """`offsets`: next offset to read, by source topic. `note`: the processor's (`Batch`). `log`: id
+    shared by all markers of one changelog partition; a recreated topic gets another. `partitions`:
+    number of partitions at fold time. `reached`: format of the rows."""
 
     offsets: Mapping[str, int]
     note: Mapping[str, Any]
@@ -36,7 +35,7 @@ class Marker(NamedTuple):
 
     @property
     def ahead(self) -> set_aside.Ahead | None:
-        """What is folded beyond the offsets, while tenants are behind."""
+        """Records folded beyond the offsets, while tenants are behind."""
         return set_aside.of_note(self.note)
 
     def has(self, topic: str, offset: int, tenant: str) -> bool:
@@ -47,30 +46,29 @@ class Marker(NamedTuple):
         return ahead is not None and ahead.has(topic, offset, tenant)
 
     def encode(self) -> bytes:
-        kept = {
+        fields = {
             "offsets": self.offsets, "note": self.note, "log": self.log,
             "partitions": self.partitions, "format": self.reached.format,
         }  # fmt: skip
         if self.reached.after is not None:
-            kept["after"] = self.reached.after
-        return json.dumps(kept).encode()
+            fields["after"] = self.reached.after
+        return json.dumps(fields).encode()
 
 
 def decode(value: bytes | None) -> Marker:
-    """The marker of a changelog record.
+    """Decodes the marker of a changelog record.
 
     Raises:
-        ValueError: no marker; somebody else wrote into the changelog.
-        ConfigurationError: the rows are those of a version that kept them otherwise, and cannot be
-            upgraded.
+        ValueError: not a marker; another program wrote into the changelog.
+        ConfigurationError: the rows have the format of another version and cannot be upgraded.
     """
     try:
-        kept = json.loads(value or b"")
-        reached = Reached(int(kept["format"]), kept.get("after"))
+        fields = json.loads(value or b"")
+        reached = Reached(int(fields["format"]), fields.get("after"))
         check("changelog: its rows", reached, ANEW)
-        offsets = {str(k): int(v) for k, v in kept["offsets"].items()}
-        partitions = int(kept["partitions"])
-        note, log = dict(kept["note"]), str(kept["log"])
+        offsets = {str(k): int(v) for k, v in fields["offsets"].items()}
+        partitions = int(fields["partitions"])
+        note, log = dict(fields["note"]), str(fields["log"])
         return Marker(offsets, note, log, partitions, reached)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"changelog: key {MARKER_KEY!r} holds {value!r}, not a marker") from error
@@ -78,8 +76,8 @@ def decode(value: bytes | None) -> Marker:
 
 @dataclass(slots=True)
 class Standing:
-    """Where a lane's table stands: the changelog's offset after its newest row, and the newest
-    marker with its offset there. `written`: when a store on disk had it, in seconds since 1970."""
+    """Position of a lane's table: the changelog offset after its newest row, and the newest marker
+    with its offset. `written`: time of the last write to disk, in seconds since 1970."""
 
     position: int = 0
     offsets: dict[str, int] = field(default_factory=dict)
@@ -87,7 +85,7 @@ class Standing:
     marker_at: int = -1
     written: float = 0.0
 
-    def saw(self, at: int, marker: Marker) -> None:
-        """The transaction with that marker is in the table."""
-        self.marker, self.marker_at = marker, at
-        self.position = max(self.position, at + 1)
+    def saw(self, offset: int, marker: Marker) -> None:
+        """The table has the transaction of this marker."""
+        self.marker, self.marker_at = marker, offset
+        self.position = max(self.position, offset + 1)

@@ -1,7 +1,7 @@
-"""What stands between the transport and the folds: records in, a batch of changes out.
+"""Interfaces between transport and folds: messages in, a batch of changes out.
 
-The transport knows nothing of folds. It hands a lane's processor raw records, writes the batch it
-gets back in one Kafka transaction, and says whether that transaction stands.
+The transport is independent of the folds. It gives messages to a lane's processor, writes the
+returned batch in one Kafka transaction, and reports whether the transaction committed.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,26 +9,25 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-from streams.kafka.client.aiokafka_internals import RawRecord
+from streams.kafka.client.aiokafka_internals import RawMessage
 from streams.kafka.transport.rows import MemoryRows, RowStore
 from streams.kafka.transport.rows import Row as Row
 from streams.quota import NO_QUOTA, Quota
 
 SESSION_TIMEOUT = 10.0
-"""Seconds without a sign of life from a worker until the others get its partitions."""
+"""Seconds without a heartbeat after which a worker's partitions are reassigned."""
 Headers = Sequence[tuple[str, bytes]]
 Span = Callable[[str, Iterable[Any]], AbstractContextManager[object]]
-"""A name and the records that are worked on, for as long as that takes."""
+"""Opens a span of that name for the messages being processed."""
 
 
-def no_span(name: str, records: Iterable[Any]) -> AbstractContextManager[object]:
-    """Nobody traces."""
+def no_span(name: str, messages: Iterable[Any]) -> AbstractContextManager[object]:
     return nullcontext()
 
 
-class Record(RawRecord, Protocol):
-    """A record that says where it is from; aiokafka's ConsumerRecord is one. `timestamp` is, in a
-    topic with LogAppendTime, the broker's."""
+class KafkaMessage(RawMessage, Protocol):
+    """A message with its topic and partition, such as aiokafka's ConsumerRecord. In a topic with
+    LogAppendTime `timestamp` is the broker's."""
 
     @property
     def topic(self) -> str: ...
@@ -39,8 +38,8 @@ class Record(RawRecord, Protocol):
 
 
 class Output(NamedTuple):
-    """A record to send. `partition` None: by the key's hash, as every Kafka client does it; a
-    partition that is known is cheaper. `timestamp` in milliseconds, None for now."""
+    """A message to send. `partition` None: by the key's hash, as in every Kafka client; a known
+    partition is cheaper. `timestamp` in milliseconds, None for now."""
 
     topic: str
     partition: int | None
@@ -52,68 +51,68 @@ class Output(NamedTuple):
 
 @dataclass(slots=True)
 class Batch:
-    """What one call of a processor wants written, all of it or nothing.
+    """Changes of one `process` call, written atomically.
 
-    `changelog`: the rows that changed, one a key. `note`: small JSON values kept in the marker of
-    the lane (stream time, counters), given back on restore.
+    `changelog`: changed rows, one per key. `note`: small JSON values stored in the lane's marker
+    (stream time, counters) and returned on restore.
     """
 
     outputs: Sequence[Output] = ()
     changelog: Sequence[Row] = ()
     note: Mapping[str, Any] = field(default_factory=dict)
     misplaced: bool = False
-    """A record came in another partition than its key's: the number of partitions may be another
-    one now, and the lane asks before it writes the batch."""
+    """A message came in another partition than its key's: the number of partitions may have
+    changed, so the lane checks it before it writes the batch."""
 
 
 class Processor(Protocol):
-    """A lane's fold and its table partition. No method does I/O to Kafka or waits.
+    """Fold and table partition of a lane. Methods do no Kafka I/O and do not wait.
 
-    A record that cannot be decoded or folded is the processor's to turn into a dead letter: an
-    exception from `process` ends the worker.
+    The processor turns messages that cannot be decoded or folded into dead letters: an exception
+    from `process` stops the worker.
     """
 
-    def process(self, records: Sequence[Any], again: bool = False) -> Batch:
-        """Folds `records` (each a `Record`), in order. Changes stay pending until the verdict.
-        `again`: they were set aside when their sources were read first."""
+    def process(self, messages: Sequence[Any], again: bool = False) -> Batch:
+        """Folds messages (`KafkaMessage`) in order. Changes are pending until `committed` or
+        `rolled_back`. `again`: the messages were set aside in the first pass."""
         ...
 
     def committed(self) -> None:
-        """The transaction stands: pending changes are the table's."""
+        """The transaction committed: pending changes become the table's."""
         ...
 
     def rolled_back(self) -> None:
-        """The transaction was aborted, or nobody knows: forget pending changes. If it stood after
-        all, its rows come back by `restore`."""
+        """The transaction was aborted, or its outcome is unknown: drops pending changes. If it did
+        commit, its rows arrive by `restore`."""
         ...
 
     def restore(self, rows: Sequence[Row]) -> None:
-        """Changelog rows in their order, newer than all the table has."""
+        """Applies changelog rows, in order, newer than the table."""
         ...
 
-    def found(self, heads: Sequence[Row]) -> None:
-        """Rows named `h` of a store on disk that was just opened: some of what is there."""
+    def index_rows(self, heads: Sequence[Row]) -> None:
+        """Indexes rows named `h` of a disk store that was just opened, in several calls."""
         ...
 
     def restored(self, note: Mapping[str, Any]) -> None:
-        """The table is up to the changelog's end; `note` of the last batch, {} where none was."""
+        """The table has reached the changelog's end; `note` of the last batch, {} without one."""
         ...
 
     def reset(self) -> None:
-        """Forget everything but the rows' store, which the lane clears."""
+        """Drops everything but the row store, which the lane clears."""
         ...
 
-    def has_news(self) -> bool:
-        """Whether, once restored, its note says what the last marker does not: the lane then
-        commits it at once, for no record may come before it is asked for."""
+    def needs_marker(self) -> bool:
+        """Whether the note differs from the last marker after a restore: the lane then commits it
+        at once, even if no message arrives."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class AgentSpec:
-    """An agent as the transport sees it: `sources` have the same number of partitions, as has
-    `changelog`, that of the table named `table`; `processor` makes the processor of one partition,
-    over its rows. `partitions`: how many they have; 0 where the processor does not mind."""
+    """An agent as the transport sees it. `sources` and `changelog` (of the table named `table`)
+    have the same number of partitions. `processor` creates the processor of one partition over its
+    rows. `partitions`: the required number; 0 for any."""
 
     agent: str
     sources: tuple[str, ...]
@@ -123,38 +122,38 @@ class AgentSpec:
     about: str = ""
     partitions: int = 0
     sets_aside: bool = False
-    """Whether keys begin with a tenant, and records of one that is beyond its quota can wait."""
+    """Whether keys start with a tenant, so that records of a throttled tenant can wait."""
 
 
 @dataclass(frozen=True, slots=True)
 class LaneSettings:
-    """How lanes batch, wait and complain. Times in seconds."""
+    """Batching, retry and stall settings of lanes. Times in seconds."""
 
     max_records: int = 4_000
-    """Records a transaction takes at most."""
+    """Maximum messages per transaction."""
     max_bytes: int = 4_000_000
-    """Bytes of values a transaction takes at most (at least one record)."""
+    """Maximum bytes of values per transaction (at least one message)."""
     compression: str | None = None
-    """gzip, snappy, lz4 or zstd for what is written."""
+    """gzip, snappy, lz4 or zstd for written batches."""
     transaction_timeout: float = 10.0
-    """The coordinator aborts a transaction that is open longer, which readers wait for."""
+    """The coordinator aborts a transaction that stays open longer; readers wait for it."""
     grace: float = 3.0
-    """How long a revoked lane may take to end its transaction before it is abandoned."""
+    """Time for a revoked lane to end its transaction before it is abandoned."""
     backoff: float = 0.2
-    """The first wait after a failed transaction; doubles up to `max_backoff`."""
+    """First wait after a failed transaction; doubles up to `max_backoff`."""
     max_backoff: float = 5.0
     stall_after: float = 30.0
-    """No progress for so long, with work to do: an error in the log, again and again."""
+    """Time without progress, despite work, after which an error is logged repeatedly."""
     rows: Callable[[str], RowStore] = lambda lane: MemoryRows()
-    """Where the rows of a lane lie, by its name."""
+    """Creates the row store of a lane, by lane name."""
     names: Mapping[str, str] = field(default_factory=dict)
-    """What topics are called that outputs go to, where not as the processor names them."""
+    """Actual names of output topics, if they differ from the processor's names."""
     observe: Callable[[str, str], None] = lambda lane, point: None
-    """Called with a lane's name and the point it passes: restoring, restored some, ready, before
-    commit, committed, stored. For tests."""
+    """Called with lane name and point: restoring, restored some, ready, before commit, committed,
+    stored. For tests."""
     quota: Quota = NO_QUOTA
-    """Of a tenant in one partition of a topic: records beyond it wait for those of others."""
+    """Per tenant and partition of a topic: messages beyond it wait for those of other tenants."""
     quotas: Mapping[str, Quota] = field(default_factory=dict)
-    """Of tenants that have their own."""
+    """Quotas of individual tenants."""
     span: Span = no_span
-    """Lasts as long as the transaction of these records of an agent."""
+    """Wraps the transaction of these messages of an agent."""

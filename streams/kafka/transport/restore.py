@@ -1,9 +1,9 @@
-"""How a lane finds where it stands: what is missing of its table, and where to read on.
+"""Restores a lane's table from its changelog and finds the offsets to continue from.
 
 See docs/kafka-tier.md, "Restore and standby".
 
-The marker in the changelog is the truth, since it is of the same transaction as the rows beside it
-and the outputs. The group's committed offsets are told a moment later, for tools alone.
+The marker in the changelog is authoritative, since rows and outputs are in the same transaction.
+The group's offsets are committed a moment later, for tools only.
 """
 
 import asyncio
@@ -19,10 +19,10 @@ from aiokafka.structs import TopicPartition
 
 from streams.errors import ConfigurationError
 from streams.kafka.client.prefix import prefix_of
-from streams.kafka.transport.changelog import Chunk, Progress, Replaced, Short
+from streams.kafka.transport.changelog import ChangelogChunk, Progress, Replaced, Short
 from streams.kafka.transport.follower import Follower
-from streams.kafka.transport.layout import way_out
-from streams.kafka.transport.rows import closed, opened
+from streams.kafka.transport.layout import remedy
+from streams.kafka.transport.rows import close_stores, open_store
 from streams.observing.logs import OF_BROKER, place
 
 if TYPE_CHECKING:
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 AGAIN = 0.2
-"""Seconds between two looks at a changelog of which not all can be read."""
+"""Seconds between attempts to read an incomplete changelog."""
 HEADS = 2_000
 RECORDS = 10_000
-"""Of a changelog at once: some 50 ms of the event loop's time."""
-TELL_EVERY = 5.0
-"""Seconds between two lines on how far a restore is."""
+"""Maximum changelog records per fetch: about 50 ms of the event loop."""
+REPORT_EVERY = 5.0
+"""Seconds between progress lines of a restore."""
 
 
-class Source(Protocol):
-    """The group consumer as lanes see it. `connection`: what every aiokafka client is made with."""
+class LaneSource(Protocol):
+    """The group consumer as lanes see it. `connection`: arguments of aiokafka clients."""
 
     @property
     def connection(self) -> Mapping[str, Any]: ...
@@ -48,42 +48,42 @@ class Source(Protocol):
     def pause(self, partitions: Iterable[TopicPartition]) -> None: ...
     def resume(self, partitions: Iterable[TopicPartition]) -> None: ...
     def seek(self, partition: TopicPartition, offset: int) -> None: ...
-    def behind(self, partition: TopicPartition) -> int: ...
+    def unfetched(self, partition: TopicPartition) -> int: ...
     def end(self, partition: TopicPartition) -> int: ...
-    def unheard(self, partition: TopicPartition) -> float: ...
+    def fetch_age(self, partition: TopicPartition) -> float: ...
     async def committed(self, partition: TopicPartition) -> int | None: ...
     async def beginning(self, partition: TopicPartition) -> int: ...
-    async def still_ours(self, generation: int) -> bool: ...
+    async def is_member(self, generation: int) -> bool: ...
 
 
 def new_log() -> str:
-    """The id of a changelog partition that has no marker yet."""
+    """A new id for a changelog partition without a marker."""
     return uuid4().hex
 
 
 async def reopen(lane: "Lane") -> None:
-    """Opens the lane's rows where they are not open, and goes by where they stand.
+    """Opens the lane's rows if they are closed, and continues at their position.
 
     Raises:
         StoreError, OSError: as `RowStore.open`.
     """
-    found = await opened(lane.rows.open)
-    if found is None:
+    standing = await open_store(lane.rows.open)
+    if standing is None:
         return
     lane.processor.reset()
-    lane.progress = Progress(lane.changelog, found)
+    lane.progress = Progress(lane.changelog, standing)
     heads = lane.rows.named(b"h")
     try:
-        while some := list(islice(heads, HEADS)):
-            lane.processor.found(some)
-            await asyncio.sleep(0)  # there may be many: heartbeats go on meanwhile
+        while rows := list(islice(heads, HEADS)):
+            lane.processor.index_rows(rows)
+            await asyncio.sleep(0)  # there may be many: lets heartbeats run
     except BaseException:
-        await closed(lane.rows)  # to be looked at again
+        await close_stores(lane.rows)  # the next attempt starts over
         raise
 
 
-async def follow(lane: "Lane", source: Source) -> None:
-    """Keeps up with the changelog that another worker writes, until the lane is stopped.
+async def follow(lane: "Lane", source: LaneSource) -> None:
+    """Follows the changelog that another worker writes, until the lane stops.
 
     Raises:
         KafkaError, Replaced: as `restore`.
@@ -95,42 +95,43 @@ async def follow(lane: "Lane", source: Source) -> None:
                 return
 
 
-async def restore(lane: "Lane", source: Source) -> None:
-    """Reads the changelog from where the table stands to its end.
+async def restore(lane: "Lane", source: LaneSource) -> None:
+    """Reads the changelog from the table's position to its end.
 
     Raises:
-        KafkaError: the broker cannot be reached or refuses.
-        Replaced: the rows were no part of the changelog; they are thrown away.
-        ConfigurationError: the changelog is one of another version, or has a transaction that
-            nobody ends. The lane has fenced the writer before it, which waits until the last
-            transaction has ended.
+        KafkaError: the broker is unreachable or denies access.
+        Replaced: the rows belonged to another changelog; they were deleted.
+        ConfigurationError: a changelog of another version, or a transaction that never ends. The
+            lane has fenced the previous writer, which waits until its last transaction has ended.
     """
-    started = told = monotonic()
+    started = reported_at = monotonic()
     rows = 0
     lane.restored = (0, 0)
     async with aclosing(_read(lane, source, for_ever=False)) as reading:
         async for chunk in reading:
             rows += len(chunk.rows)
-            reached, first, end = lane.progress.position, lane.progress.first, lane.progress.end
-            lane.restored = (min(reached, end) - first, end - first)
+            position, first, end = lane.progress.position, lane.progress.first, lane.progress.end
+            lane.restored = (min(position, end) - first, end - first)
             lane.counts.restored_rows += len(chunk.rows)
             if chunk.rows or chunk.markers:
                 lane.since = monotonic()
-            if monotonic() - told >= TELL_EVERY:
-                told = monotonic()
-                _tell(lane, rows, told - started)
+            if monotonic() - reported_at >= REPORT_EVERY:
+                reported_at = monotonic()
+                _report(lane, rows, reported_at - started)
     lane.rows.settle()
     lane.counts.restores += 1
     newest = lane.standing.marker
     lane.processor.restored(newest.note if newest else {})
     log.info(
         "%s: restored %d rows in %.2f s", lane.name, rows, monotonic() - started,
-        extra=lane.where | place(lane.changelog) | OF_BROKER,
+        extra=lane.log_context | place(lane.changelog) | OF_BROKER,
     )  # fmt: skip
 
 
-async def _read(lane: "Lane", source: Source, for_ever: bool) -> AsyncGenerator[Chunk, None]:
-    """What comes of the changelog, taken into the lane's table. Nobody reads the table."""
+async def _read(
+    lane: "Lane", source: LaneSource, for_ever: bool
+) -> AsyncGenerator[ChangelogChunk, None]:
+    """Yields chunks of the changelog after applying them to the lane's table."""
     lane.progress.restored = False
     while True:
         try:
@@ -146,67 +147,67 @@ async def _read(lane: "Lane", source: Source, for_ever: bool) -> AsyncGenerator[
         except Short:
             await asyncio.sleep(AGAIN)
         except Replaced as error:
-            await _begin_anew(lane, error)
+            await _start_over(lane, error)
             raise
 
 
-def _take(lane: "Lane", chunk: Chunk) -> None:
+def _take(lane: "Lane", chunk: ChangelogChunk) -> None:
     if chunk.rows or chunk.markers:
         lane.processor.restore(chunk.rows)
         lane.rows.commit(lane.standing)
-        lane.passes("restored some")
+        lane.observe("restored some")
 
 
-async def _begin_anew(lane: "Lane", error: Replaced) -> None:
-    whose = "its rows on disk are" if lane.standing.written else "its rows are"
-    log.error("%s: %s thrown away: %s", lane.name, whose, error.why, extra=lane.where)
-    await opened(lane.rows.clear)
+async def _start_over(lane: "Lane", error: Replaced) -> None:
+    subject = "its rows on disk are" if lane.standing.written else "its rows are"
+    log.error("%s: %s thrown away: %s", lane.name, subject, error.why, extra=lane.log_context)
+    await open_store(lane.rows.clear)
     lane.processor.reset()
     lane.progress = Progress(lane.changelog)
 
 
-def _tell(lane: "Lane", rows: int, seconds: float) -> None:
-    done, whole = lane.restored
-    left = seconds * (whole - done) / done if done else float("inf")
+def _report(lane: "Lane", rows: int, seconds: float) -> None:
+    offsets, total = lane.restored
+    remaining = seconds * (total - offsets) / offsets if offsets else float("inf")
     log.info(
-        "%s: %d rows restored, %d %%, %.0f s to go", lane.name, rows, 100 * done // max(whole, 1),
-        left, extra=lane.where | place(lane.changelog),
+        "%s: %d rows restored, %d %%, %.0f s to go", lane.name, rows,
+        100 * offsets // max(total, 1), remaining, extra=lane.log_context | place(lane.changelog),
     )  # fmt: skip
 
 
-async def resume_point(lane: "Lane", source: Source) -> dict[str, int]:
-    """The next offset of each source topic.
+async def resume_point(lane: "Lane", source: LaneSource) -> dict[str, int]:
+    """Next offset of each source topic.
 
     Raises:
-        ConfigurationError: the group has committed offsets but the changelog has no marker, or
-            its rows were folded with another number of partitions.
+        ConfigurationError: the group has committed offsets but the changelog has no marker, or its
+            rows were folded with another number of partitions.
     """
     marker = lane.standing.marker
-    wanted = lane.plan.partitions
-    if marker and wanted and marker.partitions not in (0, wanted):
+    partitions = lane.plan.partitions
+    if marker and partitions and marker.partitions not in (0, partitions):
         raise ConfigurationError(
             f"{lane.changelog.topic}, partition {lane.partition}: folded with {marker.partitions} "
-            f"partitions, this worker has {wanted}. "
-            f"{way_out(wanted, marker.partitions, prefix_of(source.connection))}"
+            f"partitions, this worker has {partitions}. "
+            f"{remedy(partitions, marker.partitions, prefix_of(source.connection))}"
         )
-    committed = {topic: await source.committed(at) for topic, at in lane.sources.items()}
+    committed = {topic: await source.committed(tp) for topic, tp in lane.sources.items()}
     if marker is None and any(offset is not None for offset in committed.values()):
         raise ConfigurationError(
-            f"{lane.changelog.topic}, partition {lane.partition}: empty, but the group has read "
-            f"{committed}; restore the topic, or delete the group's offsets to fold all again "
-            "(turnfold reset APP_ID)"
+            f"{lane.changelog.topic}, partition {lane.partition}: empty, but the group has "
+            f"committed {committed}; restore the topic, or delete the group's offsets to fold "
+            "everything again (turnfold reset APP_ID)"
         )
-    known = marker.offsets if marker else {}
+    offsets = marker.offsets if marker else {}
     return {
-        topic: _within(lane.name, at, known.get(topic), await source.beginning(at))
-        for topic, at in lane.sources.items()
+        topic: _within(lane.name, tp, offsets.get(topic), await source.beginning(tp))
+        for topic, tp in lane.sources.items()
     }
 
 
-def _within(name: str, at: TopicPartition, offset: int | None, beginning: int) -> int:
+def _within(name: str, tp: TopicPartition, offset: int | None, beginning: int) -> int:
     if offset is not None and offset < beginning:
         log.error(
             "%s: %s was deleted up to %d before it was read from %d on: %d offsets are lost",
-            name, at.topic, beginning, offset, beginning - offset, extra=place(at, offset),
+            name, tp.topic, beginning, offset, beginning - offset, extra=place(tp, offset),
         )  # fmt: skip
     return beginning if offset is None else max(offset, beginning)

@@ -1,7 +1,7 @@
-"""Where a lane's rows lie between batches: in memory, or on disk (`disk_rows`).
+"""Store of a lane's rows between batches: in memory, or on disk (`disk_rows`).
 
-A changelog key is that of the file tier's store: first letter of the table, tenant, entity and
-row name, NUL between them. What comes before the last NUL is the entity's prefix.
+Changelog keys equal those of the file tier's store: first letter of the table, tenant, entity and
+row name, separated by NUL. The part before the last NUL is the entity's prefix.
 """
 
 import asyncio
@@ -18,12 +18,12 @@ from cramjam import lz4
 from streams.kafka.transport.marker import Standing
 
 Row = tuple[bytes, bytes | None]
-"""A changelog row: its key, and its value or None where the row is gone."""
+"""A changelog row: its key, and its value or None if deleted."""
 
 WARM = 4_096
-"""Entities in memory whose rows are not packed; the same as a table keeps at hand."""
+"""Unpacked entities in memory; equal to the number that a table keeps decoded."""
 COOLED = 64
-"""Packed beyond need at once: about 2 ms."""
+"""Entities packed per step: about 2 ms."""
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(dict[bytes, bytes]).decode
@@ -40,12 +40,12 @@ def _unpack(packed: bytes) -> dict[bytes, bytes]:
 T = TypeVar("T")
 
 LONG = 0.1
-"""Seconds of an opening after which the event loop has as many for all else."""
+"""Seconds of an open call after which the event loop gets equal time."""
 
 
-class _Turns:
-    """One opening after the other, in one thread: rocksdict lets no other thread run while it opens
-    a store, which waits for the disk five times. On a slow disk the event loop has as long for
+class _OpenQueue:
+    """Opens one store at a time in one thread: rocksdict blocks all other threads while it opens a
+    store, which waits for the disk five times. On a slow disk the event loop gets as much time for
     heartbeats and requests after each."""
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class _Turns:
         self._next = 0.0
 
     def take(self, call: Callable[[], T]) -> T:
-        """In that thread."""
+        """Calls it; runs in that thread."""
         sleep(max(0.0, self._next - monotonic()))
         started = monotonic()
         try:
@@ -63,17 +63,17 @@ class _Turns:
             self._next = ended + (ended - started if ended - started > LONG else 0.0)
 
 
-_turns = _Turns()
+_open_queue = _OpenQueue()
 _closing = ThreadPoolExecutor(4, "close")
 
 
-async def opened(call: Callable[[], T]) -> T:
-    """What a method returns that opens a store: `RowStore.open`, `clear`."""
-    return await _finished(_turns.thread, partial(_turns.take, call))
+async def open_store(call: Callable[[], T]) -> T:
+    """Runs a method that opens a store (`RowStore.open`, `clear`) and returns its result."""
+    return await _finished(_open_queue.thread, partial(_open_queue.take, call))
 
 
-async def closed(*stores: "RowStore") -> None:
-    """Closes stores, some at once."""
+async def close_stores(*stores: "RowStore") -> None:
+    """Closes stores concurrently."""
 
     async def close(store: "RowStore") -> None:
         await store.rest()
@@ -83,8 +83,8 @@ async def closed(*stores: "RowStore") -> None:
 
 
 async def _finished(threads: Executor, call: Callable[[], T]) -> T:
-    """Its caller may be cancelled, but does not go on before the thread has ended: a store that is
-    being opened cannot be closed."""
+    """Waits for the thread even if the caller is cancelled: a store that is being opened cannot be
+    closed."""
     job = threads.submit(call)
     try:
         return await asyncio.wrap_future(job)
@@ -95,62 +95,62 @@ async def _finished(threads: Executor, call: Callable[[], T]) -> T:
 
 
 class RowStore(Protocol):
-    """A lane's rows as committed, each as its bytes, and up to where in the changelog they are. An
-    event loop calls `open` and `clear` through `opened`, `close` through `closed`: they wait for
-    the disk."""
+    """A lane's committed rows as bytes, with their changelog position. On an event loop, call
+    `open` and `clear` through `open_store`, `close` through `close_stores`: they wait for the disk.
+    """
 
     entities: int
-    """How many entities may be kept decoded above it."""
+    """Maximum number of decoded entities above the store."""
 
     def open(self) -> Standing | None:
-        """Where what it holds stands; None where it was open already.
+        """Returns the position of the stored rows; None if already open.
 
         Raises:
-            StoreError: it cannot be read, most likely for want of room or permission.
-            OSError: another process has it; worth another try.
+            StoreError: unreadable, most likely a full disk or missing permission.
+            OSError: another process has it open; retry.
         """
         ...
 
-    def read(self, where: bytes) -> dict[str, bytes]:
-        """An entity's rows by their names. Does not see what waits for `commit`."""
+    def read(self, prefix: bytes) -> dict[str, bytes]:
+        """Rows of an entity by name, without uncommitted ones."""
         ...
 
     def named(self, name: bytes) -> Iterator[Row]:
-        """The row of that name of every entity that was there when it was opened."""
+        """The row of that name of every entity that existed when the store was opened."""
         ...
 
     def keys(self, after: bytes) -> Iterator[bytes]:
-        """The prefixes of all entities that have rows now and are greater, in order."""
+        """Prefixes of all entities with rows that are greater than `after`, in order."""
         ...
 
     def put(self, rows: Iterable[Row]) -> None:
-        """Rows that a committed transaction wrote, in the changelog's order."""
+        """Adds rows of a committed transaction, in changelog order."""
         ...
 
     def commit(self, standing: Standing) -> None:
-        """What was put since the last commit, and where that stands, at once."""
+        """Atomically stores the rows since the last commit and their position."""
         ...
 
     async def rest(self) -> None:
-        """Between two commits: what would wait for a disk is done in a thread."""
+        """Between two commits: does pending disk work in a thread."""
         ...
 
     def settle(self) -> None:
-        """All was restored, and nobody speaks yet: no entity is in use."""
+        """The restore is complete and no entity is in use."""
         ...
 
     def clear(self) -> None:
-        """Forgets all rows."""
+        """Deletes all rows."""
         ...
 
     def close(self) -> None:
-        """Lets it go; what was committed to disk stays there."""
+        """Closes the store; committed rows stay on disk."""
         ...
 
 
 class MemoryRows:
-    """Rows of entities in use as dictionaries, those of all others packed and compressed: half the
-    bytes, and one object instead of fifty."""
+    """Rows of entities in use as dictionaries; all others packed and compressed: half the bytes,
+    and one object instead of fifty."""
 
     entities = WARM
 
@@ -160,7 +160,6 @@ class MemoryRows:
         self._opened = False
 
     def __len__(self) -> int:
-        """Entities that have rows."""
         return len(self._packed) + sum(1 for rows in self._warm.values() if rows)
 
     def open(self) -> Standing | None:
@@ -169,10 +168,10 @@ class MemoryRows:
         self._opened = True
         return Standing()
 
-    def read(self, where: bytes) -> dict[str, bytes]:
-        rows = self._warm.get(where)
+    def read(self, prefix: bytes) -> dict[str, bytes]:
+        rows = self._warm.get(prefix)
         if rows is None:
-            packed = self._packed.get(where)
+            packed = self._packed.get(prefix)
             rows = {} if packed is None else _unpack(packed)
         return {name.decode(): row for name, row in rows.items()}
 
@@ -180,46 +179,46 @@ class MemoryRows:
         return iter(())
 
     def keys(self, after: bytes) -> Iterator[bytes]:
-        warm = [where for where, rows in self._warm.items() if rows]
-        # as RocksDB has them, where a NUL comes after each
-        return iter(sorted(where for where in (*warm, *self._packed) if where > after))
+        warm = [prefix for prefix, rows in self._warm.items() if rows]
+        # in RocksDB's order: a NUL follows each
+        return iter(sorted(prefix for prefix in (*warm, *self._packed) if prefix > after))
 
     def put(self, rows: Iterable[Row]) -> None:
         warm = self._warm
         for key, value in rows:
-            where, _, name = key.rpartition(b"\0")
-            held = warm.get(where)
-            if held is None:
-                held = warm[where] = self._warmed(where)
+            prefix, _, name = key.rpartition(b"\0")
+            entity_rows = warm.get(prefix)
+            if entity_rows is None:
+                entity_rows = warm[prefix] = self._warmed(prefix)
             if value is None:
-                held.pop(name, None)
+                entity_rows.pop(name, None)
             else:
-                held[name] = value
+                entity_rows[name] = value
 
-    def _warmed(self, where: bytes) -> dict[bytes, bytes]:
-        packed = self._packed.pop(where, None)
+    def _warmed(self, prefix: bytes) -> dict[bytes, bytes]:
+        packed = self._packed.pop(prefix, None)
         return {} if packed is None else _unpack(packed)
 
     def commit(self, standing: Standing) -> None:
-        """Packs those that became warm first, where there are too many; a few: a server's
-        requests wait for it."""
+        """Packs the oldest unpacked entities if there are too many; only a few at a time, since a
+        server's requests wait for it."""
         if (many := len(self._warm) - WARM) > 0:
             self._cool(many + COOLED)
 
     async def rest(self) -> None:
-        """Memory waits for nothing."""
+        """Does nothing."""
 
     def settle(self) -> None:
         self._cool(len(self._warm))
 
     def _cool(self, count: int) -> None:
-        for where in list(islice(self._warm, count)):
-            rows = self._warm.pop(where)
+        for prefix in list(islice(self._warm, count)):
+            rows = self._warm.pop(prefix)
             if rows:
-                self._packed[where] = _pack(rows)
+                self._packed[prefix] = _pack(rows)
 
     def clear(self) -> None:
         self._warm, self._packed = {}, {}
 
     def close(self) -> None:
-        """Memory goes with its lane."""
+        """Does nothing: memory is freed with the lane."""

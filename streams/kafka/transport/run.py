@@ -16,9 +16,9 @@ STOP_WITHIN = 30.0
 
 
 def run(app: App, beside: AbstractAsyncContextManager[object] | None = None) -> int:
-    """The process's exit code: 0 stopped, else the error's. Opens no port, as Faust's own worker
-    would. SIGTERM stops it; SIGINT also takes a worker with static membership out of its group.
-    `beside` lasts as long as the app."""
+    """Runs an app and returns the process's exit code: 0 stopped, otherwise the error's. Opens no
+    port, unlike Faust's worker. SIGTERM stops it; SIGINT also removes a worker with static
+    membership from its group. `beside`: context that lasts as long as the app."""
     gc_policy.set_for_worker()
     return event_loop.run(_run(app, beside or nullcontext()))
 
@@ -40,12 +40,12 @@ async def _until_stopped(app: App) -> int:
     code = 0
     if crashed.done():
         reason = app.crash_reason
-        log.critical("the worker ends: %s", reason or repr(reason))
+        log.critical("the worker stops: %s", reason or repr(reason))
         code = reason.exit_code if isinstance(reason, TurnfoldError) else 1
     try:
         await asyncio.wait_for(app.stop(), STOP_WITHIN)
     except TimeoutError:
-        log.error("not stopped after %.0f s: leaves as it is", STOP_WITHIN)
+        log.error("not stopped after %.0f s: exiting", STOP_WITHIN)
         os._exit(1)
     for task in (started, stopped, crashed):
         task.cancel()

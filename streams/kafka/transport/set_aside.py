@@ -1,8 +1,8 @@
-"""Whose records of a lane wait for the others': those of tenants beyond their quota.
+"""Throttles tenants beyond their quota: their messages wait for those of other tenants.
 
-See docs/quotas.md. A lane reads its sources twice where it has to: first everybody's records in
-their order, but for those of tenants that are behind; then, from the first of those on, theirs. So
-a tenant's records keep their order, and nobody waits for another tenant's many.
+See docs/quotas.md. A lane may read its sources in two passes: first all messages in order, without
+those of tenants that are behind; then, from the first skipped message on, the skipped ones. Each
+tenant's messages keep their order, and no tenant waits for the backlog of another.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,17 +11,18 @@ from typing import Any, NamedTuple
 from streams.quota import Quota, Quotas
 
 NOTED = "ahead"
-"""The name in a marker's note."""
+"""Name in a marker's note."""
 MOST_BEHIND = 100
-"""Tenants of a lane; more would make its markers large. Others are then folded as they come."""
+"""Maximum throttled tenants per lane, to bound the size of markers. Messages of further tenants are
+folded in order."""
 
 Offsets = Mapping[str, int]
-"""The next offset, by source topic."""
+"""Next offset by source topic."""
 
 
 class Ahead(NamedTuple):
-    """What is folded beyond a marker's offsets: all before `offsets`, but of the tenants in
-    `behind` only what comes before the offsets named there."""
+    """Records folded beyond a marker's offsets: all before `offsets`, but of the tenants in
+    `behind` only those before the offsets listed there."""
 
     offsets: Offsets
     behind: Mapping[str, Offsets]
@@ -36,73 +37,74 @@ class Ahead(NamedTuple):
 
 
 def of_note(note: Mapping[str, Any]) -> Ahead | None:
-    """What a marker's note says; usually None."""
-    said = note.get(NOTED)
-    return None if said is None else Ahead(said["offsets"], said["behind"])
+    """Reads a marker's note; usually None."""
+    entry = note.get(NOTED)
+    return None if entry is None else Ahead(entry["offsets"], entry["behind"])
 
 
 def tenant_of(key: bytes | None) -> str:
-    """The tenant of an input record, by its key; what has none is nobody's."""
+    """Tenant of an input record, from its key; "" if there is none."""
     return "" if key is None else key.partition(b"/")[0].decode("utf-8", "replace")
 
 
 class SetAside:
-    """Decides which records wait. It goes by the records' own times (of a broker's log), in each
-    source topic for itself, and never by a clock."""
+    """Decides which messages wait. It uses the messages' log times, per source topic, never a
+    clock."""
 
     def __init__(self, default: Quota, of: Mapping[str, Quota]) -> None:
         self._quota = default, of
         self._topics: dict[str, Quotas] = {}
 
     def head(
-        self, records: Sequence[Any], starts: Offsets, behind: Mapping[str, Offsets]
+        self, messages: Sequence[Any], starts: Offsets, behind: Mapping[str, Offsets]
     ) -> tuple[list[Any], dict[str, Offsets]]:
-        """The records to fold now of those read from `starts` on, and who is behind after them."""
+        """Returns the messages to fold now, of those read from `starts` on, and the tenants behind
+        after them."""
         late = dict(behind)
-        reached = dict(starts)
+        next_offsets = dict(starts)
         folded = []
-        for record in records:
-            topic, tenant = record.topic, tenant_of(record.key)
+        for message in messages:
+            topic, tenant = message.topic, tenant_of(message.key)
             if tenant not in late:
-                if tenant and len(late) < MOST_BEHIND and self._is_over(topic, tenant, record):
-                    late[tenant] = {**reached, topic: record.offset}
+                if tenant and len(late) < MOST_BEHIND and self._is_over(topic, tenant, message):
+                    late[tenant] = {**next_offsets, topic: message.offset}
                 else:
-                    folded.append(record)
-            reached[topic] = record.offset + 1
+                    folded.append(message)
+            next_offsets[topic] = message.offset + 1
         return folded, late
 
-    def _is_over(self, topic: str, tenant: str, record: Any) -> bool:
-        """Whether nothing is left of the tenant's quota; else the record is counted."""
+    def _is_over(self, topic: str, tenant: str, message: Any) -> bool:
+        """Whether the tenant's quota is used up; otherwise the message is counted."""
         quotas = self._topics.get(topic)
         if quotas is None:
             quotas = self._topics[topic] = Quotas(*self._quota)
-        now = record.timestamp / 1000
+        now = message.timestamp / 1000
         buckets = quotas.buckets(tenant, now)
         if any(bucket.left(now) < 1 for bucket in buckets.values()):
             return True
         for limit, bucket in buckets.items():
-            bucket.take(1 if limit == "records" else record.serialized_value_size, now)
+            bucket.take(1 if limit == "records" else message.serialized_value_size, now)
         return False
 
 
-def tail(records: Sequence[Any], ahead: Ahead) -> list[Any]:
-    """Of records read again, those that were not folded."""
+def tail(messages: Sequence[Any], ahead: Ahead) -> list[Any]:
+    """The messages of the second pass that were not folded in the first."""
     return [
-        record
-        for record in records
-        if (first := ahead.behind.get(tenant_of(record.key))) is not None
-        and record.offset >= first[record.topic]
+        message
+        for message in messages
+        if (first := ahead.behind.get(tenant_of(message.key))) is not None
+        and message.offset >= first[message.topic]
     ]
 
 
-def begun(records: Sequence[Any], starts: Offsets, behind: Mapping[str, Offsets]) -> Ahead:
-    """What is folded beyond `settled` after these records were read. It ends behind the last of
-    them: to go on there the records are read again, and no hole in the log can hide the end."""
-    ends = {record.topic: record.offset + 1 for record in records}
+def ahead_after(messages: Sequence[Any], starts: Offsets, behind: Mapping[str, Offsets]) -> Ahead:
+    """Records folded beyond `settled_offsets` after these messages. Ends after the last message: to
+    continue there, messages are read again, so that a gap in the log cannot hide the end."""
+    ends = {message.topic: message.offset + 1 for message in messages}
     return Ahead({**starts, **ends}, behind)
 
 
-def settled(behind: Mapping[str, Offsets]) -> dict[str, int]:
-    """Before these offsets everything is folded, where somebody has just fallen behind."""
+def settled_offsets(behind: Mapping[str, Offsets]) -> dict[str, int]:
+    """Offsets before which everything is folded, when tenants have just fallen behind."""
     topics = {topic for offsets in behind.values() for topic in offsets}
     return {topic: min(offsets[topic] for offsets in behind.values()) for topic in topics}

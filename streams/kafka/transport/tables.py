@@ -1,8 +1,8 @@
-"""The lanes' tables as Faust tables: listed, routed to, and left alone by its recovery.
+"""The lanes' tables as Faust tables: listed and routed to, but not recovered by Faust.
 
 Faust's manager would subscribe the group to the changelogs and read them record by record; here
-lanes read them (`restore`). A table's partition is where its sources' are, which the
-assignor keeps together, so that is what a key is looked up by.
+lanes read them (`restore`). The assignor keeps a table's partition with those of its sources, so
+keys are looked up by source partition.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class LaneTable(faust.Table[bytes, bytes]):
-    """A plan's rows, whose changelog is written in the lanes' transactions."""
+    """Rows of a plan; the lanes' transactions write its changelog."""
 
     app: "App"
 
@@ -35,7 +35,7 @@ class LaneTable(faust.Table[bytes, bytes]):
         self.plan = plan
 
     def persisted_offset(self, tp: TP) -> int | None:
-        """The newest offset of the changelog that the lane has; None where it is elsewhere."""
+        """Newest changelog offset that the lane has; None if the lane is on another worker."""
         lane = self.app.lanes.lanes.get((self.plan.agent, tp.partition))
         return lane.standing.position - 1 if lane else None
 
@@ -43,20 +43,20 @@ class LaneTable(faust.Table[bytes, bytes]):
         return False
 
     async def on_rebalance(self, *_: Any) -> None:
-        """Lanes come and go by themselves."""
+        """Does nothing: lanes handle rebalances."""
 
     async def on_recovery_completed(self, *_: Any) -> None:
-        """Lanes restore by themselves."""
+        """Does nothing: lanes restore themselves."""
 
     def _new_store(self) -> Any:
         raise TypeError(f"table {self.name}: its rows are the lanes' (transport.rows)")
 
 
 class LaneTables(TableManager):
-    """Subscribes to no changelog, so that recovery has no partition to read."""
+    """Subscribes to no changelog, so that Faust's recovery has nothing to read."""
 
     def __bool__(self) -> bool:
-        """Recovery asks whether there are tables to read, and else just starts the streams."""
+        """False: Faust's recovery then starts the streams directly."""
         return False
 
     async def _update_channels(self) -> None:
@@ -65,15 +65,15 @@ class LaneTables(TableManager):
 
 
 class LaneRouter(Router):
-    """Finds the worker of a key; workers are known by their `canonical_url`."""
+    """Finds the worker of a key; workers are identified by their `canonical_url`."""
 
     app: "App"
 
     def key_store(self, table_name: str, key: Any) -> URL:
-        """The worker that has a key of the table.
+        """URL of the worker that has a key of the table.
 
         Raises:
-            KeyError: no such table, or no worker has that key now.
+            KeyError: unknown table, or no worker has the key now.
         """
         plan = self._plan(table_name)
         count = self.app.consumer.topic_partitions(plan.sources[0])
@@ -86,7 +86,7 @@ class LaneRouter(Router):
         raise KeyError(f"{table_name}: no worker has {key!r} now")
 
     def table_metadata(self, table_name: str) -> HostToPartitionMap:
-        """The table's partitions by worker."""
+        """Partitions of the table by worker."""
         plan = self._plan(table_name)
         return {
             url: {plan.changelog: topics.get(plan.sources[0], [])}
@@ -94,12 +94,12 @@ class LaneRouter(Router):
         }
 
     def tables_metadata(self) -> HostToPartitionMap:
-        """All tables' partitions by worker."""
-        found: dict[str, Any] = {}
+        """Partitions of all tables by worker."""
+        metadata: dict[str, Any] = {}
         for name in self.app.tables:
             for url, topics in self.table_metadata(name).items():
-                found.setdefault(url, {}).update(topics)
-        return found
+                metadata.setdefault(url, {}).update(topics)
+        return metadata
 
     def _plan(self, table_name: str) -> AgentSpec:
         table = self._get_table(table_name)

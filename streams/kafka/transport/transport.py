@@ -1,6 +1,6 @@
 """The Faust transport `turnfold://`: exactly once, a batch at a time (docs/kafka-tier.md).
 
-Consumer and lanes are ours; what an app sends besides goes through Faust's own producer.
+Provides its own consumer and lanes; other messages of an app use Faust's producer.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ SCHEME = "turnfold"
 
 
 class Producer(aiokafka.Producer):
-    """Faust's own, by the app's connection, without connections left open."""
+    """Faust's producer with the app's connection; closes all its connections."""
 
     _producer_type = KafkaProducer
 
@@ -25,7 +25,7 @@ class Producer(aiokafka.Producer):
 
 
 class Transport(aiokafka.Transport):
-    """Named by the entry point `faust.transports`."""
+    """Registered by the entry point `faust.transports`."""
 
     Consumer: ClassVar[type[Consumer]] = Consumer
     Producer: ClassVar[type[Producer]] = Producer

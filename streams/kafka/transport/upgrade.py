@@ -1,9 +1,9 @@
-"""How a lane brings rows of an older version to today's format before it folds (docs/upgrades.md).
+"""Upgrades a lane's rows of an older version to the current format (docs/upgrades.md).
 
-The changelog is upgraded, and the table by it: each step's rows and the marker that says how far
-they are go into one transaction, as those of a batch do. So a kill loses nothing, a later owner
-goes on where this one stopped, and standbys and read replicas just follow. The first of these
-markers tells workers of the version before that the partition is theirs no more.
+The upgrade writes the changelog, and the table follows it: each step's rows and a marker with the
+progress go into one transaction, like those of a batch. After a kill no rows are lost, a later
+owner continues, and standbys and read replicas follow. The first such marker tells workers of the
+previous version to release the partition.
 """
 
 import asyncio
@@ -23,33 +23,33 @@ log = logging.getLogger(__name__)
 
 
 async def upgrade(lane: "Lane", writer: Writer) -> None:
-    """Until all rows have today's format, or the lane is stopped.
+    """Upgrades until all rows have the current format, or the lane stops.
 
     Raises:
-        TransactionFailed: a step may or may not stand.
+        TransactionFailed: the outcome of a step is unknown.
     """
     marker = lane.standing.marker
     if marker is None or marker.reached.is_current:
         return
-    began, rows, before = monotonic(), 0, marker.reached
-    log.info("%s: %s", lane.name, before.told(), extra=lane.where | OF_BROKER)
-    for step in row_formats.upgrade(before, lane.rows.keys, lane.rows.read):
+    began, rows, reached = monotonic(), 0, marker.reached
+    log.info("%s: %s", lane.name, reached.told(), extra=lane.log_context | OF_BROKER)
+    for step in row_formats.upgrade(reached, lane.rows.keys, lane.rows.read):
         lane.enter("upgrading")
         if step.rows or step.reached.is_current:
             marker = marker._replace(reached=step.reached)
-            told = (MARKER_KEY, marker.encode())
-            written = await writer.commit([], lane.changelog, [*step.rows, told])
-            lane.passes("upgraded some")
+            marker_row = (MARKER_KEY, marker.encode())
+            written = await writer.commit([], lane.changelog, [*step.rows, marker_row])
+            lane.observe("upgraded some")
             lane.processor.restore(step.rows)
             lane.progress.wrote(written.position, marker)
             lane.rows.commit(lane.standing)
             rows += len(step.rows)
             await lane.rows.rest()
-        await asyncio.sleep(0)  # heartbeats go on meanwhile
+        await asyncio.sleep(0)  # lets heartbeats run
         if lane.stopping:
             return
     lane.rows.settle()
     log.info(
         "%s: upgraded %d rows in %.2f s", lane.name, rows, monotonic() - began,
-        extra=lane.where | OF_BROKER,
+        extra=lane.log_context | OF_BROKER,
     )  # fmt: skip

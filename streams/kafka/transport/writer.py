@@ -1,4 +1,4 @@
-"""What a lane writes: a batch's outputs and changed rows as one Kafka transaction."""
+"""Writes a batch's outputs and changed rows as one Kafka transaction."""
 
 import asyncio
 import contextlib
@@ -16,17 +16,17 @@ from streams.kafka.client.transaction import Transactions
 from streams.kafka.transport.processing import LaneSettings, Output, Row
 
 BATCH_BYTES = 900_000
-"""A record batch before compression; brokers take 1 MiB unless told otherwise. A single record
-may be larger where its topic allows it."""
+"""Bytes of a record batch before compression; brokers accept 1 MiB by default. A single record may
+be larger if its topic allows it."""
 
 
 class TransactionFailed(Exception):  # noqa: N818 - what happened
-    """The batch may or may not stand; a new writer, and the changelog, will tell."""
+    """The outcome of the batch is unknown; a new writer finds it in the changelog."""
 
 
 class Written(NamedTuple):
-    """What a committed transaction wrote. `position`: the changelog's next offset after it;
-    `bytes` as they went to the broker, `changelog_bytes` the changelog's of them."""
+    """Sizes of a committed transaction. `position`: the changelog's next offset after it; `bytes`
+    as sent to the broker, `changelog_bytes` the changelog's share."""
 
     position: int
     records: int
@@ -35,19 +35,20 @@ class Written(NamedTuple):
 
 
 class Batches:
-    """Records on their way to one partition, as record batches in the order given."""
+    """Records for one partition, as record batches in order."""
 
     __slots__ = ("_begin", "append", "count", "done", "open")
 
     def __init__(self, begin: Callable[[], Any]) -> None:
         self._begin = begin
-        self.done: list[tuple[Any, int]] = []  # each with its number of records
+        self.done: list[tuple[Any, int]] = []  # with number of records
         self.open = begin()
         self.append = self.open.append
         self.count = 0
 
     def next(self) -> Any:
-        """Another batch, where one is full; how to append to it. The first record always fits."""
+        """Starts another batch when one is full; returns its `append`. The first record always
+        fits."""
         self.done.append((self.open, self.count))
         self.open, self.count = self._begin(), 0
         self.append = self.open.append
@@ -58,7 +59,7 @@ class Batches:
 
 
 class Writer:
-    """Used for one batch at a time, and thrown away on any error."""
+    """Writes one transaction at a time; discarded after any error."""
 
     def __init__(
         self, transactional_id: str, connection: Mapping[str, Any], settings: LaneSettings
@@ -66,16 +67,16 @@ class Writer:
         self.transactional_id = transactional_id
         self._compression = settings.compression
         self._names = settings.names
-        self._known: set[str] = set()  # topics whose partitions were asked for
+        self._known: set[str] = set()  # topics with loaded partitions
         self._transactions = Transactions(
             transactional_id, connection, settings.transaction_timeout
         )
 
     async def start(self) -> None:
-        """Connects, fences every older writer of this id, waits until its transaction ended.
+        """Connects, fences older writers of this id, waits until their transaction has ended.
 
         Raises:
-            KafkaError: the broker cannot be reached or refuses.
+            KafkaError: the broker is unreachable or denies access.
         """
         await self._transactions.start()
 
@@ -85,12 +86,12 @@ class Writer:
         """Writes `outputs` and `rows` in one transaction.
 
         Raises:
-            TransactionFailed: whatever went wrong; the writer is of no more use then.
+            TransactionFailed: on any error; the writer is unusable then.
         """
         try:
-            topics = {self._named(one.topic) for one in outputs} | {changelog.topic}
+            topics = {self._named(output.topic) for output in outputs} | {changelog.topic}
             if not topics <= self._known:
-                await self._transactions.know(topics - self._known)
+                await self._transactions.load_partitions(topics - self._known)
                 self._known |= topics
             batches = self._batches(outputs, changelog, rows)
             await self._transactions.add(batches.keys())
@@ -99,62 +100,64 @@ class Writer:
             await self._transactions.commit()
         except (KafkaError, OSError, TimeoutError) as error:
             raise TransactionFailed(f"{self.transactional_id}: {error!r}") from error
-        records = sum(count for them in batches.values() for _, count in them)
-        sizes = {at: sum(batch.size() for batch, _ in them) for at, them in batches.items()}
+        records = sum(count for parts in batches.values() for _, count in parts)
+        sizes = {tp: sum(batch.size() for batch, _ in parts) for tp, parts in batches.items()}
         return Written(position, records, sum(sizes.values()), sizes[changelog])
 
     def _batches(
         self, outputs: Sequence[Output], changelog: TopicPartition, rows: Sequence[Row]
     ) -> dict[TopicPartition, list[tuple[Any, int]]]:
-        """Record batches by where they go."""
         now = int(time() * 1000)
         begin = partial(self._transactions.batch, self._compression, BATCH_BYTES)
-        found: dict[tuple[str, int], Batches] = {}
+        by_partition: dict[tuple[str, int], Batches] = {}
         for topic, partition, key, value, headers, timestamp in outputs:
             if partition is None:
                 partition = self._hashed(topic, key)
-            batches = found.get((topic, partition))
+            batches = by_partition.get((topic, partition))
             if batches is None:
-                batches = found[topic, partition] = Batches(begin)
-            at = now if timestamp is None else timestamp
-            if batches.append(batches.count, at, key, value, headers) is None:
-                batches.next()(0, at, key, value, headers)
+                batches = by_partition[topic, partition] = Batches(begin)
+            tp = now if timestamp is None else timestamp
+            if batches.append(batches.count, tp, key, value, headers) is None:
+                batches.next()(0, tp, key, value, headers)
             batches.count += 1
-        batches = found[changelog] = Batches(begin)
+        batches = by_partition[changelog] = Batches(begin)
         for key, value in rows:
             if batches.append(batches.count, now, key, value, []) is None:
                 batches.next()(0, now, key, value, [])
             batches.count += 1
         return {
             TopicPartition(self._named(topic), partition): batches.all()
-            for (topic, partition), batches in found.items()
+            for (topic, partition), batches in by_partition.items()
         }
 
     async def _send(
         self, batches: Mapping[TopicPartition, list[tuple[Any, int]]], changelog: TopicPartition
     ) -> dict[TopicPartition, int]:
-        """The next offset of each partition. A request takes one batch of each. The changelog is
-        what every restore and every follower reads whole: it is packed tighter."""
-        following: dict[TopicPartition, int] = {}
-        for some in zip_longest(*batches.values()):
-            turn = {at: one for at, one in zip(batches, some, strict=True) if one is not None}
-            offsets = await self._transactions.send(turn, changelog)
-            following |= {at: offset + turn[at][1] for at, offset in offsets.items()}
-        return following
+        """Sends the batches, one per partition and request; returns the next offset of each
+        partition. The changelog is compressed more, since every restore and follower reads all of
+        it."""
+        next_offsets: dict[TopicPartition, int] = {}
+        for group in zip_longest(*batches.values()):
+            request = {
+                tp: batch for tp, batch in zip(batches, group, strict=True) if batch is not None
+            }
+            offsets = await self._transactions.send(request, changelog)
+            next_offsets |= {tp: offset + request[tp][1] for tp, offset in offsets.items()}
+        return next_offsets
 
     def _hashed(self, topic: str, key: bytes | None) -> int:
-        """The partition of a key; records without one go to the first."""
+        """Partition of a key; records without a key go to the first."""
         if key is None:
             return 0
         return partition_of(key, self._transactions.partitions(self._named(topic)))
 
     def _named(self, topic: str) -> str:
-        """What a topic of the topology is called here: a generation has its own."""
+        """Actual name of a topic of the topology: a generation has separate topics."""
         return self._names.get(topic, topic)
 
     async def close(self, grace: float) -> None:
-        """Aborts what is open, within `grace` seconds, and disconnects: else the next owner's
-        start ends the transaction, or its timeout."""
+        """Aborts an open transaction within `grace` seconds and disconnects; otherwise the next
+        owner's start, or the timeout, ends the transaction."""
         failures = (KafkaError, OSError, TimeoutError)
         if self._transactions.is_open:
             with contextlib.suppress(*failures):

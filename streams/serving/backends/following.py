@@ -17,7 +17,7 @@ from streams.errors import ConfigurationError
 from streams.kafka.client import denials
 from streams.kafka.client.aiokafka_internals import Client
 from streams.kafka.client.prefix import prefix_of
-from streams.kafka.client.topics import refuse_under_way
+from streams.kafka.client.topics import check_no_repartition
 from streams.kafka.transport.changelog import Replaced
 from streams.kafka.transport.disk_rows import Damaged, Taken
 from streams.kafka.transport.follower import Follower
@@ -136,7 +136,7 @@ class Following:
         self._answered_at = monotonic()
         every = (*self._topics, *self._sources)
         counts = {topic: len(cluster.partitions_for_topic(topic) or ()) for topic in every}
-        refuse_under_way(cluster.topics())
+        check_no_repartition(cluster.topics())
         changelogs = [counts[topic] for topic in self._topics]
         count = self.partitions or max(changelogs)
         known = {topic: number for topic, number in counts.items() if number}

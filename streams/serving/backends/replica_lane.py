@@ -15,10 +15,10 @@ from aiokafka.structs import TopicPartition
 from streams.folds.outcome import ACCEPTED, APPLIED, Outcome
 from streams.folds.rules import Rules
 from streams.kafka.agents import noted_rules, outcomes
-from streams.kafka.transport.changelog import Chunk, Progress
+from streams.kafka.transport.changelog import ChangelogChunk, Progress
 from streams.kafka.transport.disk_rows import Renewed
 from streams.kafka.transport.marker import Marker
-from streams.kafka.transport.rows import Row, RowStore, opened
+from streams.kafka.transport.rows import Row, RowStore, open_store
 from streams.pipeline.entity import Entity
 from streams.pipeline.ports import StoreError
 from streams.pipeline.row_formats import upgraded
@@ -72,12 +72,12 @@ class ReplicaLane:
             StoreError, OSError: as `RowStore.open`.
         """
         await self.rows.rest()
-        found = await opened(self.rows.open)
+        found = await open_store(self.rows.open)
         self._lost = None
         if found is not None:
             self._begin(Progress(self.at, found))
 
-    def take(self, chunk: Chunk) -> None:
+    def take(self, chunk: ChangelogChunk) -> None:
         """What was read of the changelog: whole transactions, once it is ready.
 
         Raises:
@@ -122,7 +122,7 @@ class ReplicaLane:
         """All again, from the changelog's beginning."""
         self._begin(Progress(self.at))  # before: nobody reads rows that are being removed
         await self.rows.rest()
-        await opened(self.rows.clear)
+        await open_store(self.rows.clear)
 
     def _begin(self, progress: Progress) -> None:
         self.progress = progress
@@ -194,7 +194,7 @@ class ReplicaLane:
             self._outcomes.clear()
             self._unbroken = self.ready
             return
-        for topic, offset, outcome in outcomes.found(marker.note):
+        for topic, offset, outcome in outcomes.outcomes_of(marker.note):
             self._outcomes[topic, offset] = outcome
         while len(self._outcomes) > ENDINGS:
             (topic, offset), _ = self._outcomes.popitem(last=False)

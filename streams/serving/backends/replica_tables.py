@@ -11,7 +11,7 @@ from aiokafka.structs import TopicPartition
 from streams import topology
 from streams.kafka.client.names import changelog_name
 from streams.kafka.client.partitions import partition_of
-from streams.kafka.transport.rows import closed
+from streams.kafka.transport.rows import close_stores
 from streams.observing.readiness import FETCH, Readiness
 from streams.serving.backends.backend import Found, NotReady, Table
 from streams.serving.backends.changes import Changes
@@ -83,7 +83,7 @@ class ReplicaTables:
         """Follows no more and lets go of the rows."""
         self.let_go()
         await self.halt()
-        await closed(*[lane.rows for lane in self._following.lanes.values()])
+        await close_stores(*[lane.rows for lane in self._following.lanes.values()])
         self._store.leave(self.group)
 
     def _lane(self, at: TopicPartition, partitions: int) -> ReplicaLane:

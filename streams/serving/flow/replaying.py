@@ -53,13 +53,13 @@ class Replays:
     def _send(self, found: "list[Letter]", tenant: str, place: str, again: bool) -> str:
         """In a loop of its own: a long topic is read without holding up who else asks."""
         from streams.kafka.tools.dead_letters import of_topic
-        from streams.kafka.tools.replay import chosen, replay
+        from streams.kafka.tools.replay import replay, select
         from streams.kafka.tools.settling import settle, unsettled
 
         async def send() -> str:
             async with asyncio.timeout(WITHIN):
                 topic = await of_topic(self._settings, tenant)
-                to_send, passed = chosen(found, (), again, [place], topic)
+                to_send, passed = select(found, (), again, [place], topic)
                 if not to_send:
                     return next(why for why in passed if why != "not_named")
                 counts, sent = await replay(to_send[:1], self._settings)
