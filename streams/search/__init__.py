@@ -4,12 +4,12 @@ The index is derived from the history's tables and lies beside them; it can be t
 time (docs/search.md).
 """
 
-from streams.directory.active import Active
-from streams.directory.counted import Counted, Then
+from streams.directory.active import ActiveQuery
+from streams.directory.counted import CountQuery, OwnerCounts
 from streams.directory.owners import Listing, Session, User
 from streams.search.answer import (
-    active_then,
-    counted_then,
+    active_as_of,
+    counts_as_of,
     embed,
     recall,
     search,
@@ -23,8 +23,8 @@ from streams.search.query import Hit, Kind, Neighbour, Page, Query, Turn, period
 from streams.search.recall import Recall, Recalled
 
 __all__ = [
-    "Active", "Counted", "Hit", "Kind", "Listing", "Neighbour", "NotIndexed", "Page", "Query",
-    "Recall", "Recalled", "Session", "Then", "Turn", "User", "active_then", "counted_then",
-    "embed", "forget", "is_made", "period", "recall", "search", "sessions", "unbuilt", "update",
-    "users",
+    "ActiveQuery", "CountQuery", "Hit", "Kind", "Listing", "Neighbour", "NotIndexed", "OwnerCounts",
+    "Page", "Query", "Recall", "Recalled", "Session", "Turn", "User", "active_as_of",
+    "counts_as_of", "embed", "forget", "is_made", "period", "recall", "search", "sessions",
+    "unbuilt", "update", "users",
 ]  # fmt: skip

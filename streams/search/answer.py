@@ -86,7 +86,7 @@ def _reads(read: Callable[[sqlite3.Connection, Q], T]) -> Callable[..., T]:
 
 
 users, sessions = _reads(owners.users), _reads(owners.sessions)
-active_then, counted_then = _reads(active.active_then), _reads(counted.counted_then)
+active_as_of, counts_as_of = _reads(active.active_as_of), _reads(counted.counts_as_of)
 
 
 def answered(

@@ -260,7 +260,7 @@ class Index:
         session, person = self._names(doc)
         row = [number, session or 0, person or 0, doc.at, doc.recorded]
         self.db.execute("INSERT OR IGNORE INTO begun VALUES (?, ?, ?, ?, ?)", row)
-        self._counts.active(doc.at, doc.recorded)
+        self._counts.note_activity(doc.at, doc.recorded)
 
     def widen(self, told: Iterable[tuple[int, Doc]]) -> None:
         """The passages of these numbers have the times of documents that took others' places."""
@@ -284,7 +284,7 @@ class Index:
             "WHERE passage.session = ? AND doc.kind = 'event'"
         )
         for session in self._replaced:
-            self._counts.count_again(session, map(Spoken._make, self.db.execute(sql, [session])))
+            self._counts.recount(session, map(Spoken._make, self.db.execute(sql, [session])))
         self._replaced.clear()
         self._counts.settle()
 
