@@ -138,7 +138,7 @@ def in_every_generation(
     held = alone(root) if is_shared(root) else locked(root, borrow=True)
     folders = [folder_of(root, name) for name in names(root)]
     # waited for before anything is held: the others write on
-    with search.unbuilt(folders, tenant, index_within), erasing(root, alone=True), held:
+    with search.build_locks(folders, tenant, index_within), erasing(root, alone=True), held:
         fold_left(root, asked_at)
         last = root if is_shared(root) else find(root, LIVE)
         others = _in_others(root, last, erase)
@@ -267,8 +267,8 @@ def _forget_in_store(history: ObjectPath, tenant: str, user_id: str) -> dict[str
             continue
         noted = _noted(root, tenant, user_id)
         receipts[folder], heard = _forget_in_sinks(folder, tenant, user_id, noted, None)
-        if search.is_made(folder):  # on this machine; others find that rows have gone
-            with search.unbuilt([folder], tenant):
+        if search.has_index_folder(folder):  # on this machine; others find that rows have gone
+            with search.build_locks([folder], tenant):
                 search.forget(folder, tenant, [user_id, *heard])
     receipt = receipts.pop(live)
     named = {ROOT if one == root else one.name: done for one, done in receipts.items()}

@@ -169,7 +169,7 @@ def of_model(model: "Driver | Beside") -> Iterator[Sample]:
     yield known.MODEL_WAITING, (), model.waiting
     if (lag := getattr(model.log, "lag", None)) is not None:  # a server's has no offsets to count
         yield known.MODEL_LAG, (), lag
-    asked = model.asked
+    asked = model.extractor
     if asked is None:
         return
     counts = asked.counts

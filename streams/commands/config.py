@@ -173,9 +173,9 @@ def _choice(given: str) -> None:
 
 
 def _tokenizer(given: str) -> None:
-    from streams.context.tokenizer import named
+    from streams.context.tokenizer import load
 
-    named(given)
+    load(given)
 
 
 CHECKS: dict[str, Callable[[str], object]] = {

@@ -49,11 +49,11 @@ def context(
     Example: turnfold context emma --history turnfold-demo --query "When is Nora's birthday?"
     """
     from streams import reading
-    from streams.context import SECTIONS, Question
+    from streams.context import SECTIONS, PackRequest
     from streams.context.gather import context as gather
     from streams.context.tokenizer import tokenizer
 
-    question = Question(
+    question = PackRequest(
         user_id=user_id,
         at=asked_at(as_of),
         text=query,

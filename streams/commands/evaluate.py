@@ -165,7 +165,7 @@ def _measured(
     packed = packs.pack(root, labelled.questions, events, budgets, options.by)
     facts = extraction.facts(root, labelled)
     items = extraction.match(root, labelled.observations) if labelled.observations else []
-    found = extraction.extracted(labelled.observations, items) if labelled.observations else None
+    found = extraction.figures(labelled.observations, items) if labelled.observations else None
     return {
         "search": _plain(retrieval.figures(asked) if asked else []),
         "packs": _plain(packs.figures(packed) if packed else []),

@@ -168,7 +168,7 @@ async def _follow(
             if told.is_set():  # while it waited for a broker that does not answer
                 raise KeyboardInterrupt from None
             raise
-        return {"turns": stream.turns, **driver.asked.summary(), "stopped": driver.spent}
+        return {"turns": stream.turns, **driver.extractor.summary(), "stopped": driver.spent}
 
 
 def _say_counts(counts: dict[str, Any], as_json: bool) -> None:

@@ -117,9 +117,9 @@ def _is_embedded(history: Location, tenant: str) -> bool:
     try:
         return embed(history, tenant) > 0
     except Unreachable as error:
-        from streams.search.embedding import tell
+        from streams.search.embedding import log_fault
 
-        tell(str(error))
+        log_fault(str(error))
         return False
 
 

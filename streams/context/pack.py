@@ -1,7 +1,7 @@
-"""Which items a budget holds.
+"""Selects the items of a pack within its token budget.
 
-The stable part is chosen first, without regard to the query, so that the text begins with the same
-bytes for every query. The session and the mood follow, then the ranking.
+The stable part is selected first and independently of the query, so that the text starts with the
+same bytes for every query (prompt caching). The session and the mood follow, then the ranking.
 """
 
 from collections import Counter
@@ -13,12 +13,12 @@ from streams.context.render import NOTICE, Lines, heading, render
 from streams.context.tokens import Count, estimated
 
 STABLE, NOW = 0.2, 0.4
-"""Shares of the budget that the stable part, and it together with the session, take at most."""
+"""Maximum shares of the budget for the stable part, and for it together with the session."""
 
 
 class Pack(NamedTuple):
-    """`text` is what to paste, of `tokens` tokens; `items` what it shows, in its order. `left_out`
-    counts the items that the budget did not hold, by section."""
+    """`text` is the pack for the prompt, of `tokens` tokens; `items` its items, in order.
+    `left_out`: section -> number of items beyond the budget."""
 
     text: str
     tokens: int
@@ -34,7 +34,7 @@ def pack(
     is_query: bool = False,
     count: Count = estimated,
 ) -> Pack:
-    """The best items that fit, each whole. A budget that holds none gives an empty text."""
+    """Selects the best items that fit, each whole. The text is empty if none fits."""
     lines = Lines(format, is_query)
     budget = _Budget(max_tokens, lines, count)
     budget.take((item for item in items if item.part == "stable"), STABLE, _rank)
@@ -46,10 +46,10 @@ def pack(
         if item.place is not None and (item.kind, item.id) not in budget.taken
     ]
     budget.take(ranked, 1.0, _place)
-    budget.take((one for one in session if (one.kind, one.id) not in budget.taken), 1.0, _rank)
+    budget.take((item for item in session if (item.kind, item.id) not in budget.taken), 1.0, _rank)
     chosen = sorted(budget.taken.values(), key=in_order)
     text = render(chosen, lines)
-    while chosen and count(text) > max_tokens:  # a tokenizer that counts lines otherwise
+    while chosen and count(text) > max_tokens:  # the tokenizer counts lines in context differently
         chosen.pop()
         text = render(chosen, lines)
     shown = {(item.kind, item.id) for item in chosen}
@@ -68,7 +68,7 @@ def _place(item: Item) -> tuple[Any, ...]:
 
 
 class _Budget:
-    """The items that were taken, by kind and id, and the tokens that remain."""
+    """Takes items while they fit. `taken`: (kind, id) -> item."""
 
     def __init__(self, tokens: int, lines: Lines, count: Count) -> None:
         self._all = tokens

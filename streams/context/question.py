@@ -1,4 +1,4 @@
-"""What is asked of a context pack."""
+"""The request for a context pack."""
 
 import msgspec
 
@@ -8,17 +8,17 @@ from streams.errors import UsageError
 
 FORMATS = ("markdown", "text", "json")
 MAX_TOKENS = 1500
-"""The budget without another."""
+"""Default budget."""
 LEAST, MOST = 1, 100_000
-"""Tokens that one may ask for."""
+"""Bounds of the budget, in tokens."""
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """Whose memory, when and how much of it; times are microseconds since 1970-01-01 UTC.
+class PackRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """User, time and budget of a pack; times are microseconds since 1970-01-01 UTC.
 
-    `text` is what the user asks now: turns about it are recalled. `session_id` is the session that
-    goes on. `at` is the time that memory is true at, `known_at` the time it was known at; None: all
-    that is known. `count` counts a text's tokens.
+    `text` is the user's current message: related memory ranks first. `session_id`: the current
+    session. The pack has the memory valid at `at`, as recorded by `known_at` (None: no bound).
+    `count` returns the tokens of a text.
     """
 
     user_id: str
@@ -32,14 +32,14 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     count: Count = estimated
 
 
-def checked(question: Question) -> Question:
-    """The question. Raises UsageError where it names what there is not."""
-    if unknown := [name for name in question.sections if name not in SECTIONS]:
+def checked(request: PackRequest) -> PackRequest:
+    """Returns a valid request as it is. Raises UsageError otherwise."""
+    if unknown := [name for name in request.sections if name not in SECTIONS]:
         raise UsageError(f"sections: no section {unknown[0]!r}; there are {', '.join(SECTIONS)}")
-    if not question.sections:
+    if not request.sections:
         raise UsageError(f"sections: name one of {', '.join(SECTIONS)}")
-    if question.format not in FORMATS:
-        raise UsageError(f"format: {question.format!r} is none of {', '.join(FORMATS)}")
-    if not LEAST <= question.max_tokens <= MOST:
-        raise UsageError(f"max_tokens: {question.max_tokens} is not between {LEAST} and {MOST:,}")
-    return question
+    if request.format not in FORMATS:
+        raise UsageError(f"format: {request.format!r} is none of {', '.join(FORMATS)}")
+    if not LEAST <= request.max_tokens <= MOST:
+        raise UsageError(f"max_tokens: {request.max_tokens} is not between {LEAST} and {MOST:,}")
+    return request

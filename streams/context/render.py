@@ -1,7 +1,7 @@
-"""A context pack as text.
+"""Renders a context pack as text.
 
-What people, agents and tools said stands between “ and ”, in one line, and no text can close its
-quotation: so a model reads it as data, whatever it says.
+Text of people, agents and tools is between “ and ”, in one line, and cannot close its quotation: a
+model reads it as data, whatever its content.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from itertools import groupby
 import msgspec
 
 from schemas.citation import cited
-from streams.context.excerpt import short
+from streams.context.excerpt import shorten
 from streams.context.items import Item
 from streams.context.visible import quoted
 
@@ -29,11 +29,11 @@ NOTICE = (
     "[letter:digits] names its source."
 )
 MOST_NAMED, LONG = 3, 60
-"""Users by whom something was said that are named, and how many characters of their ids."""
+"""Maximum number of speakers named per item, and characters of their ids."""
 
 
 def heading(item: Item, lines: "Lines") -> str:
-    """The line above the block that shows an item."""
+    """The heading of an item's block."""
     title = HEADINGS[_block(item, lines)]
     return f"## {title}" if lines.format == "markdown" else f"{title}:"
 
@@ -45,7 +45,7 @@ def _block(item: Item, lines: "Lines") -> str:
 
 
 def line(item: Item) -> str:
-    """An item, with its citation at the end."""
+    """An item as a line of text, with its citation at the end."""
     if item.section == "turns":
         parts = [f"- {item.detail}"]
         if item.text:
@@ -61,25 +61,26 @@ def line(item: Item) -> str:
 
 
 def _marks(item: Item) -> str:
-    """What the pack adds to what is remembered."""
+    """The details that the pack adds to an item's text."""
     if item.section != "session":
         return f"open task, {item.detail}" if item.section == "tasks" else item.detail
-    alone = item.source == "agent"
-    said = ""
+    by_agent = item.source == "agent"
+    speakers = ""
     if item.said_by:
-        said = f"{'to' if alone else 'said by'} {_speakers(item.said_by)}"
-    return ", ".join(one for one in (item.detail, "by the agent" if alone else "", said) if one)
+        speakers = f"{'to' if by_agent else 'said by'} {_speakers(item.said_by)}"
+    marks = item.detail, "by the agent" if by_agent else "", speakers
+    return ", ".join(filter(None, marks))
 
 
-def _speakers(said_by: tuple[str | None, ...]) -> str:
-    names = ["somebody unnamed" if one is None else quoted(short(one, LONG)) for one in said_by]
+def _speakers(users: tuple[str | None, ...]) -> str:
+    names = ["an unnamed user" if user is None else quoted(shorten(user, LONG)) for user in users]
     more = len(names) - MOST_NAMED
     return " and ".join([*names[:MOST_NAMED], f"{more} more"] if more > 0 else names)
 
 
 class Lines:
-    """The items of one pack as lines in its format, each written once. `is_query`: the ranking is
-    by a query, not by recency."""
+    """Renders the items of one pack as lines in its format, each once. `is_query`: a query defines
+    the ranking, not recency."""
 
     def __init__(self, format: str, is_query: bool = False) -> None:
         self.format = format
@@ -94,39 +95,35 @@ class Lines:
         return self._written[key]
 
     def alone(self, item: Item) -> str:
-        """The item as it is counted: in JSON with its block around it."""
+        """The item as its tokens are counted: in JSON with its block around it."""
         if self.format == "json":
             return _json([(_block(item, self), [self(item)])])
         return self(item)
 
 
 def render(items: Sequence[Item], lines: Lines) -> str:
-    """The items under their headings; "" for none."""
-    blocks = [list(some) for _, some in groupby(items, key=lambda item: _block(item, lines))]
+    """Renders the items under their headings; "" for none."""
+    blocks = [list(block) for _, block in groupby(items, key=lambda item: _block(item, lines))]
     if not blocks:
         return ""
     if lines.format == "json":
-        return _json([(_block(some[0], lines), list(map(lines, some))) for some in blocks])
-    texts = ["\n".join([heading(some[0], lines), *map(lines, some)]) for some in blocks]
+        return _json([(_block(block[0], lines), list(map(lines, block))) for block in blocks])
+    texts = ["\n".join([heading(block[0], lines), *map(lines, block)]) for block in blocks]
     return "\n\n".join([NOTICE, *texts]) + "\n"
 
 
 def _json(blocks: list[tuple[str, list[str]]]) -> str:
-    """As a JSON object: block -> items; a line each."""
+    """A JSON object: block -> items, one per line."""
     lines = [
-        f"{msgspec.json.encode(name).decode()}: [\n" + ",\n".join(some) + "\n]"
-        for name, some in blocks
+        f"{msgspec.json.encode(name).decode()}: [\n" + ",\n".join(items) + "\n]"
+        for name, items in blocks
     ]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def _json_line(item: Item) -> str:
-    return msgspec.json.encode(_plain(item)).decode()
-
-
-def _plain(item: Item) -> dict[str, str]:
     fields = {
         "text": item.text, "detail": _marks(item), "agent": item.answer, "later": item.later,
         "cite": item.cite,
     }  # fmt: skip
-    return {name: value for name, value in fields.items() if value}
+    return msgspec.json.encode({name: text for name, text in fields.items() if text}).decode()

@@ -1,7 +1,7 @@
-"""A session's memory as a pack of one of its users shows it.
+"""A session's memory in the pack of one of its users.
 
-A session belongs to whoever spoke in it. What others said there is never shown as the user's own:
-an item that rests on turns of others says whose (docs/context.md, "Sessions of several users").
+Every user with a turn in a session may read it. Statements of other users are attributed to them
+(docs/context.md, "Sessions of several users").
 """
 
 from typing import Any
@@ -16,31 +16,31 @@ Json = dict[str, Any]
 
 
 def session_of(rows: Rows, rules: Rules, user_id: str) -> Json | None:
-    """The session's id and `session_memory`, each item with `said_by`; None where there is none.
+    """Returns the session's id and `session_memory`, each item with `said_by`; None for an unknown
+    session.
 
-    `said_by` has the ids of those on whose turns an item rests, None for a turn that names nobody;
-    it is empty where that is the user alone, or nobody else has spoken in the session. Raises
-    UsageError where others spoke, and the user did not.
+    `said_by` has the users of the turns that an item is based on, None for a turn without a user;
+    it is empty if that is the given user alone. Raises UsageError for a session of other users.
     """
     base = rows.get(HEADER)
     if base is None:
         return None
     header = visible(rows, base, rules)
-    spoke = header.users or ((header.user[2],) if header.user else ())
-    if spoke and user_id not in spoke and len(spoke) < MOST_USERS:
+    speakers = header.users or ((header.user[2],) if header.user else ())
+    if speakers and user_id not in speakers and len(speakers) < MOST_USERS:
         raise UsageError("session_id: the session is another user's")
     said_by = session_memory.speakers(rows, rules) if header.users else {}
     return {
         "session_id": rows.key,
         "session_memory": [
-            {**item, "said_by": _others(said_by.get(item["id"], set()), user_id)}
+            {**item, "said_by": _speakers(said_by.get(item["id"], set()), user_id)}
             for item in session_memory.items(rows, rules)
         ],
     }
 
 
-def _others(said_by: set[str | None], user_id: str) -> list[str | None]:
-    """All who said it, if anybody else than the user is among them."""
-    if said_by <= {user_id}:
+def _speakers(users: set[str | None], user_id: str) -> list[str | None]:
+    """The users in order; empty if there is none but the given one."""
+    if users <= {user_id}:
         return []
-    return sorted(said_by, key=lambda one: (one is None, one or ""))
+    return sorted(users, key=lambda user: (user is None, user or ""))

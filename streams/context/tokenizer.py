@@ -1,4 +1,4 @@
-"""What a pack's budget is counted with: a function of the platform's, or an estimate."""
+"""Selects the token counter of pack budgets: a function of the platform, or an estimate."""
 
 import os
 from functools import lru_cache
@@ -14,24 +14,24 @@ from streams.errors import ConfigurationError
 VARIABLE = configuration.variable("", "tokenizer")
 
 
-def _counts(count: Count) -> Count:
-    """Tried once, so that a wrong one is told at the start and not by a question."""
+def _checked(count: Count) -> Count:
+    """Calls the function once, so that a fault is reported at the start, not by a request."""
     try:
-        found = count("How many tokens?")
+        tokens = count("How many tokens?")
     except Exception as error:
         raise ValueError(f"cannot count a text: {type(error).__name__}: {error}") from None
-    if type(found) is not int or found < 0:
-        raise ValueError(f"returned {found!r} for a text; expected a number of tokens")
+    if type(tokens) is not int or tokens < 0:
+        raise ValueError(f"returned {tokens!r} for a text; expected a number of tokens")
     return count
 
 
-_NAMED: TypeAdapter[Count] = TypeAdapter(Annotated[ImportString[Count], AfterValidator(_counts)])
+_IMPORT: TypeAdapter[Count] = TypeAdapter(Annotated[ImportString[Count], AfterValidator(_checked)])
 
 
-def named(name: str) -> Count:
-    """The function that MODULE:NAME names. Raises ValueError, which says what is wrong with it."""
+def load(name: str) -> Count:
+    """Imports the function MODULE:NAME. Raises ValueError with the reason."""
     try:
-        return _NAMED.validate_python(name)
+        return _IMPORT.validate_python(name)
     except ValidationError as error:
         fault = reason(error.errors(include_input=False)[0])
         raise ValueError(fault.replace("Invalid python path", "expected MODULE:NAME")) from None
@@ -39,9 +39,9 @@ def named(name: str) -> Count:
 
 @lru_cache(1)
 def tokenizer() -> Count:
-    """Of this process. Raises ConfigurationError."""
-    given = os.environ.get(VARIABLE)
+    """Returns the token counter of this process. Raises ConfigurationError."""
+    name = os.environ.get(VARIABLE)
     try:
-        return named(given) if given else estimated
+        return load(name) if name else estimated
     except ValueError as error:
         raise ConfigurationError(f"{configuration.name_of(VARIABLE)}: {error}") from None

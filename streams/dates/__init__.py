@@ -1,7 +1,6 @@
-"""Dates in what people say, resolved from when they say it (docs/dates.md).
+"""Resolves date expressions in text relative to the time of the text (docs/dates.md).
 
-Pure: the same text at the same time gives the same answer. A text without any word of a date
-costs one search.
+Pure and deterministic. A text without any date word costs one regular-expression search.
 """
 
 from typing import NamedTuple
@@ -9,13 +8,13 @@ from typing import NamedTuple
 from streams.dates import calendar, languages
 
 MAX_TEXT = 4000
-"""Characters; a longer text is pasted rather than said, and its "yesterday" is another."""
+"""Characters; a longer text is pasted, and its "yesterday" is relative to another time."""
 
 
 class Span(NamedTuple):
-    """A date that a text names: from `start` to `end`, which no longer belongs to it, both in
-    microseconds since 1970-01-01 UTC; the text's characters [begin, stop) say so in a `form`.
-    `lasting`: it is "since" a date, and ends with the day on which it is said."""
+    """A date named in a text: [start, end) in microseconds since 1970-01-01 UTC, at the characters
+    [begin, stop), by a `form` of `meaning`. `lasting`: a "since" expression; the period ends with
+    the day of the text."""
 
     start: int
     end: int
@@ -26,17 +25,21 @@ class Span(NamedTuple):
 
 
 def resolve(text: str, at: int, language: str | None = None) -> list[Span]:
-    """The dates in a text that was said at a time (microseconds), in their order.
+    """Returns the dates of a text written at `at` (microseconds), in order of position.
 
-    `language` is en, zh, ja, de, fr or es; without it, that of the text's script and words.
+    `language` is en, zh, ja, de, fr or es; default: detected by the text's script and words.
     """
     if len(text) > MAX_TEXT:
         return []
-    said = languages.folded(text)
-    words = languages.words_of(said)
-    if not languages.may_hold_a_date(said, words):
+    folded = languages.fold(text)
+    words = languages.words_of(folded)
+    if not languages.may_contain_date(folded, words):
         return []
-    tables = languages.of(said, words) if language is None else languages.LANGUAGES[language]
-    today = calendar.day_of(at)
-    found = sorted(tables.find(text, said, words, today), key=lambda one: one.begin)
-    return [Span(*one.period.micros(), one.begin, one.stop, one.form, one.lasting) for one in found]
+    tables = languages.detect(folded, words) if language is None else languages.LANGUAGES[language]
+    matches = sorted(
+        tables.find(text, folded, words, calendar.day_of(at)), key=lambda match: match.begin
+    )
+    return [
+        Span(*match.period.micros(), match.begin, match.stop, match.form, match.lasting)
+        for match in matches
+    ]

@@ -16,10 +16,10 @@ MONTHS = {
 }  # fmt: skip
 LONG = "january|february|march|april|may|june|july|august|september|october|november|december"
 _SAFE = "january|february|march|july|september|october|november|december"
-"""Months that are nobody's name."""
+"""Months that are not first names."""
 _TIME = r"(?: (?:early |late )?(?:morning|afternoon|evening|night))?"
 _PART = r"(?:(?:early|mid|late)[ -]|(?:the )?(?:start|beginning|middle|end|first week) of )?"
-_GOES_ON = (  # after a number that is a date and counts nothing
+_CONTINUES = (  # after a number that is a date, not a quantity
     r"(?= ?(?:[.,!?;:)…]|$)| (?:and|but|so|at|i|i'm|i've|we|we're|he|she|they|it|to|for|with|because|"
     r"when|if|or|please|was|is|will|as|though|after|before|until|this|that|my|our|then)\b)"
 )
@@ -30,7 +30,7 @@ _COUNTS = (
 )
 
 _AHEAD = r"(?:(?:got )?(?:to|an?|my|our|another|two|three)\b)"
-"""After "have": what is to come ("have to", "have got an exam"), and no participle."""
+"""After "have": the future ("have to", "have got an exam"), not a participle."""
 
 ENGLISH = Language(
     (
@@ -52,7 +52,7 @@ ENGLISH = Language(
         Form("month", rf"(?P<month>{LONG}) (?:of )?(?P<yearshift>last|this|next) year"),
         Form("month", rf"(?:in|since|until|till|during) {_PART}(?P<month>{LONG})(?! of (?:the|my)\b|'s\b)", by_tense=True),
         Form("month", rf"(?:by|before|after|from|through|around|early|mid|late|back in|(?:start|beginning|middle|end) of)[ -]{_PART}(?P<month>{_SAFE})(?! of (?:the|my)\b|'s\b)", by_tense=True),
-        Form("day_of_month", r"(?:on|by|until|till|before|since) the (?P<d>\d{1,2})(?:st|nd|rd|th)" + _GOES_ON, by_tense=True),
+        Form("day_of_month", r"(?:on|by|until|till|before|since) the (?P<d>\d{1,2})(?:st|nd|rd|th)" + _CONTINUES, by_tense=True),
         Form("weekday", r"(?:on|by|until|till|before|since|from|see you|due|coming|after) (?:the )?<weekday>" + _TIME + r"(?! (?:of the|the 13|in love|prayers)\b)", by_tense=True),
         Form("weekday", r"(?<!every )(?<!each )(?<!on )(?<!black )(?<!most )<weekday> (?:morning|afternoon|evening|night)(?! (?:live|fever|football|lights|club)\b)", by_tense=True),
         Form("weekend", r"(?:over|on|at|during) the <unit>(?<=weekend)", by_tense=True),

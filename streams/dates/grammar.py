@@ -1,8 +1,8 @@
-"""How dates are found in a text: tables of one language, tried in order, most exact first.
+"""Matches date expressions in a text by the tables of one language, most specific form first.
 
-A form is (name, pattern). In a pattern `<unit>`, `<weekday>`, … stand for a group of the words that
-the table of that name has, `<n>` for a number or number word, `<d>` for a day of a month, `<year>`
-for a year. What a form means is a function of that name in `meaning`.
+A form is (name, pattern). In a pattern, `<unit>`, `<weekday>`, … are replaced by a group of the
+words in the table of that name, `<n>` by a number or number word, `<d>` by a day of a month,
+`<year>` by a year. The function of the form's name in `meaning` resolves a match.
 """
 
 import re
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from streams.dates import calendar
 from streams.dates.calendar import Period
-from streams.dates.meaning import FORMS, Said, Tense
+from streams.dates.meaning import FORMS, Expression, Tense
 
 NEVER = "(?!)"
 _SENTENCE = re.compile(r"[.!?](?=\s|$)|[\n。！？…]+")
@@ -25,22 +25,23 @@ FULL_YEAR = 100
 
 
 BEFORE, AFTER = 50, 40
-"""Characters around a word of a date in which the rest of it stands."""
+"""Characters around a date word that contain the rest of the date."""
 FAR = 160
-"""Characters before and after a date in which its verb stands."""
+"""Characters before and after a date that contain its verb."""
 DIGITS, YEAR = "digits", "year"
 DATED = ("weekday", "season", "month", "unit", "day", "day2")
-"""The tables of which a date has a word, unless it is of digits: it has one of the first of those
-that its form names."""
+"""Tables of date words. A match of a form has a word of the first of these that the form names,
+unless it consists of digits."""
 SHIFTED = ("monthshift", "yearshift")
-"""The same, for languages in which it may be one word: `去年`."""
+"""Further ones, for languages in which a date may be one word: `去年`."""
 _OF_DIGITS = {DIGITS, YEAR}
 _BY_TENSE = {"ahead", "weekend", "weekday", "day_of_month", "month", "season"}
 WORD = re.compile(r"[^\W_]+")
 
 
 class Form(NamedTuple):
-    """One way to say a date. `by_tense`: without a year, "in March" may be before or after."""
+    """One kind of date expression. `by_tense`: without a year ("in March") the tense decides
+    between past and future."""
 
     name: str
     pattern: str
@@ -54,8 +55,8 @@ ISO = Form(
 """2026-03-14"""
 
 
-class Found(NamedTuple):
-    """A date in a text: its period, its place, its form's name, and whether it is since then."""
+class DateMatch(NamedTuple):
+    """A date in a text: its period, position, form, and whether it is a "since" expression."""
 
     period: Period
     begin: int
@@ -65,7 +66,7 @@ class Found(NamedTuple):
 
 
 class Language:
-    """The tables of one language, compiled. `cues` are texts of which every date has one."""
+    """The compiled tables of one language."""
 
     def __init__(
         self,
@@ -104,8 +105,8 @@ class Language:
             self._words["month"] = ("月",)
         self._names: dict[str, set[str]] = {}
         for name in DATED:
-            for words_of in tables.get(name, ()):
-                for word in WORD.findall(words_of):
+            for phrase in tables.get(name, ()):
+                for word in WORD.findall(phrase):
                     self._names.setdefault(word, set()).add(name)
                     self._names.setdefault(f"{word}s", set()).add(name)
         self._past, self._future = re.compile(past), re.compile(future)
@@ -115,54 +116,64 @@ class Language:
 
     @cached_property
     def forms(self) -> list[tuple[Form, re.Pattern[str], str]]:
-        """Each form with its pattern and the table it needs a word of. Compiled for the first text
-        that may hold a date: most processes see none, or one language."""
+        """Each form with its pattern and the table of which it needs a word. Compiled lazily: most
+        processes see no language or one."""
         return [
-            (form, re.compile(_spelled(form.pattern, self._groups, self.spaced)), _needed(form))
+            (form, re.compile(_expand(form.pattern, self._groups, self.spaced)), _needed(form))
             for form in self._forms
         ]
 
-    def find(self, text: str, said: str, words: Sequence[str], today: date) -> Iterator[Found]:
-        """The dates of a text, `said` being its folded form of equal length; in no order."""
-        taken: list[tuple[int, int]] = []
-        there, windows = self._where(said, words)
+    def find(
+        self, text: str, folded: str, words: Sequence[str], today: date
+    ) -> Iterator[DateMatch]:
+        """Yields the dates of a text in any order. `folded`: its `fold`, of equal length."""
+        spans: list[tuple[int, int]] = []
+        tables, windows = self._tables_and_windows(folded, words)
         for form, pattern, needed in self.forms:
-            if needed not in there:
+            if needed not in tables:
                 continue
-            for match in chain.from_iterable(pattern.finditer(said, *one) for one in windows):
+            for match in chain.from_iterable(
+                pattern.finditer(folded, *window) for window in windows
+            ):
                 begin, stop = match.span()
-                if any(begin < other and one < stop for one, other in taken):
+                if any(begin < end and start < stop for start, end in spans):
                     continue
-                period = self._period(form, match, text, said, today)
+                period = self._period(form, match, text, folded, today)
                 if period is not None:
-                    taken.append((begin, stop))
-                    lasting = self._is_since(match, said) and period.start <= today
+                    spans.append((begin, stop))
+                    lasting = self._is_since(match, folded) and period.start <= today
                     if lasting:
                         period = Period(period.start, calendar.day(today).end)
-                    yield Found(period, begin, stop, form.name, lasting)
+                    yield DateMatch(period, begin, stop, form.name, lasting)
 
-    def _where(self, said: str, words: Sequence[str]) -> tuple[set[str], list[tuple[int, int]]]:
-        """Which tables have a word of the text, and the parts of it that lie near such a word."""
+    def _tables_and_windows(
+        self, folded: str, words: Sequence[str]
+    ) -> tuple[set[str], list[tuple[int, int]]]:
+        """The tables that have a word of the text, and the parts of the text near these words."""
         if not self.spaced:
-            known = {name for name, some in self._words.items() if _any_in(some, said)}
-            return known | {DIGITS}, [(0, len(said))]
-        there: set[str] = set()
+            tables = {
+                name
+                for name, date_words in self._words.items()
+                if any(word in folded for word in date_words)
+            }
+            return tables | {DIGITS}, [(0, len(folded))]
+        tables = set()
         windows: list[tuple[int, int]] = []
         for word in set(words):
             names = _OF_DIGITS if word[0].isdecimal() else self._names.get(word)
             if names:
-                there |= names
-                windows += _places(said, word)
-        return there, _merged(windows)
+                tables |= names
+                windows += _windows(folded, word)
+        return tables, _merged(windows)
 
     def _period(
-        self, form: Form, match: re.Match[str], text: str, said: str, today: date
+        self, form: Form, match: re.Match[str], text: str, folded: str, today: date
     ) -> Period | None:
-        given = match.groupdict()
+        groups = match.groupdict()
         tense: Tense = ""
-        if form.name in _BY_TENSE and not given.get("year"):
+        if form.name in _BY_TENSE and not groups.get("year"):
             low = max(0, match.start() - FAR)
-            near, size = said[low : match.end() + FAR], match.end() - match.start()
+            near, size = folded[low : match.end() + FAR], match.end() - match.start()
             at = match.start() - low
             begin, stop = _around(_SENTENCE, near, at, at + size, self.ordinal_dots)
             sentence, at = near[begin:stop], at - begin
@@ -173,21 +184,21 @@ class Language:
             if form.name == "month" and self._yearly.search(sentence):
                 return None
             tense = self._tense(clause, at - start) or self._tense(sentence, at)
-        if form.name == "day_of_month" and self._names_a_thing(text, match.end()):
+        if form.name == "day_of_month" and self._precedes_noun(text, match.end()):
             return None
         try:
-            return FORMS[form.name](self._said(given, today, tense))
+            return FORMS[form.name](self._expression(groups, today, tense))
         except (ValueError, OverflowError):  # before year 1 or after 9999
             return None
 
-    def _names_a_thing(self, text: str, at: int) -> bool:
+    def _precedes_noun(self, text: str, at: int) -> bool:
         """Whether a noun follows: "am 3. Tag"."""
         after = text[at:].lstrip()
         return self.ordinal_dots and after[:1].isupper()
 
-    def _said(self, given: dict[str, str | None], today: date, tense: Tense) -> Said:
+    def _expression(self, groups: dict[str, str | None], today: date, tense: Tense) -> Expression:
         values: dict[str, Any] = {}
-        for name, text in given.items():
+        for name, text in groups.items():
             if text is not None and name not in ("mark", "exact"):
                 plain = name.rstrip("0123456789")
                 table = self.tables.get(name) or self.tables.get(plain, {})
@@ -197,34 +208,35 @@ class Language:
         for unit in ("month", "year"):
             if (shift := values.pop(f"{unit}shift", None)) is not None:
                 values |= {"unit": unit, "shift": shift}
-        return Said(today, tense, self.next_week, exact=bool(given.get("exact")), **values)
+        exact = bool(groups.get("exact"))
+        return Expression(today, tense, self.next_week, exact=exact, **values)
 
-    def _is_since(self, match: re.Match[str], said: str) -> bool:
+    def _is_since(self, match: re.Match[str], folded: str) -> bool:
         begin, stop = match.span()
         return bool(
-            self._since.search(said, max(0, begin - BEFORE), begin)
-            or self._since_first.match(said, begin)
-            or self._since_after.match(said, stop)
+            self._since.search(folded, max(0, begin - BEFORE), begin)
+            or self._since_first.match(folded, begin)
+            or self._since_after.match(folded, stop)
         )
 
-    def _tense(self, said: str, at: int) -> Tense:
-        """Of the verb that stands nearest to a place."""
-        past = min((abs(one.start() - at) for one in self._past.finditer(said)), default=None)
-        ahead = min((abs(one.start() - at) for one in self._future.finditer(said)), default=None)
-        if past is None and ahead is None:
+    def _tense(self, text: str, at: int) -> Tense:
+        """The tense of the verb nearest to a position."""
+        past = min((abs(verb.start() - at) for verb in self._past.finditer(text)), default=None)
+        future = min((abs(verb.start() - at) for verb in self._future.finditer(text)), default=None)
+        if past is None and future is None:
             return ""
-        if ahead is None or (past is not None and past <= ahead):
+        if future is None or (past is not None and past <= future):
             return "past"
         return "future"
 
 
 def _around(
-    marks: re.Pattern[str], said: str, begin: int, stop: int, ordinal_dots: bool = False
+    marks: re.Pattern[str], text: str, begin: int, stop: int, ordinal_dots: bool = False
 ) -> tuple[int, int]:
-    """The part between two marks in which a place lies."""
-    start, end = 0, len(said)
-    for match in marks.finditer(said):
-        if ordinal_dots and _NUMBERED.match(said, match.start()):
+    """The part between two marks that contains [begin, stop)."""
+    start, end = 0, len(text)
+    for match in marks.finditer(text):
+        if ordinal_dots and _NUMBERED.match(text, match.start()):
             continue  # "am 3. Mai"
         if match.end() <= begin:
             start = match.end()
@@ -239,7 +251,7 @@ def _either(table: Mapping[str, Any]) -> str:
 
 
 def _needed(form: Form) -> str:
-    """The table of which every match of a form has a word; or `YEAR` or `DIGITS`."""
+    """The table of which every match of a form has a word, otherwise `YEAR` or `DIGITS`."""
     if form.name.startswith("half_year"):
         return "unit"
     for name in (*DATED, *SHIFTED):
@@ -248,31 +260,27 @@ def _needed(form: Form) -> str:
     return YEAR if "year" in _PLACE.findall(form.pattern) else DIGITS
 
 
-def _places(said: str, word: str) -> Iterator[tuple[int, int]]:
-    """What stands around a word, wherever it stands; no word is cut at the end."""
-    at = said.find(word)
+def _windows(text: str, word: str) -> Iterator[tuple[int, int]]:
+    """The surroundings of each occurrence of a word; the end is at a word boundary."""
+    at = text.find(word)
     while at >= 0:
-        end = min(len(said), at + len(word) + AFTER)
-        while end < len(said) and said[end].isalnum():
+        end = min(len(text), at + len(word) + AFTER)
+        while end < len(text) and text[end].isalnum():
             end += 1
         yield max(0, at - BEFORE), end
-        at = said.find(word, at + 1)
+        at = text.find(word, at + 1)
 
 
 def _merged(windows: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The same without overlaps, in order."""
-    made: list[tuple[int, int]] = []
+    """Sorts windows and merges overlapping ones."""
+    merged: list[tuple[int, int]] = []
     for low, high in sorted(windows):
-        if made and low <= made[-1][1]:
-            low, high = made[-1][0], max(high, made.pop()[1])
-        made.append((low, high))
-    return made
+        if merged and low <= merged[-1][1]:
+            low, high = merged[-1][0], max(high, merged.pop()[1])
+        merged.append((low, high))
+    return merged
 
 
-def _any_in(words: tuple[str, ...], said: str) -> bool:
-    return any(word in said for word in words)
-
-
-def _spelled(pattern: str, words: dict[str, str], spaced: bool) -> str:
-    made = _PLACE.sub(lambda match: words.get(match[1], match[0]), pattern)
-    return rf"(?<![\w-])(?:{made})(?!\w)" if spaced else made
+def _expand(pattern: str, words: dict[str, str], spaced: bool) -> str:
+    expanded = _PLACE.sub(lambda match: words.get(match[1], match[0]), pattern)
+    return rf"(?<![\w-])(?:{expanded})(?!\w)" if spaced else expanded

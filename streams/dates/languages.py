@@ -1,4 +1,4 @@
-"""The six languages: which of them a text is in, and whether it may hold a date at all."""
+"""Detects the language of a text and whether it may contain a date."""
 
 import re
 
@@ -27,7 +27,7 @@ _APOSTROPHES = str.maketrans("’‘", "''")
 _KANA = re.compile("[ぁ-んァ-ヶ]")
 _HAN = re.compile("[一-鿿]")
 MOST_VOTES = 60
-"""Words of a text by which its language is told."""
+"""Words of a text that take part in language detection."""
 _DATED = re.compile(  # digits that may be a date
     r"\d{1,2}\.\d{1,2}\.|\b(?:the|on the|le|du|au|el|al|am|vom|zum|dem|día) (?:\d{1,2}(?!\d)|1er)"
 )
@@ -55,7 +55,7 @@ _VOTES: dict[str, list[str]] = {
         lo para nos su muy he a desde soy hasta
     """),
 }  # fmt: skip
-"""The commonest words of each language."""
+"""Most frequent words of each language."""
 _SPEAKS: dict[str, list[str]] = {}
 for _name, _words in _VOTES.items():
     for _word in _words:
@@ -63,64 +63,65 @@ for _name, _words in _VOTES.items():
 
 
 def _cues() -> frozenset[str]:
-    """Of every date in a European language one word; of a phrase that is its last one."""
-    found = {str(number) for number in range(1900, 2100)}
+    """Words of which every date in a European language has one: a phrase counts by its last
+    word."""
+    cues = {str(number) for number in range(1900, 2100)}
     for language in EUROPEAN:
         for name in DATED:
             for phrase in language.tables.get(name, ()):
                 last = WORD.findall(phrase)[-1]
-                found |= {last, f"{last}s"}
-    return frozenset(found - COMMON)
+                cues |= {last, f"{last}s"}
+    return frozenset(cues - COMMON)
 
 
 COMMON = {"an", "hui"}
-"""Words that stand in many texts without a date: what they are part of is looked for."""
+"""Words frequent in texts without a date; `may_contain_date` looks for their phrases instead."""
 _CUES = _cues()
 _DAYS = frozenset(
     f"{number}{end}" for number in range(1, 32) for end in ("", "st", "nd", "rd", "th", "er")
 )
 _EASTERN = re.compile(either(_EASTERN_WORDS))
-_OWN = {one: {word for name in DATED for word in one.tables.get(name, ())} for one in EUROPEAN}
+_DATE_WORDS = {
+    language: {word for name in DATED for word in language.tables.get(name, ())}
+    for language in EUROPEAN
+}
 
 
-def folded(text: str) -> str:
-    """A text in lower case with plain apostrophes, of the same length."""
+def fold(text: str) -> str:
+    """Lowercases a text and normalizes apostrophes; the length stays the same."""
     lower = text.lower()
     if len(lower) != len(text):
-        lower = "".join(one.lower() if len(one.lower()) == 1 else one for one in text)
+        lower = "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
     return lower if lower.isascii() else lower.translate(_APOSTROPHES)
 
 
-def words_of(said: str) -> list[str]:
-    """The words of a folded text, without marks; Chinese and Japanese as they are written."""
-    return said.translate(_MARKS).split()
+def words_of(folded: str) -> list[str]:
+    """Splits a folded text into words without punctuation; Chinese and Japanese stay unsplit."""
+    return folded.translate(_MARKS).split()
 
 
-def may_hold_a_date(said: str, words: list[str]) -> bool:
-    """Whether a folded text has a word that every date has one of."""
-    if not _CUES.isdisjoint(words) or "un an" in said or "l'an" in said or "'hui" in said:
+def may_contain_date(folded: str, words: list[str]) -> bool:
+    """Whether a folded text has a word without which it cannot name a date."""
+    if not _CUES.isdisjoint(words) or "un an" in folded or "l'an" in folded or "'hui" in folded:
         return True
-    if not _DAYS.isdisjoint(words) and _DATED.search(said):
+    if not _DAYS.isdisjoint(words) and _DATED.search(folded):
         return True
-    return not said.isascii() and _EASTERN.search(said) is not None
+    return not folded.isascii() and _EASTERN.search(folded) is not None
 
 
-def of(said: str, words: list[str]) -> Language:
-    """The language of a folded text: by its script, and else by its commonest words."""
-    if not said.isascii():
-        if _KANA.search(said):
+def detect(folded: str, words: list[str]) -> Language:
+    """The language of a folded text: by script, otherwise by its most frequent words."""
+    if not folded.isascii():
+        if _KANA.search(folded):
             return JAPANESE
-        if _HAN.search(said):
+        if _HAN.search(folded):
             return CHINESE
     votes = dict.fromkeys(_VOTES, 0)
     for names in filter(None, map(_SPEAKS.get, words[:MOST_VOTES])):
         for name in names:
             votes[name] += 1
     most = max(votes.values())
-    spoken = [LANGUAGES[name] for name, count in votes.items() if count == most]
-    return spoken[0] if len(spoken) == 1 else _with_a_date(spoken, words)
-
-
-def _with_a_date(spoken: list[Language], words: list[str]) -> Language:
-    """Of some languages the one that knows most words of dates in the text."""
-    return max(spoken, key=lambda one: len(_OWN[one].intersection(words)))
+    leading = [LANGUAGES[name] for name, count in votes.items() if count == most]
+    if len(leading) == 1:
+        return leading[0]
+    return max(leading, key=lambda language: len(_DATE_WORDS[language].intersection(words)))

@@ -1,10 +1,10 @@
-"""What the forms of dates mean: words and numbers that were said -> a period (docs/dates.md).
+"""Resolves date expressions to periods (docs/dates.md).
 
-A form is a function of what was said, `Said`, which returns a period, or None where there is none
-(the 31st of June). All languages share them; their tables say which words stand for what.
+A form is a function from an `Expression` to a period, or None if the date does not exist (31 June).
+All languages share the forms; the tables of a language map its words to values.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, timedelta
 from typing import Literal, NamedTuple
 
@@ -13,17 +13,17 @@ from streams.dates.calendar import Period
 
 Tense = Literal["past", "future", ""]
 FEW = 0
-"""As a number: "a few", which is taken as from two to five."""
+"""Stands for "a few" as a number: two to five."""
 MANY_YEARS = 200
-"""Beyond that nobody counts back in a chat."""
+"""A larger number of years is not a date expression."""
 
 
-class Said(NamedTuple):
-    """What one match of a form holds. `shift`: -1 for "last", 0 for "this", 1 for "next"."""
+class Expression(NamedTuple):
+    """The values of one match of a form. `shift`: -1 for "last", 0 for "this", 1 for "next"."""
 
     today: date
     tense: Tense
-    next_week: bool  # "next Friday" is that of the next week, not the next that comes
+    next_week: bool  # "next Friday" is in the next week, even if a Friday comes before
     day: int | None = None
     n: int | None = None
     unit: str = ""
@@ -36,169 +36,185 @@ class Said(NamedTuple):
     exact: bool = False
 
 
-def fixed(said: Said) -> Period | None:
+def fixed(expression: Expression) -> Period | None:
     """yesterday"""
-    return None if said.day is None else calendar.day(said.today, said.day)
+    return None if expression.day is None else calendar.day(expression.today, expression.day)
 
 
-def ago(said: Said) -> Period | None:
+def ago(expression: Expression) -> Period | None:
     """three days ago; two years ago today"""
-    return _counted(said, -1)
+    return _counted(expression, -1)
 
 
-def ahead(said: Said) -> Period | None:
-    """in three days, unless that is how long something took"""
-    return None if said.tense == "past" else _counted(said, 1)
+def ahead(expression: Expression) -> Period | None:
+    """in three days; None with a verb in the past: a duration"""
+    return None if expression.tense == "past" else _counted(expression, 1)
 
 
-def _counted(said: Said, way: int) -> Period | None:
-    if said.n is None or (said.n > MANY_YEARS and said.unit == "year"):
+def _counted(expression: Expression, direction: int) -> Period | None:
+    if expression.n is None or (expression.n > MANY_YEARS and expression.unit == "year"):
         return None
-    if said.n == FEW:
-        near, far = sorted((2 * way, 5 * way))
-        return calendar.shifted(said.unit, said.today, near, far)
-    if said.exact:
-        months = {"year": 12, "month": 1}.get(said.unit)
+    if expression.n == FEW:
+        near, far = sorted((2 * direction, 5 * direction))
+        return calendar.shifted(expression.unit, expression.today, near, far)
+    if expression.exact:
+        months = {"year": 12, "month": 1}.get(expression.unit)
         if months is not None:
-            return calendar.day(calendar.months_after(said.today, way * months * said.n))
-        return calendar.day(said.today, way * said.n * {"week": 7}.get(said.unit, 1))
-    return calendar.shifted(said.unit, said.today, way * said.n)
+            return calendar.day(
+                calendar.months_after(expression.today, direction * months * expression.n)
+            )
+        return calendar.day(
+            expression.today, direction * expression.n * {"week": 7}.get(expression.unit, 1)
+        )
+    return calendar.shifted(expression.unit, expression.today, direction * expression.n)
 
 
-def half_year(said: Said) -> Period | None:
+def half_year(expression: Expression) -> Period | None:
     """half a year ago"""
-    return calendar.month(said.today, -6)
+    return calendar.month(expression.today, -6)
 
 
-def half_year_ahead(said: Said) -> Period | None:
+def half_year_ahead(expression: Expression) -> Period | None:
     """in half a year"""
-    return calendar.month(said.today, 6)
+    return calendar.month(expression.today, 6)
 
 
-def unit(said: Said) -> Period | None:
+def unit(expression: Expression) -> Period | None:
     """last week; the 15th of last month"""
-    period = calendar.shifted(said.unit, said.today, said.shift or 0)
-    if said.d is None or said.unit != "month":
+    period = calendar.shifted(expression.unit, expression.today, expression.shift or 0)
+    if expression.d is None or expression.unit != "month":
         return period
-    return _day(period.start.year, period.start.month, said.d)
+    return _day(period.start.year, period.start.month, expression.d)
 
 
-def weekend(said: Said) -> Period | None:
+def weekend(expression: Expression) -> Period | None:
     """at the weekend: in the past the last one, from Monday to Friday"""
-    gone = said.tense == "past" and said.today.weekday() < 5
-    return calendar.weekend(said.today, -1 if gone else said.shift or 0)
+    is_last = expression.tense == "past" and expression.today.weekday() < 5
+    return calendar.weekend(expression.today, -1 if is_last else expression.shift or 0)
 
 
-def weekday(said: Said) -> Period | None:
+def weekday(expression: Expression) -> Period | None:
     """on Friday, last Friday, next Friday"""
-    if said.weekday is None:
+    if expression.weekday is None:
         return None
-    if said.shift is None or said.shift == 0:
-        past = said.tense == "past"
-        return _nearest_weekday(said, -1 if past else 1, today=said.shift == 0 and not past)
-    if said.shift > 0 and said.next_week:
-        return weekday_of_week(said)
-    return _nearest_weekday(said, said.shift)
+    if expression.shift is None or expression.shift == 0:
+        past = expression.tense == "past"
+        return _nearest_weekday(
+            expression, -1 if past else 1, today=expression.shift == 0 and not past
+        )
+    if expression.shift > 0 and expression.next_week:
+        return weekday_of_week(expression)
+    return _nearest_weekday(expression, expression.shift)
 
 
-def weekday_of_week(said: Said) -> Period | None:
+def weekday_of_week(expression: Expression) -> Period | None:
     """the Friday of last week"""
-    if said.weekday is None:
+    if expression.weekday is None:
         return None
-    monday = calendar.week(said.today, said.shift or 0).start
-    return calendar.day(monday, said.weekday)
+    monday = calendar.week(expression.today, expression.shift or 0).start
+    return calendar.day(monday, expression.weekday)
 
 
-def _nearest_weekday(said: Said, way: int, today: bool = False) -> Period:
-    days = ((said.weekday or 0) - said.today.weekday()) * way % 7
-    return calendar.day(said.today, way * (days if days or today else 7))
+def _nearest_weekday(expression: Expression, direction: int, today: bool = False) -> Period:
+    days = ((expression.weekday or 0) - expression.today.weekday()) * direction % 7
+    return calendar.day(expression.today, direction * (days if days or today else 7))
 
 
-def day_of_month(said: Said) -> Period | None:
+def day_of_month(expression: Expression) -> Period | None:
     """on the 3rd"""
-    if said.d is None:
+    if expression.d is None:
         return None
-    months = (calendar.month(said.today, by).start for by in range(-2, 3))
-    return _sensible(said, (_day(one.year, one.month, said.d or 0) for one in months))
+    months = (calendar.month(expression.today, offset).start for offset in range(-2, 3))
+    return _by_tense(
+        expression, (_day(month.year, month.month, expression.d or 0) for month in months)
+    )
 
 
-def month(said: Said) -> Period | None:
+def month(expression: Expression) -> Period | None:
     """in March, last March, March 2019, May 5"""
-    if said.month is None or not 1 <= said.month <= 12:
+    if expression.month is None or not 1 <= expression.month <= 12:
         return None
-    this = said.today.year
-    if said.year is not None:
-        return _in_year(said, said.year)
-    if said.unit == "year" and said.shift is not None:
-        return _in_year(said, this + said.shift)
-    found = [_in_year(said, this + by) for by in range(-2, 3)]
-    if said.shift == 0:
-        return found[2]
-    if said.shift is None:
-        return _sensible(said, iter(found))
-    return _beyond(said, found)
+    year_today = expression.today.year
+    if expression.year is not None:
+        return _in_year(expression, expression.year)
+    if expression.unit == "year" and expression.shift is not None:
+        return _in_year(expression, year_today + expression.shift)
+    candidates = [_in_year(expression, year_today + offset) for offset in range(-2, 3)]
+    if expression.shift == 0:
+        return candidates[2]
+    if expression.shift is None:
+        return _by_tense(expression, iter(candidates))
+    return _by_shift(expression, candidates)
 
 
-def _in_year(said: Said, of: int) -> Period | None:
-    assert said.month is not None
-    if said.d is not None:
-        return _day(of, said.month, said.d)
-    return calendar.month(date(of, said.month, 1))
+def _in_year(expression: Expression, year: int) -> Period | None:
+    assert expression.month is not None
+    if expression.d is not None:
+        return _day(year, expression.month, expression.d)
+    return calendar.month(date(year, expression.month, 1))
 
 
-def _beyond(said: Said, found: list[Period | None]) -> Period | None:
-    """The nearest that is over by now, or the nearest still to begin."""
-    if said.shift is not None and said.shift < 0:
-        return next((one for one in reversed(found) if one and one.end <= said.today), None)
-    return next((one for one in found if one and one.start > said.today), None)
+def _by_shift(expression: Expression, candidates: Sequence[Period | None]) -> Period | None:
+    """The latest candidate that has ended, or the earliest that has not started."""
+    if expression.shift is not None and expression.shift < 0:
+        past = (
+            period for period in reversed(candidates) if period and period.end <= expression.today
+        )
+        return next(past, None)
+    return next(
+        (period for period in candidates if period and period.start > expression.today), None
+    )
 
 
-def season(said: Said) -> Period | None:
+def season(expression: Expression) -> Period | None:
     """last summer, the summer of 2022"""
-    if said.season is None:
+    if expression.season is None:
         return None
-    this = said.today.year
-    if said.year is not None:
-        return calendar.season(said.year, said.season)
-    if said.unit == "year" and said.shift is not None:
-        return calendar.season(this + said.shift, said.season)
-    found: list[Period | None] = [calendar.season(this + by, said.season) for by in range(-2, 3)]
-    if said.shift:
-        return _beyond(said, found)
-    if said.tense == "past":
-        return next((one for one in reversed(found) if one and one.start <= said.today), None)
-    return next((one for one in found if one and one.end > said.today), None)
+    year_today = expression.today.year
+    if expression.year is not None:
+        return calendar.season(expression.year, expression.season)
+    if expression.unit == "year" and expression.shift is not None:
+        return calendar.season(year_today + expression.shift, expression.season)
+    seasons = [calendar.season(year_today + offset, expression.season) for offset in range(-2, 3)]
+    if expression.shift:
+        return _by_shift(expression, seasons)
+    if expression.tense == "past":
+        return next(
+            (period for period in reversed(seasons) if period.start <= expression.today), None
+        )
+    return next((period for period in seasons if period.end > expression.today), None)
 
 
-def year(said: Said) -> Period | None:
+def year(expression: Expression) -> Period | None:
     """in 2019, 去年"""
-    if said.year is not None:
-        return calendar.year(date(said.year, 1, 1))
-    return calendar.year(said.today, said.shift or 0)
+    if expression.year is not None:
+        return calendar.year(date(expression.year, 1, 1))
+    return calendar.year(expression.today, expression.shift or 0)
 
 
-def _day(of: int, month: int, d: int) -> Period | None:
+def _day(year: int, month: int, day: int) -> Period | None:
     try:
-        return calendar.day(date(of, month, d))
+        return calendar.day(date(year, month, day))
     except ValueError:
         return None
 
 
-def _sensible(said: Said, found: Iterator[Period | None]) -> Period | None:
-    """The latest by now for what was, the first from now on for what will be, else the nearest."""
-    there = [one for one in found if one is not None]
-    if said.tense == "past":
-        return max((one for one in there if one.start <= said.today), default=None)
-    if said.tense == "future":
-        return min((one for one in there if one.end > said.today), default=None)
-    return min(there, key=lambda one: _distance(one, said.today), default=None)
+def _by_tense(expression: Expression, candidates: Iterator[Period | None]) -> Period | None:
+    """The latest candidate that has started (past tense), the earliest that has not ended (future
+    tense), otherwise the nearest."""
+    periods = [period for period in candidates if period is not None]
+    if expression.tense == "past":
+        return max((period for period in periods if period.start <= expression.today), default=None)
+    if expression.tense == "future":
+        return min((period for period in periods if period.end > expression.today), default=None)
+    return min(periods, key=lambda period: _distance(period, expression.today), default=None)
 
 
 def _distance(period: Period, today: date) -> timedelta:
     return max(period.start - today, today - period.end + timedelta(days=1), timedelta(0))
 
 
-FORMS: dict[str, Callable[[Said], Period | None]] = {
+FORMS: dict[str, Callable[[Expression], Period | None]] = {
     "day": fixed,
     "ago": ago,
     "ahead": ahead,

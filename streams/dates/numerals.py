@@ -1,6 +1,6 @@
 """Chinese and Japanese number words up to 99: `十五`, `二十`."""
 
-DIGITS = {one: number for number, one in enumerate("〇一二三四五六七八九")} | {
+DIGITS = {digit: number for number, digit in enumerate("〇一二三四五六七八九")} | {
     "两": 2,
     "兩": 2,
     "零": 0,
@@ -10,7 +10,7 @@ OF_A_DAY = r"(?:\d{1,2}|[二三]?十[一二三四五六七八九]?|[一二三四
 
 
 def number(text: str) -> int | None:
-    """The number that digits or characters stand for, or None."""
+    """Parses decimal digits or Chinese numerals; None if the text is not a number."""
     if text.isdecimal():
         return int(text)
     tens, ten, ones = text.rpartition("十")

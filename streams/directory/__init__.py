@@ -1,5 +1,5 @@
-"""The users and sessions of a history, with counts, now and as of a past time.
+"""Lists the users and sessions of a tenant with counts, now and as of a past time.
 
-They are tables in the file of a tenant's search index (`streams.search.store`), which keeps them
-up to date in the same transactions.
+The tables are part of the tenant's search index (`streams.search.store`), which updates them in
+the same transactions.
 """

@@ -1,6 +1,6 @@
-"""Users and sessions as of a past time, the last active first, out of an index.
+"""Lists users and sessions as of a past time from an index, most recently active first.
 
-What was said last before that time is read first: the newest turns, then more, then all.
+The newest turns before that time are read first, then more, then all.
 """
 
 import sqlite3
@@ -10,66 +10,69 @@ from typing import Literal
 import msgspec
 
 from schemas.time import HOUR
-from streams.directory.owners import FAR, SAID_THEN
+from streams.directory.owners import FAR, TURNS_AS_OF
 
 NEWEST = 500, 20_000
-"""Turns before the time that are looked at first: who spoke in them comes before all others."""
+"""Sizes of the first windows of turns: their users and sessions sort before all others."""
 
 
-class Active(msgspec.Struct, frozen=True, kw_only=True):
-    """Those active by `at`, as known at `known`, last active in a period, so many behind the last
-    one of the page before, as (last active, id). Times are microseconds since 1970-01-01 UTC."""
+class ActiveQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of the users or sessions active by `at`, as recorded by `known_at`.
+
+    `since` and `until` bound the time of last activity. `after`: the last entry of the previous
+    page, as (last active, id). Times are microseconds since 1970-01-01 UTC."""
 
     kind: Literal["user", "session"]
     at: int
     limit: int
-    known: int = FAR
+    known_at: int = FAR
     since: int = -FAR
     until: int = FAR
     after: tuple[int, str] = (FAR, "")
 
 
-def active_then(db: sqlite3.Connection, asked: Active) -> dict[str, int]:
-    """Id -> last active. Of a user without a turn by then the last plan counts."""
-    found: dict[str, int] = {}
-    latest = _latest(db, asked)
+def active_as_of(db: sqlite3.Connection, query: ActiveQuery) -> dict[str, int]:
+    """Returns id -> time of last activity. Without a turn by then, a user's last plan counts."""
+    page: dict[str, int] = {}
+    latest = _latest(db, query)
     if latest is None:
-        return found
-    for earliest in _windows(db, asked, latest):
-        given = {
-            "from": earliest, "to": latest, "at": asked.at, "known": asked.known,
-            "since": asked.since, "until": asked.until,
-            "after": asked.after[0], "name": asked.after[1], "limit": asked.limit,
+        return page
+    for earliest in _windows(db, query, latest):
+        parameters = {
+            "from": earliest, "to": latest, "at": query.at, "known": query.known_at,
+            "since": query.since, "until": query.until,
+            "after": query.after[0], "name": query.after[1], "limit": query.limit,
         }  # fmt: skip
-        found = dict(db.execute(_USERS if asked.kind == "user" else _SESSIONS, given).fetchall())
-        if len(found) >= asked.limit or earliest <= asked.since:
+        sql = _USERS if query.kind == "user" else _SESSIONS
+        page = dict(db.execute(sql, parameters).fetchall())
+        if len(page) >= query.limit or earliest <= query.since:
             break
-    return found
+    return page
 
 
-def _latest(db: sqlite3.Connection, asked: Active) -> int | None:
-    """A time after which nobody was active, as far as was known then; None: nobody ever was."""
+def _latest(db: sqlite3.Connection, query: ActiveQuery) -> int | None:
+    """An upper bound of all activity recorded by then; None without any."""
     sql = """SELECT hour FROM active_hour WHERE hour <= ? AND recorded <= ?
         ORDER BY hour DESC LIMIT 1"""
-    found = db.execute(sql, [asked.at // HOUR, asked.known]).fetchone()
-    return None if found is None else min(asked.at, (found[0] + 1) * HOUR - 1)
+    row = db.execute(sql, [query.at // HOUR, query.known_at]).fetchone()
+    return None if row is None else min(query.at, (row[0] + 1) * HOUR - 1)
 
 
-def _windows(db: sqlite3.Connection, asked: Active, latest: int) -> Iterator[int]:
-    """Since when to look; all who were active later than that are then found."""
-    newest = min(latest, asked.until, asked.after[0])
+def _windows(db: sqlite3.Connection, query: ActiveQuery, latest: int) -> Iterator[int]:
+    """Yields earlier and earlier starts of the window to search."""
+    newest = min(latest, query.until, query.after[0])
     sql = """SELECT at FROM doc WHERE kind = 'event' AND at <= ? AND at + recorded <= ?
         ORDER BY at DESC LIMIT 1 OFFSET ?"""
     for turns in NEWEST:
-        if (found := db.execute(sql, [newest, asked.known, turns]).fetchone()) is None:
+        if (row := db.execute(sql, [newest, query.known_at, turns]).fetchone()) is None:
             break
-        yield found[0]
+        yield row[0]
     yield -FAR
 
 
 _BEGUN = """FROM begun JOIN doc ON doc.id = begun.doc
     WHERE begun.recorded <= :known AND (doc.at > :at OR doc.at + doc.recorded > :known)"""
-"""A turn that had not ended by then is where and when it had begun."""
+"""A turn that had not ended by then counts at the session and time of its start."""
 _SPOKE = f"""SELECT {{0}} AS no, max(at) AS active FROM (
         SELECT {{1}} AS {{0}}, at FROM doc
         WHERE kind = 'event' AND at BETWEEN :from AND :to AND at + recorded <= :known
@@ -81,7 +84,7 @@ _PLANNED = f"""SELECT person AS no, max(at) AS active FROM planned
     WHERE at BETWEEN :from AND :to AND recorded <= :known
     AND NOT EXISTS (SELECT 1 FROM talk WHERE talk.person = planned.person
         AND first <= :at AND first_recorded <= :known AND (
-            latest <= :at OR last_recorded <= :known OR EXISTS (SELECT 1 FROM {SAID_THEN})))
+            latest <= :at OR last_recorded <= :known OR EXISTS (SELECT 1 FROM {TURNS_AS_OF})))
     AND NOT EXISTS (SELECT 1 {_BEGUN} AND begun.person = planned.person AND begun.at <= :at)
     GROUP BY 1"""
 _PAGE = """SELECT name.name, spoke.active FROM ({}) AS spoke JOIN name USING (no)

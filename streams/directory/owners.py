@@ -1,7 +1,8 @@
-"""The users and sessions of an index, with counts that are kept as documents come.
+"""Lists the users and sessions of an index, with counts that are updated with its documents.
 
-A name's `turns` and `others` (of a user its sessions, of a session its users) follow from `talk`,
-which has a row for each user in each session, by triggers. So a list costs what its page shows.
+Triggers derive a name's `turns` and `others` (the sessions of a user, the users of a session) from
+`talk`, which has a row for each user in each session. So the cost of a page depends on its size
+alone.
 """
 
 import sqlite3
@@ -29,18 +30,18 @@ CREATE TABLE talk (
     first_recorded INTEGER, last_recorded INTEGER, PRIMARY KEY (session, person)
 ) WITHOUT ROWID;
 CREATE INDEX talk_person ON talk (person, latest);
--- turns that have ended, as they were until then: `talk` counts them as ended
+-- ended turns as they were while they ran: `talk` counts them as ended
 CREATE TABLE begun (
     doc INTEGER PRIMARY KEY, session INTEGER, person INTEGER, at INTEGER, recorded INTEGER
 );
 CREATE INDEX begun_session ON begun (session);
 CREATE INDEX begun_person ON begun (person);
 CREATE INDEX begun_at ON begun (at);
--- write plans of a user and a time; `recorded`: when the first of them was
+-- write plans by user and time; `recorded`: when the first one was recorded
 CREATE TABLE planned (
     at INTEGER, person INTEGER, recorded INTEGER, PRIMARY KEY (at, person)
 ) WITHOUT ROWID;
--- hours in which somebody was active; `recorded`: when the first turn or plan of the hour was
+-- hours with activity; `recorded`: when the first turn or plan of the hour was recorded
 CREATE TABLE active_hour (hour INTEGER PRIMARY KEY, recorded INTEGER);
 CREATE TRIGGER talk_begins AFTER INSERT ON talk BEGIN
     UPDATE name SET turns = turns + new.turns, others = others + (new.person > 0)
@@ -59,24 +60,25 @@ END;
 STRETCH = 16
 """Documents of a passage (`streams.search.store`)."""
 AFTER_ALL = "\U0010ffff" * 129
-"""Behind an id's prefix: after every id that begins so."""
+"""Appended to a prefix: sorts after every id with this prefix."""
 FAR = 2**62
-SAID_THEN = f"""passage JOIN doc ON doc.id BETWEEN no * {STRETCH} AND no * {STRETCH} + {STRETCH - 1}
+TURNS_AS_OF = f"""passage
+    JOIN doc ON doc.id BETWEEN no * {STRETCH} AND no * {STRETCH} + {STRETCH - 1}
     WHERE passage.session = talk.session AND earliest <= :at AND doc.kind = 'event'
     AND coalesce(doc.person, 0) = talk.person
     AND doc.at <= :at AND doc.at + doc.recorded <= :known"""
-"""SQL of the turns of a row of `talk` by a time, as known at another."""
+"""SQL of the turns of a row of `talk` as of :at, as recorded by :known."""
 
 Order = Literal["last_active", "id"]
 ORDERS: tuple[Order, ...] = ("last_active", "id")
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
-    """Which users or sessions are listed; times are microseconds since 1970-01-01 UTC.
+    """A page of users or sessions; times are microseconds since 1970-01-01 UTC.
 
-    By `last_active` the latest come first, by `id` the smallest. `prefix`: their ids begin so.
-    `since` and `until` bound the time they were last active. `user_id`: only sessions of this user.
-    `after`: the last one of the page before, as (last active, id). `now`: counts are as of then.
+    Order: `last_active` is descending, `id` ascending. `prefix` filters ids. `since` and `until`
+    bound the time of last activity. `user_id`: only sessions of this user. `after`: the last entry
+    of the previous page, as (last active, id). `now`: the time of the counts.
     """
 
     now: int
@@ -90,7 +92,7 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class User(msgspec.Struct, frozen=True):
-    """A user; `active` in microseconds. `states` and `preferences` count those that hold."""
+    """A user; `active` in microseconds. `states` and `preferences` count the valid ones."""
 
     user_id: str
     active: int
@@ -101,8 +103,8 @@ class User(msgspec.Struct, frozen=True):
 
 
 class Session(msgspec.Struct, frozen=True):
-    """A session; times in microseconds. `user_id` is of its earliest turn that names a user,
-    `users` how many spoke, `memory` how many items of session memory hold."""
+    """A session; times in microseconds. `user_id`: the user of its earliest turn with one. `users`
+    counts its users, `memory` its current items of session memory."""
 
     session_id: str
     user_id: str | None
@@ -113,12 +115,11 @@ class Session(msgspec.Struct, frozen=True):
     memory: int
 
 
-# --- keeping --------------------------------------------------------------------------------------
+# --- writing --------------------------------------------------------------------------------------
 
 
 class Spoken(NamedTuple):
-    """A turn: the numbers of its session and user (0: none), its time, and when it was
-    recorded."""
+    """A turn: numbers of its session and user (0: none), its time, and the time of recording."""
 
     session: int
     person: int
@@ -127,7 +128,7 @@ class Spoken(NamedTuple):
 
 
 class Counts:
-    """What one transaction changes in the counts."""
+    """The changes of one transaction to the counts."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
@@ -135,54 +136,54 @@ class Counts:
         self._hours: dict[int, int] = {}
 
     def add(self, turns: Iterable[Spoken]) -> None:
-        """New turns."""
-        found: dict[tuple[int, int], list[int]] = {}
+        """Adds new turns."""
+        talks: dict[tuple[int, int], list[int]] = {}
         for session, person, at, recorded in turns:
-            talk = found.setdefault((session, person), [0, at, at, recorded, recorded])
+            talk = talks.setdefault((session, person), [0, at, at, recorded, recorded])
             talk[0] += 1
             talk[1], talk[2] = min(talk[1], at), max(talk[2], at)
             talk[3], talk[4] = min(talk[3], recorded), max(talk[4], recorded)
-            self.active(at, recorded)
+            self.note_activity(at, recorded)
         self._db.executemany(
             "INSERT INTO talk VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
             "turns = turns + excluded.turns, first = min(first, excluded.first), "
             "latest = max(latest, excluded.latest), "
             "first_recorded = min(first_recorded, excluded.first_recorded), "
             "last_recorded = max(last_recorded, excluded.last_recorded)",
-            ((*pair, *talk) for pair, talk in found.items()),
+            ((*pair, *talk) for pair, talk in talks.items()),
         )
-        self._touched |= found.keys()
+        self._touched |= talks.keys()
 
-    def count_again(self, session: int, turns: Iterable[Spoken]) -> None:
-        """Turns of a session were replaced; these are all that it has."""
-        known = self._db.execute("SELECT session, person FROM talk WHERE session = ?", [session])
-        self._touched |= set(known.fetchall())
+    def recount(self, session: int, turns: Iterable[Spoken]) -> None:
+        """Replaces the counts of a session; `turns`: all its turns."""
+        pairs = self._db.execute("SELECT session, person FROM talk WHERE session = ?", [session])
+        self._touched |= set(pairs.fetchall())
         self._db.execute("DELETE FROM talk WHERE session = ?", [session])
         self.add(turns)
 
     def touch(self, number: int, at: int) -> None:
-        """Another record of a user or session came."""
+        """Notes the time of another record of a user or session."""
         sql = "UPDATE name SET changed = max(coalesce(changed, ?1), ?1) WHERE no = ?2"
         self._db.execute(sql, [at, number])
 
     def plan(self, plans: Iterable[tuple[int, int, int]]) -> None:
-        """Write plans came: (time, number of their user, when the first of them was recorded)."""
-        every = list(plans)
+        """Adds write plans: (time, number of the user, when the first one was recorded)."""
+        rows = list(plans)
         sql = (
             "INSERT INTO planned VALUES (?, ?, ?) "
             "ON CONFLICT DO UPDATE SET recorded = min(recorded, excluded.recorded)"
         )
-        self._db.executemany(sql, every)
-        for at, _, recorded in every:
-            self.active(at, recorded)
+        self._db.executemany(sql, rows)
+        for at, _, recorded in rows:
+            self.note_activity(at, recorded)
 
-    def active(self, at: int, recorded: int) -> None:
-        """Somebody was active at a time, which was recorded at another."""
+    def note_activity(self, at: int, recorded: int) -> None:
+        """Notes activity at a time, recorded at `recorded`."""
         hour = at // HOUR
         self._hours[hour] = min(recorded, self._hours.get(hour, recorded))
 
     def settle(self) -> None:
-        """Before the transaction ends."""
+        """Writes the pending changes; call it before the transaction ends."""
         for column, place in (("session", 0), ("person", 1)):
             sql = f"UPDATE name SET turned = (SELECT max(latest) FROM talk WHERE {column} = no) "
             numbers = {pair[place] for pair in self._touched}
@@ -198,48 +199,48 @@ class Counts:
 
 # --- listing --------------------------------------------------------------------------------------
 
-_HELD = """(SELECT count(*) FROM doc WHERE doc.owner = name.no AND doc.kind = '{}'
+_VALID = """(SELECT count(*) FROM doc WHERE doc.owner = name.no AND doc.kind = '{}'
     AND doc.kind <> 'event' AND doc.until > :now AND doc.since <= :now)"""
-_USER = f"name, active, turns, others, {_HELD.format('state')}, {_HELD.format('preference')}"
+_USER = f"name, active, turns, others, {_VALID.format('state')}, {_VALID.format('preference')}"
 _SESSION = f"""name,
     (SELECT user.name FROM talk JOIN name AS user ON user.no = person
         WHERE session = name.no ORDER BY first, user.name LIMIT 1),
     others, (SELECT min(first) FROM talk WHERE session = name.no), active, turns,
-    {_HELD.format("session_memory")}"""
+    {_VALID.format("session_memory")}"""
 
 
-def users(db: sqlite3.Connection, asked: Listing) -> list[User]:
-    """A page of the users."""
-    return [User(*row) for row in _rows(db, asked, "user", _USER)]
+def users(db: sqlite3.Connection, listing: Listing) -> list[User]:
+    """Returns a page of users."""
+    return [User(*row) for row in _rows(db, listing, "user", _USER)]
 
 
-def sessions(db: sqlite3.Connection, asked: Listing) -> list[Session]:
-    """A page of the sessions."""
-    return [Session(*row) for row in _rows(db, asked, "session", _SESSION)]
+def sessions(db: sqlite3.Connection, listing: Listing) -> list[Session]:
+    """Returns a page of sessions."""
+    return [Session(*row) for row in _rows(db, listing, "session", _SESSION)]
 
 
 def _rows(
-    db: sqlite3.Connection, asked: Listing, kind: str, shown: str
+    db: sqlite3.Connection, listing: Listing, kind: str, columns: str
 ) -> Sequence[tuple[Any, ...]]:
-    given = {"kind": kind, "limit": asked.limit, "now": asked.now, "user": asked.user_id}
-    given |= {"since": -FAR if asked.since is None else asked.since}
-    given |= {"until": FAR if asked.until is None else asked.until}
-    given |= {"from": asked.prefix, "to": asked.prefix + AFTER_ALL}
+    parameters = {"kind": kind, "limit": listing.limit, "now": listing.now, "user": listing.user_id}
+    parameters |= {"since": -FAR if listing.since is None else listing.since}
+    parameters |= {"until": FAR if listing.until is None else listing.until}
+    parameters |= {"from": listing.prefix, "to": listing.prefix + AFTER_ALL}
     where = "kind = :kind AND active BETWEEN :since AND :until AND name BETWEEN :from AND :to"
-    where += " AND (turned IS NOT NULL OR changed IS NOT NULL)"  # what was said may be over
-    if asked.user_id is not None:
+    where += " AND (turned IS NOT NULL OR changed IS NOT NULL)"  # a name may have lost its turns
+    if listing.user_id is not None:
         where += (
             " AND no IN (SELECT session FROM talk WHERE person = "
             "(SELECT no FROM name WHERE kind = 'user' AND name = :user))"
         )
-    by = "active DESC, name DESC" if asked.order == "last_active" else "name"
-    if asked.after is not None:
-        given |= {"after": asked.after[0], "name": asked.after[1]}
+    by = "active DESC, name DESC" if listing.order == "last_active" else "name"
+    if listing.after is not None:
+        parameters |= {"after": listing.after[0], "name": listing.after[1]}
         behind = "(active, name) < (:after, :name)"
-        where += f" AND {behind if asked.order == 'last_active' else 'name > :name'}"
+        where += f" AND {behind if listing.order == 'last_active' else 'name > :name'}"
     sql = f"SELECT no FROM name WHERE {where} ORDER BY {by} LIMIT :limit"
-    numbers = [number for (number,) in db.execute(sql, given)]
+    numbers = [number for (number,) in db.execute(sql, parameters)]
     listed = ", ".join(map(str, numbers))
-    sql = f"SELECT no, {shown} FROM name WHERE no IN ({listed})"
-    found = {number: row for number, *row in db.execute(sql, {"now": asked.now})}
-    return [tuple(found[number]) for number in numbers]
+    sql = f"SELECT no, {columns} FROM name WHERE no IN ({listed})"
+    rows = {number: row for number, *row in db.execute(sql, {"now": listing.now})}
+    return [tuple(rows[number]) for number in numbers]

@@ -1,5 +1,7 @@
-"""Each revision of a user's states, so that it can be told which were held as of a time of
-knowledge: the documents of an index are what is known now."""
+"""Counts a user's valid states as of a time of recording.
+
+The table has each revision of a state, because the documents of an index have the current
+knowledge only."""
 
 import sqlite3
 from collections.abc import Iterable
@@ -8,16 +10,16 @@ from typing import NamedTuple
 SCHEMA = """
 CREATE TABLE state_revision (
     owner INTEGER, state TEXT, seq INTEGER,
-    since INTEGER, ends INTEGER, -- of the version that it says
+    since INTEGER, ends INTEGER, -- of the version that it describes
     gone INTEGER, recorded INTEGER, PRIMARY KEY (owner, state, seq)
 ) WITHOUT ROWID;
 """
 
-_HELD = """
+_VALID = """
 WITH learnt AS (
     SELECT *, max(recorded) OVER (PARTITION BY state ORDER BY seq) AS learnt_at
     FROM state_revision WHERE owner = :owner
-), version AS ( -- the last revision of each stands
+), version AS ( -- the last revision of each
     SELECT state, since, ends, gone, max(seq) FROM learnt
     WHERE learnt_at <= :known AND since <= :at GROUP BY state, since
 ), last AS (
@@ -25,7 +27,8 @@ WITH learnt AS (
 )
 SELECT count(*) FROM last WHERE ends > :at
 """
-"""As the macro `state_as_of` (`sinks.views`) has it. Columns beside `max` are those of its row."""
+"""Equivalent to the macro `state_as_of` (`sinks.views`). In SQLite, bare columns beside `max` are
+those of its row."""
 
 
 class StateRevision(NamedTuple):
@@ -41,12 +44,12 @@ class StateRevision(NamedTuple):
 
 
 def note(db: sqlite3.Connection, revisions: Iterable[StateRevision]) -> None:
-    """Keeps revisions; one that is there already stays."""
+    """Stores revisions; existing ones stay unchanged."""
     sql = "INSERT OR IGNORE INTO state_revision VALUES (?, ?, ?, ?, ?, ?, ?)"
     db.executemany(sql, revisions)
 
 
-def count(db: sqlite3.Connection, owner: int, at: int, known: int) -> int:
-    """How many states of a user were held at a time, as known at another."""
-    (states,) = db.execute(_HELD, {"owner": owner, "at": at, "known": known}).fetchone()
+def count(db: sqlite3.Connection, owner: int, at: int, known_at: int) -> int:
+    """The number of states of a user valid at `at`, as recorded by `known_at`."""
+    (states,) = db.execute(_VALID, {"owner": owner, "at": at, "known": known_at}).fetchone()
     return int(states)

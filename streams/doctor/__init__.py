@@ -1,2 +1,2 @@
-"""`turnfold doctor`: is this installation as it should be? Each module looks at one part, changes
-nothing, and yields findings (docs/operations.md)."""
+"""Checks of `turnfold doctor`. Each module checks one part of an installation, changes nothing, and
+yields findings (docs/operations.md)."""

@@ -1,4 +1,4 @@
-"""Kafka: is it reached, how safely, and are the topics and the memory in them as they should be?"""
+"""Checks of Kafka: connection, security, topics, replicas, and the memory in the changelogs."""
 
 import time
 from collections.abc import AsyncIterator, Iterable, Sequence
@@ -24,8 +24,8 @@ COPIES = 3
 
 
 async def broker(kafka: KafkaSettings, worker: WorkerSettings) -> AsyncIterator[Finding]:
-    """All that can be read of a cluster; nothing is written. Ends early where none answers."""
-    began = time.perf_counter()
+    """Runs all read-only checks of a cluster. Ends early if no broker answers."""
+    started = time.perf_counter()
     try:
         async with connected(kafka) as admin:
             brokers = len((await admin.describe_cluster())["brokers"])
@@ -40,7 +40,7 @@ async def broker(kafka: KafkaSettings, worker: WorkerSettings) -> AsyncIterator[
             + _typed(kafka, "lag"),
         )
         return
-    seconds = time.perf_counter() - began
+    seconds = time.perf_counter() - started
     yield ok(
         "broker",
         f"{kafka.bootstrap}: {brokers} brokers, answered in {seconds * 1000:.0f} ms; group "
@@ -57,17 +57,20 @@ async def broker(kafka: KafkaSettings, worker: WorkerSettings) -> AsyncIterator[
         yield wrong("topics", str(error), "Workers end with exit code 3 or 5.", "As said.")
 
 
-def _topics(needed: Sequence[NeededTopic], how: str) -> Finding:
-    """Whether those that are there can be used; `how`: the command that shows more."""
-    wrong_ones = [f"{one.name} ({', '.join(diff.setting for diff in one.wrong)})"
-                  for one in needed if one.wrong]  # fmt: skip
-    missing = [one.name for one in needed if one.existing is None]
-    if wrong_ones:
+def _topics(needed: Sequence[NeededTopic], command: str) -> Finding:
+    """Whether the existing topics can be used. `command`: shows the details."""
+    unusable = [
+        f"{topic.name} ({', '.join(difference.setting for difference in topic.wrong)})"
+        for topic in needed
+        if topic.wrong
+    ]
+    missing = [topic.name for topic in needed if topic.existing is None]
+    if unusable:
         return wrong(
             "topics",
-            f"{len(wrong_ones)} cannot be used: {_some(wrong_ones)}",
+            f"{len(unusable)} cannot be used: {_some(unusable)}",
             "The processes that use them end with exit code 3.",
-            f"{how}: what must be how; --commands: how an administrator changes it.",
+            f"{command}: shows the required settings; --commands: how an administrator sets them.",
         )
     if len(missing) == len(needed):
         return ok("topics", "none there yet; the first worker creates them")
@@ -76,26 +79,26 @@ def _topics(needed: Sequence[NeededTopic], how: str) -> Finding:
             "topics",
             f"{len(missing)} of {len(needed)} are missing: {_some(missing)}",
             "The next worker that starts creates them, if the broker lets it.",
-            f"Start a worker; or let an administrator create them: {how} --commands",
+            f"Start a worker; or let an administrator create them: {command} --commands",
         )
     return ok("topics", f"{len(needed)} as they should be")
 
 
 async def _copies(kafka: KafkaSettings, needed: Sequence[NeededTopic], brokers: int) -> Finding:
-    names = [one.spec.name for one in needed if one.existing is not None]
+    names = [topic.spec.name for topic in needed if topic.existing is not None]
     if not names:
         return ok("replicas", "no topics yet")
     async with connected(kafka) as admin:
         described: list[dict[str, Any]] = await admin.describe_topics(names)
-    behind = _topics_where(described, lambda one: len(one["isr"]) < len(one["replicas"]))
+    behind = _topics_where(described, lambda part: len(part["isr"]) < len(part["replicas"]))
     if behind:
         return warning(
             "replicas",
             f"{len(behind)} topics have replicas that are behind or away: {_some(behind)}",
             "If one more broker fails, writes stop.",
-            "Look at the brokers that are missing.",
+            "Check the missing brokers.",
         )
-    few = _topics_where(described, lambda one: len(one["replicas"]) < min(COPIES, brokers))
+    few = _topics_where(described, lambda part: len(part["replicas"]) < min(COPIES, brokers))
     if few:
         return warning(
             "replicas",
@@ -113,17 +116,17 @@ async def _copies(kafka: KafkaSettings, needed: Sequence[NeededTopic], brokers: 
     return ok("replicas", f"every partition of {len(names)} topics has its replicas")
 
 
-def _topics_where(described: Iterable[dict[str, Any]], holds: Any) -> list[str]:
-    return [one["topic"] for one in described if any(map(holds, one["partitions"]))]
+def _topics_where(topics: Iterable[dict[str, Any]], predicate: Any) -> list[str]:
+    return [topic["topic"] for topic in topics if any(map(predicate, topic["partitions"]))]
 
 
 async def _memory(kafka: KafkaSettings, worker: WorkerSettings, present: set[str]) -> Finding:
-    """The rows in the changelogs: their format, and the number of partitions they lie in."""
+    """Checks the row format and the number of partitions of the changelogs."""
     async with connected(kafka) as admin:
         names = layout.topics_of(worker.group, worker.generation)
         counts = await partitions_of(admin, [name for name in names if name in present])
     try:
-        found = await layout.look(kafka, worker.group, counts)
+        partitions = await layout.look(kafka, worker.group, counts)
     except ConfigurationError as error:  # the marker's format
         return wrong(
             "row format",
@@ -133,25 +136,26 @@ async def _memory(kafka: KafkaSettings, worker: WorkerSettings, present: set[str
         )
     except KafkaError as error:
         raise lost(kafka, error) from None
-    if (why := found.difference(kafka.partitions)) is not None:
-        return wrong("partitions", why, "Workers end with exit code 3.", "As said.")
-    if found.folded is None:
+    if (difference := partitions.difference(kafka.partitions)) is not None:
+        return wrong("partitions", difference, "Workers end with exit code 3.", "As said.")
+    if partitions.folded is None:
         return ok("memory", f"{worker.group}: nothing folded yet")
-    if found.older:
+    if partitions.older:
         return warning(
             "memory",
-            f"{worker.group}: {found.older} changelog partitions have rows of an older version",
+            f"{worker.group}: {partitions.older} changelog partitions have rows of an older "
+            "version",
             "A worker of this version upgrades them before it folds; workers of the older version "
             "cannot continue them then.",
             "Nothing, if you are upgrading; see docs/upgrades.md.",
         )
     return ok(
-        "memory", f"{worker.group}: rows of this version's format in {found.folded} partitions"
+        "memory", f"{worker.group}: rows of this version's format in {partitions.folded} partitions"
     )
 
 
 def _typed(kafka: KafkaSettings, command: str) -> str:
-    """A command over the same broker and topics, as it is typed."""
+    """A shell command for the same broker and topics."""
     prefix = f" --topic-prefix {quote(kafka.topic_prefix)}" if kafka.topic_prefix else ""
     return f"turnfold {command} --bootstrap {quote(kafka.bootstrap)}{prefix}"
 

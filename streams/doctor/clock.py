@@ -1,4 +1,4 @@
-"""This machine's clock against the broker's, which gives records their time."""
+"""Checks this machine's clock against the broker's, which sets the times of records."""
 
 import time
 from collections.abc import Iterator
@@ -16,9 +16,9 @@ from streams.kafka.client.topic_specs import spec
 from streams.kafka.transport.layout import changelogs_of
 
 TOPIC = "turnfold-doctor"
-"""Where `--probe` writes."""
+"""The topic of `--probe`."""
 OFF = 1.0
-"""Seconds: more than a clock that is set by NTP is off."""
+"""Seconds: more than the offset of a clock set by NTP."""
 FAR_OFF = 60.0
 MEANS = (
     "Times of records are the broker's, \"now\" is this machine's: what was just said may be in "
@@ -28,8 +28,8 @@ DO = "Let NTP set the clocks of this machine and of the brokers."
 
 
 async def clock(kafka: KafkaSettings, worker: WorkerSettings) -> Finding:
-    """By the records that are there: one of a future time says that a clock is wrong. Writes
-    nothing. Raises Unreachable, KafkaError."""
+    """Checks the existing records for future times. Writes nothing. Raises Unreachable,
+    KafkaError."""
     async with connected(kafka) as admin:
         counts = await partitions_of(admin, ["turns", *changelogs_of(worker.group)])
     parts = [TopicPartition(name, n) for name, count in counts.items() for n in range(count)]
@@ -38,38 +38,40 @@ async def clock(kafka: KafkaSettings, worker: WorkerSettings) -> Finding:
         async with KafkaConsumer(**kafka.client()) as consumer:
             now = time.time()
             later = {at: int((now + OFF) * 1000) for at in parts}
-            found = await consumer.offsets_for_times(later)
-            ahead = max((one.timestamp / 1000 - now for one in found.values() if one), default=0.0)
+            offsets = (await consumer.offsets_for_times(later)).values()
+            ahead = max(
+                (offset.timestamp / 1000 - now for offset in offsets if offset), default=0.0
+            )
     if ahead <= OFF:
         return ok("clock", "no record's time is in the future; --probe measures the difference")
-    return _judged(-ahead, f"a record's time is {ahead:.1f} s in this machine's future")
+    return _finding(-ahead, f"a record's time is {ahead:.1f} s in this machine's future")
 
 
 async def probe(kafka: KafkaSettings) -> Iterator[Finding]:
-    """Writes one record and compares its time, the broker's, with ours. Raises ConfigurationError,
-    Unreachable, KafkaError."""
+    """Writes one record and compares its time, set by the broker, with this machine's. Raises
+    ConfigurationError, Unreachable, KafkaError."""
     async with connected(kafka) as admin:
-        made = spec(TOPIC, 1, retention_days=1, more=True)
-        await topics.create(admin, [made], kafka.replication)
-        await topics.check(admin, [made], topics.ALL_KNOW_WITHIN)
+        topic = spec(TOPIC, 1, retention_days=1, more=True)
+        await topics.create(admin, [topic], kafka.replication)
+        await topics.check(admin, [topic], topics.ALL_KNOW_WITHIN)
     producer: Any = KafkaProducer(acks="all", **kafka.client())
     await producer.start()
     try:
         await producer.send_and_wait(TOPIC, b"doctor")  # the first one waits for metadata
-        began, at = time.time(), time.perf_counter()
-        told = await producer.send_and_wait(TOPIC, b"doctor")
-        took = time.perf_counter() - at
+        start, at = time.time(), time.perf_counter()
+        metadata = await producer.send_and_wait(TOPIC, b"doctor")
+        seconds = time.perf_counter() - at
     finally:
         await producer.stop()
-    off = began + took / 2 - told.timestamp / 1000
-    found = f"this machine is {abs(off):.2f} s {'ahead of' if off > 0 else 'behind'} the broker"
+    off = start + seconds / 2 - metadata.timestamp / 1000
+    text = f"this machine is {abs(off):.2f} s {'ahead of' if off > 0 else 'behind'} the broker"
     return iter((
-        ok("write", f"a record is on all replicas in {took * 1000:.0f} ms"),
-        _judged(off, f"{found} (± {took / 2:.2f} s)"),
+        ok("write", f"a record is on all replicas in {seconds * 1000:.0f} ms"),
+        _finding(off, f"{text} (± {seconds / 2:.2f} s)"),
     ))  # fmt: skip
 
 
-def _judged(off: float, found: str) -> Finding:
+def _finding(off: float, text: str) -> Finding:
     if abs(off) <= OFF:
-        return ok("clock", found)
-    return (wrong if abs(off) > FAR_OFF else warning)("clock", found, MEANS, DO)
+        return ok("clock", text)
+    return (wrong if abs(off) > FAR_OFF else warning)("clock", text, MEANS, DO)

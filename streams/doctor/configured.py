@@ -1,4 +1,4 @@
-"""Settings: what is unknown, wrong, or contradicts another."""
+"""Checks of settings: unknown, invalid, or conflicting ones."""
 
 import os
 from collections.abc import Collection, Iterator, Mapping
@@ -19,21 +19,20 @@ GUARDED = configuration.variable("", "metrics_guarded")
 NEEDS_KEYS = ("127.", "localhost", "[::1]", "::1")
 
 
-def unknown(known: Mapping[str, list[str]]) -> Iterator[Finding]:
-    """Variables of the environment that look like ours and are none; `known`: family -> names, for
-    the families whose extra is installed."""
-    every = {configuration.variable("", name) for name in COMMON} | configuration.NO_SETTINGS
-    for family, names in known.items():
-        every |= {configuration.variable(family, name) for name in names}
-    others = tuple(configuration.variable(name, "") + "_" for name in FAMILIES if name not in known)
-    given = sorted(name.upper() for name in os.environ)
-    strange = [
-        name
-        for name in given
-        if name.startswith(PREFIX) and name not in every and not name.startswith(others or ("\0",))
-    ]
-    for name in strange:
-        close = _nearest(name, every)
+def unknown(families: Mapping[str, list[str]]) -> Iterator[Finding]:
+    """Environment variables with Turnfold's prefix that are not settings. `families`: family ->
+    names, for the families with an installed extra."""
+    settings = {configuration.variable("", name) for name in COMMON} | configuration.NO_SETTINGS
+    for family, names in families.items():
+        settings |= {configuration.variable(family, name) for name in names}
+    unchecked = tuple(
+        configuration.variable(name, "") + "_" for name in FAMILIES if name not in families
+    )
+    variables = sorted(name.upper() for name in os.environ)
+    for name in variables:
+        if not name.startswith(PREFIX) or name in settings or name.startswith(unchecked):
+            continue
+        close = _nearest(name, settings)
         yield warning(
             "settings",
             f"{name}: there is no such setting",
@@ -42,16 +41,16 @@ def unknown(known: Mapping[str, list[str]]) -> Iterator[Finding]:
         )
 
 
-def _nearest(name: str, every: Collection[str]) -> str | None:
-    """A setting that has all of its words, else one that is spelled alike."""
+def _nearest(name: str, settings: Collection[str]) -> str | None:
+    """A setting that has all of the name's words, otherwise one with a similar spelling."""
     words = set(name.split("_"))
-    having = [one for one in every if words <= set(one.split("_"))]
-    close = get_close_matches(name, having, 1, cutoff=0)
-    return close[0] if close else configuration.nearest(name, every)
+    candidates = [setting for setting in settings if words <= set(setting.split("_"))]
+    close = get_close_matches(name, candidates, 1, cutoff=0)
+    return close[0] if close else configuration.nearest(name, settings)
 
 
 def padded() -> Iterator[Finding]:
-    """Secrets with a line break or a blank at an end, which is part of them."""
+    """Secrets that start or end with white space."""
     for name, value in sorted(os.environ.items()):
         if is_secret(name) and value.strip() != value and value.strip():
             yield warning(
@@ -65,7 +64,7 @@ def padded() -> Iterator[Finding]:
 def conflicts(
     loaded: Mapping[str, Any], history: str | None, over_kafka: bool
 ) -> Iterator[Finding]:
-    """Settings that are right each, and not together. `loaded`: family -> its settings."""
+    """Settings that are valid, but conflict. `loaded`: family -> its settings."""
     worker, serve = loaded.get("worker"), loaded.get("serve")
     if worker and serve and over_kafka and worker.app_id != serve.app_id:
         yield warning(
@@ -113,15 +112,15 @@ def conflicts(
 
 
 def _quotas(serve: Any) -> Iterator[Finding]:
-    """Quotas of tenants that no key is of: nobody can write as one of these."""
+    """Quotas of tenants without a key: no caller can write as one of these."""
     if serve.keys is None:
         tenants, why = {TENANT}, "without serve.keys everybody is tenant default"
     else:
         try:
-            known = keys.read(serve.keys)
-        except ConfigurationError:  # the server says it at its start
+            tenants = {key.tenant for key in keys.read(serve.keys)}
+        except ConfigurationError:  # the server reports it at its start
             return
-        tenants, why = {key.tenant for key in known}, f"no key of {serve.keys} is of it"
+        why = f"no key of {serve.keys} is of it"
     for name in sorted(serve.quotas.keys() - tenants) if keys.ALL not in tenants else ():
         close = configuration.nearest(name, tenants)
         yield warning(
@@ -135,5 +134,5 @@ def _quotas(serve: Any) -> Iterator[Finding]:
 def _is_true(name: str) -> bool:
     try:
         return bool(click.BOOL.convert(os.environ.get(name) or "false", None, None))
-    except click.BadParameter:  # `problems` says it
+    except click.BadParameter:  # `problems` reports it
         return False

@@ -1,4 +1,4 @@
-"""What a check has found, and how bad it is."""
+"""The result of a check, with a severity."""
 
 import os
 import re
@@ -9,16 +9,16 @@ from streams.configuration import LOGIN, NOT_SHOWN, QUERY, SECRETS
 
 Status = Literal["ok", "warning", "wrong"]
 EXIT: dict[Status, int] = {"ok": 0, "warning": 1, "wrong": 2}
-"""By status: how bad it is, and the command's exit code."""
-OTHERS = re.compile(r"(SECRET|TOKEN|ACCESS_KEY)$")
-"""The variables of object stores that hold one."""
+"""Status -> severity, which is the command's exit code."""
+STORE_SECRETS = re.compile(r"(SECRET|TOKEN|ACCESS_KEY)$")
+"""Names of variables with secrets of object stores."""
 SHORT = 3
-"""Characters. A secret as short as that would blot out plain words; it is none."""
+"""Maximum characters of a value that is not treated as a secret: it would redact plain words."""
 
 
 class Finding(NamedTuple):
-    """One line of the report. `found` is what is so, `means` what follows from it, `do` what to do;
-    both are empty where all is well."""
+    """A line of the report. `found`: the result, `means`: its consequence, `do`: the action; the
+    latter two are empty for ok."""
 
     check: str
     status: Status
@@ -27,30 +27,30 @@ class Finding(NamedTuple):
     do: str = ""
 
     def without_secrets(self) -> "Finding":
-        """Whatever a library's error has said: no secret of the environment stands in it."""
+        """Redacts the secrets of the environment, which a library's error text may contain."""
         return self._replace(
             found=_hidden(self.found), means=_hidden(self.means), do=_hidden(self.do)
         )
 
 
-def ok(check: str, found: str) -> Finding:
-    """All is well."""
-    return Finding(check, "ok", found)
+def ok(check: str, text: str) -> Finding:
+    """A passed check."""
+    return Finding(check, "ok", text)
 
 
-def warning(check: str, found: str, means: str, do: str) -> Finding:
-    """It works, but something may go wrong."""
-    return Finding(check, "warning", found, means, do)
+def warning(check: str, text: str, effect: str, action: str) -> Finding:
+    """A risk."""
+    return Finding(check, "warning", text, effect, action)
 
 
-def wrong(check: str, found: str, means: str, do: str) -> Finding:
-    """Something does not work."""
-    return Finding(check, "wrong", found, means, do)
+def wrong(check: str, text: str, effect: str, action: str) -> Finding:
+    """A failure."""
+    return Finding(check, "wrong", text, effect, action)
 
 
 def worst(findings: Iterable[Finding]) -> Status:
-    """The status of all of them together."""
-    return max((one.status for one in findings), key=EXIT.__getitem__, default="ok")
+    """The highest severity of the findings."""
+    return max((finding.status for finding in findings), key=EXIT.__getitem__, default="ok")
 
 
 def _hidden(text: str) -> str:
@@ -63,5 +63,5 @@ def _hidden(text: str) -> str:
 
 
 def is_secret(name: str) -> bool:
-    """Whether a variable of the environment holds one."""
-    return bool(SECRETS.search(name.upper()) or OTHERS.search(name.upper()))
+    """Whether an environment variable has a secret."""
+    return bool(SECRETS.search(name.upper()) or STORE_SECRETS.search(name.upper()))

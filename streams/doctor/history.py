@@ -1,4 +1,4 @@
-"""A history: its format, its tables, the rows of its fold, its search indexes."""
+"""Checks of a history: format, tables, documents, rows, search indexes."""
 
 import json
 import os
@@ -31,13 +31,13 @@ from streams.files.upgrade import AFTER
 from streams.files.upgrade import FORMAT as STORE_FORMAT
 from streams.pipeline.row_formats import CURRENT, ROW_FORMAT, Reached
 from streams.search.build import FOLDER, SUFFIX
-from streams.search.opening import notes
+from streams.search.opening import read_meta
 from streams.search.store import FORMAT
 
 FILES = 5_000
-"""Of all tables: a question opens as many as its days have."""
+"""Maximum files of all tables: a query opens the files of its days."""
 SHOWN = 5
-"""Damaged files that are named."""
+"""Maximum damaged files in the report."""
 ANEW = (
     "Restore the history from a backup, or make it anew by a backfill or from the input "
     '(docs/recovery.md, "A damaged history").'
@@ -51,11 +51,11 @@ INDEX = re.compile(rf"(.+)\.(\d+){re.escape(SUFFIX)}")
 
 
 def history(place: Location) -> Iterator[Finding]:
-    """All of a history, the live generation's tables included. Touches nothing."""
+    """Checks a history and the tables of its live generation. Read-only."""
     try:
         root = check_root(place)
         if not is_marked(root):
-            yield _nothing(root)
+            yield _no_history(root)
             return
         writer = "sinks" if is_shared(root) else "run or serve"
         live = pointer(root).current
@@ -66,7 +66,7 @@ def history(place: Location) -> Iterator[Finding]:
             "history",
             str(error),
             "No command can use it.",
-            _mend(str(error), f"{CORRECT}, or what the line says."),
+            _remedy(str(error), f"{CORRECT}, or follow the error text."),
         )
         return
     yield from _tables(folder)
@@ -77,22 +77,22 @@ def history(place: Location) -> Iterator[Finding]:
         yield from _indexes(folder)
 
 
-def _mend(said: str, do: str = ANEW) -> str:
-    """What to do of a file that cannot be read; nothing is damaged where it is not allowed."""
-    return ALLOW if os.strerror(EACCES) in said else do
+def _remedy(error: str, do: str = ANEW) -> str:
+    """The action for an unreadable file; a lack of permission is not a damage."""
+    return ALLOW if os.strerror(EACCES) in error else do
 
 
-def _nothing(root: Location) -> Finding:
-    """An empty folder was made by somebody; one that is not there may be mistyped."""
+def _no_history(root: Location) -> Finding:
+    """An empty folder is fine; the name of a missing folder may be mistyped."""
     if isinstance(root, Path) and (above := next((p for p in root.parents if p.is_file()), None)):
         return wrong("history", f"{root}: {above} is a file", "No command can use it.", CORRECT)
     if isinstance(root, Path) and root.exists():
         return ok("history", f"{root}: empty; the first command that writes makes a history there")
     return warning(
         "history",
-        f"{root}: there is nothing",
-        "A command that asks it fails; one that writes makes a new history there.",
-        f"{CORRECT}, if it is mistyped; else nothing.",
+        f"{root}: does not exist",
+        "Queries fail; a command that writes creates a new history there.",
+        f"{CORRECT}, if it is mistyped.",
     )
 
 
@@ -102,41 +102,41 @@ def _tables(folder: Location) -> Iterator[Finding]:
     unreadable: list[str] = []
     for name in table_names():
         try:
-            files, found = damage(folder / name)
+            files, faults = damage(folder / name)
         except HistoryError as error:
             unreadable.append(str(error))
             continue
         count, rows = count + files, rows + bool(files)
-        damaged += found
-    for said in unreadable:
-        means = "Questions that need this table fail, or lack rows."
-        yield wrong("tables", said, means, _mend(said))
+        damaged += faults
+    for error_text in unreadable:
+        means = "Queries of this table fail, or lack rows."
+        yield wrong("tables", error_text, means, _remedy(error_text))
     for file, why in sorted(damaged)[:SHOWN]:
-        yield wrong("tables", f"{file}: {why}", "Questions that need this file fail.", _mend(why))
+        yield wrong("tables", f"{file}: {why}", "Queries of this file fail.", _remedy(why))
     if len(damaged) > SHOWN:
         yield wrong(
             "tables", f"and {len(damaged) - SHOWN:,} more data files", "As said above.", ANEW
         )
     if unreadable or damaged:
         return
-    found_ = f"{rows} tables with rows, {count:,} files"
+    text = f"{rows} tables with rows, {count:,} files"
     if count > FILES:
         yield warning(
-            "tables", found_, "Questions open many files and become slow.",
+            "tables", text, "Queries open many files and become slow.",
             f"turnfold compact --history {quote(str(folder))}",
         )  # fmt: skip
     else:
-        yield ok("tables", found_)
+        yield ok("tables", text)
     if isinstance(folder, Path):
         yield from _documents(folder)
 
 
 def _documents(folder: Path) -> Iterator[Finding]:
-    """Whether the newest documents are the newest."""
+    """Whether the newest documents have the newest state."""
     try:
         stale = stale_documents(folder)
-    except Exception as error:  # DuckDB's own of a damage that no footer shows
-        means = "Questions that read documents may fail."
+    except Exception as error:  # DuckDB's errors of a damage that no footer shows
+        means = "Queries of documents may fail."
         yield wrong("documents", f"cannot be read: {in_a_line(error)}", means, ANEW)
         return
     if stale:
@@ -144,15 +144,15 @@ def _documents(folder: Path) -> Iterator[Finding]:
         yield wrong(
             "documents",
             f"older than others of theirs: {counts}",
-            "Questions about these sessions, tasks or users answer with an older state.",
+            "Queries of these sessions, tasks or users return an older state.",
             ANEW,
         )
 
 
 def _files(root: Location, folder: Location) -> Iterator[Finding]:
-    """The small files beside the tables that no other check reads."""
-    every = {file for at in (root, folder) for file in (at / OWNER, *forgotten.small_files(at))}
-    for file in sorted(every, key=str):
+    """Checks the small files next to the tables that no other check reads."""
+    files = {file for at in (root, folder) for file in (at / OWNER, *forgotten.small_files(at))}
+    for file in sorted(files, key=str):
         try:
             if not isinstance(json.loads(file.read_text(encoding="utf-8")), dict):
                 raise ValueError("not a JSON object")
@@ -163,7 +163,7 @@ def _files(root: Location, folder: Location) -> Iterator[Finding]:
                 "files",
                 f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}",
                 "Commands that write this history fail.",
-                _mend(
+                _remedy(
                     str(error),
                     'Restore the history from a backup (docs/recovery.md, "A damaged history").',
                 ),
@@ -172,9 +172,9 @@ def _files(root: Location, folder: Location) -> Iterator[Finding]:
         try:
             own_choice(folder)
         except ConfigurationError as error:
-            said, _, do = str(error).rpartition("; ")
+            text, _, do = str(error).rpartition("; ")
             means = "`run` and `serve` cannot continue this history."
-            yield wrong("files", said, means, _mend(said, f"{do[:1].upper()}{do[1:]}."))
+            yield wrong("files", text, means, _remedy(text, f"{do[:1].upper()}{do[1:]}."))
 
 
 def _constants(folder: Location) -> Iterator[Finding]:
@@ -190,39 +190,39 @@ def _constants(folder: Location) -> Iterator[Finding]:
 
 
 def _store(folder: Path) -> Iterator[Finding]:
-    """The rows that `run` and `serve` continue with."""
+    """Checks the row store that `run` and `serve` continue with."""
     path = folder / "_store"
     if not path.exists():
         return
     try:
         number = _value(path, STORE_FORMAT)
-        found = CURRENT if number is None else Reached(number, _value(path, AFTER))
+        row_state = CURRENT if number is None else Reached(number, _value(path, AFTER))
     except Exception as error:  # rocksdict raises bare Exceptions
         yield wrong(
             "row format",
             f"{path}: cannot be read: {in_a_line(error)}",
-            "`run` and `serve` cannot continue this history; questions still work.",
-            _mend(str(error)),
+            "`run` and `serve` cannot continue this history; queries still work.",
+            _remedy(str(error)),
         )
         return
-    yield row_format(str(path), found)
+    yield row_format(str(path), row_state)
 
 
 def _value(store: Path, name: str) -> Any:
-    """One of a store's own values, None where it has none."""
-    kept = rocksdb.value(store, VALUES + name.encode())
-    return None if kept is None else msgspec.msgpack.decode(kept)
+    """A metadata value of a store, or None."""
+    content = rocksdb.value(store, VALUES + name.encode())
+    return None if content is None else msgspec.msgpack.decode(content)
 
 
-def row_format(where: str, found: Reached) -> Finding:
+def row_format(place: str, rows: Reached) -> Finding:
     """Whether this version can continue rows of that format."""
-    said = f"{where}: {found.format}"
-    if found.is_current:
-        return ok("row format", said)
-    if found.refusal() is None:
+    text = f"{place}: {rows.format}"
+    if rows.is_current:
+        return ok("row format", text)
+    if rows.refusal() is None:
         return warning(
             "row format",
-            f"{said}{', not all of them' if found.after is not None else ''}, this version writes "
+            f"{text}{', not all of them' if rows.after is not None else ''}, this version writes "
             f"{ROW_FORMAT}",
             "The next command that writes this history upgrades them; older versions cannot "
             "continue them then.",
@@ -230,10 +230,10 @@ def row_format(where: str, found: Reached) -> Finding:
         )
     return wrong(
         "row format",
-        f"{said}, this version writes {ROW_FORMAT}",
-        "They can be asked, not continued.",
+        f"{text}, this version writes {ROW_FORMAT}",
+        "They can be queried, not continued.",
         ('Use the version that wrote it, or a newer one; or see docs/upgrades.md, "Going back".'
-         if found.format > ROW_FORMAT
+         if rows.format > ROW_FORMAT
          else 'See docs/upgrades.md, "Rows that are too old".'),
     )  # fmt: skip
 
@@ -241,14 +241,18 @@ def row_format(where: str, found: Reached) -> Finding:
 def _indexes(folder: Path) -> Iterator[Finding]:
     newest: dict[str, tuple[int, Path]] = {}
     for path in (folder / FOLDER).glob(f"*{SUFFIX}"):
-        if named := INDEX.fullmatch(path.name):
-            tenant, number = named[1], int(named[2])
+        if match := INDEX.fullmatch(path.name):
+            tenant, number = match[1], int(match[2])
             newest[tenant] = max(newest.get(tenant, (-1, path)), (number, path))
     if not newest:
         return
     formats = [_format(path) for _, path in newest.values()]
-    broken = [one for one in formats if isinstance(one, sqlite3.Error)]
-    others = [one for one in formats if not isinstance(one, sqlite3.Error) and one != FORMAT]
+    broken = [error for error in formats if isinstance(error, sqlite3.Error)]
+    outdated = [
+        index_format
+        for index_format in formats
+        if not isinstance(index_format, sqlite3.Error) and index_format != FORMAT
+    ]
     if broken:
         yield warning(
             "search index",
@@ -256,14 +260,14 @@ def _indexes(folder: Path) -> Iterator[Finding]:
             ANEW_BY_SEARCH,
             _search(folder),
         )
-    if others:
+    if outdated:
         yield warning(
             "search index",
-            f"{len(others)} of {len(newest)} indexes have another format than {FORMAT}",
+            f"{len(outdated)} of {len(newest)} indexes have another format than {FORMAT}",
             ANEW_BY_SEARCH,
             _search(folder),
         )
-    if not broken and not others:
+    if not broken and not outdated:
         yield ok("search index", f"{len(newest)} of format {FORMAT}")
 
 
@@ -275,10 +279,10 @@ def _search(folder: Path) -> str:
 
 
 def _format(path: Path) -> Any:
-    """The format, or the error that keeps it from being read. SQLite is told that nobody writes
-    the file: else it would make files beside it. The format was written before the first reader."""
+    """The format, or the error of reading it. Opened as immutable, otherwise SQLite creates files
+    next to it; the format is written before the first reader opens the file."""
     try:
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)) as db:
-            return notes(db).get("format")
+            return read_meta(db).get("format")
     except sqlite3.Error as error:
         return error

@@ -1,4 +1,4 @@
-"""Search by meaning: whether its model can be loaded."""
+"""Checks that the embedding model can be loaded."""
 
 from streams.doctor.finding import Finding, ok, warning
 from streams.errors import Unreachable
@@ -10,7 +10,7 @@ DO = "Reach the hub once, name a folder by TURNFOLD_MEANING_MODEL, or set TURNFO
 
 
 def meaning() -> Finding:
-    """Loads the model of this machine; nothing is downloaded, and no endpoint is asked."""
+    """Loads the local model, without a download or a request to an endpoint."""
     try:
         embeds = embedder()
         if embeds is None:

@@ -1,4 +1,4 @@
-"""This machine: room on the disks, how long they take to be certain, open files."""
+"""Checks of this machine: disk space, fsync latency, open files."""
 
 import os
 import tempfile
@@ -13,11 +13,11 @@ from streams.doctor.finding import Finding, ok, warning, wrong
 FULL = 200_000_000
 """Bytes: less than a sink or a compaction may need at once."""
 SCARCE = 0.05
-"""Share of a disk below which it is time to make room."""
+"""Share of free space below which the disk is nearly full."""
 SCARCE_BYTES = 2_000_000_000
 SYNCS = 16
 SLOW_SYNC = 0.05
-"""Seconds. A worker waits for none of them, but a sink's and a server's commit does."""
+"""Seconds. Commits of a sink and a server wait for it, a worker does not."""
 FILES = 4096
 """Open files. Each lane's RocksDB may have 256; each connection and each table's file is one."""
 REMOTE = frozenset({"nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "fuse.s3fs", "ceph"})
@@ -26,12 +26,12 @@ PASSING = {
     "ramfs": "memory: all is gone when the machine or container ends",
     "overlay": "the container's own layer: all is gone when the container is replaced",
 }
-"""File systems that do not keep what is written, and why."""
+"""File systems without durable storage, and why."""
 
 
 def disk(name: str, folder: Path, *, local: bool = False) -> Iterator[Finding]:
-    """The disk of a folder, or of the nearest one above it that is there. `local`: it must not be
-    on another machine."""
+    """Checks the disk of a folder, or of its nearest existing parent. `local`: it must not be a
+    network file system."""
     check = f"disk of {name}"
     folder = folder.absolute()
     place = nearest(folder)
@@ -57,9 +57,10 @@ def disk(name: str, folder: Path, *, local: bool = False) -> Iterator[Finding]:
 
 
 def nearest(folder: Path) -> Path:
-    """The folder, or what is above it and there; what this account may not look at is not."""
+    """The folder, or its nearest existing parent; a folder that this account may not read counts as
+    missing."""
     folder = folder.absolute()
-    return next(one for one in (folder, *folder.parents) if _is_folder(one))
+    return next(path for path in (folder, *folder.parents) if _is_folder(path))
 
 
 def _is_folder(place: Path) -> bool:
@@ -69,20 +70,20 @@ def _is_folder(place: Path) -> bool:
 
 
 def _room(check: str, place: Path) -> Finding:
-    had = os.statvfs(place)
-    free, size = had.f_bavail * had.f_frsize, had.f_blocks * had.f_frsize
-    found = f"{place}: {_bytes(free)} free of {_bytes(size)}"
+    stat = os.statvfs(place)
+    free, size = stat.f_bavail * stat.f_frsize, stat.f_blocks * stat.f_frsize
+    text = f"{place}: {_bytes(free)} free of {_bytes(size)}"
     do = (
         "Delete or move other files on this disk, or enlarge it; `turnfold compact` is no help: it "
         'needs room itself (docs/recovery.md, "Disk full").'
     )
     if free < FULL:
-        return wrong(check, found, "Writes fail now, or will soon.", do)
+        return wrong(check, text, "Writes fail now, or will soon.", do)
     if free < SCARCE_BYTES and free < SCARCE * size:
-        return warning(check, found, "The disk will be full soon.", do)
-    if had.f_files and had.f_favail < 1000:
-        return wrong(check, f"{place}: {had.f_favail} inodes left", "No file can be made.", do)
-    return ok(check, found)
+        return warning(check, text, "The disk will be full soon.", do)
+    if stat.f_files and stat.f_favail < 1000:
+        return wrong(check, f"{place}: {stat.f_favail} inodes left", "No file can be made.", do)
+    return ok(check, text)
 
 
 def _kind(check: str, folder: Path, place: Path, local: bool) -> Finding:
@@ -106,14 +107,14 @@ def _kind(check: str, folder: Path, place: Path, local: bool) -> Finding:
 
 
 def _file_system(place: Path) -> str:
-    """By the longest mount point above the place; empty where the system does not say (Linux)."""
+    """The type of the longest mount point that contains the place; empty except on Linux."""
     best, kind = "", ""
     with suppress(OSError):
         for line in Path("/proc/self/mounts").read_text(errors="replace").splitlines():
-            _, at, one, *_ = line.split()
+            _, at, mount_kind, *_ = line.split()
             at = at.encode().decode("unicode_escape", "replace")
             if len(at) >= len(best) and place.resolve().is_relative_to(at):
-                best, kind = at, one
+                best, kind = at, mount_kind
     return kind
 
 
@@ -128,37 +129,37 @@ def _sync(check: str, place: Path) -> Finding:
             "A commit there would not be certain.",
             "Repair the disk, or name another folder.",
         )
-    found = f"{place}: 4 KiB on disk in {seconds * 1000:.1f} ms (median of {SYNCS})"
+    text = f"{place}: 4 KiB on disk in {seconds * 1000:.1f} ms (median of {SYNCS})"
     if seconds > SLOW_SYNC:
         return warning(
-            check, found, "Each commit takes several of these.", "Use a faster disk (SSD)."
+            check, text, "Each commit takes several of these.", "Use a faster disk (SSD)."
         )
-    return ok(check, found)
+    return ok(check, text)
 
 
 def _synced(file: int) -> float:
-    began = time.perf_counter()
+    started = time.perf_counter()
     os.pwrite(file, os.urandom(4096), 0)
     os.fsync(file)
-    return time.perf_counter() - began
+    return time.perf_counter() - started
 
 
 def open_files() -> Finding:
-    """How many files this account's processes may have open."""
+    """Checks the limit of open files of this account's processes."""
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    found = f"{soft} (hard limit {hard})" if soft >= 0 else "no limit"
+    text = f"{soft} (hard limit {hard})" if soft >= 0 else "no limit"
     if 0 <= soft < FILES:
         return warning(
             "open files",
-            found,
+            text,
             f"A worker with many partitions needs more than {FILES}: each lane's tables may have "
             "256 files open.",
             f"Raise the limit: `ulimit -n {FILES * 4}`, LimitNOFILE= of systemd, `ulimits` of "
             "compose.",
         )
-    return ok("open files", found)
+    return ok("open files", text)
 
 
 def _bytes(count: int) -> str:

@@ -1,4 +1,4 @@
-"""A value of a RocksDB database, read without a change in its folder."""
+"""Reads a value of a RocksDB database without a change in its folder."""
 
 import shutil
 import time
@@ -9,15 +9,15 @@ from rocksdict import AccessType, Options, Rdict
 from sinks.scratch import scratch
 
 NOTES = "rocksdict-config.json"
-"""The library writes it whenever it opens a database."""
-LEFT_OUT = ("LOCK", "LOG")
+"""The library writes this file whenever it opens a database."""
+OMITTED = ("LOCK", "LOG")
 ATTEMPTS = 3
 PAUSE = 0.2
 
 
 def value(folder: Path, key: bytes) -> bytes | None:
-    """What stands under a key. The database is opened through a folder of links: the library writes
-    its notes and its log there, and the database may lie where nobody can write.
+    """Returns the value of a key, or None. The database is opened through a folder of links, where
+    the library writes its files: the database's folder may be read-only.
 
     Raises what rocksdict raises, a bare Exception; OSError.
     """
@@ -36,12 +36,12 @@ def _value(folder: Path, key: bytes) -> bytes | None:
         for file in folder.absolute().iterdir():
             if file.name == NOTES:
                 shutil.copyfile(file, links / NOTES)
-            elif not file.name.startswith(LEFT_OUT):
+            elif not file.name.startswith(OMITTED):
                 (links / file.name).symlink_to(file)
         store = Rdict(str(links), Options(raw_mode=True), access_type=AccessType.read_only(False))
         try:
-            found = store.get(key)
+            content = store.get(key)
         finally:
             store.close()
-    assert found is None or isinstance(found, bytes)
-    return found
+    assert content is None or isinstance(content, bytes)
+    return content

@@ -1,4 +1,4 @@
-"""The way to Kafka: who can read what is sent, and until when the broker is believed."""
+"""Checks of the connection to Kafka: encryption, login, certificate."""
 
 import asyncio
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ EXPIRES_SOON = 30
 
 
 async def security(kafka: KafkaSettings) -> Finding:
-    """Encryption, login, and how long the broker's certificate is valid."""
+    """Checks encryption, login, and the validity of the broker's certificate."""
     remote = [host for host, _ in kafka.addresses if not is_loopback(host)]
     if not kafka.encrypted:
         if not remote:
@@ -33,10 +33,10 @@ async def security(kafka: KafkaSettings) -> Finding:
             "How long it is valid is not known.", "Ask again, or look at it with openssl s_client.",
         )  # fmt: skip
     login = f", logged in as {kafka.sasl_username}" if kafka.login else ""
-    found = f"{kafka.security_protocol}{login}; the broker's certificate is valid {days} more days"
+    text = f"{kafka.security_protocol}{login}; the broker's certificate is valid {days} more days"
     if days < EXPIRES_SOON:
-        return warning("security", found, "Then every client is refused.", "Renew it.")
-    return ok("security", found)
+        return warning("security", text, "Then all connections fail.", "Renew it.")
+    return ok("security", text)
 
 
 async def _days_left(kafka: KafkaSettings, host: str, port: int) -> int:

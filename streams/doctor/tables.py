@@ -1,4 +1,4 @@
-"""The folders in which a worker keeps its tables and a server its rows (RocksDB), one a lane."""
+"""Checks of the RocksDB folders of a worker's tables and a server's rows, one per lane."""
 
 import shutil
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from streams.pipeline.row_formats import OLDEST, ROW_FORMAT
 
 
 def tables(folder: Path) -> Iterator[Finding]:
-    """Whether this version can continue a worker's. It may have them open meanwhile."""
+    """Whether this version can continue a worker's tables. The worker may be running."""
     yield _continued(
         "worker tables",
         folder,
@@ -25,7 +25,7 @@ def tables(folder: Path) -> Iterator[Finding]:
 
 
 def rows(folder: Path) -> Iterator[Finding]:
-    """The same of a server's, and whether there is room to rewrite them."""
+    """Whether this version can continue a server's rows, and the disk has space to rewrite them."""
     lanes = sorted(path.parent for path in folder.glob("[!.]*/*/CURRENT"))
     yield _continued(
         "server rows",
@@ -53,16 +53,16 @@ def _continued(check: str, folder: Path, lanes: Sequence[Path], means: str, do: 
         return ok(check, f"{folder}: none there yet")
     unusable = [lane.name for lane in lanes if not OLDEST <= _format(lane) <= ROW_FORMAT]
     if unusable:
-        found = f"{len(unusable)} of {len(lanes)} lanes cannot be used ({unusable[0]}, …)"
-        return warning(check, f"{folder}: {found}", means, do)
+        text = f"{len(unusable)} of {len(lanes)} lanes cannot be used ({unusable[0]}, …)"
+        return warning(check, f"{folder}: {text}", means, do)
     return ok(check, f"{folder}: {len(lanes)} lanes can be continued")
 
 
 def _format(lane: Path) -> int:
-    """0 where it cannot be read, or was left in the middle of a restore."""
+    """The row format; 0 for an unreadable folder, or an incomplete restore."""
     try:
-        kept = rocksdb.value(lane, STANDING_KEY)
-        found: int = msgspec.msgpack.decode(kept)[0] if kept else ROW_FORMAT
+        content = rocksdb.value(lane, STANDING_KEY)
+        row_format: int = msgspec.msgpack.decode(content)[0] if content else ROW_FORMAT
     except Exception:  # rocksdict raises bare Exceptions
         return 0
-    return found
+    return row_format

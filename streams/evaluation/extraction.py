@@ -1,9 +1,9 @@
-"""How much of what a careful reader notes an extractor stores, and how much else.
+"""Precision and recall of an extractor against a careful reader's observations.
 
-What is stored and what was noted are the same in substance, as far as words can tell: both are of
-one user, both name an event in common as evidence, and at least half of the words of the shorter
-are in the other (stems, without stop words and dates). A wording that shares no words is not
-recognised, so both figures are lower bounds: compare them between extractors, on the same set.
+A stored item matches an observation if both are of one user, both have an event in common as
+evidence, and at least half of the words of the shorter are in the other (stems, without stop words
+and dates). Paraphrases without shared words do not match, so both figures are lower bounds: compare
+them between extractors on the same set.
 """
 
 import re
@@ -21,9 +21,9 @@ from streams.search.tokens import terms
 from streams.search.words import STOP
 
 _DATE = re.compile(rf"(?:\b(?:{WRITTEN}) )?\0")
-"""Where one was, with what the rules write before it."""
+"""The place of a removed date, with the words that the rules write before it."""
 ENOUGH = 0.5
-"""Of the words of the shorter: what has to be in the other."""
+"""Minimum share of the shorter text's words in the other."""
 STORED = """
 SELECT owner_id, state_id, 'state', body_text, evidence_event_ids, status = 'active'
 FROM state_current
@@ -32,12 +32,13 @@ UNION ALL
 SELECT owner_id, preference_id, 'preference', subject, evidence_event_ids, status = 'confirmed'
 FROM preference_current WHERE tenant = $tenant
 """
-"""Without states that were never true: a model's plan leaves those of the rules so."""
+"""Without states that were never valid: a model's plan that replaces a state of the rules leaves it
+so."""
 
 
 class Item(msgspec.Struct, frozen=True):
-    """A state or preference that was stored, closed ones included; `matches`: the lines of the
-    observations that say the same."""
+    """A stored state or preference, including closed ones; `matches`: the lines of the matching
+    observations."""
 
     tenant: str
     user_id: str
@@ -48,10 +49,11 @@ class Item(msgspec.Struct, frozen=True):
     matches: list[int]
 
 
-class Extracted(msgspec.Struct, frozen=True):
-    """Observations and items of their users: how many, and how many have a match among the others.
+class ExtractionFigures(msgspec.Struct, frozen=True):
+    """Counts of observations and of their users' items, and of those with a match.
 
-    `precision` is the share of items, `recall` that of observations (0..1; None without any).
+    `precision`: share of items with a match; `recall`: share of observations (0..1; None without
+    any).
     """
 
     observations: int
@@ -63,38 +65,38 @@ class Extracted(msgspec.Struct, frozen=True):
 
 
 def match(history: Path, observations: Sequence[Observation]) -> list[Item]:
-    """What a history, or one generation's folder, stores of the users who were observed."""
+    """Returns the items of the observed users in a history or a generation's folder."""
     by_user: dict[tuple[str, str | None], list[Observation]] = defaultdict(list)
-    for one in observations:
-        by_user[one.tenant, one.user_id].append(one)
+    for observation in observations:
+        by_user[observation.tenant, observation.user_id].append(observation)
     items = []
     with connect(history, views=["state_current", "preference_current"]) as db:
         for tenant in sorted({tenant for tenant, _ in by_user}):
             for row in sorted(db.execute(STORED, {"tenant": tenant}).fetchall()):
                 user, *_ = row
-                noted = by_user.get((tenant, user)) or by_user.get((tenant, None))
-                if noted is not None:
-                    items.append(_item(tenant, row, noted))
+                candidates = by_user.get((tenant, user)) or by_user.get((tenant, None))
+                if candidates is not None:
+                    items.append(_item(tenant, row, candidates))
     return items
 
 
-def extracted(observations: Sequence[Observation], items: Sequence[Item]) -> Extracted:
-    """The figures."""
-    found = {line for one in items for line in one.matches}
-    matching = sum(bool(one.matches) for one in items)
-    return Extracted(
+def figures(observations: Sequence[Observation], items: Sequence[Item]) -> ExtractionFigures:
+    """Computes precision and recall."""
+    lines = {line for item in items for line in item.matches}
+    matching = sum(bool(item.matches) for item in items)
+    return ExtractionFigures(
         len(observations),
-        len(found),
+        len(lines),
         len(items),
         matching,
         matching / len(items) if items else None,
-        len(found) / len(observations) if observations else None,
+        len(lines) / len(observations) if observations else None,
     )
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """Shares (0..1; None without any) of the judged items that are useful, and useful or arguable;
-    wrong and missing current facts, and the users with a wrong one among those with such labels."""
+    """Shares (0..1; None without any) of judged items that are useful, and useful or arguable;
+    counts of wrong and missing current facts, of labelled users, and of users with a wrong one."""
 
     judged: int
     not_judged: int
@@ -107,12 +109,15 @@ class Facts(msgspec.Struct, frozen=True):
 
 
 def facts(history: Path, labels: Labels) -> Facts | None:
-    """The figures of judgements and current facts; None without such labels."""
+    """Returns the figures of judgements and current facts; None without such labels."""
     if not labels.judgements and not labels.current:
         return None
-    verdicts = {(one.tenant, one.user_id, one.text): one.verdict for one in labels.judgements}
-    judged = {(one.tenant, one.user_id) for one in labels.judgements}
-    tenants = {one.tenant for one in (*labels.judgements, *labels.current)}
+    verdicts = {
+        (judgement.tenant, judgement.user_id, judgement.text): judgement.verdict
+        for judgement in labels.judgements
+    }
+    judged = {(tenant, user) for tenant, user, _ in verdicts}
+    tenants = {label.tenant for label in (*labels.judgements, *labels.current)}
     stored: list[tuple[str, str, str]] = []
     current: dict[tuple[str, str | None], list[set[str]]] = defaultdict(list)
     with connect(history, views=["state_current", "preference_current"]) as db:
@@ -123,40 +128,47 @@ def facts(history: Path, labels: Labels) -> Facts | None:
                 stored.append((tenant, user, text))
                 if is_current:
                     current[tenant, user].append(_words(text))
-    own = [item for item in stored if item[:2] in judged]
-    known = [verdicts[item] for item in own if item in verdicts]
+    items = [item for item in stored if item[:2] in judged]
+    item_verdicts = [verdicts[item] for item in items if item in verdicts]
     failed = []
-    for one in labels.current:
-        words, own_words = _words(one.text), current[one.tenant, one.user_id]
-        if one.holds is not any(words <= some for some in own_words):
-            failed.append(one)
-    wrong = [one for one in failed if not one.holds]
+    for label in labels.current:
+        words, fact_words = _words(label.text), current[label.tenant, label.user_id]
+        if label.holds is not any(words <= fact for fact in fact_words):
+            failed.append(label)
+    wrong = [label for label in failed if not label.holds]
+    count = len(item_verdicts)
     return Facts(
-        len(known),
-        len(own) - len(known),
-        known.count("useful") / len(known) if known else None,
-        1 - known.count("useless") / len(known) if known else None,
+        count,
+        len(items) - count,
+        item_verdicts.count("useful") / count if count else None,
+        1 - item_verdicts.count("useless") / count if count else None,
         len(wrong),
         len(failed) - len(wrong),
-        len({(one.tenant, one.user_id) for one in labels.current}),
-        len({(one.tenant, one.user_id) for one in wrong}),
+        len({(label.tenant, label.user_id) for label in labels.current}),
+        len({(label.tenant, label.user_id) for label in wrong}),
     )
 
 
 def _item(
-    tenant: str, row: tuple[str, str, str, str, list[str], bool], noted: Iterable[Observation]
+    tenant: str,
+    row: tuple[str, str, str, str, list[str], bool],
+    observations: Iterable[Observation],
 ) -> Item:
     user, key, kind, text, evidence, _ = row
-    same = [one.line for one in noted if _same(text, evidence or [], one)]
-    return Item(tenant, user, key, kind, text, evidence or [], same)
+    lines = [
+        observation.line
+        for observation in observations
+        if _matches(text, evidence or [], observation)
+    ]
+    return Item(tenant, user, key, kind, text, evidence or [], lines)
 
 
-def _same(text: str, evidence: list[str], noted: Observation) -> bool:
-    if noted.evidence and set(evidence).isdisjoint(noted.evidence):
+def _matches(text: str, evidence: list[str], observation: Observation) -> bool:
+    if observation.evidence and set(evidence).isdisjoint(observation.evidence):
         return False
-    stored, read = _words(text), _words(noted.text)
-    shorter = min(len(stored), len(read))
-    return shorter > 0 and len(stored & read) >= ENOUGH * shorter
+    stored, observed = _words(text), _words(observation.text)
+    shorter = min(len(stored), len(observed))
+    return shorter > 0 and len(stored & observed) >= ENOUGH * shorter
 
 
 def _words(text: str) -> set[str]:
@@ -164,7 +176,7 @@ def _words(text: str) -> set[str]:
 
 
 def _undated(text: str) -> str:
-    """Without its dates: where one says "last week", the other says which."""
+    """Removes the dates: one text may have "last week" where the other has the date."""
     for span in reversed(resolve(text, 0)):
         text = f"{text[: span.begin]}\0{text[span.stop :]}"
     return _DATE.sub(" ", text)

@@ -1,4 +1,4 @@
-"""Labelled sets: a file of input records and labels, one JSON object a line.
+"""Reads labelled sets: JSON Lines files of input records and labels.
 
 A line with `label` is a label; any other is an input record, as `turnfold run` reads it.
 """
@@ -21,7 +21,7 @@ Text = Annotated[str, msgspec.Meta(min_length=1)]
 class Label(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="label"
 ):
-    """What both have: whose it is, and the ids of the events it can be told from.
+    """Fields of all labels: tenant, user, and the ids of the events with the evidence.
 
     `line` is its line in the file, from 1.
     """
@@ -33,7 +33,7 @@ class Label(
 
 
 class Question(Label, tag="question", frozen=True):
-    """A question to memory; figures are shown for each `category`.
+    """A question to memory; figures are per `category`.
 
     `answer`: one wording or several, any of which counts. `asked_at`: RFC 3339; default: the time
     of the newest event of the tenant. Without `user_id` the whole tenant is searched.
@@ -51,7 +51,7 @@ class Question(Label, tag="question", frozen=True):
 
 
 class Observation(Label, tag="observation", frozen=True):
-    """Something worth remembering of a user."""
+    """A fact about a user that is worth remembering."""
 
     text: Text
 
@@ -64,8 +64,8 @@ class Judgement(Label, tag="judgement", frozen=True):
 
 
 class Current(Label, tag="current", frozen=True):
-    """What has to hold of the facts and preferences of a user after the last record: one with all
-    words of `text` is current, or, if not `holds`, none is."""
+    """An expectation of a user's facts and preferences after the last record: one with all words of
+    `text` is current, or, if not `holds`, none is."""
 
     text: Text
     holds: bool = True
@@ -75,7 +75,7 @@ AnyLabel = Question | Observation | Judgement | Current
 
 
 class Labels(NamedTuple):
-    """The labels of a file, in its order, and how many input records it has."""
+    """The labels of a file, in order, and its number of input records."""
 
     questions: list[Question]
     observations: list[Observation]
@@ -87,16 +87,16 @@ class Labels(NamedTuple):
 def read(file: Path, records: Path | None = None) -> Labels:
     """Reads a labelled set; a `.gz` file is unpacked.
 
-    `records` is written with the input records alone, each in the line in which `file` has it.
-    Raises DataRefused with line and field, ConfigurationError for a file that cannot be read.
+    Writes the input records alone to `records`, at the same line numbers as in `file`. Raises
+    DataRefused with line and field, ConfigurationError for a file that cannot be read.
     """
-    found = Labels([], [], [], [], 0)
+    labels = Labels([], [], [], [], 0)
     lists: dict[type[Label], list[Any]] = {
-        Question: found.questions, Observation: found.observations,
-        Judgement: found.judgements, Current: found.current,
+        Question: labels.questions, Observation: labels.observations,
+        Judgement: labels.judgements, Current: labels.current,
     }  # fmt: skip
     with ExitStack() as files:
-        kept = files.enter_context(records.open("wb")) if records else None
+        output = files.enter_context(records.open("wb")) if records else None
         count = 0
         for number, line in _lines(file):
             label = _label(file, number, line)
@@ -104,11 +104,11 @@ def read(file: Path, records: Path | None = None) -> Labels:
                 count += bool(line.strip())
             else:
                 lists[type(label)].append(label)
-            if kept is not None:
-                kept.write(line.rstrip(b"\r\n") + b"\n" if label is None else b"\n")
+            if output is not None:
+                output.write(line.rstrip(b"\r\n") + b"\n" if label is None else b"\n")
     if not any(lists.values()):
         raise DataRefused(f"{file}: no label (docs/evaluation.md)")
-    return found._replace(records=count)
+    return labels._replace(records=count)
 
 
 def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
@@ -117,8 +117,7 @@ def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
         with gzip.open(file) if packed else file.open("rb") as lines:
             yield from enumerate(lines, start=1)
     except (OSError, EOFError) as error:
-        said = getattr(error, "strerror", None) or error
-        raise ConfigurationError(f"{file}: {said}") from error
+        raise ConfigurationError(f"{file}: {getattr(error, 'strerror', None) or error}") from error
 
 
 def _label(file: Path, number: int, line: bytes) -> AnyLabel | None:
@@ -126,19 +125,19 @@ def _label(file: Path, number: int, line: bytes) -> AnyLabel | None:
     if not line.strip():
         return None
     try:
-        value: Any = msgspec.json.decode(line)
+        document: Any = msgspec.json.decode(line)
     except UnicodeDecodeError:
         raise DataRefused(f"{file}: line {number}: not UTF-8") from None
     except (msgspec.DecodeError, RecursionError) as error:
         raise DataRefused(f"{file}: line {number}: not JSON: {error}") from None
-    if not isinstance(value, dict):
+    if not isinstance(document, dict):
         raise DataRefused(f"{file}: line {number}: not a JSON object")
-    if "label" not in value:
+    if "label" not in document:
         return None
-    if "line" in value:
+    if "line" in document:
         raise DataRefused(f"{file}: line {number}: line: unknown field")
     try:
-        label: AnyLabel = msgspec.convert(value, AnyLabel)
+        label: AnyLabel = msgspec.convert(document, AnyLabel)
         if (
             not isinstance(label, Question)
             and label.user_id is None
@@ -155,7 +154,8 @@ def _label(file: Path, number: int, line: bytes) -> AnyLabel | None:
 
 
 def _reason(error: msgspec.ValidationError) -> str:
-    """`Expected `str`, got `int` - at `$.evidence[0]`` as `evidence[0]: expected …`."""
-    what, _, place = str(error).partition(" - at `$")
-    field = place.rstrip("`").lstrip(".")
-    return f"{field}: {what[0].lower()}{what[1:]}" if field else what[0].lower() + what[1:]
+    """Turns "Expected `str`, got `int` - at `$.evidence[0]`" into "evidence[0]: expected …"."""
+    text, _, path = str(error).partition(" - at `$")
+    field = path.rstrip("`").lstrip(".")
+    text = text[0].lower() + text[1:]
+    return f"{field}: {text}" if field else text

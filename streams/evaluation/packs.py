@@ -1,4 +1,4 @@
-"""Whether the context pack of a question has what answers it (docs/evaluation.md)."""
+"""Measures how much of a question's evidence its context pack contains (docs/evaluation.md)."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -7,19 +7,18 @@ from typing import Any
 import msgspec
 
 from streams import search
-from streams.context import Question as Asking
-from streams.context import gather
+from streams.context import PackRequest, gather
 from streams.evaluation.labels import Question
-from streams.evaluation.retrieval import Events, Packed, is_paraphrase, moment, rows
+from streams.evaluation.retrieval import Events, PackResult, is_paraphrase, moment, rows
 from streams.search.query import By
 
 BUDGETS = (400, 800, 1500)
-"""Tokens of the packs, unless others are named."""
+"""Default budgets of the packs, in tokens."""
 
 
 class PackFigures(msgspec.Struct, frozen=True):
-    """The packs of a category's questions at one budget: the shares (0..1) with some and with all
-    of the evidence, and the mean number of lines and tokens."""
+    """The packs of a category's questions at one budget: shares (0..1) with any and with all of the
+    evidence, and the mean numbers of lines and tokens."""
 
     category: str
     max_tokens: int
@@ -36,60 +35,62 @@ def pack(
     events: dict[str, Events],
     budgets: Sequence[int],
     by: By = "both",
-) -> list[Packed]:
-    """The packs of the questions that name a user and have evidence."""
+) -> list[PackResult]:
+    """Builds the packs of the questions that have a user and evidence."""
     users: dict[tuple[str, str, int], dict[str, Any] | None] = {}
-    packs = []
-    for one in questions:
-        if one.user_id is None or not one.evidence:
+    results = []
+    for question in questions:
+        if question.user_id is None or not question.evidence:
             continue
-        now = moment(one, events[one.tenant])
-        paraphrase = is_paraphrase(one, events[one.tenant])
+        now = moment(question, events[question.tenant])
+        paraphrase = is_paraphrase(question, events[question.tenant])
         for budget in budgets:
-            question = Asking(user_id=one.user_id, at=now, text=one.question, max_tokens=budget)
-            key = one.tenant, one.user_id, now
+            request = PackRequest(
+                user_id=question.user_id, at=now, text=question.question, max_tokens=budget
+            )
+            key = question.tenant, question.user_id, now
             if key not in users:
-                users[key] = gather.user_then(history, one.tenant, question)
-            query = gather.recalling(question)
+                users[key] = gather.user_documents(history, question.tenant, request)
+            query = gather.search_query(request)
             assert query is not None
             query = msgspec.structs.replace(query, by=by)
-            recall = search.recall(history, one.tenant, query, update=False)
-            made = gather.made(question, users[key], None, recall)
-            shown = {event for item in made.items for event in (*item.evidence, item.later_id)}
-            packs.append(
-                Packed(
-                    one.line,
-                    one.category,
+            recall = search.recall(history, question.tenant, query, update=False)
+            pack = gather.build(request, users[key], None, recall)
+            shown = {event for item in pack.items for event in (*item.evidence, item.later_id)}
+            results.append(
+                PackResult(
+                    question.line,
+                    question.category,
                     budget,
-                    not shown.isdisjoint(one.evidence),
-                    shown.issuperset(one.evidence),
-                    len(made.items),
-                    made.tokens,
+                    not shown.isdisjoint(question.evidence),
+                    shown.issuperset(question.evidence),
+                    len(pack.items),
+                    pack.tokens,
                     paraphrase,
                 )
             )
-    return packs
+    return results
 
 
-def figures(packs: Iterable[Packed]) -> list[PackFigures]:
-    """The figures of each category and budget."""
+def figures(results: Iterable[PackResult]) -> list[PackFigures]:
+    """Returns the figures of each category and budget."""
     return [
-        _figures(name, budget, [one for one in some if one.max_tokens == budget])
-        for name, some in rows(packs)
-        for budget in sorted({one.max_tokens for one in some})
+        _figures(category, budget, [result for result in group if result.max_tokens == budget])
+        for category, group in rows(results)
+        for budget in sorted({result.max_tokens for result in group})
     ]
 
 
-def _figures(category: str, budget: int, packs: Sequence[Packed]) -> PackFigures:
+def _figures(category: str, budget: int, results: Sequence[PackResult]) -> PackFigures:
     def mean(values: Iterable[float]) -> float:
-        return sum(values) / len(packs)
+        return sum(values) / len(results)
 
     return PackFigures(
         category,
         budget,
-        len(packs),
-        mean(one.any for one in packs),
-        mean(one.all for one in packs),
-        mean(one.lines for one in packs),
-        mean(one.tokens for one in packs),
+        len(results),
+        mean(result.any for result in results),
+        mean(result.all for result in results),
+        mean(result.lines for result in results),
+        mean(result.tokens for result in results),
     )

@@ -1,4 +1,4 @@
-"""How well search finds what questions are answered from."""
+"""Measures how well search finds the evidence of questions."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -17,16 +17,16 @@ from streams.search.tokens import terms
 from streams.search.words import STOP
 
 ALL, PARAPHRASE = "all", "(paraphrase)"
-"""Rows of all questions, and of those that share no word with the user's words in their evidence,
-stop words aside."""
+"""Names of the rows of all questions, and of the questions that share no word, stop words aside,
+with the user's words in their evidence."""
 
 
-class Asked(msgspec.Struct, frozen=True):
-    """One question as it was answered; what does not apply to it is None.
+class SearchResult(msgspec.Struct, frozen=True):
+    """The result of one question; a property that does not apply is None.
 
     `turn`, `session`: an event of its evidence, or of that event's session, is among the hits.
-    `answer`, `answer_with_neighbours`: every word of an answer, without stop words, stands in the
-    hits' texts, times or dates, without and with the turns around them. `hits`: the events' ids.
+    `answer`, `answer_with_neighbours`: every word of an answer, without stop words, is in a text,
+    time or date of the hits, without and with the turns around them. `hits`: event ids.
     """
 
     line: int
@@ -40,9 +40,9 @@ class Asked(msgspec.Struct, frozen=True):
     paraphrase: bool
 
 
-class Packed(msgspec.Struct, frozen=True):
-    """The context pack of a question, within a budget of tokens. `any`, `all`: it has events of the
-    evidence, as turns, as later turns, or as evidence of a fact. `lines` counts its items."""
+class PackResult(msgspec.Struct, frozen=True):
+    """The context pack of a question within a token budget. `any`, `all`: it has any or all events
+    of the evidence, as turns, later turns, or evidence of a fact. `lines` counts its items."""
 
     line: int
     category: str
@@ -55,8 +55,8 @@ class Packed(msgspec.Struct, frozen=True):
 
 
 class Figures(msgspec.Struct, frozen=True):
-    """Of the questions of a category: how many, and of those to which it applies the share (0..1)
-    with each property of `Asked`; None where it applies to none."""
+    """The questions of a category: their number, and for each property of `SearchResult` its share
+    (0..1) among the questions to which it applies; None without any."""
 
     category: str
     questions: int
@@ -67,8 +67,8 @@ class Figures(msgspec.Struct, frozen=True):
 
 
 class Options(NamedTuple):
-    """How it is searched: hits a question, turns on each side of one, whether the whole tenant is
-    searched although a question names a user, and whether by words or meaning alone."""
+    """Search options: hits per question, turns on each side of a hit, whether to search the whole
+    tenant even if a question names a user, and whether by words, meaning or both."""
 
     hits: int = 10
     neighbours: int = 1
@@ -77,8 +77,8 @@ class Options(NamedTuple):
 
 
 class Events(NamedTuple):
-    """The events of a tenant: (user or None for any, id) -> sessions, and -> the terms of its
-    words; the newest one's time."""
+    """The events of a tenant: (user or None for any, id) -> sessions, and -> the terms of its text;
+    the time of the newest event."""
 
     sessions: dict[tuple[str | None, str], set[str]]
     terms: dict[tuple[str | None, str], set[str]]
@@ -88,69 +88,72 @@ class Events(NamedTuple):
 def events_of(
     history: Path, file: Path, questions: Sequence[Question], by: By = "words"
 ) -> dict[str, Events]:
-    """The events of each tenant of some questions; its index, and unless it is searched by words
-    alone its vectors, are brought up to date.
+    """Returns the events of each tenant of the questions, and updates the tenants' indexes and,
+    unless `by` is "words", their vectors.
 
     Raises DataRefused if the evidence of a question is missing.
     """
-    events = {tenant: _events(history, tenant) for tenant in {one.tenant for one in questions}}
+    tenants = {question.tenant for question in questions}
+    events = {tenant: _events(history, tenant) for tenant in tenants}
     for tenant in events:
         update(history, tenant)
         if by != "words":
             embed(history, tenant)
-    for one in questions:
-        for place, event in enumerate(one.evidence):
-            if (one.user_id, event) not in events[one.tenant].sessions:
-                whose = f"user {one.user_id!r}" if one.user_id else f"tenant {one.tenant!r}"
+    for question in questions:
+        user, tenant = question.user_id, question.tenant
+        for index, event in enumerate(question.evidence):
+            if (user, event) not in events[tenant].sessions:
+                owner = f"user {user!r}" if user else f"tenant {tenant!r}"
                 raise DataRefused(
-                    f"{file}: line {one.line}: evidence[{place}]: {whose} has no event {event!r}"
+                    f"{file}: line {question.line}: evidence[{index}]: "
+                    f"{owner} has no event {event!r}"
                 )
     return events
 
 
 def ask(
     history: Path, questions: Sequence[Question], events: dict[str, Events], options: Options
-) -> list[Asked]:
-    """Runs each question on a history, or on one generation's folder."""
-    return [_asked(history, one, events[one.tenant], options) for one in questions]
+) -> list[SearchResult]:
+    """Runs each question on a history or a generation's folder."""
+    return [_ask(history, question, events[question.tenant], options) for question in questions]
 
 
-def figures(asked: Iterable[Asked]) -> list[Figures]:
-    """The figures of each category, in alphabetical order, and of all questions together."""
-    return [_figures(name, some) for name, some in rows(asked)]
+def figures(results: Iterable[SearchResult]) -> list[Figures]:
+    """Returns the figures of each category, in alphabetical order, and of all questions."""
+    return [_figures(category, group) for category, group in rows(results)]
 
 
-R = TypeVar("R", bound=Asked | Packed)
+R = TypeVar("R", bound=SearchResult | PackResult)
 
 
 def rows(results: Iterable[R]) -> list[tuple[str, list[R]]]:
-    """Results by category, then those of paraphrases, then all."""
-    every = list(results)
+    """Groups results by category, then adds the groups of paraphrases and of all."""
+    all_results = list(results)
     by_category: dict[str, list[R]] = defaultdict(list)
-    for one in every:
-        by_category[one.category].append(one)
+    for result in all_results:
+        by_category[result.category].append(result)
     groups: list[tuple[str, list[R]]] = []
     if list(by_category) != [ALL]:
         groups = sorted(by_category.items())
-    if paraphrases := [one for one in every if one.paraphrase]:
+    if paraphrases := [result for result in all_results if result.paraphrase]:
         groups.append((PARAPHRASE, paraphrases))
-    return [*groups, (ALL, every)] if every else []
+    return [*groups, (ALL, all_results)] if all_results else []
 
 
-def share(values: Iterable[bool | None]) -> float | None:
-    """The share of True among the values that are not None; None without any."""
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+def share(outcomes: Iterable[bool | None]) -> float | None:
+    """The share of True among the outcomes that are not None; None without any."""
+    applicable = [outcome for outcome in outcomes if outcome is not None]
+    return sum(applicable) / len(applicable) if applicable else None
 
 
-def _figures(category: str, asked: list[Asked]) -> Figures:
+def _figures(category: str, results: list[SearchResult]) -> Figures:
     return Figures(
         category,
-        len(asked),
-        share([one.turn for one in asked]),
-        share([one.session for one in asked]),
-        share([one.answer for one in asked]),
-        share([one.answer_with_neighbours for one in asked]),
+        len(results),
+        share(result.turn for result in results),
+        share(result.session for result in results),
+        share(result.answer for result in results),
+        share(result.answer_with_neighbours for result in results),
     )
 
 
@@ -164,10 +167,10 @@ def _events(history: Path, tenant: str) -> Events:
     newest = 0
     with connect(history, views=["events"]) as db:
         for event, session, user, at, text in db.execute(sql, [tenant]).fetchall():
-            found = set(terms(text or ""))
-            for whose in {None, user}:
-                sessions[whose, event].add(session)
-                texts[whose, event] |= found
+            event_terms = set(terms(text or ""))
+            for owner in {None, user}:
+                sessions[owner, event].add(session)
+                texts[owner, event] |= event_terms
             newest = max(newest, at)
     return Events(dict(sessions), dict(texts), newest)
 
@@ -178,55 +181,55 @@ def is_paraphrase(question: Question, events: Events) -> bool:
     return bool(evidence) and _words(question.question).isdisjoint(set().union(*evidence))
 
 
-def _asked(history: Path, one: Question, events: Events, options: Options) -> Asked:
-    keys = [(one.user_id, event) for event in one.evidence]
+def _ask(history: Path, question: Question, events: Events, options: Options) -> SearchResult:
+    keys = [(question.user_id, event) for event in question.evidence]
     sessions = {session for key in keys for session in events.sessions[key]}
     query = Query(
-        text=one.question,
-        now=moment(one, events),
-        user_id=None if options.everybody else one.user_id,
+        text=question.question,
+        now=moment(question, events),
+        user_id=None if options.everybody else question.user_id,
         kinds=("event",),
         limit=options.hits,
         neighbours=options.neighbours,
         by=options.by,
     )
-    hits = search(history, one.tenant, query, update=False).hits
-    wanted = [_words(answer) for answer in one.answers]
-    return Asked(
-        one.line,
-        one.category,
-        one.question,
-        any(hit.id in one.evidence for hit in hits) if one.evidence else None,
-        any(hit.session_id in sessions for hit in hits) if one.evidence else None,
-        _contains(hits, wanted, neighbours=False) if wanted else None,
-        _contains(hits, wanted, neighbours=True) if wanted else None,
+    hits = search(history, question.tenant, query, update=False).hits
+    answers = [_words(answer) for answer in question.answers]
+    return SearchResult(
+        question.line,
+        question.category,
+        question.question,
+        any(hit.id in question.evidence for hit in hits) if question.evidence else None,
+        any(hit.session_id in sessions for hit in hits) if question.evidence else None,
+        _contains(hits, answers, neighbours=False) if answers else None,
+        _contains(hits, answers, neighbours=True) if answers else None,
         [hit.id for hit in hits],
-        is_paraphrase(one, events),
+        is_paraphrase(question, events),
     )
 
 
 def moment(question: Question, events: Events) -> int:
-    """When a question is asked."""
+    """The time of a question, in microseconds."""
     return events.newest if question.asked_at is None else parse_time(question.asked_at)
 
 
 def _words(answer: str) -> set[str]:
-    found = set(terms(answer))
-    return {term for term in found if term not in STOP} or found
+    words = set(terms(answer))
+    return words - STOP or words
 
 
 def _date(hit: Hit) -> str:
-    """The words of the date that a hit names."""
+    """The words of the date named by a hit."""
     if hit.about_start is None or hit.about_end is None:
         return ""
     return about.words([(parse_time(hit.about_start), parse_time(hit.about_end))])
 
 
-def _contains(hits: list[Hit], wanted: list[set[str]], *, neighbours: bool) -> bool:
-    """Whether all words of one wording of the answer are there."""
-    shown: list[Hit | Neighbour] = [*hits]
+def _contains(hits: list[Hit], answers: list[set[str]], *, neighbours: bool) -> bool:
+    """Whether the hits have all words of one of the answers."""
+    turns: list[Hit | Neighbour] = [*hits]
     if neighbours:
-        shown += [turn for hit in hits for turn in hit.neighbours]
-    told = [f"{one.at[:4]} {one.at[:10]} {one.text}" for one in shown]
-    there = set(terms("\n".join([*told, *map(_date, hits)])))
-    return any(words <= there for words in wanted)
+        turns += [turn for hit in hits for turn in hit.neighbours]
+    texts = [f"{turn.at[:4]} {turn.at[:10]} {turn.text}" for turn in turns]
+    words = set(terms("\n".join([*texts, *map(_date, hits)])))
+    return any(answer <= words for answer in answers)

@@ -1,6 +1,7 @@
-"""The model extractor: turns gathered to groups, one request each, write plans (docs/extract.md).
+"""The model extractor: groups of turns are sent to a model and become write plans
+(docs/extract.md).
 
-Pure: `groups`, `known`, `answers`, `plans`, `prompt`. Towards the endpoint: `client` with `breaker`
-and `budget`, `completion` over the SDK. `maker` makes a group's record; `driver` is the one loop
-that asks, over a log: `server` (a history) or `stream` (Kafka). `beside` runs it beside a process.
+Pure: `groups`, `known`, `answers`, `plans`, `prompt`. HTTP: `client` with `breaker` and `budget`,
+`completion` over the SDK. `maker` creates the record of a group; `driver` is the loop over a turn
+log: `server` (a history) or `stream` (Kafka). `beside` runs it in a thread of another process.
 """

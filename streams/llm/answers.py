@@ -1,7 +1,8 @@
-"""What a model may say: the part of a write plan that is its to fill in, with tighter bounds.
+"""The schema of a model's answer: the fields of a write plan that a model fills in, with tighter
+bounds.
 
-Ids, user, tenant, extractor and times of recording are set by us. A state's `payload` is left out:
-strict structured output has no free objects.
+Turnfold sets ids, user, tenant, extractor and times of recording. A state's `payload` is left out:
+strict structured output has no free-form objects.
 """
 
 from functools import cache
@@ -24,7 +25,7 @@ Sentence = Annotated[str, Field(max_length=2000)]
 Brief = Annotated[str, Field(max_length=500)]
 Evidence = Annotated[list[Id], Field(min_length=1, max_length=64)]
 MOST = 32
-"""Updates of a kind in one answer."""
+"""Maximum updates of a kind in one answer."""
 
 NAMES = {
     "states": "state_updates",
@@ -34,10 +35,10 @@ NAMES = {
     "about": "event_annotations",
     "event_ids": "evidence_event_ids",
 }
-"""What a model writes, by the names of what it reads; and the names in a write plan."""
+"""Field names in an answer, which are those of the request -> names in a write plan."""
 SHORT = {name: short for short, name in NAMES.items()}
-UNASKED = "reason"
-"""Of an update: it is made of the user's words. A model may give one."""
+OPTIONAL = "reason"
+"""Not in the schema: derived from the user's words. A model may set it."""
 
 _ONLY = ConfigDict(extra="forbid")
 
@@ -63,7 +64,7 @@ class PreferenceSaid(PreferenceUpdate):
 
 
 class Feeling(Wire):
-    """VAD each -1..+1."""
+    """Valence, arousal and dominance, each -1 to +1."""
 
     model_config = _ONLY
 
@@ -81,7 +82,7 @@ class AffectSaid(PlanAffect):
 
 
 class ThreadSaid(ThreadUpdate):
-    """Whole threads are not merged: a model sees these turns alone."""
+    """Without merges of threads: a model sees the turns of the group alone."""
 
     model_config = _ONLY
 
@@ -109,7 +110,7 @@ class AnnotationsSaid(EventAnnotations):
 
 
 class Answer(Wire):
-    """All that one answer may hold; empty where there is nothing to remember."""
+    """One answer; its fields are empty if there is nothing to remember."""
 
     model_config = _ONLY
 
@@ -122,53 +123,55 @@ class Answer(Wire):
 
 # --- as JSON Schema ---------------------------------------------------------------------------
 
-_KEPT = frozenset({"type", "enum", "$ref"})
+_KEYWORDS = frozenset({"type", "enum", "$ref"})
 _NULL = {"type": "null"}
 
 
 @cache
 def strict_schema(categories: tuple[str, ...]) -> JsonObject:
-    """The schema of an answer as strict structured output takes it: every field required, nothing
-    beside them, no bounds (those are checked here). Made once: that takes tens of milliseconds, in
-    which no other thread of a worker would run. `categories`: of states."""
-    whole = Answer.model_json_schema()
-    named = {"type": "string", "enum": list(categories)}
-    whole["$defs"]["StateSaid"]["properties"]["category"] = {"anyOf": [named, _NULL]}
-    definitions = {name: _strict(one) for name, one in whole["$defs"].items()}
-    return {**_strict(whole), "$defs": definitions}
+    """Returns the schema of an answer for strict structured output: all fields required, no other
+    fields, no bounds (`plans` checks them). Cached: it takes tens of milliseconds, which would
+    block the other threads of a worker. `categories`: of states."""
+    schema = Answer.model_json_schema()
+    category = {"type": "string", "enum": list(categories)}
+    schema["$defs"]["StateSaid"]["properties"]["category"] = {"anyOf": [category, _NULL]}
+    definitions = {name: _strict(node) for name, node in schema["$defs"].items()}
+    return {**_strict(schema), "$defs": definitions}
 
 
 def _strict(node: JsonObject) -> JsonObject:
-    made: JsonObject = {name: value for name, value in node.items() if name in _KEPT}
+    strict: JsonObject = {name: value for name, value in node.items() if name in _KEYWORDS}
     if "const" in node:
-        made["enum"] = [node["const"]]
+        strict["enum"] = [node["const"]]
     if "anyOf" in node:
-        made["anyOf"] = [_strict(one) for one in node["anyOf"]]
+        strict["anyOf"] = [_strict(branch) for branch in node["anyOf"]]
     if "items" in node:
-        made["items"] = _strict(node["items"])
+        strict["items"] = _strict(node["items"])
     if "properties" in node:
         fields = {
-            SHORT.get(name, name): _strict(one)
-            for name, one in node["properties"].items()
-            if name != UNASKED
+            SHORT.get(name, name): _strict(field)
+            for name, field in node["properties"].items()
+            if name != OPTIONAL
         }
-        fields = {name: one for name, one in fields.items() if one != _NULL}
-        made |= {"properties": fields, "required": list(fields), "additionalProperties": False}
-    return made
+        fields = {name: field for name, field in fields.items() if field != _NULL}
+        strict |= {"properties": fields, "required": list(fields), "additionalProperties": False}
+    return strict
 
 
-def as_plan(value: Any) -> Any:
-    """An answer by the names of a write plan. Strict output has to name every field: null is one
-    left out."""
-    if isinstance(value, dict):
+def as_plan(node: Any) -> Any:
+    """Converts the field names of an answer to those of a write plan. Drops null fields: strict
+    output has to contain every field."""
+    if isinstance(node, dict):
         return {
-            NAMES.get(name, name): as_plan(one) for name, one in value.items() if one is not None
+            NAMES.get(name, name): as_plan(inner)
+            for name, inner in node.items()
+            if inner is not None
         }
-    return [as_plan(one) for one in value] if isinstance(value, list) else value
+    return [as_plan(inner) for inner in node] if isinstance(node, list) else node
 
 
 def as_written(faults: str) -> str:
-    """What is wrong with an answer, by the names that the model knows."""
+    """Converts the field names in a list of faults to those of an answer."""
     for name, short in SHORT.items():
         faults = faults.replace(name, short)
     return faults

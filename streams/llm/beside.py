@@ -1,6 +1,6 @@
-"""The model beside a server or a worker, in a thread with an event loop of its own.
+"""Runs the model extractor within a server or a worker, in a thread with a separate event loop.
 
-Turns are folded and committed first; then the model is asked about them, as long as it is chosen.
+Turns are folded and committed first, then sent to the model while it is the chosen extractor.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from sinks.root import HistoryError, find_root
 from streams import event_loop
 from streams.errors import ConfigurationError, TurnfoldError
 from streams.files.extractor_choice import asks_model
-from streams.llm.standing import AWAY, WAITS, Standing
+from streams.llm.standing import AWAY, WAITS, StatusLog
 
 if TYPE_CHECKING:
     from streams.kafka.client.settings import KafkaSettings
@@ -31,45 +31,45 @@ log = logging.getLogger(__name__)
 
 TICK = 0.05
 LOOK_EVERY = 20
-"""Ticks between two looks whether the model is still chosen."""
+"""Ticks between two checks of the chosen extractor."""
 AGAIN = 5.0
-"""Seconds until it goes on after a failure."""
+"""Seconds until it continues after a failure."""
 REFUSED_AGAIN = 60.0
-"""The same, where the endpoint refuses the key or the model."""
+"""Seconds until it continues after a rejected key or model."""
 END_WITHIN = 15.0
 NOT_ASKED = "is not asked"
 HELD = (AWAY, WAITS, f"{NOT_ASKED}: ", "is asked no more")
 
 OpenLog = Callable[["LlmSettings"], AbstractAsyncContextManager[Any]]
-"""Opens a `driver.TurnLog`. Raises TurnfoldError, HistoryError: it is tried again."""
+"""Opens a `driver.TurnLog`. Raises TurnfoldError, HistoryError: then it is retried."""
 
 
 class Beside:
-    """`whose`: the process, in a word. `is_chosen`: whether a model makes memory; None: not known
-    now. `settings`: by default those of the environment, once the model is chosen. `first`: how it
-    stands before it begins."""
+    """`process`: server or worker. `is_chosen`: whether the model is the chosen extractor; None:
+    unknown. `settings`: default: from the environment, once the model is chosen. `first`: the
+    status before the start."""
 
     def __init__(
         self,
-        whose: str,
+        process: str,
         open_log: OpenLog,
         is_chosen: Callable[[], bool | None],
         settings: "LlmSettings | None" = None,
         first: str = NOT_ASKED,
     ) -> None:
-        self._whose = whose
+        self._process = process
         self._open_log = open_log
         self._is_chosen = is_chosen
         self._settings = settings
         self._driver: Driver | None = None
         self._ending = False
-        self._why: str | None = first  # nothing is asked; None: it is
-        self._standing = Standing(first)
+        self._inactive: str | None = first  # why no requests are sent; None: they are
+        self._status_log = StatusLog(first)
         self._thread = Thread(target=self._in_thread, name="model", daemon=True)
 
     @classmethod
     def server(cls, root: Path, settings: "LlmSettings", posts: "Posts") -> Self:
-        """What asks about the turns of a served history."""
+        """Processes the turns of a served history."""
 
         def open_log(settings: "LlmSettings") -> AbstractAsyncContextManager[Any]:
             from streams.llm.server import opened  # the SDK is not needed otherwise
@@ -89,10 +89,9 @@ class Beside:
         generation: str | None,
         maps: bool,
     ) -> Self:
-        """What asks about the turns that a group of workers has folded, as a member of the
-        extractor's own group: a rebalance of one is none of the other's. `history`: a sink's, to
-        show what is remembered. `generation`: whose memory that is; it `maps` where it has a
-        mapping of its own."""
+        """Processes the turns that a group of workers has folded, as a member of a separate
+        consumer group, so that the two groups rebalance independently. `history`: of a sink, with
+        the memory to show. `generation`: of the workers; `maps`: it has its own mapping."""
 
         @asynccontextmanager
         async def open_log(settings: "LlmSettings") -> AsyncIterator[Any]:
@@ -109,26 +108,26 @@ class Beside:
         self._thread.start()
 
     def end(self) -> None:
-        """Writes what is finished and abandons the rest; a later start asks about it again."""
+        """Stores finished records and abandons the rest, which a later start repeats."""
         self._ending = True
         self._thread.join(END_WITHIN)
         if self._thread.is_alive():
-            log.warning("the model's part has not ended after %.0f s: leaves it", END_WITHIN)
+            log.warning("the model's thread has not ended after %.0f s: leaves it", END_WITHIN)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Asks while this lasts."""
+        """Runs within this context."""
         self.start()
         try:
             yield
         finally:
             await asyncio.to_thread(self.end)
 
-    # --- what others see ------------------------------------------------------------------------
+    # --- status ---------------------------------------------------------------------------------
 
     @property
     def is_used(self) -> bool:
-        """Whether there is anything to say of it."""
+        """Whether it has a status to report."""
         return self._driver is not None or self._words != NOT_ASKED
 
     @property
@@ -137,9 +136,9 @@ class Beside:
         return self._driver.log if self._driver else None
 
     @property
-    def asked(self) -> "Extractor | None":
-        """What makes the plans, with its counts, once it is there."""
-        return self._driver.asked if self._driver else None
+    def extractor(self) -> "Extractor | None":
+        """The extractor with its counts, once it is open."""
+        return self._driver.extractor if self._driver else None
 
     @property
     def turns(self) -> int:
@@ -147,33 +146,36 @@ class Beside:
 
     @property
     def waiting(self) -> int:
-        """Groups that wait for their request."""
+        """Number of groups that wait for their request."""
         return self._driver.waiting if self._driver else 0
 
     @property
     def about(self) -> str:
-        """How it stands, in a few words."""
+        """The status as text."""
         waiting = f", {self.waiting} groups wait" if self.waiting else ""
         return f"the model {self._words}{waiting}"
 
     @property
     def _words(self) -> str:
-        return self._driver.words if self._driver and self._why is None else str(self._why)
+        return (
+            self._driver.words if self._driver and self._inactive is None else str(self._inactive)
+        )
 
-    # --- of a server's log ----------------------------------------------------------------------
+    # --- a server's log -------------------------------------------------------------------------
 
     def hurry(self) -> None:
-        """Turns that are there are asked about without waiting for others."""
+        """Sends the pending turns without waiting for further ones."""
         if self._driver is not None:
             self.log.hurry()
 
     def has_read(self, offset: int) -> bool:
-        """Whether every turn of the server's log up to an offset has a plan, or a dead letter."""
+        """Whether every turn of the server's log up to an offset has a plan or a dead letter."""
         return self._driver is not None and self.log.settled_to >= offset
 
     @property
     def is_held(self) -> bool:
-        """Whether no request is sent now: the endpoint does not answer, or the budget is spent."""
+        """Whether no requests are sent now: the endpoint does not answer, or the budget is
+        spent."""
         return self._words.startswith(HELD)
 
     # --- the thread -------------------------------------------------------------------------------
@@ -182,13 +184,13 @@ class Beside:
         event_loop.run(self._run())
 
     async def _run(self) -> None:
-        async with AsyncExitStack() as held:
+        async with AsyncExitStack() as stack:
             while not self._ending:
                 pause = AGAIN
                 try:
                     if not await self._chosen():
                         pause = TICK * LOOK_EVERY
-                    elif await self._watched(held):
+                    elif await self._watch(stack):
                         return None
                     else:
                         pause = TICK
@@ -206,22 +208,22 @@ class Beside:
                     await asyncio.sleep(TICK)
         return None
 
-    async def _watched(self, held: AsyncExitStack) -> bool:
-        """Until the process ends, or memory is made without a model. True: nothing is asked any
-        more, for the budget of the run is used up."""
-        asking = asyncio.create_task(self._ask(held))
+    async def _watch(self, stack: AsyncExitStack) -> bool:
+        """Runs until the process ends, or another extractor is chosen. Returns True if it must not
+        run again: the run's budget is spent, or the process ends."""
+        running = asyncio.create_task(self._drive(stack))
         ticks = 0
-        while not asking.done():
-            self._standing.tell(self._words)
+        while not running.done():
+            self._status_log.update(self._words)
             ticks += 1
             if self._ending or (ticks % LOOK_EVERY == 0 and await self._chosen() is False):
-                self._driver.stop() if self._driver else asking.cancel()
-            await asyncio.wait([asking], timeout=TICK)
-        if asking.cancelled():
+                self._driver.stop() if self._driver else running.cancel()
+            await asyncio.wait([running], timeout=TICK)
+        if running.cancelled():
             return True
-        spent = asking.result()
+        spent = running.result()
         changed = f"{NOT_ASKED}: another extractor was chosen"
-        self._become(f"is asked no more by this {self._whose}: {spent}" if spent else changed)
+        self._become(f"is asked no more by this {self._process}: {spent}" if spent else changed)
         return bool(spent)
 
     async def _chosen(self) -> bool | None:
@@ -230,20 +232,21 @@ class Beside:
         except (TurnfoldError, HistoryError):
             return None
 
-    async def _ask(self, held: AsyncExitStack) -> str | None:
-        """What was found out about the endpoint, and the counts, last as long as the process."""
+    async def _drive(self, stack: AsyncExitStack) -> str | None:
+        """Runs the driver, which lives as long as the process: it keeps its counts and the
+        endpoint's dialect."""
         if self._driver is None:
             from streams.llm.driver import driving  # the SDK is not needed otherwise
             from streams.llm.settings import LlmSettings
 
             settings = self._settings = self._settings or LlmSettings.load()
-            turn_log = await held.enter_async_context(self._open_log(settings))
+            turn_log = await stack.enter_async_context(self._open_log(settings))
             driver = driving(turn_log, settings)
-            self._driver = await held.enter_async_context(driver)
+            self._driver = await stack.enter_async_context(driver)
         self._become(None)
         await self._driver.run()
         return self._driver.spent
 
-    def _become(self, why: str | None) -> None:
-        self._why = why
-        self._standing.tell(self._words)
+    def _become(self, inactive: str | None) -> None:
+        self._inactive = inactive
+        self._status_log.update(self._words)

@@ -1,8 +1,7 @@
-"""A circuit breaker: an endpoint that fails again and again is left alone for a while.
+"""Circuit breaker for a failing endpoint.
 
-closed -> open after so many failures in a row -> half-open after so many seconds: one request is
-let through; its success closes the circuit, its failure opens it again, for twice as long, up to
-eight times.
+closed -> open after `failures` failures in a row -> half-open after `seconds`: one request probes;
+its success closes the circuit, its failure opens it again for twice the time, up to eight times.
 """
 
 import asyncio
@@ -10,8 +9,8 @@ import time
 from collections.abc import Callable
 from typing import Literal
 
-DOUBLED = 3  # times, at most
-LOOK_EVERY = 0.2  # seconds, of those who wait
+DOUBLED = 3  # maximum
+LOOK_EVERY = 0.2  # seconds
 
 
 class Breaker:
@@ -35,7 +34,7 @@ class Breaker:
         return "half-open" if self._probing or self._clock() >= self._until else "open"
 
     def may_pass(self) -> bool:
-        """Whether a request may go now; of those at a half-open circuit the first."""
+        """Whether a request may be sent now; in the half-open state, one may."""
         if self.state == "closed":
             return True
         if self.state == "open" or self._probing:
@@ -44,16 +43,16 @@ class Breaker:
         return True
 
     async def wait(self) -> None:
-        """Until a request may go."""
+        """Waits until a request may be sent."""
         while not self.may_pass():
             await asyncio.sleep(min(LOOK_EVERY, max(0.01, self._until - self._clock())))
 
     def succeeded(self) -> None:
-        """The endpoint answered."""
+        """Closes the circuit: the endpoint answered."""
         self.opened, self._failures, self._probing = 0, 0, False
 
     def failed(self) -> None:
-        """It did not."""
+        """Counts a failure; may open the circuit."""
         self._failures += 1
         if self._probing or (not self.opened and self._failures >= self._limit):
             self._until = self._clock() + self._seconds * 2 ** min(self.opened, DOUBLED)
@@ -61,5 +60,5 @@ class Breaker:
             self._probing = False
 
     def gave_up(self) -> None:
-        """A request ended without an outcome: another one may probe."""
+        """A request was cancelled: another one may probe."""
         self._probing = False

@@ -1,7 +1,7 @@
-"""What may be spent: tokens and cost, of a run and of any hour.
+"""Budgets of tokens and cost, per run and per hour.
 
-A call reserves what it may come to at most, about, so that calls side by side do not overspend; its
-answer says what it was.
+A call reserves an estimate of its maximum, so that concurrent calls do not overspend; its reply
+settles the real amount.
 """
 
 import time
@@ -13,9 +13,9 @@ from streams.llm.settings import LlmSettings
 
 HOUR = 3600.0
 BYTES_A_TOKEN = 3
-"""Of JSON text in mixed languages, on the safe side."""
+"""Conservative estimate for JSON text in mixed languages."""
 RETURN_SECONDS = 1.0
-"""Until a call under way may have come back."""
+"""Seconds after which a call in progress may have returned."""
 UNITS = ("tokens", "cost")
 
 Amount = tuple[float, float]
@@ -23,8 +23,8 @@ Amount = tuple[float, float]
 
 
 class BudgetSpent(Exception):  # noqa: N818 - what happened
-    """Nothing more may be spent; after `seconds` perhaps again (None: not in this run). `held`: it
-    is only held for calls under way, which may come to less."""
+    """The budget is spent; it may be free again after `seconds` (None: not in this run). `held`: it
+    is only reserved for calls in progress, which may cost less."""
 
     def __init__(self, text: str, seconds: float | None, held: bool) -> None:
         super().__init__(text)
@@ -33,7 +33,7 @@ class BudgetSpent(Exception):  # noqa: N818 - what happened
 
 
 class Budget:
-    """The limits of `settings`, and what has been spent; `clock` is the wall's, in seconds."""
+    """The limits of `settings`, and the amounts spent; `clock`: wall clock, in seconds."""
 
     def __init__(self, settings: LlmSettings, clock: Callable[[], float] = time.time) -> None:
         self._limits = {
@@ -47,67 +47,66 @@ class Budget:
         self._recent: deque[tuple[float, float, float]] = deque()  # when, tokens, cost
 
     def recall(self, at: float, tokens: int, cost: float) -> None:
-        """What an earlier run has spent counts for the hour; oldest first."""
+        """Counts an amount of an earlier run for the hour; call it oldest first."""
         self._recent.append((at, tokens, cost))
         self._spent["hour"] = _sum(self._spent["hour"], (tokens, cost))
 
     def reserve(self, request_bytes: int) -> Amount:
-        """Tokens and cost of a call about to be made. Raises BudgetSpent."""
+        """Reserves tokens and cost of a call. Raises BudgetSpent."""
         sent, received = request_bytes // BYTES_A_TOKEN, self._settings.max_output_tokens
-        wanted = (float(sent + received), self._settings.cost(sent, received))
-        for name, unit, most, have in self._all():
-            more, held = wanted[unit], self._reserved[unit]
-            if have + held + more > most:
-                is_held = have + more <= most
+        amount = (float(sent + received), self._settings.cost(sent, received))
+        for name, unit, limit, spent in self._all():
+            if spent + self._reserved[unit] + amount[unit] > limit:
+                is_held = spent + amount[unit] <= limit
                 raise BudgetSpent(
                     f"the budget of {'this run' if name == 'run' else 'an hour'} is used up: "
-                    f"{have:g} of {most:g} {UNITS[unit]} spent, and the next call may need "
-                    f"{more:g}",
+                    f"{spent:g} of {limit:g} {UNITS[unit]} spent, and the next call may need "
+                    f"{amount[unit]:g}",
                     RETURN_SECONDS if is_held else self._until_free(name),
                     is_held,
                 )
-        self._reserved = _sum(self._reserved, wanted)
-        return wanted
+        self._reserved = _sum(self._reserved, amount)
+        return amount
 
     def settle(self, reserved: Amount, tokens: int, cost: float) -> None:
-        """What the call came to; 0 where it was not answered."""
+        """Replaces a reservation by the real amounts; 0 without a reply."""
         self._reserved = _sum(self._reserved, reserved, -1)
         self._spent["run"] = _sum(self._spent["run"], (tokens, cost))
         if tokens:
             self.recall(self._clock(), tokens, cost)
 
     def used(self) -> list[tuple[str, str, float]]:
-        """How much of each limit is spent, 0 to 1: run or hour, tokens or cost."""
-        return [(name, UNITS[unit], have / most) for name, unit, most, have in self._all()]
+        """Returns (run or hour, tokens or cost, spent share 0 to 1) of each limit."""
+        return [(name, UNITS[unit], spent / limit) for name, unit, limit, spent in self._all()]
 
     def _all(self) -> list[tuple[str, int, float, float]]:
-        """Each limit: its name, the unit's place, the limit, what is spent of it."""
+        """(name, index of the unit, limit, spent amount) of each limit."""
         while self._recent and self._recent[0][0] <= self._clock() - HOUR:
             _, tokens, cost = self._recent.popleft()
             self._spent["hour"] = _sum(self._spent["hour"], (tokens, cost), -1)
         return [
-            (name, unit, most, self._spent[name][unit])
+            (name, unit, limit, self._spent[name][unit])
             for name, limits in self._limits.items()
-            for unit, most in enumerate(limits)
-            if most is not None
+            for unit, limit in enumerate(limits)
+            if limit is not None
         ]
 
     def _until_free(self, name: str) -> float | None:
-        """Seconds until something of the last hour is older, or a call may have come back; None
-        where waiting changes nothing."""
+        """Seconds until an amount of the last hour expires, or a call may have returned; None if
+        waiting does not help."""
         if name == "run" or not (self._recent or self._reserved[0]):
             return None
         since = self._recent[0][0] if self._recent else self._clock() - HOUR
         return max(RETURN_SECONDS, since + HOUR - self._clock())
 
 
-def _sum(one: Amount, other: tuple[float, float], sign: int = 1) -> Amount:
-    return one[0] + sign * other[0], one[1] + sign * other[1]
+def _sum(first: Amount, second: tuple[float, float], sign: int = 1) -> Amount:
+    return first[0] + sign * second[0], first[1] + sign * second[1]
 
 
 def recall_hour(budget: Budget, root: Location) -> None:
-    """Counts what a history tells of the last hour, so that a process that is started again and
-    again does not spend an hour's budget each time."""
+    """Counts the last hour's amounts in a history, so that a process that restarts repeatedly does
+    not spend an hour's budget each time."""
     from streams.llm.history import spent_since
 
     for spent in spent_since(root, time.time() - HOUR):

@@ -1,16 +1,15 @@
-"""Requests to a model's endpoint: bounded, retried, and never failing silently.
+"""Sends requests to a model's endpoint with budgets, retries and a circuit breaker.
 
-An attempt (`completion`) that ends in Transient is repeated, with full jitter or after the time in
-Retry-After; a circuit breaker guards all attempts. These are not the SDK's retries: they concern
-all requests, and before each it is asked whether the turns are still there. A request ends in one
-of these:
+An attempt (`completion`) that ends in Transient is retried with full jitter or after Retry-After; a
+circuit breaker guards all attempts. The SDK's retries are off: these cover all requests, and check
+before each attempt that the turns still exist. Outcomes:
 
 Reply               answered
-Rejected            the endpoint answers the PROBE, and not this request
-ConfigurationError  401 to 404, a redirect, or a 4xx to the PROBE as well: exit code 3
-Unreachable         the endpoint answers no request any more: exit code 5
+Rejected            the endpoint answers the PROBE, but not this request
+ConfigurationError  401 to 404, a redirect, or a 4xx to the PROBE: exit code 3
+Unreachable         the endpoint answers no request: exit code 5
 BudgetSpent         the request was not sent
-Erased              what it is about was erased, while it waited to be sent or sent again
+Erased              its turns were erased before it was sent or retried
 """
 
 import asyncio
@@ -33,32 +32,31 @@ from streams.llm.settings import LlmSettings
 log = logging.getLogger(__name__)
 
 FRESH = 0.1
-"""Seconds after which it is asked whether what a request is about is still there."""
+"""Seconds after which the existence of the turns is checked again."""
 OPENINGS = 2
-"""How often the breaker opens without an answer in between before a client gives up that is not
-`patient`."""
+"""Openings of the breaker without an answer after which a client that is not `patient` gives up."""
 PROBE: list[Message] = [
     {"role": "system", "content": "Answer with an empty JSON object."},
     {"role": "user", "content": '{"turns": []}'},
 ]
-"""A harmless request: an endpoint that answers it rejects others for what they contain."""
+"""A harmless request: if it is answered, another request was rejected for its content."""
 MICROS = 1_000_000
 MISFITS = 2
-"""Answers of another shape before the first of the right one: then JSON is asked for in another
-way, because the endpoint accepts a schema and does not keep to it."""
+"""Answers in the wrong format, before any in the right one, after which a simpler output mode is
+used: the endpoint accepts a schema and ignores it."""
 
 
 Still = Callable[[], Awaitable[bool]]
-"""Whether what a request is about is still there."""
+"""Whether the turns of a request still exist."""
 
 
 class Erased(Exception):  # noqa: N818 - what happened
-    """What a request is about was erased before it was sent, or sent again."""
+    """The turns of a request were erased before it was sent or retried."""
 
 
 class Client:
-    """An open connection. `patient`: waits for an endpoint that is down without limit. `retries`
-    counts attempts that ended in Transient. `away`: why no request is answered now, if none is, as
+    """An open connection. `patient`: waits without limit for an endpoint that is down. `retries`
+    counts attempts that ended in Transient. `away`: why requests are not answered now, if so, as
     ": REASON" or " until TIME: REASON"."""
 
     def __init__(self, settings: LlmSettings, budget: Budget, *, patient: bool) -> None:
@@ -70,12 +68,12 @@ class Client:
         self.patient = patient
         self._breaker = Breaker(settings.breaker_failures, settings.breaker_seconds)
         self._dialect = Dialect()
-        self._settled = False  # whether a request was answered in it
+        self._settled = False  # whether a request in this dialect was answered
         self._misfits = 0
         self._judged: Reply | None = None
         self._fits = False
         self._not_before = 0.0
-        self._returned = asyncio.Event()  # set, and then another, when a call has come back
+        self._returned = asyncio.Event()  # set and replaced when a call returns
 
     async def __aenter__(self) -> Self:
         return self
@@ -89,16 +87,16 @@ class Client:
         return self._breaker.state
 
     async def ask(self, messages: list[Message], still: Still | None = None) -> Reply:
-        """One answer. `still` is asked before each attempt that has waited. Raises as above."""
-        begun = time.monotonic()
-        reserved = await self._reserved(messages)
+        """Returns one answer. `still` is called before each delayed attempt. Raises as above."""
+        started = time.monotonic()
+        reserved = await self._reserve(messages)
         reply: Reply | None = None
         try:
-            reply = await self._retried(messages, still, begun)
+            reply = await self._retry(messages, still, started)
             return reply
         except Transient as error:
             may_be_the_request = error.may_be_the_request and not self._asks_long(error)
-            if may_be_the_request and await self._probed() is None:
+            if may_be_the_request and await self._probe() is None:
                 raise Rejected(f"{error}, in every attempt") from None
             self.away = self.away or f": {error}"
             raise Unreachable(
@@ -107,17 +105,17 @@ class Client:
         finally:
             self._settle(reserved, reply)
 
-    async def _probed(self) -> Rejected | Transient | None:
-        """What is wrong with the PROBE. None where it is answered, in this dialect or a simpler
-        one, which is then kept. It is sent in the place of a request, for which the budget is
-        held: who waited for more would wait for itself."""
+    async def _probe(self) -> Rejected | Transient | None:
+        """Sends the PROBE; returns its error. None if it is answered in this dialect or a simpler
+        one, which is then kept. It uses the reservation of the current request: to reserve more
+        could wait for that request itself."""
         await self._hold()
         fault: Rejected | None = None
         for dialect in [self._dialect] if self._settled else self._dialect.all_simpler():
             try:
                 reply = await self._endpoint.call(PROBE, dialect)
-            except Rejected as refused:
-                fault = refused
+            except Rejected as rejected:
+                fault = rejected
             except Transient as error:
                 return error
             else:
@@ -129,21 +127,21 @@ class Client:
         return fault
 
     async def _blame(self) -> None:
-        """Returns where the PROBE is answered: then it was the request, or how it asked. Raises
-        ConfigurationError where that is refused, too, as none would be taken (no money is left, the
-        model has gone); Transient where it is not answered."""
-        fault = await self._probed()
+        """Returns if the PROBE is answered: then the request or its dialect was at fault. Raises
+        ConfigurationError if the PROBE is rejected (billing, model removed), Transient if it is not
+        answered."""
+        fault = await self._probe()
         if isinstance(fault, Transient):
             raise fault from None
         if fault is not None:
             raise ConfigurationError(f"the model at {self._settings.base_url}: {fault}") from None
 
-    async def _reserved(self, messages: list[Message]) -> tuple[float, float]:
-        """For the longest dialect: which one it will be may not be known yet. Waits for calls under
-        way, where the budget is only held for what they may come to."""
+    async def _reserve(self, messages: list[Message]) -> tuple[float, float]:
+        """Reserves for the longest possible dialect. Waits for calls in progress if only their
+        reservations exceed the budget."""
         while True:
             dialects = [self._dialect] if self._settled else self._dialect.all_simpler()
-            size = max(len(self._endpoint.content(messages, one)) for one in dialects)
+            size = max(len(self._endpoint.content(messages, dialect)) for dialect in dialects)
             try:
                 return self._budget.reserve(size)
             except BudgetSpent as spent:
@@ -157,28 +155,28 @@ class Client:
         self._returned.set()
         self._returned = asyncio.Event()
 
-    async def _retried(self, messages: list[Message], still: Still | None, begun: float) -> Reply:
+    async def _retry(self, messages: list[Message], still: Still | None, started: float) -> Reply:
         for number in itertools.count(1):
             try:
-                return await self._attempt(messages, still, begun)
+                return await self._attempt(messages, still, started)
             except Transient as error:
-                hopeless = self._asks_long(error) or self._breaker.opened >= OPENINGS
-                if number >= self._settings.attempts or (hopeless and not self.patient):
+                is_hopeless = self._asks_long(error) or self._breaker.opened >= OPENINGS
+                if number >= self._settings.attempts or (is_hopeless and not self.patient):
                     raise
                 longest = min(2.0 ** (number - 1), self._settings.retry_seconds)
                 pause = random.uniform(0, longest) if error.after is None else error.after
             await asyncio.sleep(pause)
         raise AssertionError
 
-    async def _attempt(self, messages: list[Message], still: Still | None, begun: float) -> Reply:
+    async def _attempt(self, messages: list[Message], still: Still | None, started: float) -> Reply:
         await self._breaker.wait()
         try:
             await self._hold()
-            if still and time.monotonic() - begun > FRESH and not await still():
+            if still and time.monotonic() - started > FRESH and not await still():
                 raise Erased
             reply = await self._in_dialect(messages)
         except Transient as error:
-            self._take_note(error)
+            self._note(error)
             raise
         except (ConfigurationError, Rejected):
             self._succeeded()
@@ -190,46 +188,47 @@ class Client:
         return reply
 
     async def _in_dialect(self, messages: list[Message]) -> Reply:
-        """In the dialect of the endpoint. Until one was answered a refusal that names a parameter
-        changes it. Of any other the PROBE tells what was refused."""
+        """Sends a request in the endpoint's dialect. Until a request is answered, a rejection that
+        names a parameter changes the dialect. After any other rejection, the PROBE finds the
+        cause."""
         while True:
-            tried = self._dialect
+            dialect = self._dialect
             try:
-                reply = await self._endpoint.call(messages, tried)
-            except Rejected as refused:
-                if self._dialect != tried:  # another request has found it meanwhile
+                reply = await self._endpoint.call(messages, dialect)
+            except Rejected as rejected:
+                if self._dialect != dialect:  # a concurrent request has changed it
                     continue
-                other = None if self._settled else tried.without(refused.said)
-                if other is None:
+                simpler = None if self._settled else dialect.without(rejected.details)
+                if simpler is None:
                     await self._blame()
-                    other = self._dialect
-                    if other == tried:
+                    simpler = self._dialect
+                    if simpler == dialect:
                         raise
-                log.info("%s: %s; asks in another way", self._settings.model, refused)
-                self._dialect = other
+                log.info("%s: %s; changes the parameters", self._settings.model, rejected)
+                self._dialect = simpler
             else:
-                self._settled = self._settled or self._dialect == tried
+                self._settled = self._settled or self._dialect == dialect
                 return reply
 
     def _succeeded(self) -> None:
-        """The endpoint is there, whatever it said."""
+        """The endpoint is reachable, whatever its reply."""
         self._breaker.succeeded()
         self.away = None
 
-    def _take_note(self, error: Transient) -> None:
-        """Applies what one attempt has shown to all of them."""
+    def _note(self, error: Transient) -> None:
+        """Applies the error of one attempt to all requests."""
         self.retries += 1
         if error.after is not None:
             self._not_before = max(self._not_before, time.monotonic() + error.after)
         self._breaker.succeeded() if error.alive else self._breaker.failed()
         if self._asks_long(error):
-            again = int((time.time() + (error.after or 0)) * MICROS)
-            self.away = f" until {format_time(again)}: {error}"
+            until = int((time.time() + (error.after or 0)) * MICROS)
+            self.away = f" until {format_time(until)}: {error}"
         elif self._breaker.state != "closed":
             self.away = f": {error}"
 
     async def _hold(self) -> None:
-        """Waits until the time that the endpoint named."""
+        """Waits until the time of the last Retry-After."""
         if (seconds := self._not_before - time.monotonic()) > 0:
             await asyncio.sleep(seconds)
 
@@ -237,12 +236,12 @@ class Client:
         return error.after is not None and error.after > self._settings.retry_seconds
 
     def judged(self, reply: Reply, fits: bool) -> None:
-        """Whether an answer had the shape that was asked for, which not every endpoint sees to."""
+        """Notes whether an answer had the requested format, which some endpoints ignore."""
         if self._fits or reply is self._judged or reply.dialect != self._dialect:
             return
         self._judged, self._fits = reply, fits
         self._misfits += not fits
         simpler = self._dialect.simpler()
         if self._misfits >= MISFITS and simpler is not None:
-            log.info("%s: answers have another shape; asks in another way", self._settings.model)
+            log.info("%s: answers ignore the schema; changes the format", self._settings.model)
             self._dialect, self._settled, self._misfits = simpler, False, 0

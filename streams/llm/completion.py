@@ -1,8 +1,8 @@
-"""One request to an OpenAI-compatible endpoint, and what comes of it.
+"""Sends one request to an OpenAI-compatible endpoint. Outcomes:
 
-Reply           its text may still be nonsense, which is judged elsewhere
-Transient       429, 5xx, timeouts, broken connections, half an answer: for another attempt
-Rejected        another 4xx: this request is what the endpoint cannot take, or none like it
+Reply               its text is not checked here
+Transient           429, 5xx, timeouts, broken connections, incomplete replies: to be retried
+Rejected            another 4xx: the endpoint cannot take this request, or any with its parameters
 ConfigurationError  401, 402, 403, 404, a redirect
 """
 
@@ -32,22 +32,22 @@ SENT = frozenset(
 )  # fmt: skip
 """Headers of a request."""
 PASSING = frozenset({408, 409, 425, 429})
-"""4xx that are a matter of time; besides them 5xx."""
+"""Transient 4xx; all 5xx are transient, too."""
 HINTS = {
     401: f"is {PREFIX}API_KEY right for {PREFIX}BASE_URL?",
     402: f"the account at {PREFIX}BASE_URL has no money left",
     403: f"is {PREFIX}API_KEY right for {PREFIX}BASE_URL?",
 }
 MISPLACED = frozenset({404, 405})
-"""With these, statuses that no other request would change."""
+"""Statuses of a wrong address."""
 LONGEST_WAIT = 3600.0
-"""Seconds that a Retry-After is believed; then it is asked again."""
-SHOWN = 300  # characters of what an endpoint says of an error
+"""Maximum seconds of a Retry-After."""
+SHOWN = 300  # characters of an endpoint's error text
 REFUSED = "the model refused"
 QUOTED = 16
-"""Characters by which words are known as those of the request."""
+"""Characters of an error text that identify a quotation of the request."""
 MOST_TOKENS = 1 << 31
-"""What no call comes to: an endpoint that counts more cannot count."""
+"""Token counts from here on are ignored as errors of the endpoint."""
 
 
 _encode = msgspec.json.Encoder().encode
@@ -55,8 +55,7 @@ _decode = msgspec.json.Decoder().decode
 
 
 class Reply(NamedTuple):
-    """What the model said, and what of it can be told before it is read (`fault`). `dialect`: how
-    it was asked."""
+    """A model's answer. `fault`: a fault reported by the endpoint. `dialect`: of the request."""
 
     text: str
     prompt_tokens: int
@@ -66,8 +65,8 @@ class Reply(NamedTuple):
 
 
 class Transient(Exception):  # noqa: N818 - what the failure is
-    """Try again, after so many seconds if the endpoint says when. `status` is HTTP's, if any came;
-    `timed_out`: it was still at it."""
+    """A failure to retry, after `after` seconds if the endpoint specifies it. `status`: the HTTP
+    status, if any; `timed_out`: the reply took too long."""
 
     def __init__(
         self,
@@ -84,59 +83,60 @@ class Transient(Exception):  # noqa: N818 - what the failure is
 
 
 class Rejected(Exception):  # noqa: N818 - what happened to the request
-    """The endpoint answers others, and not this request. `said`: its words, and the parameter that
-    it names."""
+    """The endpoint rejects this request. `details`: its error text, and the parameter named."""
 
-    def __init__(self, text: str, said: str = "") -> None:
+    def __init__(self, text: str, details: str = "") -> None:
         super().__init__(text)
-        self.said = said
+        self.details = details
 
 
-class _Cut(httpx2.AsyncByteStream):
-    """The first bytes of a body."""
+class _Truncated(httpx2.AsyncByteStream):
+    """The first `most` bytes of a stream."""
 
-    def __init__(self, whole: httpx2.AsyncByteStream, most: int) -> None:
-        self._whole, self._most = whole, most
+    def __init__(self, stream: httpx2.AsyncByteStream, most: int) -> None:
+        self._stream, self._most = stream, most
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        left = self._most
-        async for piece in self._whole:
-            yield piece[:left]
-            left -= len(piece)
-            if left <= 0:
+        remaining = self._most
+        async for piece in self._stream:
+            yield piece[:remaining]
+            remaining -= len(piece)
+            if remaining <= 0:
                 return
 
     async def aclose(self) -> None:
-        await self._whole.aclose()
+        await self._stream.aclose()
 
 
 class Endpoint:
-    """An open connection: the SDK's, which sends a request once and follows no redirect. Retries
-    are the client's, for the breaker and `Retry-After` concern all requests."""
+    """An open connection by the SDK, which sends a request once and follows no redirects. `client`
+    retries, because the breaker and `Retry-After` concern all requests."""
 
     def __init__(self, settings: LlmSettings) -> None:
-        self._settings = told = settings
+        self._settings = settings
         self._sdk = AsyncOpenAI(
-            base_url=told.base_url,
-            api_key="-",  # it is put in by `_as_ours`
+            base_url=settings.base_url,
+            api_key="-",  # `_set_headers` sets it
             default_headers={"Accept-Encoding": "identity"},
             max_retries=0,
-            # who waits for a connection of ours to be free waits for no endpoint
-            timeout=httpx2.Timeout(told.read_seconds, connect=told.connect_seconds, pool=None),
+            # no limit for the wait for a free connection: it is not the endpoint's time
+            timeout=httpx2.Timeout(
+                settings.read_seconds, connect=settings.connect_seconds, pool=None
+            ),
             http_client=DefaultAsyncHttpxClient(
                 follow_redirects=False,
-                limits=httpx2.Limits(max_connections=told.concurrency),
-                event_hooks={"request": [self._as_ours], "response": [self._bounded]},
+                limits=httpx2.Limits(max_connections=settings.concurrency),
+                event_hooks={"request": [self._set_headers], "response": [self._bounded]},
             ),
         )
 
     async def aclose(self) -> None:
-        """Ends the connections."""
+        """Closes the connections."""
         await self._sdk.close()
 
-    async def _as_ours(self, request: httpx2.Request) -> None:
-        """With our key alone: without what the SDK adds of this machine, and of the variables that
-        are meant for OpenAI."""
+    async def _set_headers(self, request: httpx2.Request) -> None:
+        """Removes the SDK's headers about this machine and from OpenAI's variables; sets the
+        key."""
         for name in request.headers.keys() - SENT:
             del request.headers[name]
         if self._settings.api_key:
@@ -144,51 +144,52 @@ class Endpoint:
             request.headers["Authorization"] = f"Bearer {key}"
 
     async def _bounded(self, response: httpx2.Response) -> None:
-        if response.headers.get("Content-Encoding", "identity") != "identity":  # of any length
-            raise httpx2.DecodingError("it is compressed, which it was not asked for")
+        if response.headers.get("Content-Encoding", "identity") != "identity":  # size is unknown
+            raise httpx2.DecodingError("the reply is compressed; identity was requested")
         assert isinstance(response.stream, httpx2.AsyncByteStream)
-        response.stream = _Cut(response.stream, self._settings.max_response_bytes + 1)
+        response.stream = _Truncated(response.stream, self._settings.max_response_bytes + 1)
 
     def content(self, messages: list[Message], dialect: Dialect) -> bytes:
-        """A request's body."""
+        """Returns the body of a request."""
         return _encode(dialect.body(messages, self._settings))
 
     async def call(self, messages: list[Message], dialect: Dialect) -> Reply:
-        """Raises as above."""
-        told = self._settings
-        body = dialect.body(messages, told)
+        """Sends a request. Raises as above."""
+        settings = self._settings
+        body = dialect.body(messages, settings)
         try:
-            async with asyncio.timeout(told.total_seconds):
+            async with asyncio.timeout(settings.total_seconds):
                 response = await self._sdk.post(PATH, body=body, cast_to=httpx2.Response)
         except TimeoutError:
-            text = f"no answer within {told.total_seconds:g} s"
+            text = f"no answer within {settings.total_seconds:g} s"
             raise Transient(text, timed_out=True) from None
         except APIStatusError as error:
-            raise self._refusal(error, messages) from None
+            raise self._status_error(error, messages) from None
         except APIConnectionError as error:
-            why = error.__cause__ or error
-            if isinstance(why, httpx2.LocalProtocolError):  # its text quotes the wrong header
+            cause = error.__cause__ or error
+            if isinstance(cause, httpx2.LocalProtocolError):  # its text quotes the invalid header
                 raise ConfigurationError(
                     f"the request cannot be sent as HTTP; is {PREFIX}API_KEY a key and nothing "
                     "else?"
                 ) from None
-            text = told.redacted(f"{type(why).__name__}: {why}".rstrip(": "))
-            timed_out = isinstance(why, httpx2.ReadTimeout)
+            text = settings.redacted(f"{type(cause).__name__}: {cause}".rstrip(": "))
+            timed_out = isinstance(cause, httpx2.ReadTimeout)
             raise Transient(text, timed_out=timed_out) from None
         sent = len(_encode(body))
-        if len(response.content) > told.max_response_bytes:
-            fault = f"it is longer than {told.max_response_bytes} bytes"
-            return Reply("", sent // BYTES_A_TOKEN, told.max_output_tokens, fault)
+        if len(response.content) > settings.max_response_bytes:
+            fault = f"it is longer than {settings.max_response_bytes} bytes"
+            return Reply("", sent // BYTES_A_TOKEN, settings.max_output_tokens, fault)
         return _reply(response.content, sent)._replace(dialect=dialect)
 
-    def _refusal(self, error: APIStatusError, messages: list[Message]) -> Exception:
+    def _status_error(self, error: APIStatusError, messages: list[Message]) -> Exception:
         status, body = error.status_code, error.body or ""
-        said = " ".join(str(body.get("message", body) if isinstance(body, dict) else body).split())
-        shown = said[: 10 * SHOWN]
-        if _quotes(shown, messages):  # it is shown in logs and readiness, which hold no user's text
+        message = body.get("message", body) if isinstance(body, dict) else body
+        details = " ".join(str(message).split())
+        shown = details[: 10 * SHOWN]
+        if _quotes(shown, messages):  # logs and readiness must not contain a user's text
             shown = "its words quote the request, and are left out"
         try:
-            phrase = HTTPStatus(status).phrase  # an endpoint may put anything there
+            phrase = HTTPStatus(status).phrase  # the endpoint's own phrase may be any text
         except ValueError:
             phrase = ""
         text = f"HTTP {status} {phrase}".rstrip() + (f": {shown}" if shown else "")
@@ -196,7 +197,7 @@ class Endpoint:
         if status in PASSING or status >= 500:
             return Transient(text, _retry_after(error.response), status=status)
         where = self._settings.base_url
-        if status == HTTPStatus.NOT_FOUND and _names(said, self._settings.model):
+        if status == HTTPStatus.NOT_FOUND and _names(details, self._settings.model):
             return ConfigurationError(
                 f"{where} does not have the model {self._settings.model!r}: set {PREFIX}MODEL "
                 f"({text})"
@@ -204,38 +205,38 @@ class Endpoint:
         if status in HINTS:
             return ConfigurationError(f"{text}; {HINTS[status]}")
         if status in MISPLACED or status < 400:
-            wanted = f"set {PREFIX}BASE_URL and {PREFIX}MODEL"
-            return ConfigurationError(f"{where}{PATH}: {text}; {wanted}")
-        return Rejected(text, f"{said[: 10 * SHOWN]} {error.param}")
+            hint = f"set {PREFIX}BASE_URL and {PREFIX}MODEL"
+            return ConfigurationError(f"{where}{PATH}: {text}; {hint}")
+        return Rejected(text, f"{details[: 10 * SHOWN]} {error.param}")
 
 
-def _names(said: str, model: str) -> bool:
-    """Whether an error is about the model, as its words in quotes or between spaces say."""
-    return model in re.split(r"[\s`'\"]+", said)
+def _names(details: str, model: str) -> bool:
+    """Whether an error text has the model's name as a word or in quotes."""
+    return model in re.split(r"[\s`'\"]+", details)
 
 
-def _quotes(said: str, messages: list[Message]) -> bool:
-    """Whether a piece of it stands in what was asked, past the instructions."""
-    asked = "\n".join(" ".join(one["content"].split()) for one in messages[1:])
-    return any(said[at : at + QUOTED] in asked for at in range(len(said) - QUOTED + 1))
+def _quotes(details: str, messages: list[Message]) -> bool:
+    """Whether a part of an error text is in the request, instructions aside."""
+    request = "\n".join(" ".join(message["content"].split()) for message in messages[1:])
+    return any(details[at : at + QUOTED] in request for at in range(len(details) - QUOTED + 1))
 
 
 def _reply(raw: bytes, sent: int) -> Reply:
-    """Raises Transient for what is no completion: a proxy's page, half an object."""
+    """Parses a completion. Raises Transient for anything else: a proxy's page, a partial object."""
     try:
-        given = _decode(raw)
-        choice = given["choices"][0]
+        completion = _decode(raw)
+        choice = completion["choices"][0]
         message = choice["message"]
         text = message.get("content") or ""
         if not isinstance(text, str):
-            raise TypeError("its content is no text")
+            raise TypeError("its content is not a text")
         fault = _fault(choice.get("finish_reason"), message.get("refusal"))
-        counted = given.get("usage") or {}
+        usage = completion.get("usage") or {}
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        what = f"{type(error).__name__}: {error}"
-        raise Transient(f"the answer is no chat completion ({what})", status=200) from None
-    sent_tokens = _count(counted, "prompt_tokens", sent)
-    return Reply(text, sent_tokens, _count(counted, "completion_tokens", len(raw)), fault)
+        reason = f"{type(error).__name__}: {error}"
+        raise Transient(f"the answer is not a chat completion ({reason})", status=200) from None
+    sent_tokens = _count(usage, "prompt_tokens", sent)
+    return Reply(text, sent_tokens, _count(usage, "completion_tokens", len(raw)), fault)
 
 
 def _fault(finish_reason: Any, refusal: Any) -> str | None:
@@ -247,23 +248,23 @@ def _fault(finish_reason: Any, refusal: Any) -> str | None:
 
 
 def _count(usage: Any, name: str, size: int) -> int:
-    """Tokens as the endpoint counts them, else as many bytes come to."""
-    counted = usage.get(name) if isinstance(usage, dict) else None
-    if isinstance(counted, int) and 0 <= counted < MOST_TOKENS:
-        return counted
+    """The endpoint's count of tokens, otherwise an estimate by bytes."""
+    tokens = usage.get(name) if isinstance(usage, dict) else None
+    if isinstance(tokens, int) and 0 <= tokens < MOST_TOKENS:
+        return tokens
     return size // BYTES_A_TOKEN
 
 
 def _retry_after(response: httpx2.Response) -> float | None:
-    """Seconds, from a number of them or an HTTP date."""
-    said = response.headers.get("Retry-After")
-    if said is None:
+    """Seconds, from a number or an HTTP date."""
+    header = response.headers.get("Retry-After")
+    if header is None:
         return None
     try:
-        seconds = float(said)
+        seconds = float(header)
     except ValueError:
         try:
-            at = parsedate_to_datetime(said)
+            at = parsedate_to_datetime(header)
         except ValueError:
             return None
         at = at if at.tzinfo else at.replace(tzinfo=UTC)

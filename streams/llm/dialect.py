@@ -1,7 +1,7 @@
-"""Which parameters an endpoint takes for a model: found out by its refusals, and then kept.
+"""Request parameters that an endpoint accepts for a model, negotiated by its 4xx replies.
 
-Real endpoints differ in three things: how an answer is bound to a schema, the name of the limit of
-an answer, and whether a temperature may be given. A 4xx that names the parameter says which.
+Endpoints differ in three parameters: the response format, the name of the token limit, and the
+temperature. A 4xx names the unsupported one.
 """
 
 import re
@@ -14,8 +14,8 @@ from streams.llm.settings import LlmSettings
 
 Output = Literal["json_schema", "json_object", "text"]
 OUTPUTS: tuple[Output, ...] = ("json_schema", "json_object", "text")
-"""How JSON is asked for, the best first: by a schema in strict mode, as any JSON, as text. For the
-last two the schema stands in the rules."""
+"""Output modes, best first: strict JSON schema, any JSON, text. In the last two, the instructions
+contain the schema."""
 
 _NAMED = re.compile(
     r"\b(max_completion_tokens|max_tokens|temperature|response_format|json_schema|json_object)\b"
@@ -24,14 +24,14 @@ _OF_OUTPUT = frozenset(["response_format", "json_schema", "json_object"])
 
 
 class Dialect(NamedTuple):
-    """What a request has; `limit` is the name of the parameter that limits an answer's tokens."""
+    """The parameters of requests; `limit`: name of the parameter for the maximum output tokens."""
 
     output: Output = "json_schema"
     limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     temperature: bool = True
 
     def body(self, messages: list[Message], settings: LlmSettings) -> JsonObject:
-        """The body of a request; `settings.body` is put over it, and null removes a field."""
+        """Returns the body of a request; `settings.body` overrides fields, null removes a field."""
         schema = strict_schema(tuple(settings.all_categories))
         form: JsonObject | None = None if self.output == "text" else {"type": self.output}
         if form and self.output == "json_schema":
@@ -47,8 +47,7 @@ class Dialect(NamedTuple):
         return {name: value for name, value in body.items() if value is not None}
 
     def without(self, refusal: str) -> "Dialect | None":
-        """The dialect without the parameter that a refusal names; None if it names none that this
-        one has."""
+        """Returns the dialect without the parameter that an error names; None if it names none."""
         named = set(_NAMED.findall(refusal))
         if self.limit == "max_tokens" and self.limit in named:
             return self._replace(limit="max_completion_tokens")
@@ -57,9 +56,9 @@ class Dialect(NamedTuple):
         return self.simpler() if _OF_OUTPUT & named else None
 
     def simpler(self) -> "Dialect | None":
-        """The next way to ask for JSON, if there is one."""
+        """The dialect with the next output mode, if there is one."""
         return next(iter(self.all_simpler()[1:]), None)
 
     def all_simpler(self) -> "list[Dialect]":
-        """This one, and each that asks for JSON in a simpler way."""
-        return [self._replace(output=one) for one in OUTPUTS[OUTPUTS.index(self.output) :]]
+        """This dialect, and the ones with simpler output modes."""
+        return [self._replace(output=output) for output in OUTPUTS[OUTPUTS.index(self.output) :]]

@@ -1,7 +1,7 @@
-"""The one loop that asks a model: turns come out of a log in groups, plans go into it.
+"""The loop of the model extractor: reads groups of turns from a log and writes plans to it.
 
-A history and Kafka differ in their log (`TurnLog`) alone. One group of each user is worked on at a
-time, in order: its request shows what the plans before it have left.
+A history and Kafka differ in their log (`TurnLog`) alone. The groups of a user are processed one at
+a time, in order, so that a request shows the results of earlier plans.
 """
 
 import asyncio
@@ -23,64 +23,65 @@ from streams.llm.settings import LlmSettings
 from streams.llm.standing import ASKED, AWAY, USELESS
 
 WAVE = 8
-"""Groups in work for each concurrent request: a log stores the plans of many at once."""
+"""Groups in progress per concurrent request: a log stores many plans at once."""
 TICK = 0.05
 PAUSE = 1.0
-"""Seconds until a log that was interrupted is read again."""
+"""Seconds until an interrupted log is read again."""
 FEW = 3
-"""So many requests in a row that failed are reported."""
+"""Failed requests in a row that change the status."""
 
 
 class Job(NamedTuple):
-    """A group, and the part of the log that its turns are in, if it has parts."""
+    """A group, and the partition of its turns, if the log has partitions."""
 
     group: Group
     part: Any = None
 
 
 class Interrupted(Exception):  # noqa: N818 - what happened
-    """The log has to be started again, from what is stored; it has logged why."""
+    """The log must be restarted from its stored position; it has logged the cause."""
 
 
 class TurnLog(Protocol):
-    """Where turns come from and plans go. `ends`: where it would have to wait for the endpoint or
-    for the budget of an hour, the run ends instead."""
+    """A source of turns and a destination of plans. `ends`: the run ends instead of waiting for the
+    endpoint or the hourly budget."""
 
     ends: bool
 
     @property
     def history(self) -> Location | None:
-        """Where memory is read; None: nowhere."""
+        """The history with the memory to show, if any."""
 
     async def begin(self, driver: "Driver") -> None:
-        """Before the first `read`. Raises Interrupted."""
+        """Starts, before the first `read`. Raises Interrupted."""
 
     async def read(self, waiting: int) -> list[Job] | None:
-        """The next groups; None where no more come and all are stored. Called again and again: it
-        waits a moment where there is nothing to do, and it stores what was written. `waiting`:
-        groups that are not stored. Raises Interrupted."""
+        """Returns the next groups; None at the end, once all plans are stored. Waits a moment if
+        there is nothing to do, and stores finished records. `waiting`: number of groups not stored.
+        Raises Interrupted."""
 
     async def shown(self, job: Job) -> tuple[Group, Remembered] | None:
-        """The group with its texts, and the memory that its request shows; None where its turns
-        were erased."""
+        """Returns the group with its texts, and the memory that its request shows; None if its
+        turns were erased."""
 
     def still(self, job: Job) -> Still | None:
-        """What tells whether its turns are still there."""
+        """Returns a check that its turns still exist."""
 
     async def write(self, job: Job, record: JsonObject) -> Awaitable[object] | None:
-        """Stores a record; None where its turns were erased. What it returns ends when `shown` of
-        the next group of this user shows it."""
+        """Stores a record; None if its turns were erased. The result completes when `shown` of the
+        user's next group includes the record."""
 
     async def end(self) -> None:
-        """Stores what was written, if it can be, and lets go. No job is worked on any more."""
+        """Stores finished records if possible, and closes. All jobs have ended before."""
 
 
 class Driver:
-    """`turns` were settled, of which `failed` have no plan; groups are `waiting`. `waits`: why, as
-    long as it waits for the budget of an hour. `spent`: the run's budget is used up."""
+    """`turns`: number of settled turns, of which `failed` have no plan; `waiting`: number of
+    waiting groups. `waits`: the reason while it waits for the hourly budget. `spent`: set when the
+    run's budget is spent."""
 
-    def __init__(self, asked: Extractor, log: TurnLog, settings: LlmSettings) -> None:
-        self.asked = asked
+    def __init__(self, extractor: Extractor, log: TurnLog, settings: LlmSettings) -> None:
+        self.extractor = extractor
         self.log = log
         self.turns = self.failed = self.waiting = 0
         self.waits: str | None = None
@@ -90,13 +91,13 @@ class Driver:
         self._requests = asyncio.Semaphore(settings.concurrency)
         self._running = 0
         self._stopping = self._ending = False
-        self._writing: set[Owner] = set()  # whose record is being stored
+        self._writing: set[Owner] = set()  # owners with a record being stored
         self._failure: Exception | None = None
         self._queues: dict[Owner, deque[Job]] = {}
         self._tasks: dict[Owner, asyncio.Task[None]] = {}
 
     def stop(self) -> None:
-        """Abandon what is under way, store what is finished, return."""
+        """Ends the run: abandons requests in progress, stores finished records."""
         self._stopping = True
 
     @property
@@ -105,17 +106,17 @@ class Driver:
 
     @property
     def words(self) -> str:
-        """How the asking goes: the newest cause first."""
-        if self.asked.away is not None:
-            return f"{AWAY}{self.asked.away}"
+        """The status, most recent cause first."""
+        if self.extractor.away is not None:
+            return f"{AWAY}{self.extractor.away}"
         if self.waits is not None:
             return f"waits: {self.waits}"
-        if self.asked.failed_in_row >= FEW:
-            return f"{USELESS}: {self.asked.last_failure}"
+        if self.extractor.failed_in_row >= FEW:
+            return f"{USELESS}: {self.extractor.last_failure}"
         return ASKED
 
     async def run(self) -> None:
-        """Until the log has no more turns, `stop`, or the run's budget is used up. Raises
+        """Runs until the end of the log, `stop`, or the end of the run's budget. Raises
         TurnfoldError, HistoryError."""
         while True:
             self._ending = False
@@ -140,7 +141,7 @@ class Driver:
             if jobs is None:
                 return
             self._put(jobs)
-        if self.spent:  # what is under way is paid for
+        if self.spent:  # requests in progress are paid for
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._settings.total_seconds):
                     while self._running and not self._stopping:
@@ -156,22 +157,22 @@ class Driver:
             self._queues[owner] = queue = deque([job])
             self._tasks[owner] = asyncio.create_task(self._work(owner, queue))
 
-    def drop(self, is_ours: Callable[[Job], bool]) -> None:
-        """Abandons jobs that are no longer ours."""
+    def drop(self, is_assigned: Callable[[Job], bool]) -> None:
+        """Abandons the jobs of revoked partitions."""
         for owner, queue in list(self._queues.items()):
-            ours = [job for job in queue if is_ours(job)]
-            self.waiting -= len(queue) - len(ours)
-            if ours and ours[0] is queue[0]:  # in work
+            jobs = [job for job in queue if is_assigned(job)]
+            self.waiting -= len(queue) - len(jobs)
+            if jobs and jobs[0] is queue[0]:  # in progress
                 queue.clear()
-                queue.extend(ours)
+                queue.extend(jobs)
             else:
                 self._tasks.pop(owner).cancel()
                 del self._queues[owner]
-                self.waiting -= len(ours)
-                self._put(ours)
+                self.waiting -= len(jobs)
+                self._put(jobs)
 
     async def _end(self) -> None:
-        """Abandons what has no answer yet; what has one is stored."""
+        """Abandons requests without an answer; stores finished records."""
         self._ending = True
         for owner, task in self._tasks.items():
             if owner not in self._writing:
@@ -179,7 +180,7 @@ class Driver:
         try:
             await self.log.end()
         finally:
-            await asyncio.sleep(0)  # for those whose record was stored
+            await asyncio.sleep(0)  # lets the tasks with a stored record finish
             tasks = list(self._tasks.values())
             for task in tasks:
                 task.cancel()
@@ -209,9 +210,9 @@ class Driver:
         try:
             shown = await self.log.shown(job)
             waits = self._requests.locked()
-            async with self._requests:  # until it is stored: a kill costs no more than these
+            async with self._requests:  # until it is stored: a crash repeats only these requests
                 if shown is not None and not self.is_over:
-                    record = await self._made(job, shown, waits)
+                    record = await self._make(job, shown, waits)
                 if record is not None:
                     applied = await self.log.write(job, record)
         finally:
@@ -227,21 +228,21 @@ class Driver:
         self.turns += len(extraction["event_ids"])
         self.failed += len(extraction["event_ids"]) if "error" in extraction else 0
 
-    async def _made(
+    async def _make(
         self, job: Job, shown: tuple[Group, Remembered], waited: bool
     ) -> JsonObject | None:
-        """The record of a group; None where its turns were erased. `waited`: since it was read."""
+        """Creates the record of a group; None if its turns were erased. `waited`: since `shown`."""
         still = self.log.still(job)
-        replies: list[Reply] = []  # what was paid for it
+        replies: list[Reply] = []  # kept over retries, because they are paid for
         for_budget = False
         while True:
             try:
                 if waited and still is not None and not await still():
                     return None
-                record = await self.asked.make(*shown, replies, still)
+                record = await self.extractor.make(*shown, replies, still)
             except Erased:
                 return None
-            except Unreachable:  # `asked` tells why
+            except Unreachable:  # `extractor.away` has the reason
                 if self.log.ends:
                     raise
             except BudgetSpent as spent:
@@ -258,8 +259,8 @@ class Driver:
 
 @asynccontextmanager
 async def driving(turn_log: TurnLog, settings: LlmSettings) -> AsyncIterator[Driver]:
-    """A driver with an open connection. What the log's history tells of the last hour counts for
-    its budget."""
+    """Opens a driver with a connection. The last hour's amounts in the log's history count for its
+    budget."""
     budget = Budget(settings)
     if turn_log.history is not None and (settings.hourly_tokens or settings.hourly_cost):
         await asyncio.to_thread(recall_hour, budget, turn_log.history)

@@ -1,6 +1,6 @@
-"""What rules found in a group's turns, found again: a plan that takes its place has to name it.
+"""Recomputes the rules' states and preferences of a group's turns, which a model's plan replaces.
 
-Rules see one turn and nothing else, so what they found needs no history to be known.
+Rules see one turn alone, so this needs no history.
 """
 
 from collections.abc import Iterator
@@ -14,8 +14,8 @@ from streams.llm.known import REPLACED, Remembered, Row, identity
 
 
 @dataclass(slots=True)
-class Said:
-    """A turn as rules read it. Its feeling is of no account here: no plan takes its place."""
+class RuleTurn:
+    """A turn as input of the rules. Affect is left out: plans do not replace it."""
 
     tenant: str
     event_id: str
@@ -29,27 +29,28 @@ class Said:
 
 
 def with_rules(remembered: Remembered, group: Group) -> Remembered:
-    """The same, and under `REPLACED` what rules found that the history does not tell yet: it may be
-    behind, or not be there. A state that it shows with another text was corrected, and is left."""
+    """Adds the rules' rows to `REPLACED` that the history lacks: it may lag, or be absent. States
+    with another text in the history were corrected, and are not replaced."""
     replaced = remembered.get(REPLACED, [])
-    known = set(map(identity, replaced))
+    identities = set(map(identity, replaced))
     texts = {identity(row): row["body_text"] for row in remembered.get("states", ())}
-    found = [
+    missing = [
         row
         for turn in group.turns
-        for row in _found(turn)
-        if (name := identity(row)) not in known and texts.get(name) in (None, row.get("body_text"))
+        for row in _rows(turn)
+        if (key := identity(row)) not in identities
+        and texts.get(key) in (None, row.get("body_text"))
     ]
-    return {**remembered, REPLACED: [*replaced, *found]}
+    return {**remembered, REPLACED: [*replaced, *missing]}
 
 
-def _found(turn: Turn) -> Iterator[Row]:
-    """The states and preferences of the rules' plan, as documents that it made."""
-    said = Said(
+def _rows(turn: Turn) -> Iterator[Row]:
+    """The states and preferences of the rules' plan for a turn."""
+    rule_turn = RuleTurn(
         turn.tenant, turn.event_id, turn.session_id, turn.user_id, turn.source, turn.occurred_at,
         turn.user_input,
     )  # fmt: skip
-    plan = rules.extract(said) or {}
+    plan = rules.extract(rule_turn) or {}
     at = format_time(turn.occurred_at)
     for update in plan.get("state_updates", ()):
         yield {"entity": "state", "updated_at": at, **update}

@@ -1,8 +1,8 @@
-"""Debounce: the turns of a user in a session gather, so that one request serves many.
+"""Debounces turns: the turns of a user in a session form groups, one request each.
 
-A pure fold over turns in the order they were recorded. Its clock is `recorded_at`, the stream's
-own, which never runs back: the same stream falls into the same groups however it is read, and
-groups that are done may be left out without moving the others.
+A pure fold over turns in recording order. Its clock is `recorded_at` of the stream, which never
+decreases: the same stream always results in the same groups, and groups that are done may be
+omitted without an effect on the others.
 """
 
 from collections.abc import Collection
@@ -11,8 +11,8 @@ from typing import NamedTuple, Protocol
 
 
 class Turn(NamedTuple):
-    """What a request says of a turn. `offset` is its place in a partition; in files 0.
-    `tool_results`: what tools told the agent in it, as far as a history is there to tell."""
+    """A turn of a request; times in microseconds. `offset`: in its partition; 0 in files.
+    `tool_results`: the results of tools in it, if a history is available."""
 
     tenant: str
     session_id: str
@@ -28,19 +28,19 @@ class Turn(NamedTuple):
 
 
 Key = tuple[str, str, str]
-"""Whose turns gather: tenant, session, user. In a group chat each user has a group."""
+"""Key of a group: tenant, session, user. In a group chat each user has a group."""
 Owner = tuple[str, str]
-"""Whose memory it is: tenant and user."""
+"""Owner of memory: tenant and user."""
 
 
 class Group(NamedTuple):
-    """Turns that one request serves, in the order they were recorded; at least one."""
+    """The turns of one request, in recording order; at least one."""
 
     turns: tuple[Turn, ...]
 
     @property
     def owner(self) -> Owner:
-        """Whose memory a plan of it changes."""
+        """The owner of the memory that its plan changes."""
         return self.turns[0].tenant, self.turns[0].user_id
 
     @property
@@ -53,17 +53,17 @@ class Group(NamedTuple):
 
     @property
     def valid_at(self) -> int:
-        """The time the request is about: that of its latest turn."""
+        """The time of its latest turn (microseconds)."""
         return max(turn.occurred_at for turn in self.turns)
 
     @property
     def known_at(self) -> int:
-        """When its last turn was recorded; what was learnt later the model must not see."""
+        """The recording time of its last turn: later knowledge must not be shown to the model."""
         return self.turns[-1].recorded_at
 
 
-class Told(Protocol):
-    """A turn as records have it (schemas.events.Turn, streams.pipeline.plain.PlainTurn)."""
+class TurnRecord(Protocol):
+    """A turn of a record (schemas.events.Turn, streams.pipeline.plain.PlainTurn)."""
 
     user_id: str | None
     source: str
@@ -73,10 +73,10 @@ class Told(Protocol):
     def status(self) -> str: ...
 
 
-def speaks(turn: Told, sources: Collection[str]) -> bool:
-    """Whether a user says something in it: ended, of one of these sources, not empty.
+def speaks(turn: TurnRecord, sources: Collection[str]) -> bool:
+    """Whether a turn has a user's words: ended, from one of these sources, not empty.
 
-    What a `meta_…` source says is never a user's own word.
+    Text from a `meta_…` source is never a user's own.
     """
     return (
         turn.user_id is not None
@@ -89,17 +89,17 @@ def speaks(turn: Told, sources: Collection[str]) -> bool:
 
 
 class Debounce:
-    """A group is closed by its last turn (`most`), or when nothing came for `idle` microseconds."""
+    """Closes a group after `most` turns, or after `idle` microseconds without a turn."""
 
     def __init__(self, most: int, idle: int) -> None:
         self._most = most
         self._idle = idle
         self._now = 0
-        # oldest last turn first: each turn puts its key in again, and the clock never runs back
+        # ordered by the last turn: each turn reinserts its key, and the clock never decreases
         self._open: dict[Key, tuple[int, list[Turn]]] = {}
 
     def add(self, turn: Turn) -> list[Group]:
-        """The groups that this turn closes."""
+        """Adds a turn; returns the groups that it closes."""
         closed = self.advance(turn.recorded_at)
         key = (turn.tenant, turn.session_id, turn.user_id)
         _, turns = self._open.pop(key, (0, []))
@@ -110,14 +110,14 @@ class Debounce:
         return closed
 
     def advance(self, now: int) -> list[Group]:
-        """The groups that are idle at a time."""
+        """Closes and returns the groups that are idle at a time."""
         self._now = max(self._now, now)
         limit = self._now - self._idle
-        idle = takewhile(lambda one: one[1][0] <= limit, self._open.items())
+        idle = takewhile(lambda entry: entry[1][0] <= limit, self._open.items())
         return [self._close(key) for key in [key for key, _ in idle]]
 
     def flush(self) -> list[Group]:
-        """The groups that still gather."""
+        """Closes and returns all open groups."""
         return [self._close(key) for key in list(self._open)]
 
     def _close(self, key: Key) -> Group:

@@ -1,4 +1,4 @@
-"""What the extractor reads of a history: turns not extracted yet, and what was known when.
+"""Reads from a history the turns to extract, and the memory as of a time.
 
 A turn is extracted when a plan, or a dead letter, of the same model and prompt names it.
 """
@@ -27,7 +27,7 @@ Key = tuple[str, str, str]
 READ_AGAIN = 3
 
 SAID = """
--- what models have said, and what came of it: plans, and letters of those that are none
+-- the models' plans, and their failures in dead letters
 CREATE TEMP TABLE said AS
 SELECT tenant, doc, NULL::TIMESTAMPTZ AS refused_at FROM (
     SELECT tenant, CAST(doc AS JSON) AS doc FROM plans WHERE recorded_at >= CAST(? AS TIMESTAMPTZ)
@@ -54,7 +54,7 @@ WHERE user_id IS NOT NULL AND status <> 'running' AND user_input SIMILAR TO '(?s
 ORDER BY recorded_at, src_topic, src_partition, src_offset LIMIT ?
 """
 SPENT = """
--- of a letter anybody may have written anything
+-- a dead letter may have any content
 SELECT TRY(epoch_us(TRY_CAST(doc ->> '$.extraction.made_at' AS TIMESTAMPTZ))) / 1e6 AS made,
     coalesce(TRY_CAST(doc ->> '$.extraction.prompt_tokens' AS UINTEGER), 0)::BIGINT
         + coalesce(TRY_CAST(doc ->> '$.extraction.completion_tokens' AS UINTEGER), 0),
@@ -69,7 +69,7 @@ SELECT tenant, session_id, event_id, user_input, agent_answer FROM (
 ) e {STANDING_EVENT}
 """
 RESULTS = f"""
--- what tools said in the tasks of some turns, each with the last turn of its task before it
+-- tool results in the tasks of these turns, each with the last turn of its task before it
 WITH named AS (
     SELECT e.* FROM events e SEMI JOIN wanted w ON w.tenant = e.tenant
         AND w.session_id = e.session_id WHERE e.task_id IS NOT NULL
@@ -90,8 +90,8 @@ WHERE (r.doc -> '$.result') IS NOT NULL
 ORDER BY r.occurred_at, r.src_offset
 """
 LEARNT_OF_USERS = f"""
--- of the users of `wanted`: what a model said of turns counts as learnt when the last of these was
--- recorded, however late it was asked; so the next turns' request shows it
+-- of the users of `wanted`: a model's plan counts as learnt when the last of its turns was
+-- recorded, however late the request was, so that the next turns' request shows it
 CREATE TABLE revisions AS
 WITH told AS (
     SELECT tenant, user_id AS owner_id, plan_id, doc ->> '$.session_id' AS session_id,
@@ -108,7 +108,7 @@ FROM all_revisions r SEMI JOIN wanted USING (tenant, owner_id)
 WHERE entity_type IN {OF_USERS}
 """
 BY_RULES = f"""
--- what rules made of the turns of each group, as far as nobody has changed it since
+-- the rules' states and preferences from the turns of each group, unless changed since
 WITH newest AS (
     SELECT r.tenant, r.owner_id, r.plan_id, r.entity_type, r."after", r.seq
     FROM revisions r WHERE entity_type IN {OF_USERS} AND "after" IS NOT NULL
@@ -134,7 +134,7 @@ SELECT * FROM state_as_of(CAST(? AS TIMESTAMPTZ), CAST(? AS TIMESTAMPTZ))
 WHERE tenant = ? AND owner_id = ? ORDER BY last_confirmed_at DESC, state_id
 """
 LEARNT = """
--- of each group of `wanted`: what was remembered of its user as far as was known at its time
+-- of each group of `wanted`: its user's memory as known at its time
 WITH learnt AS (
     SELECT tenant, owner_id, entity_id, seq, "after", max(recorded_at) OVER (
         PARTITION BY tenant, owner_id, entity_id ORDER BY seq ROWS UNBOUNDED PRECEDING
@@ -160,45 +160,49 @@ def undone(
     since: int = 0,
     most: int | None = None,
 ) -> list[Turn]:
-    """The turns to extract, in the order they were recorded, without their texts: those recorded
-    from `since` on (microseconds), `most` at most. Failures before `refused_since` do not count."""
+    """Returns at most `most` turns to extract, in recording order, without texts: those recorded
+    from `since` on (microseconds). Failures before `refused_since` are ignored."""
     with connect(root, views=["events", "plans", "dead_letters"]) as db:
         begin = format_time(since)
         db.execute(SAID, [begin, begin])
         refused = format_time(refused_since)
-        given = [author.name, author.version, refused, begin, list(sources), most]
-        return [Turn(*row) for row in db.execute(UNDONE, given).fetchall()]
+        parameters = [author.name, author.version, refused, begin, list(sources), most]
+        return [Turn(*row) for row in db.execute(UNDONE, parameters).fetchall()]
 
 
 def spent_since(root: Location, since: float) -> list[tuple[float, int, float]]:
-    """When (Unix seconds) how many tokens and how much cost: what models made since a time."""
+    """Returns (Unix seconds, tokens, cost) of the models' calls since a time."""
     with connect(root, views=["plans", "dead_letters"]) as db:
         begin = format_time(0)  # a plan is recorded with its turns, which may be old
         db.execute(SAID, [begin, begin])
         return db.execute(SPENT, [since]).fetchall()
 
 
-def told(root: Location, groups: Sequence[Group], *, texts: bool = True) -> list[Group | None]:
-    """The same groups with what tools said in their turns' tasks and, with `texts`, what was said;
-    then without turns that were erased meanwhile, and None for a group without any."""
+def with_texts(
+    root: Location, groups: Sequence[Group], *, texts: bool = True
+) -> list[Group | None]:
+    """Adds the tool results of the turns' tasks to groups and, with `texts`, the texts of the
+    turns; then also drops erased turns, and returns None for a group without any."""
     with connect(root, views=["events", "tool_results"]) as db:
-        keys = [key_of(turn) for one in groups for turn in one.turns]
-        _wanted(db, "tenant, session_id, event_id", keys)
-        said = {(one[0], one[1], one[2]): one[3:] for one in db.execute(TEXTS).fetchall()}
+        keys = [key_of(turn) for group in groups for turn in group.turns]
+        _create_table(db, "tenant, session_id, event_id", keys)
+        stored = {(row[0], row[1], row[2]): row[3:] for row in db.execute(TEXTS).fetchall()}
         results: dict[Key, tuple[str, ...]] = defaultdict(tuple)
         for tenant, session, event, result in db.execute(RESULTS).fetchall():
             results[tenant, session, event] += (result,)
 
-    def one(turn: Turn) -> Turn:
+    def complete(turn: Turn) -> Turn:
         user_input, agent_answer = (
-            said[key_of(turn)] if texts else (turn.user_input, turn.agent_answer)
+            stored[key_of(turn)] if texts else (turn.user_input, turn.agent_answer)
         )
         return turn._replace(
             user_input=user_input, agent_answer=agent_answer, tool_results=results[key_of(turn)]
         )
 
-    kept = [[turn for turn in one.turns if not texts or key_of(turn) in said] for one in groups]
-    return [Group(tuple(map(one, turns))) if turns else None for turns in kept]
+    present = [
+        [turn for turn in group.turns if not texts or key_of(turn) in stored] for group in groups
+    ]
+    return [Group(tuple(map(complete, turns))) if turns else None for turns in present]
 
 
 def key_of(turn: Turn) -> Key:
@@ -206,40 +210,42 @@ def key_of(turn: Turn) -> Key:
 
 
 def remembered(root: Location, groups: Sequence[Group]) -> list[Remembered]:
-    """What was true at each group's time, as far as was known when its last turn was recorded."""
+    """Returns the memory valid at each group's time, as known when its last turn was recorded."""
     if not groups:
         return []
     with connect(root, views=["state_as_of", "plans", "events"]) as db:
-        wanted = [
-            (str(number), *one.owner, format_time(one.known_at))
-            for number, one in enumerate(groups)
+        owners = [
+            (str(number), *group.owner, format_time(group.known_at))
+            for number, group in enumerate(groups)
         ]
-        _wanted(db, "number, tenant, owner_id, known_at", wanted)
-        # the views read `revisions`: of these users alone, each file is gone through once
+        _create_table(db, "number, tenant, owner_id, known_at", owners)
+        # the views read `revisions`: with these users alone, each file is read once
         db.execute("ALTER VIEW revisions RENAME TO all_revisions")
         db.execute(LEARNT_OF_USERS)
-        found: list[Remembered] = [{"states": _states(db, one)} for one in groups]
+        memories: list[Remembered] = [{"states": _states(db, group)} for group in groups]
         for kind in REVISED:
             if kind.prompted:
-                for known in found:
-                    known[kind.prompted.name] = []
+                for memory in memories:
+                    memory[kind.prompted.name] = []
                 for row in read(db, _learnt(kind, kind.prompted)).objects():
-                    found[int(row.pop("number"))][kind.prompted.name].append(row)
-        _add_replaced(db, groups, found)
-        return found
+                    memories[int(row.pop("number"))][kind.prompted.name].append(row)
+        _add_replaced(db, groups, memories)
+        return memories
 
 
-def _add_replaced(db: DuckDBPyConnection, groups: Sequence[Group], found: list[Remembered]) -> None:
-    """What rules made of these very turns, which the model's plan is to replace."""
+def _add_replaced(
+    db: DuckDBPyConnection, groups: Sequence[Group], memories: list[Remembered]
+) -> None:
+    """Adds the rules' rows from these turns, which the model's plan replaces."""
     turns = [
         (str(number), turn.tenant, turn.user_id, turn.session_id, turn.event_id)
         for number, group in enumerate(groups)
         for turn in group.turns
     ]
-    _wanted(db, "number, tenant, owner_id, session_id, event_id", turns, "turns")
+    _create_table(db, "number, tenant, owner_id, session_id, event_id", turns, "turns")
     for number, entity, text in db.execute(BY_RULES, [list(OURS)]).fetchall():
         row = {"entity": entity, **msgspec.json.decode(text)}
-        found[int(number)].setdefault(REPLACED, []).append(row)
+        memories[int(number)].setdefault(REPLACED, []).append(row)
 
 
 def _learnt(kind: MemoryKind, prompted: Prompted) -> str:
@@ -253,7 +259,7 @@ def _states(db: DuckDBPyConnection, group: Group) -> list[Row]:
     return read(db, STATES, at, known_at, *group.owner).objects()
 
 
-def _wanted(
+def _create_table(
     db: DuckDBPyConnection, columns: str, rows: Sequence[tuple[str, ...]], name: str = "wanted"
 ) -> None:
     lists = [list(column) for column in zip(*rows, strict=True)]
@@ -265,8 +271,8 @@ Shown = tuple[Group, Remembered] | None
 
 
 class Reader:
-    """What requests show, read for all groups that wait at the same time at once. `read`: of each
-    group what is shown, in order."""
+    """Batches reads for requests: all groups that wait at the same time are read at once. `read`:
+    returns the data of each group, in order."""
 
     def __init__(self, read: Callable[[list[Group]], list[Shown]]) -> None:
         self._read = read
@@ -274,33 +280,33 @@ class Reader:
         self._lock = asyncio.Lock()
 
     async def __call__(self, group: Group) -> Shown:
-        """Raises what reading raises."""
+        """Returns the data of a group. Raises the errors of `read`."""
         reply: asyncio.Future[Shown] = asyncio.get_running_loop().create_future()
         self._waiting.append((group, reply))
         async with self._lock:
             if not reply.done():
                 batch, self._waiting = self._waiting, []
                 try:
-                    shown = await asyncio.to_thread(self._patiently, [one for one, _ in batch])
-                except BaseException:  # the others read for themselves
-                    self._waiting += [one for one in batch if one[1] is not reply]
+                    data = await asyncio.to_thread(self._retry, [group for group, _ in batch])
+                except BaseException:  # the other tasks read again
+                    self._waiting += [entry for entry in batch if entry[1] is not reply]
                     raise
-                for (_, other), each in zip(batch, shown, strict=True):
-                    other.set_result(each)
+                for (_, waiter), shown in zip(batch, data, strict=True):
+                    waiter.set_result(shown)
         return reply.result()
 
-    def _patiently(self, groups: list[Group]) -> list[Shown]:
+    def _retry(self, groups: list[Group]) -> list[Shown]:
         for _ in range(READ_AGAIN - 1):
-            with suppress(IOException):  # a file was merged into another meanwhile
+            with suppress(IOException):  # a file was merged into another one
                 return self._read(groups)
         return self._read(groups)
 
 
 def as_stored(root: Location) -> Reader:
-    """Reads groups of a history's own turns: their texts, without turns that were erased."""
+    """Reads groups of a history's turns: their texts, without erased turns."""
 
     def read(groups: list[Group]) -> list[Shown]:
-        stored = told(root, groups)
+        stored = with_texts(root, groups)
         memory = iter(remembered(root, [group for group in stored if group]))
         return [(group, next(memory)) if group else None for group in stored]
 

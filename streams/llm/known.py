@@ -1,7 +1,7 @@
-"""What a request says of the user: what was remembered as of the event, bounded.
+"""Selects the memory that a request shows: as of the event, within limits.
 
-Half of the room goes to what was confirmed last, half to what shares most with the turns: words
-count as search counts them, the rarer among what is remembered, the more.
+Half of the space is for the most recently confirmed items, half for the ones that share most words
+with the turns, weighted by rarity among the remembered items.
 """
 
 import math
@@ -20,20 +20,19 @@ from streams.search.words import STOP, STOP_EAST
 
 Row = dict[str, Any]
 Remembered = dict[str, list[Row]]
-"""All that was known of a user as of a group's last turn: each list (`Prompted.name`) newest first.
-"""
+"""A user's memory as of a group's last turn: lists by `Prompted.name`, each newest first."""
 PROMPTED = {kind.prompted.name: kind.prompted for kind in MEMORY_KINDS if kind.prompted}
 REPLACED = "replaced"
-"""The list of what rules made of the group's own turns (documents, each with its `entity`): the
-plan replaces it, so it is not shown."""
+"""The list of the rules' documents from the group's own turns, each with its `entity`: the plan
+replaces them, so they are not shown."""
 LONGEST = 1000
-"""Characters shown of one text."""
+"""Maximum characters of a shown text."""
 
 _encode = msgspec.json.Encoder().encode
 
 
-class Known(NamedTuple):
-    """What is shown, best first; of the rest, how many. By the names of the lists. `replaced`: see
+class ShownMemory(NamedTuple):
+    """The shown rows, best first, and the numbers of omitted ones, by list name. `replaced`: see
     `REPLACED`."""
 
     shown: Mapping[str, tuple[Row, ...]] = MappingProxyType({})
@@ -41,7 +40,7 @@ class Known(NamedTuple):
     replaced: tuple[Row, ...] = ()
 
     def kinds(self) -> dict[str, str]:
-        """The kind of each state that an answer may name."""
+        """Id -> kind of the states that an answer may name."""
         return {row["state_id"]: row["kind"] for row in self.shown.get("states", ())}
 
     def likes(self) -> set[tuple[str, str, str]]:
@@ -50,50 +49,49 @@ class Known(NamedTuple):
 
 
 def like_key(row: Row) -> tuple[str, str, str]:
-    """What a preference is unique by."""
+    """The unique key of a preference."""
     return row["domain"], normalise(row["subject"]), row["polarity"]
 
 
-def choose(remembered: Remembered, said: str, most: int, most_bytes: int) -> Known:
-    """What to show of lists given newest first: so many of each, of so many bytes."""
-    wanted = _words(said)
+def choose(remembered: Remembered, text: str, most: int, most_bytes: int) -> ShownMemory:
+    """Selects at most `most` rows and `most_bytes` of each list. `text`: the users' words."""
+    words = _words(text)
     replaced = tuple(remembered.get(REPLACED, ()))
-    gone = set(map(identity, replaced))
+    replaced_ids = set(map(identity, replaced))
     shown, left_out = {}, {}
     for name, kind in PROMPTED.items():
         if name not in remembered:
             continue
-        rows = [row for row in remembered[name] if identity(row) not in gone]
-        ranked = _ranked(rows, kind.text, wanted)
+        rows = [row for row in remembered[name] if identity(row) not in replaced_ids]
+        ranked = _ranked(rows, kind.text, words)
         shown[name] = tuple(_bounded(ranked, kind.fields, most, most_bytes))
         left_out[name] = len(rows) - len(shown[name])
-    return Known(shown, left_out, replaced)
+    return ShownMemory(shown, left_out, replaced)
 
 
 def identity(row: Row) -> tuple[str, ...]:
-    """What a version of a state, or a preference, is known by."""
+    """The key of a state's version, or of a preference."""
     if "state_id" in row:
         return row["state_id"], str(row["valid_from"])
     return like_key(row)
 
 
-def _ranked(rows: Sequence[Row], text: str, wanted: set[str]) -> Iterator[Row]:
-    """Newest and most relevant in turn, each once."""
-    words = [_words(row[text]) for row in rows]
-    common = Counter(word for some in words for word in some)
+def _ranked(rows: Sequence[Row], field: str, words: set[str]) -> Iterator[Row]:
+    """Yields the newest and the most relevant rows in alternation, each once."""
+    row_words = [_words(row[field]) for row in rows]
+    counts = Counter(chain.from_iterable(row_words))
 
-    def shared(place: int) -> float:
-        return -sum(math.log(1 + len(rows) / common[word]) for word in words[place] & wanted)
+    def relevance(place: int) -> float:
+        return -sum(math.log(1 + len(rows) / counts[word]) for word in row_words[place] & words)
 
-    relevant = sorted(range(len(rows)), key=shared)
-    both = chain.from_iterable(zip(range(len(rows)), relevant, strict=True))
-    return (rows[place] for place in dict.fromkeys(both))
+    relevant = sorted(range(len(rows)), key=relevance)
+    alternating = chain.from_iterable(zip(range(len(rows)), relevant, strict=True))
+    return (rows[place] for place in dict.fromkeys(alternating))
 
 
 def _words(text: str) -> set[str]:
-    """The terms of a text that say something."""
-    found = terms(text)
-    return {term for term in found if term not in STOP and term not in STOP_EAST}
+    """The terms of a text without stop words."""
+    return {term for term in terms(text) if term not in STOP and term not in STOP_EAST}
 
 
 def _bounded(rows: Iterable[Row], names: Sequence[str], most: int, room: int) -> Iterator[Row]:
@@ -106,7 +104,7 @@ def _bounded(rows: Iterable[Row], names: Sequence[str], most: int, room: int) ->
 
 
 def cut(value: Any, longest: int = LONGEST) -> Any:
-    """A text of so many characters at most, with a word on what is missing."""
+    """Cuts a text to `longest` characters and appends the number of omitted ones."""
     if not isinstance(value, str) or len(value) <= longest:
         return value
     return f"{value[:longest]}… [{len(value) - longest} characters left out]"

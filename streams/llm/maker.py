@@ -1,4 +1,4 @@
-"""A group's record: the model is asked, its answer judged, repaired once; then it is a failure."""
+"""Creates the record of a group: requests an answer, checks it, and requests one correction."""
 
 import re
 import time
@@ -18,9 +18,9 @@ from streams.llm.settings import LlmSettings
 
 MICROS = 1_000_000
 CALLS = 2
-"""Of a group: the question, and once what was wrong with the answer."""
+"""Maximum calls per group: the request and one correction."""
 MOST_ERRORS = 1000
-"""Different ones that are counted."""
+"""Maximum different errors counted."""
 
 NOT_A_FIELD = "Extra inputs are not permitted"
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|'[^']*$|\"[^\"]*$")
@@ -30,8 +30,8 @@ COUNTS = ("groups", "calls", "repaired", "partly", "failed", "prompt_tokens", "c
 
 
 class Extractor:
-    """Makes records of groups, and counts what that takes. `failed_in_row`: groups without a plan
-    since the last one with a plan."""
+    """Creates records of groups, and counts calls, tokens and cost. `failed_in_row`: groups without
+    a plan since the last one with a plan."""
 
     def __init__(self, settings: LlmSettings, client: Client, budget: Budget) -> None:
         self.author = Author(settings.extractor, settings.extractor_version)
@@ -51,16 +51,15 @@ class Extractor:
         replies: list[Reply],
         still: Still | None = None,
     ) -> JsonObject:
-        """The record of a group: a plan, or what says that there is none. `replies`: what was
-        answered so far, which is kept there. `still`: whether its turns are there yet, asked before
-        what has waited is sent.
+        """Returns the record of a group: a plan, or a failure. `replies`: the replies so far; new
+        ones are appended. `still`: checks that the turns exist before a delayed request is sent.
 
-        Raises ConfigurationError, Erased; Unreachable and BudgetSpent, unless nobody comes back for
-        the second question: then what is valid in the first answer counts.
+        Raises ConfigurationError, Erased; Unreachable and BudgetSpent, unless a correction would
+        not be retried: then the valid part of the first answer counts.
         """
         planner = self._planner(group, remembered)
         settings = self._settings
-        question = prompt.messages(group, planner.known, settings.instructions, settings.max_text)
+        question = prompt.messages(group, planner.memory, settings.instructions, settings.max_text)
         while True:
             messages = question
             if replies:
@@ -73,14 +72,13 @@ class Extractor:
                 messages = [*question, *prompt.repair(replies[-1].text[:ANSWER_KEPT], error)]
             try:
                 reply = await self._client.ask(messages, still)
-            except Rejected as refused:
-                return self._partly(planner, str(refused), replies)
-            except (BudgetSpent, Unreachable) as stopped:
-                comes_back = self._client.patient and getattr(stopped, "seconds", 0.0) is not None
-                if not replies or comes_back:
+            except Rejected as rejected:
+                return self._partly(planner, str(rejected), replies)
+            except (BudgetSpent, Unreachable) as stop:
+                is_retried = self._client.patient and getattr(stop, "seconds", 0.0) is not None
+                if not replies or is_retried:
                     raise
-                why = f"{error}; not asked again: {stopped}"
-                return self._partly(planner, why, replies)
+                return self._partly(planner, f"{error}; not asked again: {stop}", replies)
             replies.append(reply)
             self.counts["calls"] += 1
             self.counts["prompt_tokens"] += reply.prompt_tokens
@@ -89,9 +87,9 @@ class Extractor:
 
     def _planner(self, group: Group, remembered: Remembered) -> Planner:
         settings = self._settings
-        said = "\n".join(turn.user_input for turn in group.turns)
-        known = choose(remembered, said, settings.max_states, settings.max_state_bytes)
-        return Planner(group, known, self.author, settings.all_categories)
+        text = "\n".join(turn.user_input for turn in group.turns)
+        memory = choose(remembered, text, settings.max_states, settings.max_state_bytes)
+        return Planner(group, memory, self.author, settings.all_categories)
 
     def _plan(self, planner: Planner, replies: list[Reply]) -> JsonObject:
         reply = replies[-1]
@@ -107,7 +105,7 @@ class Extractor:
         return record
 
     def _partly(self, planner: Planner, error: str, replies: list[Reply]) -> JsonObject:
-        """The plan of what is valid in the last answer, else a failure."""
+        """Returns the plan of the valid part of the last answer, otherwise a failure."""
         usage = self._usage(replies)
         if replies and not replies[-1].fault:
             try:
@@ -139,12 +137,12 @@ class Extractor:
 
     @property
     def retries(self) -> int:
-        """Attempts that failed for the moment."""
+        """Failed attempts that were retried."""
         return self._client.retries
 
     @property
     def away(self) -> str | None:
-        """Why no request is answered now, if none is; it begins with ":" or "until …:"."""
+        """Why requests are not answered now, if so; starts with ":" or " until …:"."""
         return self._client.away
 
     @property
@@ -153,7 +151,7 @@ class Extractor:
         return self._client.breaker
 
     def summary(self) -> dict[str, Any]:
-        """What has been done and spent, and what was wrong most often, in a line."""
+        """Returns the counts, the cost, and the most frequent error in one line."""
         common = self.errors.most_common(1)
         why = _in_a_line(common[0][0]) if common else None
         counts = {name: self.counts[name] for name in COUNTS}
@@ -161,10 +159,10 @@ class Extractor:
 
 
 def _without_words(error: str) -> str:
-    """What was wrong, for logs and readiness: nothing of what the model or a user said."""
+    """An error for logs and readiness, without words of the model or a user."""
     if error.startswith(REFUSED):
         return REFUSED
-    if NOT_A_FIELD in error:  # behind its name, which may be any words
+    if NOT_A_FIELD in error:  # after the name of the field, which may be any words
         return "an answer has a field that its schema has not"
     return _QUOTED.sub("…", error)
 

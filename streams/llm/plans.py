@@ -1,7 +1,7 @@
-"""Checks a model's answer: it becomes a write plan that the fold will take, or a list of faults.
+"""Checks a model's answer and converts it to a write plan that the fold accepts, or raises Fault.
 
-Whatever the turns talk a model into, an answer can only change this user's memory, name turns of
-the request as evidence, and change states and preferences that it was shown, or make new ones.
+Guardrail against prompt injection: an answer can change this user's memory alone, name the turns of
+the request alone as evidence, and change only the states and preferences shown, or add new ones.
 """
 
 import re
@@ -18,31 +18,32 @@ from streams.folds.ids import make_id, normalise
 from streams.folds.quoting import quoted
 from streams.llm.answers import NAMES, Answer, StateSaid, as_plan
 from streams.llm.groups import Group
-from streams.llm.known import Known, cut, like_key
+from streams.llm.known import ShownMemory, cut, like_key
 from streams.pipeline.decode import Dead, decode, explain
 
 FENCE = "```"
 THOUGHT = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
-"""What a model thinks aloud before it answers; a template may have written the opening tag."""
+"""A model's reasoning before its answer; the opening tag may be part of a chat template."""
 MOST_FAULTS = 12
 CONTEXT = "context_updates"
 LEFT_OUT_KEPT = 2000
 ANSWER_KEPT = 20_000
-"""Characters of an answer that a dead letter keeps."""
+"""Maximum characters of an answer in a dead letter."""
 
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder(order="sorted").encode
 
 
 class Author(NamedTuple):
-    """Who makes plans: `extractor.name` and `extractor.version`."""
+    """The author of plans: `extractor.name` and `extractor.version`."""
 
     name: str
     version: str
 
 
 class Usage(NamedTuple):
-    """The calls made for one group; cost in the prices' currency, `made_at` by the wall clock."""
+    """The calls for one group; cost in the prices' currency, `made_at`: wall clock
+    (microseconds)."""
 
     calls: int
     prompt_tokens: int
@@ -52,77 +53,77 @@ class Usage(NamedTuple):
 
 
 class Fault(ValueError):  # noqa: N818 - what is wrong with an answer
-    """The answer is invalid; the message says what to change."""
+    """The answer is invalid; the message specifies what to change."""
 
 
 class Misfit(Fault):
-    """It has not even the shape that was asked for."""
+    """The answer does not have the requested format."""
 
 
 def plan_id(group: Group, author: Author) -> str:
-    """The same for the same turns, model and prompt, so that a retry is a duplicate."""
+    """Returns a deterministic id of turns, model and prompt, so that a retry is a duplicate."""
     owner = (*group.owner, group.session_id)
     return make_id("plan", author.name, author.version, *owner, *group.event_ids)
 
 
 class Planner(NamedTuple):
-    """Makes the records of a group; what is `known` of its user, the model was shown. `categories`:
-    those of states."""
+    """Creates the records of a group. `memory`: shown to the model. `categories`: of states."""
 
     group: Group
-    known: Known
+    memory: ShownMemory
     author: Author
     categories: Collection[str]
 
     def plan(self, text: str, usage: Usage) -> JsonObject:
-        """The write plan of an answer. Raises Fault."""
+        """Returns the write plan of an answer. Raises Fault."""
         return self._plan(_decoded(text), usage)
 
     def valid_part(self, text: str, usage: Usage) -> JsonObject:
-        """The same of an answer without the updates that are at fault; `extraction.left_out` has
-        why. Raises Fault where nothing else is left, or the answer as a whole is at fault."""
+        """Returns the write plan of the valid updates; `extraction.left_out` has the faults of the
+        others. Raises Fault if no update is valid, or for a fault of the whole answer."""
         decoded = _decoded(text)
         if not isinstance(decoded, dict):
             raise Misfit("expected one JSON object")
         faults = list[str]()
-        kept: JsonObject = {
+        valid: JsonObject = {
             name: None if NAMES.get(name, name) in Answer.model_fields else value
             for name, value in decoded.items()
         }
-        record = self._plan(kept, usage)
-        for path, entry in _entries(decoded):  # each with those before it: they may depend on them
-            more = _with(kept, path, entry)
+        record = self._plan(valid, usage)
+        for path, entry in _entries(decoded):  # each may depend on the valid ones before it
+            extended = _with(valid, path, entry)
             try:
-                record = self._plan(more, usage)
+                record = self._plan(extended, usage)
             except Fault as fault:
                 faults.append(str(fault))
             else:
-                kept = more
-        if not any(kept.values()):
+                valid = extended
+        if not any(valid.values()):
             raise Fault("; ".join(faults))
         record["extraction"]["left_out"] = cut("; ".join(faults), LEFT_OUT_KEPT)
         return record
 
     def failure(self, error: str, answer: str, usage: Usage) -> JsonObject:
-        """The record of a group without a valid answer; it becomes a dead letter, reason
-        extraction_failed."""
+        """Returns the record of a group without a valid answer, which becomes a dead letter with
+        reason extraction_failed."""
         record = self._record(usage)
         record["extraction"] |= {"error": cut(error, 2000), "answer": cut(answer, ANSWER_KEPT)}
         return record
 
     def _plan(self, decoded: Any, usage: Usage) -> JsonObject:
         answer, group = _read(decoded), self.group
-        if faults := list(_faults(answer, group, self.known, self.categories)):
+        if faults := list(_faults(answer, group, self.memory, self.categories)):
             raise Fault("; ".join(faults[:MOST_FAULTS]))
         for update in answer.state_updates:
             _date(update, answer, group)
         updates = answer.model_dump(mode="json", exclude_defaults=True)
-        named = [(one, one.pop("category", None)) for one in updates.get("state_updates", ())]
-        new = [(one, category) for one, category in named if category and "state_id" not in one]
-        _give_reasons(updates, group)
-        _give_dates(updates, group)
-        _replace(updates, self.known, self.author)
-        for update, category in new:  # what rules know of a state that is repeated counts more
+        states = updates.get("state_updates", ())
+        categories = [(update, update.pop("category", None)) for update in states]
+        new = [entry for entry in categories if entry[1] and "state_id" not in entry[0]]
+        _set_reasons(updates, group)
+        _set_dates(updates, group)
+        _replace(updates, self.memory, self.author)
+        for update, category in new:  # the rules' category of a repeated state has precedence
             update.setdefault("payload", {}).setdefault("category", category)
         record = {**self._record(usage), **updates}
         verdict = decode(_encode(record), ("", 0, 0))
@@ -148,7 +149,7 @@ class Planner(NamedTuple):
                 "made_at": format_time(usage.made_at),
             },
         }
-        if len(group.turns) == 1:  # evidence of each update; of several each update names its own
+        if len(group.turns) == 1:  # default evidence; with several turns each update names its own
             record["event_id"] = group.event_ids[0]
         return record
 
@@ -157,7 +158,7 @@ Path = tuple[str, ...]
 
 
 def _entries(node: JsonObject, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """What an answer consists of: the entries of its lists, and its other fields."""
+    """Yields the entries of an answer's lists, and its other fields, with their paths."""
     for name, value in node.items():
         if isinstance(value, list):
             yield from (((*path, name), [entry]) for entry in value)
@@ -168,21 +169,21 @@ def _entries(node: JsonObject, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 
 def _with(node: JsonObject, path: Path, entry: Any) -> JsonObject:
-    """A copy with one entry more."""
+    """Returns a copy with one more entry."""
     name, *inner = path
-    had = node.get(name)
+    present = node.get(name)
     if inner:
-        return {**node, name: _with(had or {}, tuple(inner), entry)}
-    return {**node, name: [*(had or ()), *entry] if isinstance(entry, list) else entry}
+        return {**node, name: _with(present or {}, tuple(inner), entry)}
+    return {**node, name: [*(present or ()), *entry] if isinstance(entry, list) else entry}
 
 
 def _read(decoded: Any) -> Answer:
-    """Every field of the answer has to be there, as the schema says: a plan takes the place of what
-    rules found, so an object that says nothing must not be taken for "nothing to remember"."""
+    """Validates an answer. All fields are required: a plan replaces the results of the rules, so an
+    empty object must not count as "nothing to remember"."""
     if not isinstance(decoded, dict):
         raise Misfit("expected one JSON object")
-    given = {NAMES.get(name, name) for name in decoded}
-    faults = [f"{name}: Field required" for name in Answer.model_fields if name not in given]
+    names = {NAMES.get(name, name) for name in decoded}
+    faults = [f"{name}: Field required" for name in Answer.model_fields if name not in names]
     try:
         answer = Answer.model_validate(as_plan(decoded))
     except ValidationError as error:
@@ -193,12 +194,12 @@ def _read(decoded: Any) -> Answer:
 
 
 def _decoded(text: str) -> Any:
-    """The JSON of an answer: all of it, else what follows the thoughts, else what is in the last
-    fence, else from the first brace to the last. Raises Misfit."""
-    said = THOUGHT.sub("", text)
-    braced = said[said.find("{") : said.rfind("}") + 1]
+    """Parses the JSON of an answer: the whole text, otherwise the text after the reasoning, the
+    last fenced block, or the text from the first brace to the last. Raises Misfit."""
+    answer = THOUGHT.sub("", text)
+    braced = answer[answer.find("{") : answer.rfind("}") + 1]
     fault = None
-    for part in (text, said, *_fenced(said), braced):
+    for part in (text, answer, *_fenced(answer), braced):
         try:
             return _decode(part.encode())
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
@@ -207,8 +208,8 @@ def _decoded(text: str) -> Any:
 
 
 def _fenced(text: str) -> list[str]:
-    """What is in the last fence, if there is one, without the language in its first line. The marks
-    are found from the end, so that an answer of nothing but fences is read once."""
+    """The content of the last fenced block, if any, without its language. Searches from the end, so
+    that an answer of many fences takes linear time."""
     end = text.rfind(FENCE)
     start = text.rfind(FENCE, 0, end)
     if start < 0:
@@ -217,29 +218,32 @@ def _fenced(text: str) -> list[str]:
     return [fenced] if language.strip().isalnum() or not language.strip() else []
 
 
-def _give_dates(updates: JsonObject, group: Group) -> None:
-    """A state that names one date, or whose evidence does, is about it (docs/dates.md)."""
+def _set_dates(updates: JsonObject, group: Group) -> None:
+    """Sets the date of a state whose text, otherwise whose evidence, names exactly one
+    (docs/dates.md)."""
     turns = {turn.event_id: turn for turn in group.turns}
-    for update in updates.get("state_updates", ()):
-        told = [turns[event_id] for event_id in update["evidence_event_ids"]]
-        at = told[0].occurred_at
-        named = {(one.start, one.end) for one in resolve(update.get("body_text", ""), at)}
-        if not named and update.get("op", "upsert") == "upsert" and len(told) == 1:
-            alone = sum(
-                told[0].event_id in one["evidence_event_ids"] for one in updates["state_updates"]
-            )
-            spans = resolve(told[0].user_input, at) if alone == 1 else []
-            named = {(one.start, one.end) for one in spans}
-        if len(named) == 1:
-            ((start, end),) = named
+    states = updates.get("state_updates", ())
+    for update in states:
+        evidence = [turns[event_id] for event_id in update["evidence_event_ids"]]
+        first = evidence[0]
+        dates = _dates(update.get("body_text", ""), first.occurred_at)
+        if not dates and update.get("op", "upsert") == "upsert" and len(evidence) == 1:
+            uses = sum(first.event_id in state["evidence_event_ids"] for state in states)
+            dates = _dates(first.user_input, first.occurred_at) if uses == 1 else set()
+        if len(dates) == 1:
+            ((start, end),) = dates
             update["payload"] = {"about_start": format_time(start), "about_end": format_time(end)}
 
 
-def _replace(updates: JsonObject, known: Known, author: Author) -> None:
-    """What rules made of these turns was never so: their states are left without a moment, their
-    preferences revoked. What others changed or confirmed since stays, whenever the plan comes, and
-    what another version of the rules has not made does not refuse it."""
-    for row in known.replaced:
+def _dates(text: str, at: int) -> set[tuple[int, int]]:
+    return {(span.start, span.end) for span in resolve(text, at)}
+
+
+def _replace(updates: JsonObject, memory: ShownMemory, author: Author) -> None:
+    """Invalidates the rules' results from these turns: gives their states an empty interval, and
+    revokes their preferences. `unchanged_since` keeps later changes and confirmations, whenever the
+    plan is applied, and accepts items that another version of the rules has not created."""
+    for row in memory.replaced:
         if _is_repeated(row, updates):
             continue
         evidence = {
@@ -248,23 +252,26 @@ def _replace(updates: JsonObject, known: Known, author: Author) -> None:
             "unchanged_since": row["updated_at"],
         }
         if row["entity"] == "state":
-            said = {name: row[name] for name in ("state_id", "kind", "body_text", "valid_from")}
-            update = {**said, "valid_to": row["valid_from"], **evidence}
+            fields = {name: row[name] for name in ("state_id", "kind", "body_text", "valid_from")}
+            update = {**fields, "valid_to": row["valid_from"], **evidence}
             updates.setdefault("state_updates", []).append(update)
         else:
-            said = {name: row[name] for name in ("domain", "polarity", "subject", "confidence")}
-            revoked = {"op": "revoke", **said, **evidence}
-            updates["preference_updates"] = [revoked, *updates.get("preference_updates", ())]
+            fields = {name: row[name] for name in ("domain", "polarity", "subject", "confidence")}
+            revocation = {"op": "revoke", **fields, **evidence}
+            updates["preference_updates"] = [revocation, *updates.get("preference_updates", ())]
 
 
 def _is_repeated(row: JsonObject, updates: JsonObject) -> bool:
-    """Whether the model says the same as rules did, of the same time: then theirs stays, with its
-    id and with what they know of it besides, and the model's word confirms it."""
+    """Whether the model repeats the rules' result with the same time: then it stays, with its id
+    and payload, and the model's update confirms it."""
     if row["entity"] == "preference":
         likes = updates.get("preference_updates", ())
-        return any(one.get("op") == "confirm" and like_key(one) == like_key(row) for one in likes)
+        return any(
+            like.get("op") == "confirm" and like_key(like) == like_key(row) for like in likes
+        )
     for update in updates.get("state_updates", ()):
-        if _says(update) == _says(row) and "state_id" not in update and "valid_to" not in update:
+        is_same = _content_key(update) == _content_key(row)
+        if is_same and "state_id" not in update and "valid_to" not in update:
             update["state_id"] = row["state_id"]
             update["unchanged_since"] = row["updated_at"]
             update["payload"] = {**(row.get("payload") or {}), **update.get("payload", {})}
@@ -272,13 +279,13 @@ def _is_repeated(row: JsonObject, updates: JsonObject) -> bool:
     return False
 
 
-def _says(state: JsonObject) -> tuple[str, str, str]:
+def _content_key(state: JsonObject) -> tuple[str, str, str]:
     text = normalise(state.get("body_text", "")).rstrip(".。")
     return state["kind"], text, str(state.get("valid_from"))
 
 
-def _give_reasons(updates: JsonObject, group: Group) -> None:
-    """An update without a reason gets the words of the first turn that it names as evidence."""
+def _set_reasons(updates: JsonObject, group: Group) -> None:
+    """Sets missing reasons to the words of the first turn in the update's evidence."""
     words = {turn.event_id: turn.user_input for turn in group.turns if turn.user_input.strip()}
     context = updates.get("context_updates", {})
     lists = (
@@ -287,43 +294,44 @@ def _give_reasons(updates: JsonObject, group: Group) -> None:
     )  # fmt: skip
     for update in chain.from_iterable(lists):
         if not update.get("reason", "").strip() and words:
-            named = (words.get(event_id) for event_id in update.get("evidence_event_ids", ()))
-            update["reason"] = quoted(next(filter(None, named), next(iter(words.values()))))
+            texts = (words.get(event_id) for event_id in update.get("evidence_event_ids", ()))
+            update["reason"] = quoted(next(filter(None, texts), next(iter(words.values()))))
 
 
 def _date(update: StateSaid, answer: Answer, group: Group) -> None:
-    """A new state is true from the first turn that says so, one that ends until the last.
+    """Sets missing times: a new state is valid from the first turn of its evidence, an ended one
+    until the last.
 
-    If a new state had ended by then, only its end is known: its interval is empty.
+    A new state that has ended by then has an empty interval: only its end is known.
     """
     notes = answer.event_annotations
     at = {turn.event_id: turn.occurred_at for turn in group.turns}
-    told_at = sorted(at[event_id] for event_id in update.evidence_event_ids)
+    times = sorted(at[event_id] for event_id in update.evidence_event_ids)
     if update.op == "upsert":
         is_new = update.state_id is None and update.kind != "long_mood_state"
         if is_new and update.valid_from is None and not (notes and notes.about_start):
-            ended = told_at[0] if update.valid_to is None else update.valid_to
-            update.valid_from = min(told_at[0], ended)
+            end = times[0] if update.valid_to is None else update.valid_to
+            update.valid_from = min(times[0], end)
     elif update.op == "close" and update.valid_to is None and not (notes and notes.about_end):
-        began = told_at[-1] if update.valid_from is None else update.valid_from
-        update.valid_to = max(told_at[-1], began)
+        start = times[-1] if update.valid_from is None else update.valid_from
+        update.valid_to = max(times[-1], start)
 
 
-# --- what an answer may touch -----------------------------------------------------------------
+# --- guardrails -------------------------------------------------------------------------------
 
 
 def _faults(
-    answer: Answer, group: Group, known: Known, categories: Collection[str]
+    answer: Answer, group: Group, memory: ShownMemory, categories: Collection[str]
 ) -> Iterator[str]:
-    """What the fold would refuse, and what an answer may not change."""
+    """Yields updates that the fold would reject, and changes that an answer may not make."""
     yield from _foreign(answer, set(group.event_ids))
-    kinds = known.kinds()
+    kinds = memory.kinds()
     for number, update in enumerate(answer.state_updates):
         yield from (f"state_updates.{number}.{why}" for why in _state_faults(update, kinds))
         if update.category is not None and update.category not in categories:
             expected = ", ".join(categories)
             yield f"state_updates.{number}.category: {update.category!r} is none of {expected}"
-    likes = known.likes()
+    likes = memory.likes()
     for number, like in enumerate(answer.preference_updates):
         key = like_key(like.model_dump())
         if like.op == "revoke" and key not in likes:
@@ -344,19 +352,19 @@ def _state_faults(update: StateSaid, kinds: dict[str, str]) -> Iterator[str]:
         yield f"op: {name} is a {kind}, not a task"
 
 
-def _foreign(answer: Answer, shown: set[str]) -> Iterator[str]:
-    """Events named in the answer that are not among the turns."""
+def _foreign(answer: Answer, turn_ids: set[str]) -> Iterator[str]:
+    """Yields the events in the answer that are not among the turns."""
     for path, event_id in _events(answer.model_dump(exclude_none=True)):
-        if event_id not in shown:
+        if event_id not in turn_ids:
             yield f"{path}: {event_id!r} is none of the turns given"
 
 
-def _events(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    if isinstance(value, dict):
-        for name, inner in value.items():
+def _events(node: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(node, dict):
+        for name, inner in node.items():
             yield from _events(inner, f"{path}.{name}" if path else name)
-    elif isinstance(value, list):
-        for number, inner in enumerate(value):
+    elif isinstance(node, list):
+        for number, inner in enumerate(node):
             yield from _events(inner, f"{path}.{number}")
     elif re.search(r"event_ids?(\.\d+)?$", path):
-        yield path, value
+        yield path, node

@@ -1,4 +1,4 @@
-"""What a request says: the instructions, then the user's turns and memory as data."""
+"""Builds the messages of a request: the instructions, then the user's turns and memory as data."""
 
 import msgspec
 
@@ -6,19 +6,19 @@ from schemas.base import JsonObject, format_time
 from streams.dates import Span, resolve
 from streams.llm.answers import as_written
 from streams.llm.groups import Group, Turn
-from streams.llm.known import PROMPTED, Known, cut
+from streams.llm.known import PROMPTED, ShownMemory, cut
 
 ANSWER_SHARE = 4
-"""Of what the agent said a quarter is enough to understand the user; of what tools told it, too."""
+"""Agent answers and tool results are cut to this fraction of a user text: enough context."""
 MOST_RESULTS = 8
-"""Of tools, for one turn: the last ones."""
+"""Maximum tool results per turn: the last ones."""
 
 Message = dict[str, str]
 _encode = msgspec.json.Encoder().encode
 
 
-def messages(group: Group, known: Known, instructions: str, max_text: int) -> list[Message]:
-    """A request's messages. Everything users or agents said is inside one JSON document."""
+def messages(group: Group, known: ShownMemory, instructions: str, max_text: int) -> list[Message]:
+    """Returns a request's messages. All text of users and agents is inside one JSON document."""
     data: JsonObject = {"now": format_time(group.valid_at)}
     for name in PROMPTED:
         data[name] = known.shown.get(name, ())
@@ -31,38 +31,39 @@ def messages(group: Group, known: Known, instructions: str, max_text: int) -> li
 
 
 def repair(answer: str, faults: str) -> list[Message]:
-    """What the model is told after an invalid answer."""
-    again = (
+    """Returns the messages that report an invalid answer to the model."""
+    request = (
         f"That answer cannot be used: {as_written(faults)}\n"
         "Answer again with the whole corrected JSON object and nothing else. Leave out what cannot "
         "be corrected."
     )
-    return [{"role": "assistant", "content": answer}, {"role": "user", "content": again}]
+    return [{"role": "assistant", "content": answer}, {"role": "user", "content": request}]
 
 
-def with_schema(asked: list[Message], schema: JsonObject) -> list[Message]:
-    """The same messages for an endpoint that takes no schema: the instructions hold it, too."""
-    system, *rest = asked
+def with_schema(messages: list[Message], schema: JsonObject) -> list[Message]:
+    """Adds the schema to the instructions, for an endpoint without schema support."""
+    system, *rest = messages
     text = _encode(schema).decode()
     return [{**system, "content": f"{system['content']}\nThe schema:\n{text}"}, *rest]
 
 
 def _turn(turn: Turn, max_text: int) -> JsonObject:
-    less = max_text // ANSWER_SHARE
-    shown: JsonObject = {
+    max_answer = max_text // ANSWER_SHARE
+    document: JsonObject = {
         "event_id": turn.event_id,
         "occurred_at": format_time(turn.occurred_at),
         "source": turn.source,
         "user_input": cut(turn.user_input, max_text),
-        "agent_answer": cut(turn.agent_answer, less),
+        "agent_answer": cut(turn.agent_answer, max_answer),
     }
-    if dates := [_date(turn.user_input, one) for one in resolve(turn.user_input, turn.occurred_at)]:
-        shown["dates"] = dates
+    text = turn.user_input
+    if dates := [_date(text, span) for span in resolve(text, turn.occurred_at)]:
+        document["dates"] = dates
     if results := turn.tool_results[-MOST_RESULTS:]:
-        shown["tool_results"] = [cut(one, less) for one in results]
-    return shown
+        document["tool_results"] = [cut(result, max_answer) for result in results]
+    return document
 
 
 def _date(text: str, span: Span) -> JsonObject:
-    said = text[span.begin : span.stop]
-    return {"said": said, "from": format_time(span.start), "to": format_time(span.end)}
+    words = text[span.begin : span.stop]
+    return {"said": words, "from": format_time(span.start), "to": format_time(span.end)}

@@ -1,75 +1,74 @@
-"""How far a partition of `turns` is settled: what a group may commit, and what it knows beyond.
+"""Tracks the settled offsets of a partition of `turns` for out-of-order commits.
 
-A turn is settled when it says nothing to a model, or when its group's record is written. The offset
-committed is that of the oldest turn that is not; those beyond it that are settled stand in the
-commit's metadata, so that they are not asked about again.
-"""
+A turn is settled when it needs no request, or when its group's record is written. The committed
+offset is that of the oldest unsettled turn; the metadata of the commit has the settled offsets
+after it, so that their turns are not sent again."""
 
 import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Iterable
 
 LARGEST = 4000
-"""Characters of metadata without its time; a broker takes 4096 by default. What is cut off would be
-asked about again after a kill, so no more is read than surely fits."""
+"""Maximum characters of metadata without its time; a broker's default limit is 4096. `is_full`
+stops reading before the metadata exceeds it."""
 TIME_ENDS = "@"
 ROOM = 22_000
-"""Offsets that surely fit: a bit for each, as base64."""
+"""Offsets that always fit: one bit each, as base64."""
 OPEN = 300
-"""Open turns among any number of offsets that surely fit, compressed."""
+"""Open turns that always fit, compressed, among any number of offsets."""
 
 
-class Reach:
-    """Offsets from `start` on. `settled`: a bit for each from there on, set if it was settled
-    before, the lowest of a byte first. `recorded_at`: when the log took the record at `start`, or
-    the one before it (milliseconds)."""
+class OffsetTracker:
+    """Offsets from `start` on. `settled`: one bit per offset, lowest bit first, set for offsets
+    settled earlier. `recorded_at`: append time of the record at `start`, or the one before it
+    (milliseconds)."""
 
     def __init__(self, start: int, settled: bytes = b"", recorded_at: int = 0) -> None:
         self.next = start
-        """The offset to be read next."""
+        """The next offset to read."""
         self.recorded_at = recorded_at
-        """When the log took the last record that was read (milliseconds): the greatest append time
-        so far, because a broker's clock may step back."""
-        self._open: dict[int, int] = {}  # offset -> recorded_at, in the order they were read
+        """Greatest append time of the records read (milliseconds): a broker's clock may step
+        back."""
+        self._open: dict[int, int] = {}  # offset -> recorded_at, in reading order
         self._start, self._settled = start, settled
 
     def read(self, offset: int, timestamp: int = 0) -> bool:
-        """Whether this record's turn is to be looked at; until it is settled it holds the rest.
-        `timestamp`: its append time (milliseconds)."""
+        """Opens an offset; returns False if it is settled. `timestamp`: the record's append time
+        (milliseconds)."""
         self.next = max(self.next, offset + 1)
         self.recorded_at = max(self.recorded_at, timestamp)
-        if self._was_settled(offset):
+        if self._is_settled(offset):
             return False
         self._open[offset] = self.recorded_at
         return True
 
-    def _was_settled(self, offset: int) -> bool:
+    def _is_settled(self, offset: int) -> bool:
         place, bit = divmod(offset - self._start, 8)
         return place < len(self._settled) and bool(self._settled[place] >> bit & 1)
 
     def settle(self, offsets: Iterable[int]) -> None:
+        """Marks open offsets as settled."""
         for offset in offsets:
             del self._open[offset]
 
     @property
     def committed(self) -> int:
-        """All before it is settled."""
+        """The offset to commit: all before it are settled."""
         return next(iter(self._open), self.next)
 
     @property
     def waiting(self) -> int:
-        """How many records are not settled."""
+        """Number of unsettled records."""
         return len(self._open)
 
     @property
     def is_full(self) -> bool:
-        """Whether no more should be read before older turns are settled: a commit might not be able
-        to say which are."""
+        """Whether reading must wait for older turns: the metadata could exceed `LARGEST`."""
         return self.next - self.committed >= ROOM and len(self._open) > OPEN
 
     def metadata(self) -> str:
-        """When the log took the record at `committed`, "TIME@"; then which offsets from there on
-        are settled, as in `settled`."""
+        """The append time of the record at `committed`, "TIME@", then the compressed bits of the
+        settled offsets from there on, as in `settled`."""
         first = self.committed
         at = next(iter(self._open.values()), self.recorded_at)
         time = f"{at}{TIME_ENDS}" if at else ""
@@ -83,11 +82,11 @@ class Reach:
         return time + b64encode(zlib.compress(settled)).decode()
 
 
-def of_commit(committed: int, metadata: str) -> Reach:
-    """Where a commit left it. Metadata of another's making says nothing."""
+def from_commit(committed: int, metadata: str) -> OffsetTracker:
+    """Restores the tracker of a commit; foreign metadata is ignored."""
     time, _, text = metadata.rpartition(TIME_ENDS)
     try:
         settled = zlib.decompress(b64decode(text, None, True)) if text else b""
-        return Reach(committed, settled, int(time or 0))
+        return OffsetTracker(committed, settled, int(time or 0))
     except (ValueError, zlib.error):
-        return Reach(committed)
+        return OffsetTracker(committed)

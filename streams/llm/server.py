@@ -1,8 +1,7 @@
-"""The log of a history on this machine: its turns are folded and answered, then a model is asked.
+"""The turn log of a served history: turns are folded first, then sent to the model.
 
-What is still to be asked about is read from the history's tables, where plans name their turns: so
-a kill loses nothing, and nothing else has to be noted. A record is in the server's log as soon as
-it is made.
+Pending turns are derived from the history's tables, where plans name their turns, so a crash loses
+nothing and no further state is needed. A record is appended to the server's log at once.
 """
 
 import asyncio
@@ -19,22 +18,22 @@ from streams.files.access import erasing
 from streams.llm.client import Still
 from streams.llm.driver import TICK, WAVE, Driver, Job
 from streams.llm.groups import Debounce, Group, Turn
-from streams.llm.history import Key, Shown, as_stored, key_of, told, undone
+from streams.llm.history import Key, Shown, as_stored, key_of, undone, with_texts
 from streams.llm.plans import Author
 from streams.llm.settings import LlmSettings
 
 AT_ONCE = 5_000
-"""Turns that one look into the tables takes up: what waits in memory is bounded."""
+"""Maximum turns per query of the tables: bounds memory."""
 LOOK_EVERY = 0.25
-"""Seconds between two looks, where something was committed or a group may be idle by now."""
+"""Minimum seconds between two queries of the tables."""
 NO_ROOM_AGAIN = 5.0
 
 
 class Posts(Protocol):
-    """Where records go, and how far the tables have them."""
+    """The server's log of records."""
 
     def post(self, record: JsonObject) -> Awaitable[int | None]:
-        """Appends it to the log; its offset, or a greater one, once it is on disk. None where the
+        """Appends a record; returns its offset, or a greater one, once it is on disk. None if the
         log cannot take it now."""
 
     @property
@@ -43,14 +42,14 @@ class Posts(Protocol):
 
     @property
     def committed(self) -> int:
-        """The offset up to which the tables have it."""
+        """The greatest offset that the tables include."""
 
 
 @asynccontextmanager
 async def opened(
     root: Path, settings: LlmSettings, posts: Posts, *, ends: bool = False, again: bool = False
 ) -> AsyncIterator["ServerLog"]:
-    """The log, once the tables have what a killed server left in its log."""
+    """Opens the turn log once the tables include the server's log of an earlier process."""
     while (end := posts.end) is None or posts.committed < end:
         await asyncio.sleep(TICK)
     yield ServerLog(root, settings, posts, ends=ends, again=again)
@@ -58,15 +57,15 @@ async def opened(
 
 class ServerLog:
     """Implements `driver.TurnLog`. `settled_to`: every turn up to this offset of the server's log
-    has a plan, or a dead letter. `ends`: when all turns are settled. `again`: what failed before is
-    asked about once more."""
+    has a plan or a dead letter. `ends`: end when all turns are settled. `again`: retry failed
+    groups once."""
 
     def __init__(
         self, root: Path, settings: LlmSettings, posts: Posts, *, ends: bool, again: bool
     ) -> None:
         self.settled_to = -1
         self.total = 0
-        """Turns that were taken up."""
+        """Number of turns returned by `read`."""
         self.ends = ends
         self.history = root
         self._settings = settings
@@ -75,41 +74,41 @@ class ServerLog:
         self._author = Author("", "")
         self._refused_since = time.time_ns() // 1000 if again else 0
         self._tables: Path | None = None
-        self._since = 0  # when the oldest turn was recorded that may be undone
-        self._looked = -1  # where the tables stood
+        self._since = 0  # recording time of the oldest turn that may be pending
+        self._looked = -1  # committed offset at the last query
         self._next_look = 0.0
         self._taken: set[Key] = set()
         self._posted: set[Key] = set()
         self._newest: Turn | None = None
-        self._gathers_until: float | None = None  # the groups that gather are idle then
+        self._gathers_until: float | None = None  # the open groups are idle then
         self._hurries = self._has_more = False
         self.progress: Callable[[], None] = lambda: None
-        """Called now and then."""
+        """Called at each `read`."""
 
     def hurry(self) -> None:
-        """Asks about the turns that are there, without waiting for others."""
+        """Sends the pending turns without waiting for further ones."""
         self._hurries = True
 
     async def begin(self, driver: Driver) -> None:
-        self._author = driver.asked.author
+        self._author = driver.extractor.author
         self._looked, self._taken = -1, set(self._posted)
 
     async def read(self, waiting: int) -> list[Job] | None:
-        """The groups that are closed by now."""
+        """Returns the groups that are closed by now."""
         self.progress()
-        stands, now = self._posts.committed, time.monotonic()
+        committed, now = self._posts.committed, time.monotonic()
         is_idle = self._gathers_until is not None and now >= self._gathers_until
-        is_due = stands != self._looked or is_idle or self._hurries or self.ends
+        is_due = committed != self._looked or is_idle or self._hurries or self.ends
         room = 0 if self.ends and not self._has_more else WAVE * self._settings.concurrency
         if waiting > room or not is_due or now < self._next_look:
             await asyncio.sleep(TICK)
             return []
-        self._looked, self._next_look = stands, now + LOOK_EVERY
+        self._looked, self._next_look = committed, now + LOOK_EVERY
         hurries, self._hurries = self._hurries, False
         turns = await asyncio.to_thread(self._undone)
         self._has_more = len(turns) == AT_ONCE
         if not turns:
-            self.settled_to = stands
+            self.settled_to = committed
         groups = self._closed(turns, hurries or is_idle)
         if self.ends and not groups and not waiting:
             return None
@@ -119,7 +118,7 @@ class ServerLog:
         return list(map(Job, groups))
 
     def _undone(self) -> list[Turn]:
-        """Turns without a plan; of some it may be on its way."""
+        """Turns without a stored plan; some plans may be in progress."""
         if (tables := find_tables(self.history)) != self._tables:
             self._tables, self._since = tables, 0
             self._taken, self._posted = set(), set()
@@ -129,22 +128,22 @@ class ServerLog:
         )  # fmt: skip
 
     def _closed(self, turns: list[Turn], closes: bool) -> list[Group]:
-        """`closes`: the groups that still gather, too."""
-        names = set(map(key_of, turns))
-        self._taken &= names
-        self._posted &= names
+        """The closed groups of pending turns. `closes`: including the open groups."""
+        keys = set(map(key_of, turns))
+        self._taken &= keys
+        self._posted &= keys
         if turns:
             self._since = turns[0].recorded_at
         settings = self._settings
         debounce = Debounce(settings.turns, settings.idle)
-        left = [turn for turn in turns if key_of(turn) not in self._taken]
-        groups = [group for turn in left for group in debounce.add(turn)]
-        gathering = debounce.flush()
-        if self.ends:  # their turns are all there, or may be cut off by AT_ONCE
+        new = [turn for turn in turns if key_of(turn) not in self._taken]
+        groups = [group for turn in new for group in debounce.add(turn)]
+        open_groups = debounce.flush()
+        if self.ends:  # an open group may be cut off by AT_ONCE
             closes = not self._has_more or not groups
         if closes or (settings.extract_after == "turn" and not self.ends):
-            groups, gathering = groups + gathering, []
-        newest = left[-1] if gathering else None
+            groups, open_groups = groups + open_groups, []
+        newest = new[-1] if open_groups else None
         if newest != self._newest:
             self._newest = newest
             self._gathers_until = newest and time.monotonic() + settings.idle_seconds
@@ -155,13 +154,13 @@ class ServerLog:
 
     def still(self, job: Job) -> Still:
         async def is_there() -> bool:
-            return (await asyncio.to_thread(told, self.history, [job.group]))[0] is not None
+            return (await asyncio.to_thread(with_texts, self.history, [job.group]))[0] is not None
 
         return is_there
 
     async def write(self, job: Job, record: JsonObject) -> Awaitable[None] | None:
-        """`forget` waits for this, or this for it. While the log has no room `forget` is let
-        through, which may make some."""
+        """Posts a record, mutually exclusive with `forget`. While the log is full, `forget` may
+        run, because it may free space."""
         is_there = self.still(job)
         while True:
             pause = TICK
@@ -180,5 +179,5 @@ class ServerLog:
             await asyncio.sleep(TICK)
 
     async def end(self) -> None:
-        """What was written is in the server's log."""
+        """Nothing to store: records are in the server's log already."""
         self.progress()

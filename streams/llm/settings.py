@@ -1,4 +1,4 @@
-"""How the model extractor reaches its endpoint, and what it may spend (TURNFOLD_LLM_…)."""
+"""Settings of the model extractor: endpoint, prompt, budgets (TURNFOLD_LLM_…)."""
 
 import os
 from functools import cached_property
@@ -17,7 +17,7 @@ PREFIX = "TURNFOLD_LLM_"
 OPENAI = "https://api.openai.com/v1"
 MODEL_OF_OPENAI = "gpt-5.4-mini"
 KEY_VARIABLE, ADDRESS_VARIABLE = "OPENAI_API_KEY", "OPENAI_BASE_URL"
-"""As OpenAI's own clients read them. The key is sent to OpenAI and to ADDRESS_VARIABLE alone."""
+"""The variables of OpenAI's clients. The key is sent to OpenAI and to ADDRESS_VARIABLE alone."""
 MILLION = 1_000_000
 CategoryName = Annotated[str, Field(pattern=r"^[^\s`](?:[^\n`]{0,62}[^\s`])?$")]
 CategoryText = Annotated[str, Field(min_length=1, max_length=500, pattern=r"^[^\n]*\S[^\n]*$")]
@@ -25,7 +25,7 @@ Seconds = Annotated[float, Field(gt=0, le=86_400)]
 
 
 class LlmSettings(Settings):
-    """The settings. No text of it holds the key: it is a SecretStr."""
+    """The settings. The key is a SecretStr: no representation contains it."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, frozen=True, extra="forbid", hide_input_in_errors=True
@@ -134,7 +134,7 @@ class LlmSettings(Settings):
 
     @field_validator("model")
     @classmethod
-    def _named(cls, value: str, info: ValidationInfo) -> str:
+    def _model_name(cls, value: str, info: ValidationInfo) -> str:
         address = info.data.get("base_url", OPENAI)
         if value or _takes_openai_key(address):
             return value or MODEL_OF_OPENAI
@@ -142,8 +142,8 @@ class LlmSettings(Settings):
 
     @field_validator("api_key")
     @classmethod
-    def _sendable(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
-        """A file's last newline is not of the key. What no header can hold is refused here, where
+    def _valid_key(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        """Strips a file's last newline. A key that is invalid in a header is rejected here, where
         no error text repeats it."""
         key, source = value.get_secret_value().strip() if value else "", ""
         address = info.data.get("base_url", "")
@@ -163,12 +163,12 @@ class LlmSettings(Settings):
     @field_validator("prompt", mode="before")
     @classmethod
     def _read(cls, value: Any, info: ValidationInfo) -> str:
-        """The file's text: what is in it later changes no prompt."""
+        """The file's text; later changes of the file have no effect."""
         file = Path(at_home(str(value))) if value else None
         return template.read(file, bool(info.data.get("categories")))
 
     def redacted(self, text: str) -> str:
-        """The text without the key, plain or as Python would quote it."""
+        """Replaces the key in a text, plain or as Python quotes it."""
         if self.api_key is None:
             return text
         key = self.api_key.get_secret_value()
@@ -178,8 +178,8 @@ class LlmSettings(Settings):
     def _fit_together(self) -> "LlmSettings":
         if (self.budget_cost or self.hourly_cost) and not (self.price_input or self.price_output):
             raise ValueError("a budget of cost needs price_input and price_output")
-        if ours := {"model", "messages", "response_format", "stream"} & self.body.keys():
-            raise ValueError(f"body: {min(ours)} is set by Turnfold")
+        if reserved := {"model", "messages", "response_format", "stream"} & self.body.keys():
+            raise ValueError(f"body: {min(reserved)} is set by Turnfold")
         if self.body.get("max_tokens") is not None:
             raise ValueError("body: set max_output_tokens, not max_tokens; budgets rest on it")
         if self.body.get("n", 1) not in (1, None):
@@ -198,26 +198,26 @@ class LlmSettings(Settings):
 
     @cached_property
     def extractor_version(self) -> str:
-        """The plans' `extractor.version`: that of the prompt."""
+        """The plans' `extractor.version`: the prompt's version."""
         return template.version(self.prompt, self.all_categories)
 
     @cached_property
     def instructions(self) -> str:
-        """The system's part of a request."""
+        """The system message of a request."""
         return template.instructions(self.prompt, self.all_categories)
 
     @property
     def all_categories(self) -> dict[str, str]:
-        """Those of states, with a description each."""
+        """The categories of states with their descriptions."""
         return self.categories or template.CATEGORIES
 
     @property
     def idle(self) -> int:
-        """Microseconds."""
+        """`idle_seconds` in microseconds."""
         return int(self.idle_seconds * MILLION)
 
     def cost(self, sent: int, received: int) -> float:
-        """Of so many tokens, in the prices' currency."""
+        """The cost of a number of tokens, in the prices' currency."""
         return (sent * self.price_input + received * self.price_output) / MILLION
 
 
@@ -227,7 +227,7 @@ def _address(text: str) -> str:
         raise ValueError("expected http://HOST/v1 or https://HOST/v1")
     if url.username or url.password:
         raise ValueError(f"put the key into {PREFIX}API_KEY, not into the address")
-    if url.query or url.fragment:  # a path is put behind it; and a key in it would be shown
+    if url.query or url.fragment:  # a path is appended; and a key in it would be shown
         raise ValueError(f"leave out what follows ? or #; a key goes into {PREFIX}API_KEY")
     return text.rstrip("/").removesuffix("/chat/completions")
 
@@ -248,5 +248,5 @@ def _is_openai(address: str) -> bool:
 
 
 def _takes_openai_key(address: str) -> bool:
-    """Whether KEY_VARIABLE is meant for this address: a key is sent to its own service alone."""
+    """Whether KEY_VARIABLE is for this address: a key is sent to its service alone."""
     return _is_openai(address) or (bool(address) and address == _variable_address())

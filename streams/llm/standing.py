@@ -1,4 +1,4 @@
-"""How the asking stands, in words: what /readyz says, and the log where that changes."""
+"""Status texts of the model extractor for /readyz and the log."""
 
 import logging
 
@@ -9,18 +9,20 @@ AWAY = "does not answer"
 USELESS = "gives no usable answer"
 WAITS = "waits: the budget"
 SAME = (AWAY, USELESS, WAITS)
-"""Of these the first cause is logged, or the first figures."""
+"""Statuses with details: a change of the details alone is not logged."""
 
 
-class Standing:
-    """Logs each change once."""
+class StatusLog:
+    """Logs each change of the status."""
 
-    def __init__(self, words: str) -> None:
-        self._last = words
+    def __init__(self, status: str) -> None:
+        self._last = status
 
-    def tell(self, words: str) -> None:
-        """`words`: how it stands now."""
-        last, self._last = self._last, words
-        if words == last or any(last.startswith(one) and words.startswith(one) for one in SAME):
+    def update(self, status: str) -> None:
+        """Logs the current status if it has changed."""
+        last, self._last = self._last, status
+        if status == last or any(
+            last.startswith(prefix) and status.startswith(prefix) for prefix in SAME
+        ):
             return
-        log.log(logging.INFO if words == ASKED else logging.WARNING, "the model %s", words)
+        log.log(logging.INFO if status == ASKED else logging.WARNING, "the model %s", status)

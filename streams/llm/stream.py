@@ -1,8 +1,8 @@
-"""`turnfold extract --bootstrap`: from `turns` to `write-plans`, a group of its own.
+"""The turn log on Kafka: from `turns` to `write-plans`, as a separate consumer group.
 
-Nothing waits on it: it reads what others read, too, and what it has not come to stays in Kafka. A
-plan and the offsets it settles are one transaction, so a plan that was written is not made again.
-What fails is written as well, and the worker makes a dead letter of it (extraction_failed).
+Workers do not wait for it; its backlog stays in Kafka. A plan and the offsets that it settles are
+committed in one transaction, so a written plan is not repeated. Failures are written, too; the
+worker converts them to dead letters (extraction_failed).
 """
 
 import asyncio
@@ -32,11 +32,11 @@ from streams.kafka.client.topics import ensure_topics
 from streams.llm.driver import Driver, Interrupted, Job
 from streams.llm.found_by_rules import with_rules
 from streams.llm.groups import Group
-from streams.llm.history import Reader, Shown, remembered, told
+from streams.llm.history import Reader, Shown, remembered, with_texts
 from streams.llm.maker import NOTHING
-from streams.llm.part import Part, part_of, stand, turn_of
+from streams.llm.part import Part, part_of, position, turn_of
 from streams.llm.settings import LlmSettings
-from streams.llm.standing import ASKED, Standing
+from streams.llm.standing import ASKED, StatusLog
 from streams.observing.logs import OF_BROKER
 from streams.observing.readiness import COMMIT, FETCH, Assignment, Pending
 from streams.topology import INPUT_BYTES, TURNS, WRITE_PLANS, own_plans
@@ -47,15 +47,15 @@ POLL_MS = 200
 POLL_RECORDS = 500
 SESSION_MS = 10_000
 AHEAD = 16
-"""Groups that may wait for each request at a time; then nothing more is read."""
+"""Maximum waiting groups per concurrent request; above it, reading pauses."""
 ASK_EVERY = 0.3
-"""Seconds between two questions how far a worker has folded, where something waits for it."""
-TELL_EVERY = 5.0  # seconds between commits where no plan is written
+"""Minimum seconds between two requests for the worker's committed offsets."""
+TELL_EVERY = 5.0  # seconds between commits without a plan
 TRANSACTION_MS = 10_000
 
 
 class Finished(NamedTuple):
-    """A record, and who waits until it is written."""
+    """A record, and a future that completes when it is written."""
 
     job: Job
     record: JsonObject
@@ -64,12 +64,12 @@ class Finished(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StreamOptions:
-    """`group`: the consumer group, by default named after model and prompt. `history`: a sink's, to
-    show what is remembered. `latest`: a new group begins with what comes from now on. `once`: end
-    when all that is there is extracted, or where the endpoint does not answer. `worker`: the group
-    of workers whose rules come first: a turn is asked about when they have committed it, so their
-    plan lies before the model's, which takes its place. `generation`: whose workers these are; its
-    plans are its own. It `maps` where it has a mapping of its own."""
+    """`group`: the consumer group; default: named after model and prompt. `history`: of a sink,
+    with the memory to show. `latest`: a new group starts at the end of the log. `once`: end when
+    all turns are extracted, or if the endpoint does not answer. `worker`: group of the workers
+    whose rules run first: a turn is processed once they have committed it, so that the model's plan
+    follows the rules' plan and replaces it. `generation`: of the workers; it has separate plans.
+    `maps`: it has a separate mapping."""
 
     group: str | None = None
     history: Location | None = None
@@ -82,8 +82,8 @@ class StreamOptions:
     @property
     def sources(self) -> list[str]:
         """The topics of turns."""
-        own = own_inputs(self.generation) if self.maps else []
-        return [TURNS.name, *(name for topic, name in own if topic is TURNS)]
+        inputs = own_inputs(self.generation) if self.maps else []
+        return [TURNS.name, *(name for topic, name in inputs if topic is TURNS)]
 
     @property
     def plans(self) -> str:
@@ -91,17 +91,18 @@ class StreamOptions:
         return WRITE_PLANS.name if self.generation is None else own_plans(self.generation)
 
     def group_of(self, settings: LlmSettings) -> str:
-        """The consumer group: by default of the model and the prompt, and of a generation."""
-        named = f"{settings.extractor}-{settings.extractor_version}"
-        return self.group or (f"{named}.{self.generation}" if self.generation else named)
+        """The consumer group; default: by model, prompt and generation."""
+        name = f"{settings.extractor}-{settings.extractor_version}"
+        return self.group or (f"{name}.{self.generation}" if self.generation else name)
 
     def is_of_live(self, record: Any) -> bool:
-        """Whether a turn was mapped for the live memory, where a generation maps by itself."""
+        """Whether a turn was mapped for the live memory, if the generation has its own mapping."""
         return self.maps and record.topic == TURNS.name and is_mapped(record)
 
 
 class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no types
-    """One member of an extractor's group; implements `driver.TurnLog`. `turns` were read."""
+    """A member of an extractor's consumer group; implements `driver.TurnLog`. `turns`: number
+    read."""
 
     def __init__(self, kafka: KafkaSettings, settings: LlmSettings, options: StreamOptions) -> None:
         self.options = options
@@ -113,9 +114,9 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         self._settings = settings
         self._show = Reader(self._shown)
         self._driver: Driver | None = None
-        self._held: dict[TopicPartition, Part] = {}
-        self._kept: dict[TopicPartition, Part] = {}  # while a rebalance may give them back
-        self._standing = Standing(ASKED)
+        self._parts: dict[TopicPartition, Part] = {}
+        self._revoked: dict[TopicPartition, Part] = {}  # a rebalance may assign them again
+        self._status_log = StatusLog(ASKED)
         self._finished: list[Finished] = []
         self._writing = asyncio.Lock()
         self._assignment = Assignment()
@@ -123,20 +124,20 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         self._told_at = 0.0
         self._folded: dict[TopicPartition, int] = {}
         self._folded_at = 0.0
-        self._broken: Exception | None = None  # ends this session
+        self._error: Exception | None = None  # ends this session
         self._began = False
         self._is_open = False
 
     @property
     def partitions(self) -> int:
-        """How many it reads."""
-        return len(self._held)
+        """Number of assigned partitions."""
+        return len(self._parts)
 
     @property
     def lag(self) -> int:
-        """Offsets of turns that are not settled, read or not."""
+        """Number of unsettled offsets, read or not."""
         return sum(
-            part.unsettled + self._source.unfetched(at) for at, part in list(self._held.items())
+            part.unsettled + self._source.unfetched(at) for at, part in list(self._parts.items())
         )
 
     def ages(self) -> dict[str, float]:
@@ -149,7 +150,7 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
     async def begin(self, driver: Driver) -> None:
         """Joins the group. Raises ConfigurationError, and Unreachable the first time."""
         self._driver = driver
-        self._broken = None
+        self._error = None
         if not self._began:
             await ensure_topics(self._kafka, topics=(TURNS, WRITE_PLANS))
             if self.history is None:
@@ -188,7 +189,7 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
             raise lost(self._kafka, error) from None
 
     async def end(self) -> None:
-        """Writes what is finished, and leaves the group."""
+        """Writes finished records, and leaves the group."""
         if not self._is_open:
             return
         self._is_open = False
@@ -196,132 +197,134 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         await self._consumer.stop()
         await self._producer.stop()
         self._assignment.end()
-        self._held = self._kept = {}
+        self._parts = self._revoked = {}
         self._finished = []
 
-    def _is_ours(self, job: Job) -> bool:
-        return self._held.get(job.part.at) is job.part
+    def _is_assigned(self, job: Job) -> bool:
+        return self._parts.get(job.part.at) is job.part
 
     # --- reading ------------------------------------------------------------------------------
 
     async def read(self, waiting: int) -> list[Job] | None:
-        """What has come, once what is finished is written."""
+        """Writes finished records, then returns the next groups."""
         try:
             return await self._read(waiting)
         except (KafkaError, Unreachable) as error:
-            if (refused := denials.of(error)) is not None:
-                raise refused from error
+            if (denial := denials.of(error)) is not None:
+                raise denial from error
             log.warning(
-                "Kafka: %s; begins anew from what is committed", error or repr(error),
-                extra=OF_BROKER,
-            )  # fmt: skip
+                "Kafka: %s; restarts from the last commit", error or repr(error), extra=OF_BROKER
+            )
             raise Interrupted from error
 
     async def _read(self, waiting: int) -> list[Job] | None:
-        if self._broken is not None:
-            raise self._broken
-        if self.options.worker is None and self._driver:  # beside one, that says it
-            self._standing.tell(self._driver.words)
+        if self._error is not None:
+            raise self._error
+        if self.options.worker is None and self._driver:  # in a worker, `beside` logs it
+            self._status_log.update(self._driver.words)
         self._pace(waiting)
-        found = await self._consumer.getmany(timeout_ms=POLL_MS, max_records=POLL_RECORDS)
-        for at, records in found.items():
-            if (part := self._held.get(at)) is not None:
+        batches = await self._consumer.getmany(timeout_ms=POLL_MS, max_records=POLL_RECORDS)
+        for at, records in batches.items():
+            if (part := self._parts.get(at)) is not None:
                 part.ahead.extend(records)
                 part.heard_at = time.monotonic()
         await self._look_at_worker()
-        jobs = [job for part in self._held.values() for job in self._taken(part)]
-        jobs += self._idle(found)
+        jobs = [job for part in self._parts.values() for job in self._closed(part)]
+        jobs += self._idle(batches)
         await self._write()
-        is_done = self.options.once and not found and not jobs and self._is_done()
+        is_done = self.options.once and not batches and not jobs and self._is_done()
         return None if is_done else jobs
 
     def _pace(self, waiting: int) -> None:
-        """Reads on where there is room."""
+        """Pauses or resumes partitions."""
         full = waiting > AHEAD * self._settings.concurrency
-        for at, part in self._held.items():
-            pauses = full or part.reach.is_full or part.ahead
+        for at, part in self._parts.items():
+            pauses = full or part.offsets.is_full or part.ahead
             (self._source.pause if pauses else self._source.resume)([at])
 
     async def _look_at_worker(self) -> None:
-        """How far the worker has folded, where a turn waits for that."""
-        waits = any(part.ahead for part in self._held.values())
+        """Updates the worker's committed offsets if a turn waits for them."""
+        waits = any(part.ahead for part in self._parts.values())
         if self.options.worker is None or not waits:
             return
         if time.monotonic() - self._folded_at < ASK_EVERY:
             return
         async with connected(self._kafka) as admin:
             commits = await admin.list_consumer_group_offsets(self.options.worker)
-        self._folded = {at: one.offset for at, one in commits.items()}
+        self._folded = {at: commit.offset for at, commit in commits.items()}
         self._folded_at = time.monotonic()
 
-    def _taken(self, part: Part) -> Iterator[Job]:
+    def _closed(self, part: Part) -> Iterator[Job]:
+        """Takes the folded turns of a partition; yields the groups that they close."""
         end = None if self.options.worker is None else self._folded.get(part.at, 0)
         for record in part.folded(end):
-            if not part.reach.read(record.offset, record.timestamp):
+            if not part.offsets.read(record.offset, record.timestamp):
                 continue
             turn = None
             if not self.options.is_of_live(record):
-                at = part.reach.recorded_at
+                at = part.offsets.recorded_at
                 turn = turn_of(record, self._kafka.partitions, self._settings, at)
             if turn is None or part.is_repeat(turn):
-                part.reach.settle([record.offset])
+                part.offsets.settle([record.offset])
                 continue
             self.turns += 1
             yield from (Job(group, part) for group in part.debounce.add(turn))
 
-    def _idle(self, found: dict[TopicPartition, Any]) -> Iterator[Job]:
-        """The groups that nothing follows: once a partition is read to its end, and is silent for
-        long enough; before that its own time closes them."""
+    def _idle(self, batches: dict[TopicPartition, Any]) -> Iterator[Job]:
+        """Yields the open groups of partitions that are read to the end and silent for long enough;
+        before the end, the time of the records closes them."""
         at_once = self.options.once or self._settings.extract_after == "turn"
-        for at, part in self._held.items():
+        for at, part in self._parts.items():
             silent = at_once or time.monotonic() - part.heard_at >= self._settings.idle_seconds
-            at_end = at not in found and not part.ahead and not self._source.unfetched(at)
-            if part.reach.is_full or (at_end and silent):
+            at_end = at not in batches and not part.ahead and not self._source.unfetched(at)
+            if part.offsets.is_full or (at_end and silent):
                 yield from (Job(group, part) for group in part.debounce.flush())
 
     def _is_done(self) -> bool:
-        """Whether nothing is left of what there is."""
-        return bool(self._held) and not self._finished and not self.lag
+        """Whether all records are settled."""
+        return bool(self._parts) and not self._finished and not self.lag
 
     async def shown(self, job: Job) -> Shown:
         return await self._show(job.group)
 
     def _shown(self, groups: list[Group]) -> list[Shown]:
-        """The groups with what the history has of their tools, and what is remembered; rules have
-        found memory in these turns where a worker's come first."""
+        """The groups with the tool results in the history, and their memory; in a worker with the
+        rules' results of these turns."""
         root = self.history
         memory = remembered(root, groups) if root else [NOTHING] * len(groups)
-        shown = [one for one in told(root, groups, texts=False) if one] if root else groups
+        if root:
+            groups = [group for group in with_texts(root, groups, texts=False) if group]
         if self.options.worker is not None:
-            memory = [with_rules(*both) for both in zip(memory, shown, strict=True)]
-        return list(zip(shown, memory, strict=True))
+            pairs = zip(memory, groups, strict=True)
+            memory = [with_rules(row, group) for row, group in pairs]
+        return list(zip(groups, memory, strict=True))
 
     def still(self, job: Job) -> None:
-        """Not known: what is erased from a history is still in Kafka."""
+        """No check: turns erased from a history are still in Kafka."""
 
     # --- writing ------------------------------------------------------------------------------
 
     async def write(self, job: Job, record: JsonObject) -> asyncio.Future[None]:
-        """With the next transaction."""
+        """Stores a record with the next transaction."""
         written = asyncio.get_running_loop().create_future()
         self._finished.append(Finished(job, record, written))
         return written
 
     async def _write(self) -> None:
-        """What is finished, and how far everything is settled, in one transaction."""
+        """Writes finished records and the settled offsets in one transaction."""
         async with self._writing:
-            finished = [one for one in self._finished if self._is_ours(one.job)]
+            finished = [entry for entry in self._finished if self._is_assigned(entry.job)]
             ends = self._driver is None or self._driver.is_over
             due = time.monotonic() - self._told_at >= TELL_EVERY or ends
             if not finished and not due:
                 return
-            # what is not ours now may be again: `drop` abandons it otherwise
-            self._finished = [one for one in self._finished if not self._is_ours(one.job)]
-            for one in finished:
-                one.job.part.reach.settle(turn.offset for turn in one.job.group.turns)
-            parts = self._held.values()
-            stands = {part: (part.reach.committed, part.reach.metadata()) for part in parts}
-            moved = {part: now for part, now in stands.items() if now != part.told}
+            # a revoked partition may be assigned again; otherwise `drop` abandons its jobs
+            self._finished = [entry for entry in self._finished if not self._is_assigned(entry.job)]
+            for entry in finished:
+                entry.job.part.offsets.settle(turn.offset for turn in entry.job.group.turns)
+            parts = self._parts.values()
+            positions = {part: (part.offsets.committed, part.offsets.metadata()) for part in parts}
+            moved = {part: now for part, now in positions.items() if now != part.committed}
             if not finished and not moved:
                 return
             succeeded = False
@@ -330,16 +333,16 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
                 await self._send(finished, moved)
                 succeeded = True
             except BaseException:
-                self._held = {}  # settled here and not written: nobody may commit that
+                self._parts = {}  # settled, but not written: it must not be committed
                 raise
             finally:
                 self._sending.end(succeeded)
             self._told_at = time.monotonic()
             for part, now in moved.items():
-                part.told = now
-            for one in finished:
-                if not one.written.done():
-                    one.written.set_result(None)
+                part.committed = now
+            for entry in finished:
+                if not entry.written.done():
+                    entry.written.set_result(None)
 
     async def _send(self, finished: list[Finished], moved: dict[Part, tuple[int, str]]) -> None:
         async with self._producer.transaction():
@@ -347,7 +350,7 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
                 key = key_of(*job.group.owner)
                 await self._producer.send(self.options.plans, to_json(record), key)
             offsets = {part.at: OffsetAndMetadata(*now) for part, now in moved.items()}
-            if offsets:  # else aiokafka refuses, and nothing is settled that the group must know
+            if offsets:  # aiokafka rejects an empty commit
                 await self._producer.send_offsets_to_transaction(offsets, self.group)
 
     async def _write_if_possible(self) -> None:
@@ -355,33 +358,33 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
             await self._write()
         except KafkaError as error:
             log.warning(
-                "what was finished is not written: %r; it will be made again", error,
+                "finished records are not written: %r; they will be repeated", error,
                 extra=OF_BROKER,
             )  # fmt: skip
 
-    # --- partitions come and go -----------------------------------------------------------------
+    # --- rebalances -----------------------------------------------------------------------------
 
     async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
-        """What is finished is written; what is not is asked on about, until it is another's."""
+        """Writes finished records; other jobs continue until the next assignment."""
         await self._write_if_possible()
         self._assignment.end()
-        self._kept, self._held = self._kept | self._held, {}
+        self._revoked, self._parts = self._revoked | self._parts, {}
 
     async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
-        """Goes on where the group's commits say; with what is ours as before, as it stands."""
+        """Continues at the group's commits; partitions assigned again keep their state."""
         try:
-            self._held = await self._positioned(list(assigned))
+            self._parts = await self._positioned(list(assigned))
             self._assignment.begin()
-            self._kept = {}
-            self._finished = [one for one in self._finished if self._is_ours(one.job)]
+            self._revoked = {}
+            self._finished = [entry for entry in self._finished if self._is_assigned(entry.job)]
             if self._driver is not None:
-                self._driver.drop(self._is_ours)
+                self._driver.drop(self._is_assigned)
         except Exception as error:  # aiokafka would only log it
-            self._broken = error
+            self._error = error
 
     async def _positioned(self, assigned: list[TopicPartition]) -> dict[TopicPartition, Part]:
         consumer = self._consumer
-        for at in assigned:  # before anything is awaited: nothing may be fetched from elsewhere
+        for at in assigned:  # before the first await, so that no other position is fetched
             consumer.pause(at)
             consumer.seek(at, 0)
         if not assigned:
@@ -390,16 +393,16 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
             commits = await admin.list_consumer_group_offsets(self.group)
         begins = await consumer.beginning_offsets(assigned)
         starts = await consumer.end_offsets(assigned) if self.options.latest else begins
-        held = {}
+        parts = {}
         for at in assigned:
-            commit, kept = commits.get(at), self._kept.get(at)
-            if kept is not None and commit is not None and stand(commit) == kept.told:
-                kept.ahead.clear()  # it is fetched again
-                held[at] = kept
+            commit, part = commits.get(at), self._revoked.get(at)
+            if part is not None and commit is not None and position(commit) == part.committed:
+                part.ahead.clear()  # it is fetched again
+                parts[at] = part
             else:
-                held[at] = part_of(at, commit, begins[at], starts[at], self._settings)
-        for at, part in held.items():
-            consumer.seek(at, part.reach.next)
+                parts[at] = part_of(at, commit, begins[at], starts[at], self._settings)
+        for at, part in parts.items():
+            consumer.seek(at, part.offsets.next)
         consumer.resume(*assigned)
         log.info("%s: %d partitions", self.group, len(assigned), extra=OF_BROKER)
-        return held
+        return parts

@@ -1,4 +1,5 @@
-"""The prompt's instructions: a template with named parts, ours or the user's, and their version."""
+"""The instructions of the prompt: a template with named parts, built-in or custom, with a
+version."""
 
 import re
 from collections.abc import Mapping
@@ -10,8 +11,8 @@ from pathlib import Path
 from streams.configuration import nearest
 
 VERSION = "3"
-"""Of our template, its parts and the answer's schema. Another one makes other plans of the same
-turns: they are extracted again (a test holds texts and schema to it)."""
+"""Version of the built-in template, its parts and the answer's schema. A new version extracts all
+turns again (a test compares texts and schema with it)."""
 CATEGORIES = {
     "identity": "name, pronouns, age, birthday, origin, languages",
     "home": "where the user lives, with whom, pets",
@@ -24,8 +25,8 @@ CATEGORIES = {
     "interest": "hobbies, sports, arts, collections",
     "decision": "what the user has decided, and for which reason",
 }
-"""Of states, with what belongs to each. A context pack has those of health, allergy, diet and
-constraint in its section of constraints."""
+"""Categories of states with descriptions. Context packs show health, allergy, diet and constraint
+in the section of constraints."""
 PARTS = ("input", "evidence", "categories", "answer")
 LARGEST = 100_000
 """Bytes of a template."""
@@ -34,27 +35,28 @@ _PART = re.compile(r"\{\{(?:[ \t]*([^{}\n]*?)[ \t]*\}\})?")
 
 
 def instructions(template: str, categories: Mapping[str, str]) -> str:
-    """The system's part of a prompt: the template with its parts filled in."""
+    """Returns the system message: the template with its parts filled in."""
     return _PART.sub(lambda part: _text(part[1], categories), template)
 
 
 def version(template: str, categories: Mapping[str, str]) -> str:
-    """VERSION, and of other texts than ours a short hash of all that the model is instructed."""
+    """VERSION; for a custom template or categories with a short hash of the instructions."""
     if template == ours() and categories == CATEGORIES:
         return VERSION
     return f"{VERSION}-{sha256(instructions(template, categories).encode()).hexdigest()[:8]}"
 
 
 def read(file: Path | None, has_categories: bool) -> str:
-    """The template of a file; ours without one. `has_categories`: the user has named some.
+    """Reads a template; the built-in one without a file. `has_categories`: custom categories are
+    set.
 
-    Raises ValueError, with the line, for a file that is no template.
+    Raises ValueError, with the line, for an invalid template.
     """
     if file is None:
         return ours()
     try:
-        with file.open("rb") as opened:
-            content = opened.read(LARGEST + 1)
+        with file.open("rb") as stream:
+            content = stream.read(LARGEST + 1)
         text = content.decode("utf-8-sig")
     except OSError as error:
         raise ValueError(f"{file}: {error.strerror or error}") from None
@@ -88,7 +90,7 @@ def _check(file: Path, text: str, has_categories: bool) -> None:
 
 
 def ours() -> str:
-    """The template of this package."""
+    """The built-in template."""
     return _file("prompt")
 
 

@@ -1,1 +1,1 @@
-"""What an operator sees: metrics by Prometheus, logs as JSON, traces by OpenTelemetry."""
+"""Observability: Prometheus metrics, JSON logs, OpenTelemetry traces."""

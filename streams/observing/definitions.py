@@ -1,4 +1,4 @@
-"""Every metric, once: its name, kind, labels, unit and meaning. docs/metrics.md lists them.
+"""Definitions of all metrics: name, kind, labels, unit and meaning (docs/metrics.md).
 
 Labels are bounded by configuration (agents, partitions, topics) or by code (endings, reasons,
 route templates): never an id, a tenant or a text.
@@ -16,8 +16,8 @@ UPTO_MINUTES = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
 
 class Metric(NamedTuple):
-    """A metric family. `part`: which process has it; `process`: every one. `buckets`: a histogram's
-    upper bounds."""
+    """A metric family. `part`: the process that exports it; `process`: all. `buckets`: upper bounds
+    of a histogram."""
 
     name: str
     kind: Kind
@@ -37,8 +37,8 @@ SUCCESS_AGE = Metric(
     "has waited longest. 0 while the act has nothing to do.",
 )  # fmt: skip
 
-# --- worker: of committed transactions, by the lanes' markers -------------------------------------
-# These continue where they were, whichever worker has the lane: they count since the topics began.
+# --- worker: committed transactions, from the lanes' markers --------------------------------------
+# These counters survive a reassignment of the lane: they count since the creation of the topics.
 
 RECORDS_READ = Metric(
     "turnfold_records_read_total", "counter", "worker", LANE, "records",
@@ -70,7 +70,7 @@ WARNINGS = Metric(
     "Records applied with a loss: a full list, or a reference to an unknown id.",
 )  # fmt: skip
 
-# --- worker: of this process ----------------------------------------------------------------------
+# --- worker: this process -------------------------------------------------------------------------
 
 TRANSACTIONS = Metric(
     "turnfold_transactions_total", "counter", "worker", LANE, "transactions",
@@ -257,5 +257,5 @@ SEARCH_SECONDS = Metric(
     "Duration of a search.", UPTO_SECONDS,
 )  # fmt: skip
 
-METRICS = [one for one in list(globals().values()) if isinstance(one, Metric)]
-"""All of them, in the order above."""
+METRICS = [metric for metric in list(globals().values()) if isinstance(metric, Metric)]
+"""All metrics, in the order above."""

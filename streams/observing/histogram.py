@@ -1,4 +1,4 @@
-"""A histogram that costs a look-up: for processes whose metrics nobody may ask for."""
+"""A histogram with cheap observations, for processes that may never be scraped."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ class Histogram:
         self._counts = [0] * (len(self.bounds) + 1)
 
     def observe(self, value: float) -> None:
-        """A value counts at the first bound that is not below it."""
+        """Counts a value at the first bound that is not below it."""
         self._counts[bisect_left(self.bounds, value)] += 1
         self.sum += value
 
     def cumulative(self) -> list[tuple[str, float]]:
-        """Upper bounds as Prometheus has them, each with how many values do not exceed it."""
+        """Returns (upper bound as in Prometheus, number of values up to it)."""
         names = [*map(str, self.bounds), "+Inf"]
         return list(zip(names, accumulate(map(float, self._counts)), strict=True))

@@ -1,8 +1,7 @@
-"""Logs as JSON, one object a line: for those who collect them by machine.
+"""JSON logs, one object per line, for log collectors.
 
-A line says what the text log says, and beside it where: tenant, session, topic, partition, offset
-as far as the call names them (`extra=`). Payloads and people's words never go into a log.
-"""
+A line has the message of the text log, and the fields of the call's `extra=`: tenant, session,
+topic, partition, offset. Payloads and users' words are never logged."""
 
 import logging
 import sys
@@ -21,24 +20,24 @@ from streams import output
 LIBRARIES = ("aiokafka", "faust", "mode")
 PLACES = ("tenant", "session", "agent", "topic", "partition", "offset")
 REQUESTS = ("method", "route", "status", "ms", "key")
-"""Of the server's access log; `key` is the name of the caller's key, never the key."""
-NAMED = (*PLACES, *REQUESTS)
-"""What a log call may name in `extra`."""
+"""Fields of the server's access log; `key` is the name of the caller's key, never the key."""
+FIELDS = (*PLACES, *REQUESTS)
+"""Fields that `extra` may have."""
 OF_BROKER = {"of_broker": True}
-"""`extra` of a line that a broker's loss brings about: it is left out where that has been said
-(`streams.kafka.client.outages`)."""
+"""`extra` of a line caused by the loss of a broker: `streams.kafka.client.outages` suppresses it
+during a reported outage."""
 
 _encode = msgspec.json.Encoder().encode
 
 
 def place(at: Any, offset: int | None = None) -> dict[str, Any]:
-    """`extra` of a topic's partition, as a record or a TopicPartition names it."""
-    known = {"topic": at.topic, "partition": at.partition}
-    return known if offset is None else {**known, "offset": offset}
+    """The `extra` of a record or a TopicPartition."""
+    fields = {"topic": at.topic, "partition": at.partition}
+    return fields if offset is None else {**fields, "offset": offset}
 
 
 class JsonLines(logging.Formatter):
-    """A record as `{"time": …, "level": …, "logger": …, "message": …}` and its places."""
+    """Formats a record as `{"time": …, "level": …, "logger": …, "message": …}` with its fields."""
 
     def format(self, record: logging.LogRecord) -> str:
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="microseconds")
@@ -48,15 +47,15 @@ class JsonLines(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
-        known = vars(record)
-        line |= {name: known[name] for name in NAMED if known.get(name) is not None}
+        attributes = vars(record)
+        line |= {name: attributes[name] for name in FIELDS if attributes.get(name) is not None}
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         return _encode(line).decode()
 
 
 class _JsonStderr(TextIOBase):
-    """In place of `sys.stderr`: each line that something else than the log writes is an object."""
+    """Replaces `sys.stderr`: writes each line from outside the log as a JSON object."""
 
     encoding = "utf-8"
     errors = "backslashreplace"
@@ -82,15 +81,15 @@ class _JsonStderr(TextIOBase):
 
 
 _COMMAND = logging.getLogger("turnfold")
-"""What a command says beside the log: that it has started, why it ends."""
+"""Logger of a command's messages: its start, its end."""
 
 
 def stderr_as_json() -> None:
-    """From now on stderr has one JSON object per line, whoever writes it: the log, `output.note`,
-    an error of the command line, an exception that nobody has caught. Can be called again."""
+    """Switches stderr to one JSON object per line: of the log, `output.note`, command-line errors
+    and uncaught exceptions. Idempotent."""
     if isinstance(sys.stderr, _JsonStderr):
         return
-    logging.basicConfig()  # the handler keeps the stream that is there now
+    logging.basicConfig()  # the handler keeps the current stream
     for handler in logging.getLogger().handlers:
         handler.setFormatter(JsonLines())
     logging.captureWarnings(True)
@@ -100,15 +99,15 @@ def stderr_as_json() -> None:
     sys.excepthook = lambda kind, error, trace: _COMMAND.critical(
         "%s", kind.__name__, exc_info=(kind, error, trace)
     )
-    threading.excepthook = lambda given: _COMMAND.critical(
-        "thread %s: %s", given.thread and given.thread.name, given.exc_type.__name__,
-        exc_info=given.exc_value,
+    threading.excepthook = lambda failure: _COMMAND.critical(
+        "thread %s: %s", failure.thread and failure.thread.name, failure.exc_type.__name__,
+        exc_info=failure.exc_value,
     )  # fmt: skip
 
 
 @contextmanager
 def quiet(name: str, level: int = logging.CRITICAL) -> Iterator[None]:
-    """A logger says nothing below that level meanwhile: its caller tells it in other words."""
+    """Mutes a logger below a level within this context: the caller reports the errors itself."""
     logger = logging.getLogger(name)
     before = logger.level
     logger.setLevel(level)
@@ -119,14 +118,14 @@ def quiet(name: str, level: int = logging.CRITICAL) -> Iterator[None]:
 
 
 def log_to_stderr(verbose: bool = False, as_json: bool = False, *, libraries: bool = True) -> None:
-    """Logs warnings, and what our own modules say; with `verbose` also what the libraries say.
+    """Logs warnings, and the info of Turnfold's modules; with `verbose` the info of libraries, too.
 
-    `as_json`: one object per line. `libraries`: False for a command that ends by itself: what stops
-    a library from working is raised there, and the command reports it.
+    `as_json`: one object per line. `libraries`: False for a command that ends by itself: it reports
+    the errors that libraries raise.
     """
     level = logging.INFO if verbose else logging.WARNING
     logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    if verbose:  # the option --log-format may have configured it before
+    if verbose:  # --log-format may have configured it before
         logging.getLogger().setLevel(level)
     if as_json:
         stderr_as_json()

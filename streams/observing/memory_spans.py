@@ -1,8 +1,8 @@
 """Spans of memory operations in the server, by OpenTelemetry's conventions for generative AI
-(`gen_ai.memory.client`, in development: their names may change), within the span of the request.
+(`gen_ai.memory.client`, in development: names may change), within the span of the request.
 
-`turnfold.operation` tells apart what the conventions call alike. The store is the tenant. No span
-has what people said, nor their ids, unless OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT is
+`turnfold.operation` distinguishes operations of one conventional name. The store is the tenant.
+Spans have no users' words or ids, unless OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT is
 `true`.
 """
 
@@ -20,7 +20,7 @@ CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 
 
 class Operation(NamedTuple):
-    """What a request does to memory: `name` as the conventions have it, `own` as Turnfold does."""
+    """An operation on memory: `name` by the conventions, `own` by Turnfold."""
 
     name: str
     own: str
@@ -33,8 +33,8 @@ _span: "ContextVar[Span | None]" = ContextVar("memory_span", default=None)
 def span(
     operation: Operation, tenant: str, values: dict[str, Any], failure: Callable[[Exception], str]
 ) -> Iterator[None]:
-    """The span of one request's operation; `values` are its parameters. `failure`: what the span
-    calls an error."""
+    """Opens the span of a request's operation. `values`: its parameters. `failure`: returns the
+    `error.type` of an exception."""
     from opentelemetry import trace
 
     attributes: dict[str, Any] = {
@@ -51,43 +51,44 @@ def span(
         operation.name,
         kind=trace.SpanKind.INTERNAL,
         attributes=attributes,
-        record_exception=False,  # its text may quote what somebody said
+        record_exception=False,  # its text may quote a user
         set_status_on_exception=False,
-    ) as under_way:
-        token = _span.set(under_way if under_way.is_recording() else None)
+    ) as current:
+        token = _span.set(current if current.is_recording() else None)
         try:
             yield
         except Exception as error:
-            under_way.set_attribute("error.type", failure(error))
-            under_way.set_status(trace.StatusCode.ERROR)
+            current.set_attribute("error.type", failure(error))
+            current.set_status(trace.StatusCode.ERROR)
             raise
         finally:
             _span.reset(token)
 
 
 def found(count: int, records: Callable[[], list[dict[str, Any]]]) -> None:
-    """How many records the operation under way has found or takes. `records` are asked for only
-    where spans may have them: objects with `id` and `content`."""
-    under_way = _span.get()
-    if under_way is None:
+    """Sets the number of records that the current operation returns or stores. `records`: returns
+    objects with `id` and `content`; called only if spans may have content."""
+    current = _span.get()
+    if current is None:
         return
-    under_way.set_attribute("gen_ai.memory.record.count", count)
+    current.set_attribute("gen_ai.memory.record.count", count)
     if captures():
-        told = json.dumps(records(), ensure_ascii=False, default=str)
-        under_way.set_attribute("gen_ai.memory.records", told)
+        content = json.dumps(records(), ensure_ascii=False, default=str)
+        current.set_attribute("gen_ai.memory.records", content)
 
 
 REDACTED = "REDACTED"
-"""As the conventions for HTTP have it."""
+"""By the conventions for HTTP."""
 
 
 def redact(span: Any) -> None:
-    """Takes out of a request's span what names people or quotes them: its route stays."""
+    """Redacts the path and query of a request's span, which may have ids and text; the route
+    stays."""
     for name in ("url.path", "url.query"):
         if name in (span.attributes or {}) and not captures():
             span.set_attribute(name, REDACTED)
 
 
 def captures() -> bool:
-    """Whether spans may have what people said."""
+    """Whether spans may have users' words."""
     return os.environ.get(CAPTURE, "").lower() == "true"

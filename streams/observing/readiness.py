@@ -1,4 +1,4 @@
-"""Whether a process answers, or reads on, and since when what it repeats has not succeeded."""
+"""Readiness of a process, and the ages of its repeated acts."""
 
 from collections.abc import Callable, Mapping
 from time import monotonic
@@ -8,7 +8,7 @@ STALE_AFTER = 30.0
 """Seconds without a success after which a process is not ready."""
 
 FETCH, COMMIT, WRITE = "fetch", "commit", "write"
-"""What processes repeat: fetch records, commit what was folded, write to a table or a topic."""
+"""Repeated acts: fetch records, commit a batch, write to a table or a topic."""
 FAILING = {
     FETCH: "no fetch was answered",
     COMMIT: "no commit succeeded",
@@ -17,9 +17,9 @@ FAILING = {
 
 
 class Readiness(NamedTuple):
-    """`done` of `total` rows or bytes are restored, where a restore is under way; `about` says it
-    in words. `ages`: seconds since the last success of each act of the process; 0 for an act that
-    has nothing to do. They are metrics, not part of a reply."""
+    """`done` of `total` rows or bytes are restored, during a restore; `about`: status text. `ages`:
+    seconds since the last success of each act; 0 for an idle act. They are metrics, not part of a
+    reply."""
 
     ready: bool
     about: str
@@ -28,7 +28,7 @@ class Readiness(NamedTuple):
     ages: Mapping[str, float] = {}
 
     def judged(self, ages: Mapping[str, float]) -> Self:
-        """The same with these ages; not ready if one of them exceeds `STALE_AFTER`."""
+        """Sets the ages; not ready if one exceeds `STALE_AFTER`."""
         late = [f"{FAILING[act]} for {age:.0f} s" for act, age in ages.items() if age > STALE_AFTER]
         if not late:
             return self._replace(ages=ages)
@@ -36,12 +36,12 @@ class Readiness(NamedTuple):
         return self._replace(ready=False, about=about, ages=ages)
 
     def reply(self) -> dict[str, Any]:
-        """What `/readyz` returns."""
+        """The response of `/readyz`."""
         return {name: value for name, value in self._asdict().items() if name != "ages"}
 
 
 class Pending:
-    """How long acts have been pending without a success; several may be pending at once."""
+    """Measures how long acts are pending without a success; several may be pending at once."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -54,7 +54,7 @@ class Pending:
         self._count += 1
 
     def end(self, succeeded: bool) -> None:
-        """An act that has started ends."""
+        """An act ends."""
         self._count -= 1
         if succeeded:
             self._since = monotonic()
@@ -66,39 +66,39 @@ class Pending:
 
 
 class Assignment:
-    """Whether the group has assigned partitions to a process, and since when it waits for that."""
+    """Whether the group has assigned partitions to a process, and since when it waits for them."""
 
     def __init__(self) -> None:
         self._ended: float | None = monotonic()
 
     def begin(self) -> None:
-        """The group has assigned partitions, be it none."""
+        """The group has assigned partitions, possibly none."""
         self._ended = None
 
     def end(self) -> None:
-        """The group has taken them back, or the process has left it."""
+        """The group has revoked them, or the process has left it."""
         if self._ended is None:
             self._ended = monotonic()
 
     @property
     def stands(self) -> bool:
-        """Whether the group has assigned them."""
+        """Whether partitions are assigned."""
         return self._ended is None
 
     def age(self, unheard: Callable[[], float]) -> float:
-        """The age of a fetch: while it waits the seconds of that, else what `unheard` returns."""
+        """The age of a fetch: seconds without an assignment, otherwise the result of `unheard`."""
         return unheard() if self._ended is None else monotonic() - self._ended
 
 
 class Advance:
-    """How long a position has not advanced although it had to. It is looked at now and then."""
+    """Measures how long a position has not advanced before its end, at each call of `age`."""
 
     def __init__(self) -> None:
         self._position = -1
         self._since = 0.0
 
     def age(self, position: int, end: int) -> float:
-        """Seconds since `position` was last seen to advance; 0 where it is at `end`."""
+        """Seconds since `position` last advanced; 0 at `end`."""
         if position != self._position or position >= end:
             self._position, self._since = position, monotonic()
         return monotonic() - self._since

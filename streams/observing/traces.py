@@ -1,9 +1,9 @@
-"""Traces by OpenTelemetry, off unless asked for: from a request to the row in the history.
+"""OpenTelemetry traces from a request to the row in the history; off by default.
 
-A record's `traceparent` header (W3C) is passed on to all it causes: to the user signal and to the
-history. Each batch with a traced record has one span, child of the first of its traces and
-linked to the others: a span a record would cost more than the folding. FastAPI makes the spans of
-requests by itself, once `begin` has set the provider.
+A record's `traceparent` header (W3C) is propagated to the user signal and to the history. Each
+batch with a traced record has one span, a child of the first of its traces and linked to the
+others: a span per record would cost more than the fold. FastAPI creates the spans of requests once
+`begin` has set the provider.
 
 Settings are OpenTelemetry's own: OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_SAMPLER, ….
 """
@@ -26,7 +26,7 @@ TRACEPARENT = "traceparent"
 CARRIERS = frozenset({TRACEPARENT, "tracestate"})
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 LINKS = 128
-"""Traces that a batch names at most: the SDK's own limit."""
+"""Maximum traces linked by a batch: the SDK's limit."""
 
 _tracer: "Tracer | None" = None
 
@@ -41,19 +41,19 @@ class HasHeaders(Protocol):
     def headers(self) -> Sequence[tuple[str, bytes]]: ...
 
 
-def begin(part: str, wanted: bool) -> bool:
-    """Sends spans from now on, if they are `wanted` or OpenTelemetry's environment names a
-    collector; whether it does.
+def begin(part: str, enabled: bool) -> bool:
+    """Starts to send spans, if `enabled` or OpenTelemetry's environment has an endpoint; returns
+    whether it does.
 
     Raises:
-        ConfigurationError: they are wanted, and the extra is not installed.
+        ConfigurationError: `enabled`, and the extra is not installed.
     """
     global _tracer
-    named = any(os.environ.get(name) for name in ENDPOINTS)
-    if not wanted and not named:
+    has_endpoint = any(os.environ.get(name) for name in ENDPOINTS)
+    if not enabled and not has_endpoint:
         return False
     if find_spec("opentelemetry") is None or find_spec("opentelemetry.sdk") is None:
-        if not wanted:  # such variables are often set for every container of a cluster
+        if not enabled:  # such variables are often set for every container of a cluster
             return False
         raise ConfigurationError("traces need the extra 'tracing': pip install 'turnfold[tracing]'")
     from opentelemetry import trace
@@ -72,7 +72,8 @@ def begin(part: str, wanted: bool) -> bool:
 
 
 def _redacting() -> "SpanProcessor":
-    """FastAPI's span of a request has its path and query, and so ids and questions."""
+    """A processor that redacts the path and query of FastAPI's request spans: they have ids and
+    text."""
     from opentelemetry.sdk.trace import SpanProcessor
 
     class Redacting(SpanProcessor):
@@ -83,7 +84,7 @@ def _redacting() -> "SpanProcessor":
 
 
 def are_sent() -> bool:
-    """Whether `begin` was told to."""
+    """Whether spans are sent."""
     return _tracer is not None
 
 
@@ -97,7 +98,7 @@ def name_request(method: str, route: str) -> None:
 
 
 def outgoing() -> Headers:
-    """The header that a record carries which the work under way sends; none without a trace."""
+    """The headers with the current trace for a record to send; empty without a trace."""
     return [] if _tracer is None else _headers()
 
 
@@ -113,7 +114,7 @@ def _headers() -> Headers:
 
 
 def span(name: str, records: Iterable[HasHeaders]) -> AbstractContextManager[object]:
-    """A span as long as what is done with these records; none where no record is traced."""
+    """A span for the processing of these records; none without a traced record."""
     assert _tracer is not None, "begin comes first"
     return _span(_tracer, name, records)
 
@@ -127,12 +128,12 @@ def _span(tracer: "Tracer", name: str, records: Iterable[HasHeaders]) -> Iterato
     if not traces:
         yield
         return
-    parent = next((one for one in traces if one.trace_flags.sampled), traces[0])
+    parent = next((context for context in traces if context.trace_flags.sampled), traces[0])
     with tracer.start_as_current_span(
         f"process {name}",
         context=set_span_in_context(NonRecordingSpan(parent)),
         kind=SpanKind.CONSUMER,
-        links=[Link(one) for one in traces],
+        links=[Link(context) for context in traces],
         attributes={
             "messaging.system": "kafka",
             "messaging.operation.type": "process",
@@ -143,28 +144,28 @@ def _span(tracer: "Tracer", name: str, records: Iterable[HasHeaders]) -> Iterato
 
 
 def _traces(records: Iterable[HasHeaders]) -> "list[SpanContext]":
-    """The spans that sent the records, each once; `LINKS` of them at most."""
+    """The distinct spans that sent the records, at most `LINKS`."""
     from opentelemetry.context import Context
     from opentelemetry.trace import get_current_span
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
     extract = TraceContextTextMapPropagator().extract
-    found: list[SpanContext] = []
-    for carried in islice(dict.fromkeys(filter(None, map(carried_by, records))), LINKS):
-        carrier = {name: value.decode("ascii", "replace") for name, value in carried}
-        sent_by = get_current_span(extract(carrier, Context())).get_span_context()
-        if sent_by.is_valid:
-            found.append(sent_by)
-    return found
+    contexts: list[SpanContext] = []
+    for headers in islice(dict.fromkeys(filter(None, map(carried_by, records))), LINKS):
+        carrier = {name: value.decode("ascii", "replace") for name, value in headers}
+        context = get_current_span(extract(carrier, Context())).get_span_context()
+        if context.is_valid:
+            contexts.append(context)
+    return contexts
 
 
 def carried_by(record: HasHeaders) -> tuple[tuple[str, bytes], ...]:
-    """The headers that name a record's trace."""
+    """The trace headers of a record."""
     if not record.headers:
         return ()
-    return tuple(one for one in record.headers if one[0] in CARRIERS and one[1])
+    return tuple(header for header in record.headers if header[0] in CARRIERS and header[1])
 
 
 def trace_id(headers: Mapping[str, bytes]) -> bytes:
-    """The trace's id, hexadecimal, as its header has it; empty without one."""
+    """The trace's id, hexadecimal, from the header; empty without one."""
     return headers.get(TRACEPARENT, b"")[3:35]

@@ -1,15 +1,15 @@
-"""Search: the events of a tenant or user that a text is about, and what is held because of them.
+"""Search over the events and memory of a tenant or user.
 
-The index is derived from the history's tables and lies beside them; it can be thrown away at any
+The index is derived from the history's tables and stored next to them; it can be deleted at any
 time (docs/search.md).
 """
 
-from streams.directory.active import Active
-from streams.directory.counted import Counted, Then
+from streams.directory.active import ActiveQuery
+from streams.directory.counted import CountQuery, OwnerCounts
 from streams.directory.owners import Listing, Session, User
 from streams.search.answer import (
-    active_then,
-    counted_then,
+    active_as_of,
+    counts_as_of,
     embed,
     recall,
     search,
@@ -17,14 +17,37 @@ from streams.search.answer import (
     update,
     users,
 )
-from streams.search.build import NotIndexed, forget, unbuilt
-from streams.search.place import is_made
+from streams.search.build import NotIndexed, build_locks, forget
+from streams.search.place import has_index_folder
 from streams.search.query import Hit, Kind, Neighbour, Page, Query, Turn, period
 from streams.search.recall import Recall, Recalled
 
 __all__ = [
-    "Active", "Counted", "Hit", "Kind", "Listing", "Neighbour", "NotIndexed", "Page", "Query",
-    "Recall", "Recalled", "Session", "Then", "Turn", "User", "active_then", "counted_then",
-    "embed", "forget", "is_made", "period", "recall", "search", "sessions", "unbuilt", "update",
+    "ActiveQuery",
+    "CountQuery",
+    "Hit",
+    "Kind",
+    "Listing",
+    "Neighbour",
+    "NotIndexed",
+    "OwnerCounts",
+    "Page",
+    "Query",
+    "Recall",
+    "Recalled",
+    "Session",
+    "Turn",
+    "User",
+    "active_as_of",
+    "build_locks",
+    "counts_as_of",
+    "embed",
+    "forget",
+    "has_index_folder",
+    "period",
+    "recall",
+    "search",
+    "sessions",
+    "update",
     "users",
 ]  # fmt: skip

@@ -1,5 +1,5 @@
-"""Queries of one tenant to its own index, which is brought up to date first: `search` returns
-excerpts, `recall` whole turns and the ids of facts."""
+"""Queries of a tenant's index, which is updated first: `search` returns excerpts, `recall` whole
+turns and the ids of facts."""
 
 import sqlite3
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from streams.errors import UsageError
 from streams.search import about, build, meaning
 from streams.search.doc import FOREVER
 from streams.search.neighbours import neighbours_of
-from streams.search.opening import notes
+from streams.search.opening import read_meta
 from streams.search.query import (
     EXCERPT,
     KINDS,
@@ -31,11 +31,11 @@ from streams.search.query import (
     decode,
     encode,
 )
-from streams.search.rank import Found, Ranker
+from streams.search.rank import RankedDoc, Ranker
 from streams.search.readers import READERS
 from streams.search.recall import Recall, recalled
 from streams.search.tokens import tokens
-from streams.search.vectors import Near
+from streams.search.vectors import Similarities
 
 ATTEMPTS = 5
 Q = TypeVar("Q")
@@ -45,72 +45,69 @@ T = TypeVar("T")
 def search(
     root: Location, tenant: str, query: Query, *, update: bool = True, at_once: bool = False
 ) -> Page:
-    """The best hits in a history's live generation, or the one that `root` itself names.
+    """Returns the best hits in a history's live generation, or in the generation `root`.
 
-    With `update` the index is first brought up to date, which for the first search of a tenant
-    means to build it; without, NotIndexed is raised where there is none, and with `at_once` where
-    that would take its time. Synchronous: for a thread. Raises UsageError, NotIndexed,
-    HistoryError.
+    `update`: update the index first; the first search of a tenant builds it. Otherwise raises
+    NotIndexed without an index. `at_once`: raise NotIndexed if the update would take long.
+    Synchronous: call it in a thread. Raises UsageError, NotIndexed, HistoryError.
     """
     query, folder = _checked(query), find_tables(root)
-    near = meaning.near(folder, tenant, query)
-    return answered(
-        folder, tenant, lambda db: _page(db, query, near), update=update, at_once=at_once
-    )
+    near = meaning.similarities(folder, tenant, query)
+    return _run(folder, tenant, lambda db: _page(db, query, near), update=update, at_once=at_once)
 
 
 def recall(
     root: Location, tenant: str, query: Query, *, update: bool = True, at_once: bool = False
 ) -> Recall:
-    """The best hits in one ranking, with whole turns, for a context pack. Raises as `search`
-    does."""
+    """Returns the best hits in one ranking, with whole turns, for a context pack. Parameters and
+    errors as in `search`."""
     query, folder = _checked(query), find_tables(root)
-    near = meaning.near(folder, tenant, query)
-    return answered(
+    near = meaning.similarities(folder, tenant, query)
+    return _run(
         folder, tenant, lambda db: _recalled(db, query, near), update=update, at_once=at_once
     )
 
 
-def _reads(read: Callable[[sqlite3.Connection, Q], T]) -> Callable[..., T]:
-    """A query to the lists of users and sessions: (root, tenant, query, update, at_once), else as
-    `search`."""
+def _directory_query(read: Callable[[sqlite3.Connection, Q], T]) -> Callable[..., T]:
+    """Wraps a query of users or sessions; parameters and errors as in `search`."""
 
-    def listed(
+    def run(
         root: Location, tenant: str, query: Q, *, update: bool = True, at_once: bool = False
     ) -> T:
-        return answered(
+        return _run(
             find_tables(root), tenant, lambda db: read(db, query), update=update, at_once=at_once
         )
 
-    return listed
+    return run
 
 
-users, sessions = _reads(owners.users), _reads(owners.sessions)
-active_then, counted_then = _reads(active.active_then), _reads(counted.counted_then)
+users, sessions = _directory_query(owners.users), _directory_query(owners.sessions)
+active_as_of = _directory_query(active.active_as_of)
+counts_as_of = _directory_query(counted.counts_as_of)
 
 
-def answered(
+def _run(
     folder: Location,
     tenant: str,
-    answer: Callable[[sqlite3.Connection], T],
+    read: Callable[[sqlite3.Connection], T],
     *,
     update: bool,
     at_once: bool,
 ) -> T:
-    """What the index in a generation's folder answers, brought up to date before. One that lacks
-    nothing is opened once."""
+    """Runs a query on the index in a generation's folder, after an update. A current index is
+    opened once."""
     for attempt in range(ATTEMPTS):
         path = build.current(folder, tenant)
         try:
             if update:
-                with build.whole(folder, path) as db:
+                with build.open_current(folder, path) as db:
                     if db is not None:
-                        return answer(db)
+                        return read(db)
                 path = build.update(folder, tenant, at_once=at_once)
             if path is None:
                 raise build.NotIndexed("nothing is indexed yet; try again in a while")
             with READERS.reading(path) as db:
-                return answer(db)
+                return read(db)
         except sqlite3.OperationalError:
             if path is None or path.exists() or attempt == ATTEMPTS - 1:
                 raise
@@ -120,14 +117,14 @@ def answered(
 def update(
     root: Location, tenant: str, *, rebuild: bool = False, ending: Event | None = None
 ) -> Path:
-    """Brings a tenant's index up to date, or builds it again; its file. Raises NotIndexed once
-    `ending` is set, HistoryError."""
+    """Updates or rebuilds a tenant's index; returns its file. Raises NotIndexed once `ending` is
+    set, HistoryError."""
     return build.update(find_tables(root), tenant, rebuild=rebuild, ending=ending)
 
 
 def embed(root: Location, tenant: str, *, ending: Event | None = None) -> int:
-    """Makes the vectors that a tenant's index lacks, if an endpoint of embeddings is set; how many
-    were made. Raises Unreachable where the endpoint does not answer; what was made is kept."""
+    """Computes the missing vectors of a tenant's index, if embeddings are configured; returns their
+    number. Raises Unreachable if the endpoint does not answer; vectors so far are kept."""
     return meaning.embed(find_tables(root), tenant, ending or Event())
 
 
@@ -147,33 +144,33 @@ def _checked(query: Query) -> Query:
     return msgspec.structs.replace(query, now=decode(query.cursor).now)
 
 
-def _page(db: sqlite3.Connection, query: Query, near: Near | None) -> Page:
+def _page(db: sqlite3.Connection, query: Query, near: Similarities | None) -> Page:
     ranker = _ranker(db, query, near)
-    found = ranker.found()
+    docs = ranker.ranked()
     if query.cursor is not None:
         after = decode(query.cursor)
-        found = [one for one in found if (-one.score, -one.number) > (-after.score, -after.place)]
-    shown = found[: query.limit]
-    more = len(found) > query.limit
-    asked = {one.term for one in ranker.asked}
-    cursor = encode(Cursor(query.now, shown[-1].score, shown[-1].number)) if more else None
-    beside = neighbours_of(db, query, [one.row for one in shown], ranker.candidates)
-    return Page([_hit(query, one, asked, beside.get(one.number, [])) for one in shown], cursor)
+        docs = [doc for doc in docs if (-doc.score, -doc.number) > (-after.score, -after.place)]
+    page = docs[: query.limit]
+    more = len(docs) > query.limit
+    terms = {term.term for term in ranker.query_terms}
+    cursor = encode(Cursor(query.now, page[-1].score, page[-1].number)) if more else None
+    neighbours = neighbours_of(db, query, [doc.row for doc in page], ranker.candidates)
+    return Page([_hit(query, doc, terms, neighbours.get(doc.number, [])) for doc in page], cursor)
 
 
-def _recalled(db: sqlite3.Connection, query: Query, near: Near | None) -> Recall:
+def _recalled(db: sqlite3.Connection, query: Query, near: Similarities | None) -> Recall:
     ranker = _ranker(db, query, near)
-    return recalled(db, query, ranker.found(), ranker.candidates)
+    return recalled(db, query, ranker.ranked(), ranker.candidates)
 
 
-def _ranker(db: sqlite3.Connection, query: Query, near: Near | None) -> Ranker:
-    return Ranker(db, query, notes(db), near)
+def _ranker(db: sqlite3.Connection, query: Query, near: Similarities | None) -> Ranker:
+    return Ranker(db, query, read_meta(db), near)
 
 
-def _hit(query: Query, found: Found, asked: set[str], beside: list[Neighbour]) -> Hit:
-    row = found.row
-    text, matches = _excerpt(row.text, asked)
-    named = about.overlapping(about.read(row.about), query.about)
+def _hit(query: Query, doc: RankedDoc, terms: set[str], neighbours: list[Neighbour]) -> Hit:
+    row = doc.row
+    text, matches = _excerpt(row.text, terms)
+    span = about.overlapping(about.parse_spans(row.about), query.about)
     return Hit(
         row.kind,
         row.key,
@@ -183,16 +180,16 @@ def _hit(query: Query, found: Found, asked: set[str], beside: list[Neighbour]) -
         None if row.ends == FOREVER else format_time(row.ends),
         text,
         matches,
-        found.score,
-        found.why,
-        beside,
-        *(map(format_time, named) if named else ()),
+        doc.score,
+        doc.why,
+        neighbours,
+        *(map(format_time, span) if span else ()),
     )
 
 
-def _excerpt(text: str, asked: set[str]) -> tuple[str, list[tuple[int, int]]]:
-    """A text around what matched of it, and where."""
-    places = [(one.start, one.end) for one in tokens(text) if one.term in asked]
+def _excerpt(text: str, terms: set[str]) -> tuple[str, list[tuple[int, int]]]:
+    """The text around its first match, and the matches as [start, end) in it."""
+    places = [(token.start, token.end) for token in tokens(text) if token.term in terms]
     first = max(0, places[0][0] - EXCERPT // 4) if places and places[0][0] > EXCERPT // 2 else 0
     first = min(first, max(0, len(text) - EXCERPT))
     merged: list[tuple[int, int]] = []

@@ -1,8 +1,9 @@
-"""Making an index of a tenant's part of a history, and keeping it up to date.
+"""Builds and updates the index of a tenant's part of a history.
 
-Where `streams.search.place` says lie `TENANT.N.sqlite`, TENANT being a hash. The greatest N is
-the index; it is written under another name and gets its own when it is whole, so a killed build
-leaves the one before. One process updates, others continue with what they find.
+The folder of `streams.search.place` has files `TENANT.N.sqlite`, TENANT being a hash. The greatest
+N is the index; a build writes another file name and renames it when it is complete, so that a
+killed build leaves the previous index. One process updates at a time; others use the index as it
+is.
 """
 
 import errno
@@ -26,45 +27,45 @@ from sinks.object_store import ObjectPath
 from sinks.root import HistoryError, HistoryWriteError
 from streams.search import revising, source, vectors
 from streams.search.doc import Doc
-from streams.search.opening import connected, notes
+from streams.search.opening import connected, read_meta
 from streams.search.place import FOLDER as FOLDER
 from streams.search.place import folder_of
 from streams.search.readers import READERS
-from streams.search.source import News
+from streams.search.source import TableFiles
 from streams.search.store import FORMAT, Index
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 WAIT_FOR_FIRST = 5
-"""Seconds for which a search waits for another process's first build."""
+"""Seconds that a search waits for another process's first build."""
 WAIT_FOR_OTHERS = 1.0
-"""Seconds for which a search waits while another search adds what is new to the index: it would
-miss what was written just before."""
+"""Seconds that a search waits for an update by another search: without it, it would miss the newest
+records."""
 LITTLE = 1_000_000
-"""Bytes of new files, a second's work or two: a question does not wait for more."""
+"""Bytes of new files for which an `at_once` query waits, a second or two."""
 READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
 SUFFIX = ".sqlite"
 GROWTH = 1.2
-"""Of the documents: then it is counted again how common a term is."""
+"""Growth of the number of documents after which the frequencies of terms are recounted."""
 
 
 class NotIndexed(HistoryError):  # noqa: N818 - a state, not a fault
-    """There is no index of this tenant yet; try again in a while."""
+    """No index of this tenant is available yet; try again later."""
 
     exit_code = 5
 
 
 def current(folder: Location, tenant: str) -> Path | None:
-    """The newest whole index of a tenant, if there is one."""
-    at, begins = folder_of(folder), f"{_hash(tenant)}."
+    """Returns the newest complete index of a tenant, or None."""
+    index_folder, prefix = folder_of(folder), f"{_hash(tenant)}."
     try:
-        with os.scandir(at) as files:
-            named = [one.name for one in files if one.name.startswith(begins)]
+        with os.scandir(index_folder) as files:
+            names = [file.name for file in files if file.name.startswith(prefix)]
     except OSError:
         return None
-    whole = [name for name in named if name.endswith(SUFFIX)]
-    return at / max(whole, key=_number) if whole else None
+    complete = [name for name in names if name.endswith(SUFFIX)]
+    return index_folder / max(complete, key=_number) if complete else None
 
 
 def update(
@@ -75,79 +76,81 @@ def update(
     at_once: bool = False,
     ending: Event | None = None,
 ) -> Path:
-    """The index of a tenant as the tables stand now, in a generation's folder.
+    """Updates the index of a tenant in a generation's folder; returns its file.
 
-    Where another is at it, the index that there is. Raises NotIndexed where that one is building
-    the first, and takes its time; with `at_once` wherever it would take its time; once `ending` is
-    set, which leaves all as it was. HistoryWriteError; not where the folder is read-only and the
-    index lacks nothing.
+    Returns the present index while another process updates it. Raises NotIndexed while another
+    process builds the first index, with `at_once` if the update would take long, and once `ending`
+    is set, which changes nothing. Raises HistoryWriteError, but not for a current index in a
+    read-only folder.
     """
     try:
         folder_of(folder).mkdir(exist_ok=True)
         return _updated(folder, tenant, rebuild, at_once, ending or Event())
     except (OSError, sqlite3.Error) as error:
         if isinstance(error, OSError) and error.errno in READ_ONLY and not rebuild:
-            return _as_it_is(folder, tenant, error)
+            return _read_only_index(folder, tenant, error)
         raise HistoryWriteError(f"{folder_of(folder)}: {error}") from error
 
 
-def _as_it_is(folder: Location, tenant: str, error: OSError) -> Path:
-    """The index in a folder that cannot be written. Raises HistoryWriteError if it lacks rows."""
-    at = current(folder, tenant)
-    with whole(folder, at) as db:
-        if at is not None and db is not None:
-            return at
-    lacks = "has no index of this tenant" if at is None else "its index lacks the newest records"
+def _read_only_index(folder: Location, tenant: str, error: OSError) -> Path:
+    """The index in a read-only folder. Raises HistoryWriteError if it is not current."""
+    path = current(folder, tenant)
+    with open_current(folder, path) as db:
+        if path is not None and db is not None:
+            return path
+    fault = "has no index of this tenant" if path is None else "its index lacks the newest records"
     raise HistoryWriteError(
-        f"{folder_of(folder)}: cannot be written ({error.strerror}) and {lacks}: run the search "
+        f"{folder_of(folder)}: cannot be written ({error.strerror}) and {fault}: run the search "
         "once as a user who may write there, or search a copy of the history"
     )
 
 
 @contextmanager
-def whole(folder: Location, path: Path | None) -> Iterator[sqlite3.Connection | None]:
-    """An index, open, that has all that the tables have now; None where it lacks something, is
-    broken, or there is none (any more)."""
-    with ExitStack() as opened:
+def open_current(folder: Location, path: Path | None) -> Iterator[sqlite3.Connection | None]:
+    """Opens an index that has all rows of the tables; yields None for one that is missing, broken
+    or not current."""
+    with ExitStack() as stack:
         try:
-            db = None if path is None else opened.enter_context(READERS.reading(path))
-            lacks = db is None or not _has_all(folder, notes(db))
+            db = None if path is None else stack.enter_context(READERS.reading(path))
+            is_current = db is not None and _is_current(folder, read_meta(db))
         except sqlite3.Error:
-            lacks = True
-        yield None if lacks else db
+            is_current = False
+        yield db if is_current else None
 
 
-def _has_all(folder: Location, known: dict[str, Any]) -> bool:
-    return known.get("format") == FORMAT and all(
+def _is_current(folder: Location, meta: dict[str, Any]) -> bool:
+    return meta.get("format") == FORMAT and all(
         source.is_newest(
-            folder / name if isinstance(folder, ObjectPath) else f"{folder}/{name}", known[name]
+            folder / name if isinstance(folder, ObjectPath) else f"{folder}/{name}", meta[name]
         )
         for name in source.TABLES
     )
 
 
 def _updated(folder: Location, tenant: str, rebuild: bool, at_once: bool, ending: Event) -> Path:
-    known = at_once or current(folder, tenant) is not None
+    exists = at_once or current(folder, tenant) is not None
     with _lock(
-        folder, tenant, math.inf if rebuild else WAIT_FOR_OTHERS if known else WAIT_FOR_FIRST
-    ) as ours:
-        at = current(folder, tenant)
-        if at is None and (at_once or not ours):
+        folder, tenant, math.inf if rebuild else WAIT_FOR_OTHERS if exists else WAIT_FOR_FIRST
+    ) as is_locked:
+        path = current(folder, tenant)
+        if path is None and (at_once or not is_locked):
             raise NotIndexed("the first index of this tenant is being built; try again in a while")
-        if at is not None and not ours:
-            return at
+        if path is not None and not is_locked:
+            return path
         most = LITTLE if at_once else None
-        if at is not None and not rebuild and _brought_up(folder, tenant, at, most, ending):
-            return at
+        if path is not None and not rebuild and _try_update(folder, tenant, path, most, ending):
+            return path
         if at_once:
             raise NotIndexed("the index has to be built again; try again in a while")
-        return _built(folder, tenant, at, ending)
+        return _build(folder, tenant, path, ending)
 
 
 @contextmanager
-def unbuilt(folders: Iterable[Location], tenant: str, within: float = math.inf) -> Iterator[None]:
-    """Nobody builds the indexes of a tenant in these generations' folders. Raises NotIndexed where
-    somebody does, for so many seconds."""
+def build_locks(
+    folders: Iterable[Location], tenant: str, within: float = math.inf
+) -> Iterator[None]:
+    """Holds the build locks of a tenant's indexes in these generations' folders. Raises NotIndexed
+    if another process holds one for `within` seconds."""
     with ExitStack() as stack:
         for folder in folders:
             folder_of(folder).mkdir(exist_ok=True)
@@ -159,11 +162,11 @@ def unbuilt(folders: Iterable[Location], tenant: str, within: float = math.inf) 
 def forget(
     folder: Location, tenant: str, users: Iterable[str], session_id: str | None = None
 ) -> None:
-    """Removes a tenant's index with all that it leaves on disk, and the vectors of these users and
-    of a session; the next search makes the index again.
+    """Deletes a tenant's index with all its files, and the vectors of these users and of a session;
+    the next search rebuilds the index.
 
-    To be called within `unbuilt`, when the tables have been erased from: what is built later holds
-    nothing of it.
+    Call it within `build_locks`, after the erasure from the tables, so that a later build has no
+    erased rows.
     """
     _remove(folder, tenant)
     vectors.forget(folder_of(folder), tenant, users, session_id)
@@ -171,56 +174,61 @@ def forget(
 
 @contextmanager
 def _lock(folder: Location, tenant: str, wait: float) -> Iterator[bool]:
-    """Whether the lock is ours, after so many seconds at most."""
+    """Takes the build lock within `wait` seconds; yields whether it is taken."""
     with (folder_of(folder) / f"{_hash(tenant)}.lock").open("a") as lock:
         yield taken(lock, within=wait)
 
 
-def _brought_up(folder: Location, tenant: str, path: Path, most: int | None, ending: Event) -> bool:
-    """Adds what the tables have gained; False where it has to be built again. Raises NotIndexed
-    where that is more than `most` bytes."""
+def _try_update(folder: Location, tenant: str, path: Path, most: int | None, ending: Event) -> bool:
+    """Adds the new files of the tables; False if the index has to be rebuilt. Raises NotIndexed for
+    more than `most` bytes."""
     try:
-        return _added_to(folder, tenant, path, most, ending)
+        return _add_new_files(folder, tenant, path, most, ending)
     except sqlite3.OperationalError:
         raise
     except sqlite3.DatabaseError as error:
-        log.warning("%s: %s; building it anew", path, error)
+        log.warning("%s: %s; rebuilding it", path, error)
         return False
 
 
-def _added_to(folder: Location, tenant: str, path: Path, most: int | None, ending: Event) -> bool:
+def _add_new_files(
+    folder: Location, tenant: str, path: Path, most: int | None, ending: Event
+) -> bool:
     with closing(Index(connected(path))) as index:
-        if (made := index.value("format")) != FORMAT:
-            log.warning("%s: of format %s, not %s; building it anew", path, made, FORMAT)
+        if (index_format := index.get_meta("format")) != FORMAT:
+            log.warning("%s: format %s, not %s; rebuilding it", path, index_format, FORMAT)
             return False
-        found = {name: source.news(folder / name, index.value(name)) for name in source.TABLES}
-        gained = {name: one for name, one in found.items() if one is not None}
-        if len(gained) < len(found):
-            return False
-        if most is not None and sum(one.size for one in gained.values()) > most:
+        versions = {name: index.get_meta(name) for name in source.TABLES}
+        tables: dict[str, TableFiles] = {}
+        for name, version in versions.items():
+            files = source.new_files(folder / name, version)
+            if files is None:
+                return False
+            tables[name] = files
+        if most is not None and sum(files.size for files in tables.values()) > most:
             raise NotIndexed("much is being added to the index; try again in a while")
-        if any(one.version != index.value(name) for name, one in gained.items()):
-            with source.opened() as db:
-                for name, one in gained.items():
-                    source.make_readable(db, folder / name, one)
-                _add(db, index, tenant, gained, ending)
+        if any(files.version != versions[name] for name, files in tables.items()):
+            with source.open_duckdb() as db:
+                for name, files in tables.items():
+                    source.make_readable(db, folder / name, files)
+                _add(db, index, tenant, tables, ending)
         return True
 
 
-def _built(folder: Location, tenant: str, before: Path | None, ending: Event) -> Path:
-    number = _number(before.name) + 1 if before else 0
+def _build(folder: Location, tenant: str, previous: Path | None, ending: Event) -> Path:
+    number = _number(previous.name) + 1 if previous else 0
     path = folder_of(folder) / f"{_hash(tenant)}.{number}{SUFFIX}"
-    making = path.with_suffix(".making")
-    _remove(folder, tenant, but=before)  # what a killed build left
-    with source.opened() as db, closing(Index.create(making)) as index:
-        found = {name: source.whole(db, folder / name) for name in source.TABLES}
-        index.note("format", FORMAT)
-        index.note("id", uuid4().hex)
-        _add(db, index, tenant, found, ending)
+    temporary = path.with_suffix(".making")
+    _remove(folder, tenant, but=previous)  # the files of killed builds
+    with source.open_duckdb() as db, closing(Index.create(temporary)) as index:
+        tables = {name: source.all_files(db, folder / name) for name in source.TABLES}
+        index.set_meta("format", FORMAT)
+        index.set_meta("id", uuid4().hex)
+        _add(db, index, tenant, tables, ending)
         index.finish()
-    with making.open("rb") as whole:
-        os.fsync(whole.fileno())
-    making.replace(path)
+    with temporary.open("rb") as file:
+        os.fsync(file.fileno())
+    temporary.replace(path)
     _remove(folder, tenant, but=path)
     return path
 
@@ -233,27 +241,27 @@ def _remove(folder: Location, tenant: str, but: Path | None = None) -> None:
 
 
 def _add(
-    db: DuckDBPyConnection, index: Index, tenant: str, found: dict[str, News], ending: Event
+    db: DuckDBPyConnection, index: Index, tenant: str, tables: dict[str, TableFiles], ending: Event
 ) -> None:
-    """All of it or, killed or `ending`, nothing: the tables' versions are part of the
-    transaction."""
+    """Adds all files in one transaction, which includes the tables' versions: a killed or ended
+    update changes nothing."""
     index.db.execute("BEGIN IMMEDIATE")
-    for docs in _until(ending, source.events(db, found["events"].files, tenant)):
+    for docs in _until(ending, source.events(db, tables["events"].files, tenant)):
         _add_events(index, docs)
-    revisions = found["revisions"].files
+    revisions = tables["revisions"].files
     for changes in _until(ending, source.changes(db, revisions, tenant)):
         revising.apply(index, changes)
     for table in source.TOUCHES:
-        for touched in _until(ending, source.touches(db, table, found[table].files, tenant)):
-            for kind, id, at in touched:
+        for touches in _until(ending, source.touches(db, table, tables[table].files, tenant)):
+            for kind, id, at in touches:
                 index.touch(kind, id, at)
-    for plans in _until(ending, source.planned(db, found["plans"].files, tenant)):
+    for plans in _until(ending, source.plans(db, tables["plans"].files, tenant)):
         index.plan(plans)
     index.settle_counts()
-    for name, one in found.items():
-        index.note(name, one.version)
-    index.note("docs", index.docs)
-    if index.docs > GROWTH * (index.value("counted") or 0):
+    for name, files in tables.items():
+        index.set_meta(name, files.version)
+    index.set_meta("docs", index.docs)
+    if index.docs > GROWTH * (index.get_meta("counted") or 0):
         index.count()
     index.db.execute("COMMIT")
 
@@ -266,25 +274,25 @@ def _until(ending: Event, batches: Iterator[T]) -> Iterator[T]:
 
 
 def _add_events(index: Index, docs: list[Doc]) -> None:
-    """New ones are added; an ended one takes the place of the same that was running."""
-    fresh: dict[tuple[int | None, str], Doc] = {}
-    begun: dict[tuple[int | None, str], Doc] = {}
+    """Adds new events; an ended one replaces its running version."""
+    new: dict[tuple[int | None, str], Doc] = {}
+    running: dict[tuple[int | None, str], Doc] = {}
     for doc in docs:
-        where = index.owner(doc), doc.key
-        known = fresh.get(where)
-        stored = [] if known else index.versions("event", *where)
-        seq = known.seq if known else stored[0].seq if stored else -1
+        key = index.owner(doc), doc.key
+        earlier = new.get(key)
+        stored = [] if earlier else index.versions("event", *key)
+        seq = earlier.seq if earlier else stored[0].seq if stored else -1
         if doc.seq < seq:
-            begun[where] = doc
+            running[key] = doc
         elif doc.seq > seq and stored:
             index.replace(stored[0].number, doc)
         elif doc.seq > seq:
-            fresh[where] = doc
-            if known:
-                begun[where] = known
-    index.add(fresh.values())
-    for where, doc in begun.items():
-        (ended,) = index.versions("event", *where)
+            new[key] = doc
+            if earlier:
+                running[key] = earlier
+    index.add(new.values())
+    for key, doc in running.items():
+        (ended,) = index.versions("event", *key)
         index.begin(ended.number, doc)
 
 

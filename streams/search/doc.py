@@ -1,4 +1,4 @@
-"""What an index holds: a text to be found, and the terms that it is found under."""
+"""The documents of an index and their terms."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,19 +9,19 @@ from streams.search.query import Kind
 from streams.search.tokens import terms
 
 MOST_TERMS = 4000
-"""Terms of one document that are indexed: the first ones."""
+"""Maximum indexed terms of a document: the first ones."""
 FOREVER = (1 << 63) - 1
 ANSWER = "|"
-"""Between a document's terms and those of its answer; no term, also to FTS5."""
+"""Separates a document's terms from the terms of its answer; FTS5 does not index it."""
 
 
 class Doc(NamedTuple):
-    """One text to be found; times are microseconds.
+    """A document; times are microseconds.
 
-    True from `since` to `ends`, or to the next version. `seq` counts an owner's revisions.
-    `hidden` is found, too, but not shown. `text` begins with the `said` characters of what a user
-    said and ends with `answered`, what an agent said. `recorded`: when it came. `about`: the
-    dates that it names.
+    Valid from `since` to `ends`, or to the next version. `seq` counts an owner's revisions.
+    `hidden`: text that matches but is not in excerpts. `text` starts with `input_length` characters
+    of the user's words and ends with `answer`, the agent's words. `recorded`: time of recording.
+    `about`: the dates that it names.
     """
 
     kind: Kind
@@ -35,44 +35,42 @@ class Doc(NamedTuple):
     text: str
     hidden: str
     evidence: list[str]
-    answered: str = ""
-    said: int = 0
+    answer: str = ""
+    input_length: int = 0
     recorded: int = 0
     about: tuple[Span, ...] = ()
 
 
-def parts(doc: Doc) -> tuple[int | None, int | None, int | None]:
+def event_columns(doc: Doc) -> tuple[int | None, int | None, int | None]:
     """The columns `said`, `answered` and `recorded`."""
     if doc.kind != "event":
         return None, None, None
-    return doc.said, len(doc.answered), doc.recorded - doc.at
+    return doc.input_length, len(doc.answer), doc.recorded - doc.at
 
 
 def terms_of(doc: Doc) -> tuple[list[str], list[str]]:
-    """The terms under which a document is found: all but those of an answer, and those."""
-    said = doc.text[: len(doc.text) - len(doc.answered)]
-    found = (terms(said) + terms(doc.hidden))[:MOST_TERMS]
-    return found, terms(doc.answered)[: MOST_TERMS - len(found)]
+    """Returns the terms of a document without its answer, and of the answer."""
+    text = doc.text[: len(doc.text) - len(doc.answer)]
+    text_terms = (terms(text) + terms(doc.hidden))[:MOST_TERMS]
+    return text_terms, terms(doc.answer)[: MOST_TERMS - len(text_terms)]
 
 
-def joined(said: list[str], answered: list[str]) -> str:
-    """Terms as text in which each has a space of its own before and after it; those of an answer
-    follow behind `ANSWER`."""
-    return (
-        f" {'  '.join(said)} {ANSWER} {'  '.join(answered)} "
-        if answered
-        else f" {'  '.join(said)} "
-    )
+def joined(text_terms: list[str], answer_terms: list[str]) -> str:
+    """Joins terms with a separate space before and after each; the terms of an answer follow
+    `ANSWER`."""
+    text = f" {'  '.join(text_terms)} "
+    return f"{text}{ANSWER} {'  '.join(answer_terms)} " if answer_terms else text
 
 
-def stored(
-    found: list[str], kind: str, session: int | None, person: int | None, dates: Sequence[Span]
+def fts_text(
+    words: list[str], kind: str, session: int | None, person: int | None, dates: Sequence[Span]
 ) -> str:
+    """The text of a document in the FTS5 table: its terms, and the terms of its scopes."""
     owners = scope("k", kind), scope("s", session or 0), scope("u", person or 0)
-    named = (scope("d", one) for one in about.listed(dates))
-    return " ".join([*found, *terms(about.words(dates)), *owners, *named])
+    keys = (scope("d", key) for key in about.index_keys(dates))
+    return " ".join([*words, *terms(about.words(dates)), *owners, *keys])
 
 
-def scope(of: str, what: int | str) -> str:
-    """The term of a kind, session, user or date; no text has it."""
-    return f"§{of}{what}".replace("_", "-")  # FTS5 would make two terms of it
+def scope(prefix: str, key: int | str) -> str:
+    """The term of a kind, session, user or date; it never occurs in a text."""
+    return f"§{prefix}{key}".replace("_", "-")  # FTS5 would split it at "_"

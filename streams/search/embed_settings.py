@@ -1,4 +1,4 @@
-"""How the endpoint of embeddings is reached, and what it may be sent (TURNFOLD_EMBED_…)."""
+"""Settings of the embedding endpoint (TURNFOLD_EMBED_…)."""
 
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -12,7 +12,7 @@ PREFIX = "TURNFOLD_EMBED_"
 
 
 class EmbedSettings(Settings):
-    """The settings. No text of it holds the key: it is a SecretStr."""
+    """The settings. The key is a SecretStr: no representation contains it."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, frozen=True, extra="forbid", hide_input_in_errors=True

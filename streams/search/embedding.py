@@ -1,5 +1,4 @@
-"""The port of what makes vectors of texts, which has two forms: a model on this machine
-(`local_model`), and an endpoint (`endpoint`)."""
+"""The interface of embedding models: a local model (`local_model`) or an endpoint (`endpoint`)."""
 
 import logging
 from collections.abc import Sequence
@@ -11,47 +10,46 @@ from numpy.typing import NDArray
 from streams.errors import Unreachable
 
 log = logging.getLogger(__name__)
-_told = ""
+_last_fault = ""
 
 Vector = NDArray[np.float32]
-"""Of length 1."""
+"""A vector of length 1."""
 
 
 class NoVectors(Unreachable):
-    """No vectors are made now; its text says why."""
+    """Vectors are not available now; the text has the reason."""
 
 
-def tell(fault: str) -> None:
-    """Logs why words alone count, once for each reason in a row: every question meets it."""
-    global _told
-    if fault != _told:
-        _told = fault
-        log.warning("words alone count: %s", fault)
+def log_fault(fault: str) -> None:
+    """Logs why search uses words alone. Every query meets the fault: logs changes only."""
+    global _last_fault
+    if fault != _last_fault:
+        _last_fault = fault
+        log.warning("search by words alone: %s", fault)
 
 
 class Embedder(Protocol):
     """A model, for all threads of a process."""
 
     batch: int
-    """Texts to give at a time."""
+    """Maximum texts per call."""
     may_download: bool
-    """Whether a model that is not on this machine is fetched."""
+    """Whether a missing model may be downloaded."""
 
     @property
     def key(self) -> str:
-        """Vectors of the same key are comparable. Raises NoVectors."""
+        """Identifies the vector space: vectors of one key are comparable. Raises NoVectors."""
 
     @property
     def fault(self) -> str | None:
-        """Why no vectors are made at present; None: they are, as far as is known."""
+        """Why vectors are not available at present; None without a known fault."""
 
     def begin(self) -> None:
-        """Prepares in a thread of its own. From then on no question waits for that."""
+        """Prepares in a separate thread; afterwards no query waits for the preparation."""
 
     def of_question(self, text: str) -> Vector | None:
-        """The vector of a question; None where there is none in time, or the model cannot read
-        it."""
+        """The vector of a query; None if it takes too long or the model cannot read the text."""
 
     def of_texts(self, texts: Sequence[str]) -> list[Vector | None]:
-        """The vectors of at most `batch` texts; None of one that the model cannot read. Raises
+        """The vectors of at most `batch` texts; None for a text that the model cannot read. Raises
         NoVectors."""

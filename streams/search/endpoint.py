@@ -1,4 +1,4 @@
-"""Requests to an OpenAI-compatible endpoint of embeddings: texts to vectors of length 1."""
+"""Client of an OpenAI-compatible embedding endpoint."""
 
 import threading
 import time
@@ -13,16 +13,16 @@ from streams.search.embed_settings import EmbedSettings
 from streams.search.embedding import NoVectors, Vector
 
 AWAY_SECONDS = 15.0
-"""So long questions do not wait for an endpoint that has just failed."""
+"""Seconds after a failure in which queries do not wait for the endpoint."""
 QUESTIONS = 1000
-"""Vectors of questions that are kept."""
+"""Cached vectors of queries."""
 HOUR = 3600.0
 BYTES_A_TOKEN = 3
-SHOWN = 200  # characters of what an endpoint says of an error
+SHOWN = 200  # characters of an endpoint's error text
 
 
 class Endpoint:
-    """An endpoint and a model: a form of `Embedder`."""
+    """A model at an endpoint; implements `Embedder`."""
 
     def __init__(self, settings: EmbedSettings) -> None:
         self.settings = settings
@@ -35,19 +35,19 @@ class Endpoint:
             headers["Authorization"] = f"Bearer {settings.api_key.get_secret_value().strip()}"
         self._http = httpx.Client(headers=headers)
         self._lock = threading.Lock()
-        self._asked: OrderedDict[str, Vector] = OrderedDict()
+        self._cache: OrderedDict[str, Vector] = OrderedDict()
         self._not_before = 0.0
         self._spent: deque[tuple[float, int]] = deque()
 
     def begin(self) -> None:
-        """Nothing is to be prepared."""
+        """Does nothing: an endpoint needs no preparation."""
 
     def of_question(self, text: str) -> Vector | None:
-        """None where the endpoint does not answer in time."""
+        """The vector of a query; None if the endpoint does not answer in time."""
         with self._lock:
-            if text in self._asked:
-                self._asked.move_to_end(text)
-                return self._asked[text]
+            if text in self._cache:
+                self._cache.move_to_end(text)
+                return self._cache[text]
             if time.monotonic() < self._not_before:
                 return None
         try:
@@ -57,55 +57,57 @@ class Endpoint:
                 self._not_before = time.monotonic() + AWAY_SECONDS
             return None
         with self._lock:
-            self._asked[text] = vector
-            if len(self._asked) > QUESTIONS:
-                self._asked.popitem(last=False)
+            self._cache[text] = vector
+            if len(self._cache) > QUESTIONS:
+                self._cache.popitem(last=False)
         return vector
 
     def of_texts(self, texts: Sequence[str]) -> list[Vector | None]:
-        """One of each text."""
+        """The vectors of the texts. Raises NoVectors."""
         self._check_budget()
         return [*self._vectors(texts, self.settings.seconds)]
 
     def _vectors(self, texts: Sequence[str], seconds: float) -> list[Vector]:
         try:
-            vectors = self._replied(texts, seconds)
+            vectors = self._request(texts, seconds)
         except NoVectors as error:
             self.fault = str(error)
             raise
         self.fault = None
         return vectors
 
-    def _replied(self, texts: Sequence[str], seconds: float) -> list[Vector]:
-        told = self.settings
+    def _request(self, texts: Sequence[str], seconds: float) -> list[Vector]:
+        settings, url = self.settings, self.settings.base_url
         body: dict[str, Any] = {
-            "model": told.model,
-            "input": [text[: told.max_text] or " " for text in texts],
+            "model": settings.model,
+            "input": [text[: settings.max_text] or " " for text in texts],
             "encoding_format": "float",
         }
-        if told.dimensions is not None:
-            body["dimensions"] = told.dimensions
+        if settings.dimensions is not None:
+            body["dimensions"] = settings.dimensions
         try:
-            reply = self._http.post(f"{told.base_url}/embeddings", json=body, timeout=seconds)
+            reply = self._http.post(f"{url}/embeddings", json=body, timeout=seconds)
             if not reply.is_success:
-                raise NoVectors(f"{told.base_url}: HTTP {reply.status_code}: {_said(reply)}")
-            given = reply.json()
-            listed = sorted(given["data"], key=lambda one: one.get("index", 0))
-            vectors = [_unit(one["embedding"]) for one in listed]
+                error_text = " ".join(reply.text.split())[:SHOWN]
+                raise NoVectors(f"{url}: HTTP {reply.status_code}: {error_text}")
+            document = reply.json()
+            entries = sorted(document["data"], key=lambda entry: entry.get("index", 0))
+            vectors = [_unit(entry["embedding"]) for entry in entries]
         except httpx.HTTPError as error:
-            raise NoVectors(f"{told.base_url}: {type(error).__name__}: {error}") from None
+            raise NoVectors(f"{url}: {type(error).__name__}: {error}") from None
         except (ValueError, LookupError, TypeError, AttributeError) as error:
-            raise NoVectors(f"{told.base_url}: the answer is no list of vectors: {error}") from None
-        if len(vectors) != len(texts) or len({len(one) for one in vectors}) > 1:
-            raise NoVectors(f"{told.base_url}: {len(vectors)} vectors for {len(texts)} texts")
-        self._count(given, sum(len(text.encode()) for text in body["input"]))
+            raise NoVectors(f"{url}: the answer is not a list of vectors: {error}") from None
+        if len(vectors) != len(texts) or len({len(vector) for vector in vectors}) > 1:
+            raise NoVectors(f"{url}: {len(vectors)} vectors for {len(texts)} texts")
+        self._count(document, sum(len(text.encode()) for text in body["input"]))
         return vectors
 
-    def _count(self, given: Any, size: int) -> None:
-        usage = given.get("usage") or {}
-        counted = usage.get("prompt_tokens") if isinstance(usage, dict) else None
+    def _count(self, document: Any, size: int) -> None:
+        usage = document.get("usage") or {}
+        tokens = usage.get("prompt_tokens") if isinstance(usage, dict) else None
+        if not isinstance(tokens, int):
+            tokens = size // BYTES_A_TOKEN
         with self._lock:
-            tokens = counted if isinstance(counted, int) else size // BYTES_A_TOKEN
             self._spent.append((time.monotonic(), tokens))
 
     def _check_budget(self) -> None:
@@ -115,17 +117,13 @@ class Endpoint:
                 self._spent.popleft()
             spent = sum(tokens for _, tokens in self._spent)
         if most is not None and spent >= most:
-            raise NoVectors(f"the budget of an hour is used up: {spent} of {most} tokens")
+            raise NoVectors(f"the hourly budget is spent: {spent} of {most} tokens")
 
 
 def _unit(numbers: Any) -> Vector:
-    """Raises ValueError, TypeError for what is no vector."""
+    """Scales a vector to length 1. Raises ValueError, TypeError."""
     vector = np.asarray(numbers, dtype=np.float32)
     if vector.ndim != 1 or not len(vector) or not np.isfinite(vector).all():
-        raise ValueError("a vector is no list of finite numbers")
+        raise ValueError("a vector is not a list of finite numbers")
     length = float(np.linalg.norm(vector))
     return vector / length if length else vector
-
-
-def _said(reply: httpx.Response) -> str:
-    return " ".join(reply.text.split())[:SHOWN]

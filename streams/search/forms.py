@@ -1,5 +1,6 @@
-"""English words that mean the same and have stems of their own: *went* and *go*, *favourite* and
-*favorite*, *mum* and *mother*. What is more often another word is left out: *rose*, *bit*."""
+"""English synonyms and irregular forms with different stems: *went* and *go*, *favourite* and
+*favorite*, *mum* and *mother*. Forms that are more often another word are left out: *rose*,
+*bit*."""
 
 VERBS = """
 begin began begun; beat beaten; become became; bend bent; bite bitten; bleed bled; blow blew
@@ -46,4 +47,4 @@ SAME = {
     for words in (line.split(),)
     for form in words[1:]
 }
-"""A form -> the word that stands for it."""
+"""Form -> base word."""

@@ -1,7 +1,7 @@
-"""A model of embeddings on this machine, by fastembed (the extra `meaning`).
+"""Local embedding models, by fastembed (the extra `meaning`).
 
-A model by name is downloaded once, from the hub that fastembed names for it, into
-`$XDG_CACHE_HOME/turnfold/models`; one in a folder needs no network.
+A model by name is downloaded once, from fastembed's hub, into `$XDG_CACHE_HOME/turnfold/models`; a
+model in a folder needs no network.
 """
 
 import functools
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from streams.configuration import at_home
-from streams.search.embedding import NoVectors, Vector, tell
+from streams.search.embedding import NoVectors, Vector, log_fault
 
 if TYPE_CHECKING:
     from fastembed import TextEmbedding
@@ -30,19 +30,19 @@ log = logging.getLogger(__name__)
 
 DEFAULT = "sentence-transformers/all-MiniLM-L6-v2"
 AGAIN_SECONDS = 300.0
-"""So long a model that could not be loaded is not tried again."""
+"""Seconds until a failed load is retried."""
 FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
 WEIGHTS = ("model.onnx", "model_optimized.onnx", "onnx/model.onnx", "onnx/model_quantized.onnx")
-"""Where the weights may be in a folder."""
+"""Possible paths of the weights in a folder."""
 PADDED = 16
-"""Texts that are computed together, each as long as the longest of them."""
+"""Texts per batch; each is padded to the longest."""
 ENOUGH = 1000
-"""Tokens of a script in the vocabulary of a model that reads the script."""
+"""Minimum tokens of a script in the vocabulary of a model that reads the script."""
 ASIAN = {"HIRAGANA": "CJK", "KATAKANA": "CJK"}
 
 
 class _Loaded(NamedTuple):
-    """`scripts`: those that the model reads; None: all."""
+    """A loaded model. `scripts`: the scripts that it reads; None: all."""
 
     model: "TextEmbedding"
     key: str
@@ -50,8 +50,8 @@ class _Loaded(NamedTuple):
 
 
 class LocalModel:
-    """A model by its name or its folder: a form of `Embedder`. It computes in the thread that asks,
-    on one core."""
+    """A model by name or folder; implements `Embedder`. It computes in the calling thread, on one
+    core."""
 
     batch = 64
 
@@ -70,13 +70,13 @@ class LocalModel:
         return self._loaded().key
 
     def begin(self) -> None:
-        """Loads it in a thread; questions have no vectors until then."""
+        """Loads the model in a thread; queries have no vectors until then."""
         self._waits = False
         self.fault = f"{self.name} is being loaded"
         threading.Thread(target=self._try, name="load-model", daemon=True).start()
 
     def of_question(self, text: str) -> Vector | None:
-        """None where the model is not loaded."""
+        """The vector of a query; None if the model is not loaded."""
         if self._waits:
             self._try()
         if self._model is None:
@@ -84,15 +84,15 @@ class LocalModel:
         return self._vectors(self._model, [text])[0]
 
     def of_texts(self, texts: Sequence[str]) -> list[Vector | None]:
-        """Raises NoVectors."""
+        """The vectors of the texts. Raises NoVectors."""
         return self._vectors(self._loaded(), texts)
 
     def _vectors(self, loaded: _Loaded, texts: Sequence[str]) -> list[Vector | None]:
         vectors: list[Vector | None] = [None] * len(texts)
         places = [place for place, text in enumerate(texts) if is_readable(text, loaded.scripts)]
-        places.sort(key=lambda place: len(texts[place]))  # so that little is padded
-        made = loaded.model.embed([texts[place] for place in places], batch_size=PADDED)
-        for place, vector in zip(places, made, strict=True):
+        places.sort(key=lambda place: len(texts[place]))  # reduces padding
+        raw = loaded.model.embed([texts[place] for place in places], batch_size=PADDED)
+        for place, vector in zip(places, raw, strict=True):
             length = float(np.linalg.norm(vector))
             vectors[place] = (vector / (length or 1.0)).astype(np.float32)
         return vectors
@@ -101,10 +101,10 @@ class LocalModel:
         try:
             self._loaded()
         except NoVectors as error:
-            tell(str(error))
+            log_fault(str(error))
 
     def _loaded(self) -> _Loaded:
-        """Raises NoVectors, at once where it has just failed."""
+        """Loads the model once. Raises NoVectors, at once after a recent failure."""
         if self._model is not None:
             return self._model
         with self._loading:
@@ -113,9 +113,9 @@ class LocalModel:
                     raise NoVectors(self.fault)
                 try:
                     self._model = _load(self.name, self.may_download)
-                except Exception as error:  # of a hub, a file system, ONNX: each has its own kinds
-                    said = " ".join(str(error).split()) or type(error).__name__
-                    self.fault = f"the model {self.name} cannot be loaded: {said}"
+                except Exception as error:  # hub, file system and ONNX raise different kinds
+                    reason = " ".join(str(error).split()) or type(error).__name__
+                    self.fault = f"the model {self.name} cannot be loaded: {reason}"
                     self._not_before = time.monotonic() + AGAIN_SECONDS
                     raise NoVectors(self.fault) from None
                 self.fault = None
@@ -123,7 +123,7 @@ class LocalModel:
 
 
 def is_folder(name: str) -> bool:
-    """Whether a model is named by its folder, not by its name at a hub."""
+    """Whether the name of a model is a folder, not a name at a hub."""
     return name.startswith(("/", ".", "~")) or Path(name).is_dir()
 
 
@@ -132,20 +132,23 @@ def _load(name: str, may_download: bool) -> _Loaded:
         return _from_folder(Path(at_home(name)).absolute())
     from fastembed import TextEmbedding
 
-    known = {one["model"].lower(): one for one in TextEmbedding.list_supported_models()}
-    if name.lower() not in known:
-        raise ValueError("fastembed knows no such model, and there is no such folder")
-    described = known[name.lower()]
-    weights = [described["model_file"], *described["additional_files"]]
-    folder = _fetched(name, described, weights, may_download)
+    descriptions = {
+        description["model"].lower(): description
+        for description in TextEmbedding.list_supported_models()
+    }
+    if name.lower() not in descriptions:
+        raise ValueError("fastembed does not have this model, and the folder does not exist")
+    description = descriptions[name.lower()]
+    weights = [description["model_file"], *description["additional_files"]]
+    folder = _download(name, description, weights, may_download)
     model = TextEmbedding(name, specific_model_path=str(folder), threads=1)
-    return _described(model, name, folder / weights[0])
+    return _with_key(model, name, folder / weights[0])
 
 
 def _from_folder(folder: Path) -> _Loaded:
-    """A folder as sentence-transformers writes it, with the weights as ONNX."""
+    """Loads a folder in the layout of sentence-transformers, with the weights as ONNX."""
     if not folder.is_dir():
-        raise FileNotFoundError("there is no such folder")
+        raise FileNotFoundError("the folder does not exist")
     if missing := [name for name in FILES[:3] if not (folder / name).is_file()]:
         raise FileNotFoundError(f"the folder has no {missing[0]}")
     weights = next((name for name in WEIGHTS if (folder / name).is_file()), None)
@@ -157,49 +160,51 @@ def _from_folder(folder: Path) -> _Loaded:
     pooling = folder / "1_Pooling" / "config.json"
     by_first = pooling.is_file() and json.loads(pooling.read_bytes()).get("pooling_mode_cls_token")
     loaded_as = f"turnfold/{hashlib.sha256(str(folder).encode()).hexdigest()}"
-    if loaded_as not in {one["model"] for one in TextEmbedding.list_supported_models()}:
+    if loaded_as not in {model["model"] for model in TextEmbedding.list_supported_models()}:
         TextEmbedding.add_custom_model(
             loaded_as,
             pooling=PoolingType.CLS if by_first else PoolingType.MEAN,
             normalization=True,
-            sources=ModelSource(url=folder.as_uri()),  # it asks for one; it is not used
+            sources=ModelSource(url=folder.as_uri()),  # required, but not used
             dim=json.loads((folder / "config.json").read_bytes())["hidden_size"],
             model_file=weights,
         )
     model = TextEmbedding(loaded_as, specific_model_path=str(folder), threads=1)
-    return _described(model, folder.name, folder / weights)
+    return _with_key(model, folder.name, folder / weights)
 
 
-def _fetched(name: str, described: dict[str, Any], weights: list[str], may_download: bool) -> Path:
-    """The folder of a model, downloaded where it is not there yet."""
+def _download(
+    name: str, description: dict[str, Any], weights: list[str], may_download: bool
+) -> Path:
+    """Returns the folder of a model; downloads a missing one."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
     from huggingface_hub.utils.tqdm import disable_progress_bars
 
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    repository = described["sources"]["hf"]
-    fetched = functools.partial(
+    repository = description["sources"]["hf"]
+    fetch = functools.partial(
         snapshot_download,
         repository,
         cache_dir=cache / "turnfold" / "models",
         allow_patterns=[*FILES, *weights],
     )
     with suppress(LocalEntryNotFoundError):
-        folder = Path(fetched(local_files_only=True))
+        folder = Path(fetch(local_files_only=True))
         if all((folder / file).is_file() for file in weights):
             return folder
     if not may_download:
         raise FileNotFoundError("it is not downloaded yet")
-    size = 1000 * described["size_in_GB"]
+    size = 1000 * description["size_in_GB"]
     log.warning("downloading %s once, about %.0f MB, from %s", name, size, repository)
     disable_progress_bars()
-    folder = Path(fetched())
+    folder = Path(fetch())
     file = folder / weights[0]
     log.warning("downloaded: %s of %d bytes, sha256 %s", file, file.stat().st_size, _hash(file))
     return folder
 
 
-def _described(model: "TextEmbedding", name: str, weights: Path) -> _Loaded:
+def _with_key(model: "TextEmbedding", name: str, weights: Path) -> _Loaded:
     tokenizer = model.model.tokenizer  # type: ignore[attr-defined]
     return _Loaded(model, f"{name}/{_hash(weights)}", scripts_of(tokenizer.get_vocab()))
 
@@ -210,8 +215,8 @@ def _hash(file: Path) -> str:
 
 
 def scripts_of(vocabulary: Iterable[str]) -> frozenset[str] | None:
-    """The scripts that a model reads: those in which it has words, not only letters. None: all, as
-    its tokens are of bytes."""
+    """The scripts in which a model has words, not only letters. None: all, as its tokens are
+    bytes."""
     counts: Counter[str] = Counter()
     for token in vocabulary:
         if token.startswith("Ġ"):
@@ -225,8 +230,8 @@ def is_readable(text: str, scripts: frozenset[str] | None) -> bool:
     """Whether most letters of a text are of these scripts. A text without letters is not."""
     if scripts is None or (text.isascii() and "LATIN" in scripts):
         return any(map(str.isalpha, text))
-    read = [_script(letter) in scripts for letter in text if letter.isalpha()]
-    return 2 * sum(read) > len(read)
+    readable = [_script(letter) in scripts for letter in text if letter.isalpha()]
+    return 2 * sum(readable) > len(readable)
 
 
 def _script(letter: str) -> str:

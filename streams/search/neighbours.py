@@ -1,4 +1,4 @@
-"""The turns around an event that was found, as its session has them in time."""
+"""Reads the turns around a hit, in the order of its session."""
 
 import sqlite3
 from collections.abc import Collection, Iterable, Sequence
@@ -6,26 +6,26 @@ from typing import NamedTuple
 
 from schemas.time import format_time
 from streams.search.candidates import Candidates, Row
-from streams.search.opening import GIVEN, given
+from streams.search.opening import IN_VALUES, values_parameter
 from streams.search.query import EXCERPT, Neighbour, Query
 from streams.search.store import STRETCH
 
 PASSAGES = 2
-"""Of a session, before and after the hit's own, in which its neighbours are looked for."""
+"""Passages before and after the hit's own that are searched for its neighbours."""
 SQL = f"""
 SELECT passage.no, doc.at, doc.id, u.name FROM passage
 CROSS JOIN doc ON doc.id BETWEEN passage.no * {STRETCH} AND passage.no * {STRETCH} + {STRETCH - 1}
 LEFT JOIN name u ON u.no = doc.person
-WHERE doc.kind = 'event' AND passage.no IN {GIVEN}
+WHERE doc.kind = 'event' AND passage.no IN {IN_VALUES}
 """
-TOLD = f"""
+TURNS = f"""
 SELECT doc.id, doc.key, u.name, doc.at, substr(doc.text, 1, {EXCERPT})
-FROM doc LEFT JOIN name u ON u.no = doc.person WHERE doc.id IN {GIVEN}
+FROM doc LEFT JOIN name u ON u.no = doc.person WHERE doc.id IN {IN_VALUES}
 """
 
 
-class Near(NamedTuple):
-    """A document that is a turn so many places after another in time; before: negative."""
+class Adjacent(NamedTuple):
+    """A turn `place` turns after a hit; negative: before it. `number`: of its document."""
 
     place: int
     number: int
@@ -34,35 +34,36 @@ class Near(NamedTuple):
 def neighbours_of(
     db: sqlite3.Connection, query: Query, hits: Sequence[Row], candidates: Candidates
 ) -> dict[int, list[Neighbour]]:
-    """By hit: as many turns on each side as the query asks for, oldest first; none of what is no
-    event. All of them in two statements."""
-    near = around(db, query, hits, candidates)
-    beside = {one.number for some in near.values() for one in some}
-    told = {number: turn for number, *turn in db.execute(TOLD, given(beside))} if beside else {}
+    """Returns hit -> its neighbours, oldest first, for hits that are events. Reads all of them with
+    two statements."""
+    by_hit = around(db, query, hits, candidates)
+    numbers = {adjacent.number for turns in by_hit.values() for adjacent in turns}
+    rows = db.execute(TURNS, values_parameter(numbers)) if numbers else ()
+    documents = {number: columns for number, *columns in rows}
     return {
         hit: [
-            Neighbour(one.place, key, user, format_time(at), text)
-            for one in some
-            for key, user, at, text in (told[one.number],)
+            Neighbour(adjacent.place, key, user, format_time(at), text)
+            for adjacent in turns
+            for key, user, at, text in (documents[adjacent.number],)
         ]
-        for hit, some in near.items()
+        for hit, turns in by_hit.items()
     }
 
 
 def around(
     db: sqlite3.Connection, query: Query, hits: Sequence[Row], candidates: Candidates
-) -> dict[int, list[Near]]:
-    """By hit: the turns on both sides of it, oldest first.
+) -> dict[int, list[Adjacent]]:
+    """Returns hit -> the turns on both sides of it, oldest first.
 
-    They are of the user and up to the time (`as_of`) that the query is narrowed to; `since` and
-    `until` narrow hits alone. `candidates` have found the hits, and know which passages follow each
-    other.
+    The filters `user_id` and `as_of` apply to them, `since` and `until` do not. `candidates` are
+    those of the hits, with the order of passages.
     """
     events = [hit for hit in hits if query.neighbours and hit.kind == "event"]
     passages = {
-        hit.number: list(candidates.stretch_of(hit.number // STRETCH, PASSAGES)) for hit in events
+        hit.number: list(candidates.passages_around(hit.number // STRETCH, PASSAGES))
+        for hit in events
     }
-    turns = _turns(db, {one for some in passages.values() for one in some})
+    turns = _turns(db, set().union(*passages.values()))
     return {hit.number: _beside(query, hit, turns, passages[hit.number]) for hit in events}
 
 
@@ -74,29 +75,29 @@ class _Turn(NamedTuple):
 
 def _turns(db: sqlite3.Connection, passages: Collection[int]) -> dict[int, list[_Turn]]:
     """The turns of each passage."""
-    found: dict[int, list[_Turn]] = {passage: [] for passage in passages}
-    if found:
-        for passage, *turn in db.execute(SQL, given(passages)):
-            found[passage].append(_Turn(*turn))
-    return found
+    turns: dict[int, list[_Turn]] = {passage: [] for passage in passages}
+    if turns:
+        for passage, *turn in db.execute(SQL, values_parameter(passages)):
+            turns[passage].append(_Turn(*turn))
+    return turns
 
 
 def _beside(
     query: Query, hit: Row, turns: dict[int, list[_Turn]], passages: Iterable[int]
-) -> list[Near]:
-    those = sorted(
+) -> list[Adjacent]:
+    ordered = sorted(
         (turn.at, turn.number)
         for passage in passages
         for turn in turns[passage]
-        if turn.number == hit.number or _allowed(query, turn)
+        if turn.number == hit.number or _is_allowed(query, turn)
     )
-    place = those.index((hit.at, hit.number))
+    place = ordered.index((hit.at, hit.number))
     first = max(0, place - query.neighbours)
-    near = enumerate(those[first : place + query.neighbours + 1], start=first)
-    return [Near(n - place, number) for n, (_, number) in near if n != place]
+    near = enumerate(ordered[first : place + query.neighbours + 1], start=first)
+    return [Adjacent(n - place, number) for n, (_, number) in near if n != place]
 
 
-def _allowed(query: Query, turn: _Turn) -> bool:
+def _is_allowed(query: Query, turn: _Turn) -> bool:
     if query.user_id is not None and turn.user != query.user_id:
         return False
     return query.as_of is None or turn.at <= query.as_of

@@ -1,4 +1,4 @@
-"""Opens the file of an index that is there."""
+"""Opens the SQLite file of an index."""
 
 import os
 import sqlite3
@@ -8,19 +8,19 @@ from typing import Any
 
 import msgspec
 
-GIVEN = "(SELECT value FROM json_each(?))"
-"""SQL of values that `given` hands over: to compile a statement takes longer than to run it, so its
-text has to be the same for all values."""
+IN_VALUES = "(SELECT value FROM json_each(?))"
+"""SQL of the values of a `values_parameter`. To compile a statement takes longer than to run it, so
+its text must not depend on the number of values."""
 
 
-def given(values: Iterable[int | str]) -> list[str]:
-    """A statement's parameters for one `GIVEN`."""
+def values_parameter(values: Iterable[int | str]) -> list[str]:
+    """The parameters of a statement with one `IN_VALUES`."""
     return [msgspec.json.encode(list(values)).decode()]
 
 
 def connected(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
-    """An open index; `readonly`, and if its folder is, for reading, by any one thread at a time.
-    Raises sqlite3.OperationalError where there is none (any more)."""
+    """Opens an index; for reading with `readonly` or in a read-only folder, by one thread at a
+    time. Raises sqlite3.OperationalError if it does not exist."""
     uri = f"{path.absolute().as_uri()}?{_mode(path, readonly)}"
     db = sqlite3.connect(
         uri, uri=True, isolation_level=None, timeout=30, check_same_thread=not readonly
@@ -29,21 +29,20 @@ def connected(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
     return db
 
 
-def notes(db: sqlite3.Connection) -> dict[str, Any]:
-    """All notes of an index."""
-    found = db.execute("SELECT key, value FROM meta")
-    return {key: msgspec.json.decode(value) for key, value in found}
+def read_meta(db: sqlite3.Connection) -> dict[str, Any]:
+    """Reads the metadata of an index."""
+    rows = db.execute("SELECT key, value FROM meta")
+    return {key: msgspec.json.decode(value) for key, value in rows}
 
 
 def is_writable(path: Path) -> bool:
-    """Whether somebody like us may write the index."""
+    """Whether this account may write the index."""
     return os.access(path.parent, os.W_OK)
 
 
 def _mode(path: Path, readonly: bool) -> str:
-    """How SQLite opens it. A file in WAL mode can be read in a read-only folder only if nobody
-    writes it (then it has no -wal, and needs none), or through the -wal that its writer has made.
-    """
+    """URI parameters for SQLite. In a read-only folder, a file in WAL mode can be read only without
+    a writer (it has no -wal, and needs none) or through its writer's -wal."""
     if is_writable(path):
         return "mode=ro" if readonly else "mode=rw"
     is_written = path.with_name(f"{path.name}-wal").exists()

@@ -1,5 +1,5 @@
-"""Where the indexes of a generation lie: beside its tables, or, if these are in an object store, in
-a folder of this machine. It holds texts, so it is its owner's alone."""
+"""The folder of a generation's indexes: next to its tables, or, for tables in an object store, on
+this machine. It contains texts: only its owner may read it."""
 
 import json
 import shutil
@@ -13,40 +13,41 @@ from sinks.root import MARKER, HistoryWriteError, find_root
 
 FOLDER = "_search"
 SETTING = "TURNFOLD_SEARCH_FOLDER"
-"""Names the folder for histories in object stores. Default: $XDG_CACHE_HOME/turnfold/search."""
-OF = "history.json"
-"""In such a folder: of which history its indexes are."""
+"""The folder for histories in object stores. Default: $XDG_CACHE_HOME/turnfold/search."""
+HISTORY = "history.json"
+"""File in such a folder: identifies the history of its indexes."""
 
 
 def folder_of(tables: Location) -> Path:
-    """The folder of the indexes, whether there are any or not. Raises HistoryError."""
+    """Returns the folder of the indexes, which may not exist yet. Raises HistoryError."""
     return tables / FOLDER if isinstance(tables, Path) else _on_this_machine(tables)
 
 
 @lru_cache(16)
 def _on_this_machine(tables: ObjectPath) -> Path:
-    """Indexes of a history that lay at this address before are removed."""
-    folder = _named(tables)
-    said = json.dumps({"history": str(tables), "marker": (find_root(tables) / MARKER).stat()})
+    """Creates the folder; deletes indexes of an earlier history at this address."""
+    folder = _local_folder(tables)
+    identity = json.dumps({"history": str(tables), "marker": (find_root(tables) / MARKER).stat()})
     try:
         folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
-        if not (folder / OF).exists() or (folder / OF).read_text(encoding="utf-8") != said:
+        file = folder / HISTORY
+        if not file.exists() or file.read_text(encoding="utf-8") != identity:
             shutil.rmtree(folder)
             folder.mkdir(mode=0o700)
-            replace(folder / OF, said)
+            replace(file, identity)
     except OSError as error:
         raise HistoryWriteError(
-            f"{folder}: {error.strerror or error}; the search index of {tables} lies there: name "
-            f"another folder by {SETTING}"
+            f"{folder}: {error.strerror or error}; it is the folder of the search index of "
+            f"{tables}: set {SETTING} to another folder"
         ) from error
     return folder
 
 
-def is_made(tables: Location) -> bool:
-    """Whether there is such a folder."""
-    return (tables / FOLDER if isinstance(tables, Path) else _named(tables)).is_dir()
+def has_index_folder(tables: Location) -> bool:
+    """Whether the folder exists."""
+    return (tables / FOLDER if isinstance(tables, Path) else _local_folder(tables)).is_dir()
 
 
-def _named(tables: ObjectPath) -> Path:
+def _local_folder(tables: ObjectPath) -> Path:
     return local_folder(SETTING, "search", tables)

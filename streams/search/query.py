@@ -1,6 +1,6 @@
-"""What is asked of the search, and what it answers with. Times are RFC 3339 text outside.
+"""The types of search queries and results.
 
-Apart from the rest, so that the API can name these types without opening SQLite.
+A separate module, so that the API can use these types without loading SQLite.
 """
 
 import re
@@ -18,19 +18,18 @@ KINDS: tuple[Kind, ...] = SEARCHED
 MAX_LIMIT = 100
 MAX_NEIGHBOURS = 5
 EXCERPT = 600
-"""Characters of a hit's text, and of a neighbour's, that are shown."""
+"""Maximum characters of a hit's text, and of a neighbour's."""
 CURSOR = r"^[0-9]{1,17}:-?[0-9]{1,9}(\.[0-9]{1,20})?(e-[0-9]{1,3})?:[0-9]{1,15}$"
-"""When the first page was asked for, the last hit's score, and its number in the index."""
+"""Time of the first page's query, the last hit's score, and its number in the index."""
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
-    """`text` and what narrows it; times are microseconds since 1970-01-01 UTC.
+    """A text and filters; times are microseconds since 1970-01-01 UTC.
 
-    `as_of`: events up to then, and of the rest what was true then; without it, events of all times
-    and the newest version of the rest. `now` is what recency counts from. `cursor` is that of the
-    page before. `neighbours`: how many turns on each side an event is shown with.
-    `about`: only what names a date with a moment between two times; then `text` may be empty.
-    `by`: `words` or `meaning` alone, to compare them.
+    `as_of`: events up to then, and memory valid then; without it, all events and the newest version
+    of memory. `now`: reference time of recency. `cursor`: from the previous page. `neighbours`:
+    turns on each side of an event in the result. `about`: only documents with a date in this
+    period; then `text` may be empty. `by`: `words` or `meaning` alone, to compare them.
     """
 
     text: str
@@ -49,9 +48,9 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Neighbour(msgspec.Struct, frozen=True):
-    """A turn of the same session, so many turns after an event that was found; before: negative.
+    """A turn of a hit's session, `place` turns after it (negative: before it).
 
-    `text` is at most its first `EXCERPT` characters.
+    `text`: its first characters, at most `EXCERPT`.
     """
 
     place: int
@@ -62,13 +61,12 @@ class Neighbour(msgspec.Struct, frozen=True):
 
 
 class Hit(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One event, or document of what is remembered.
+    """An event, or a document of memory.
 
-    `text` is at most `EXCERPT` characters of it, around what matched; `matches` are the parts of
-    `text` that did, as [start, end) in code points. `why`: part -> what it adds to `score`.
-    `valid_to`: when it ceased to be true, if it did. `about_start` and `about_end` (no longer part
-    of it): the date that it names, the first in the period of `about`. These and `neighbours` are
-    left out of JSON where there are none.
+    `text` is at most `EXCERPT` characters of it, around its matches; `matches`: matching parts of
+    `text`, as [start, end) in code points. `why`: part -> its contribution to `score`. `valid_to`:
+    end of its validity. `about_start` and `about_end` (exclusive): the date that it names, the
+    first in the period of `about`. JSON omits these and `neighbours` without a value.
     """
 
     kind: Kind
@@ -87,7 +85,7 @@ class Hit(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Turn(msgspec.Struct, frozen=True):
-    """A turn as it stands, whole; times are microseconds since 1970-01-01 UTC."""
+    """A complete turn; times are microseconds since 1970-01-01 UTC."""
 
     event_id: str
     session_id: str
@@ -99,14 +97,14 @@ class Turn(msgspec.Struct, frozen=True):
 
 
 class Page(msgspec.Struct, frozen=True):
-    """The best hits, and the cursor of the next page; None: there are no more."""
+    """The best hits, and the cursor of the next page; None on the last page."""
 
     hits: list[Hit]
     cursor: str | None
 
 
 class Cursor(msgspec.Struct, frozen=True, array_like=True):
-    """Where a page ended: the next begins below this score and place."""
+    """The end of a page: the next page starts below this score and place."""
 
     now: Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
     score: float
@@ -114,7 +112,7 @@ class Cursor(msgspec.Struct, frozen=True, array_like=True):
 
 
 def period(about: str | None) -> tuple[int, int] | None:
-    """What `about` names: `2023`, `2023-05`, `2023-05-01..2023-05-14`. Raises UsageError."""
+    """Parses `about`: `2023`, `2023-05`, `2023-05-01..2023-05-14`. Raises UsageError."""
     try:
         return None if about is None else parse_period(about)
     except ValueError as error:
@@ -122,12 +120,12 @@ def period(about: str | None) -> tuple[int, int] | None:
 
 
 def encode(cursor: Cursor) -> str:
-    """A cursor as text that needs no escaping in a URL, and that `CURSOR` describes whole."""
+    """Formats a cursor as text that matches `CURSOR` and needs no escaping in a URL."""
     return f"{cursor.now}:{cursor.score!r}:{cursor.place}"
 
 
 def decode(text: str) -> Cursor:
-    """The cursor that `encode` made. Raises UsageError for any other text."""
+    """Parses the result of `encode`. Raises UsageError for any other text."""
     if not re.fullmatch(CURSOR, text, re.ASCII):
         raise UsageError("cursor: not a cursor of this list; omit it")
     now, score, number = text.split(":")

@@ -1,6 +1,6 @@
-"""A text as a question to the index: its terms, rarest first, each with what it weighs.
+"""Converts a text to weighted query terms, rarest first.
 
-Nothing in the text is ever a query language: what is asked are the terms that `tokens` finds.
+A text is never parsed as a query language: the query consists of its `tokens`.
 """
 
 import math
@@ -15,7 +15,7 @@ from streams.search.words import STOP, STOP_EAST
 
 MOST_CHARACTERS = 2000
 MOST_TERMS = 24
-"""Of a text: the rarest of its first terms."""
+"""Maximum terms of a query: the rarest of its first terms."""
 FIRST_TERMS = 100
 DOCS = """
 SELECT value, coalesce((SELECT docs FROM common WHERE term = value),
@@ -23,8 +23,9 @@ SELECT value, coalesce((SELECT docs FROM common WHERE term = value),
 """
 
 
-class Asked(NamedTuple):
-    """A term of the question; `place` counts the question's terms, `docs` has it how many."""
+class QueryTerm(NamedTuple):
+    """A term of a query; `place`: its position in the query, `docs`: number of documents with
+    it."""
 
     term: str
     weight: float
@@ -33,39 +34,39 @@ class Asked(NamedTuple):
     place: int
 
 
-def ask(db: sqlite3.Connection, text: str, total: int) -> list[Asked]:
-    """The terms of a question, rarest first."""
-    told = _telling(text[:MOST_CHARACTERS])[:FIRST_TERMS]
-    known = docs_with(db, list(dict.fromkeys(token.term for token in told)))
-    found: dict[str, Asked] = {}
-    for place, token in enumerate(told):
+def query_terms(db: sqlite3.Connection, text: str, total: int) -> list[QueryTerm]:
+    """Returns the terms of a query, rarest first. `total`: documents in the index."""
+    words = _without_stop_words(text[:MOST_CHARACTERS])[:FIRST_TERMS]
+    counts = docs_with(db, list(dict.fromkeys(token.term for token in words)))
+    terms: dict[str, QueryTerm] = {}
+    for place, token in enumerate(words):
         term, first = token.term, token.start == 0
-        if term not in found:
-            docs = known[term]
-            weight = math.log(1 + (total - docs + 0.5) / (docs + 0.5))
-            found[term] = Asked(term, max(weight, 0.01), docs, _is_name(token.raw, first), place)
-    rarest = sorted(found.values(), key=lambda one: (one.docs == 0, one.docs, one.place))
+        if term not in terms:
+            docs = counts[term]
+            weight = max(math.log(1 + (total - docs + 0.5) / (docs + 0.5)), 0.01)
+            terms[term] = QueryTerm(term, weight, docs, _is_name(token.raw, first), place)
+    rarest = sorted(terms.values(), key=lambda term: (term.docs == 0, term.docs, term.place))
     return rarest[:MOST_TERMS]
 
 
-def _telling(text: str) -> list[Token]:
-    """A text's tokens without those that say nothing, unless there are no others."""
-    given = tokens(text)
-    pairs = {token.start for token in given if len(token.term) > 1 and CJK_RUN.match(token.term)}
-    pairs |= {token.end for token in given if len(token.term) > 1 and CJK_RUN.match(token.term)}
-    kept = [
-        token for token in given
+def _without_stop_words(text: str) -> list[Token]:
+    """The tokens of a text without stop words, or all tokens if no others remain."""
+    all_tokens = tokens(text)
+    words = [token for token in all_tokens if len(token.term) > 1 and CJK_RUN.match(token.term)]
+    pairs = {token.start for token in words} | {token.end for token in words}
+    content = [
+        token for token in all_tokens
         if token.raw.lower().partition("'")[0] not in STOP and token.term not in STOP_EAST
         and not (len(token.term) == 1 and CJK_RUN.match(token.term)
                  and (token.start in pairs or token.end in pairs))
     ]  # fmt: skip
-    return kept or given
+    return content or all_tokens
 
 
 def _is_name(raw: str, first: bool) -> bool:
-    return any(one.isdigit() for one in raw) or (raw[0].isupper() and not first)
+    return any(char.isdigit() for char in raw) or (raw[0].isupper() and not first)
 
 
 def docs_with(db: sqlite3.Connection, terms: Sequence[str]) -> dict[str, int]:
-    """How many documents have each term, as of the last count for common ones."""
+    """Returns term -> number of documents with it; for common terms as of the last count."""
     return dict(db.execute(DOCS, [msgspec.json.encode(terms).decode()]).fetchall())

@@ -1,16 +1,16 @@
-"""What a text is about, ranked as a person would.
+"""Ranks the candidate documents of a query.
 
-The candidates are scored by parts that add up (docs/search.md):
+The score of a document is a sum of parts (docs/search.md):
 
-words     BM25 of the document's own terms; an answer's count less than what a user said
-nearby    BM25 of its passage as one text, above its own; most for the best document of a session
-near      what it lacks and the turns beside it have; for the others
-reply     the turn before it asks, and what it asks matches
-speaker   it was said by somebody whom the text names
-date      it was said on a date that the text names, or names a date of then
-meaning   how near the vectors of text and document are, compared with the other documents'
-recent    the nearer to the time asked about, the more; much more where the text asks for now
-closed    less for what has ceased to be true, unless the text asks about then
+words     BM25 of the document's own terms; terms of an answer count less than of user words
+nearby    BM25 of its passage as one text, beyond its own; most for the best document of a session
+near      terms of adjacent turns that it lacks; for the other documents
+reply     the turn before it is a question that matches
+speaker   the query names its speaker
+date      it was said on a date that the query names, or names a date in that period
+meaning   similarity of the vectors of query and document, relative to the other documents
+recent    more for newer documents; much more if the query is about the present
+closed    less for memory that is no longer valid, unless the query is about the past
 """
 
 import math
@@ -19,42 +19,42 @@ from collections import defaultdict
 from typing import Any, NamedTuple
 
 from schemas.time import DAY, HOUR
-from streams.search.about import SEASON, Span, of_event, overlapping, read
+from streams.search.about import SEASON, Span, of_event, overlapping, parse_spans
 from streams.search.candidates import NEARBY, Candidates, Row, name_of
 from streams.search.doc import ANSWER
 from streams.search.own_score import OwnScore
 from streams.search.query import Query
-from streams.search.question import Asked, ask
+from streams.search.question import QueryTerm, query_terms
 from streams.search.store import STRETCH
-from streams.search.vectors import Near
+from streams.search.vectors import Similarities
 from streams.search.words import asks_for_now, asks_for_then
 
 NEAR = {1: 0.4, 2: 0.2}
-"""What a term of a turn so many places beside a document counts for it, which has it not."""
+"""Distance of a turn -> weight of its terms for a document without them."""
 MOST_NEAR = 2.0
-"""Of a document's own score: what the turns beside it may add at most."""
+"""Maximum of `near`, as a factor of the document's own score."""
 OTHERS = 0.3
-"""Of `nearby`: what the documents have that are not the best of their session."""
+"""Share of `nearby` for documents that are not the best of their session."""
 REPLY = 0.6
-"""Of the words of a question that somebody asks in a turn: what the next turn has of them."""
+"""Share of a question's `words` for the next turn."""
 DATE = 0.15
 YEAR = 365 * DAY
 RECENT, RECENT_NOW = 0.03, 0.5
 STRONG = 0.75
-"""Of the best hit's score: where the newest is asked for, it is the newest of those above."""
+"""Share of the best score above which recency counts in queries about the present."""
 MEANING = 0.075
-"""What a standard deviation of the cosine adds, of all terms. On LoCoMo 26 and 43 it finds more
-than 0.05 and 0.1 do."""
+"""Contribution of one standard deviation of the cosine, as a share of the weight of all terms. On
+LoCoMo 26 and 43, recall is higher than with 0.05 and 0.1."""
 CLOSED = 0.5
-"""What remains of the score of something that has ceased to be true, where no time is asked."""
+"""Factor of the score of memory that is no longer valid, unless the query is about the past."""
 
 
 Scores = dict[int, dict[str, float]]
 """Document -> the parts of its score."""
 
 
-class Found(NamedTuple):
-    """A document with what adds to its score."""
+class RankedDoc(NamedTuple):
+    """A document with its score and the parts of it."""
 
     number: int
     row: Row
@@ -63,160 +63,157 @@ class Found(NamedTuple):
 
 
 class Ranker:
-    """One question to one index."""
+    """Ranks the documents of one index for one query."""
 
     def __init__(
-        self, db: sqlite3.Connection, query: Query, meta: dict[str, Any], near: Near | None = None
+        self,
+        db: sqlite3.Connection,
+        query: Query,
+        meta: dict[str, Any],
+        similarities: Similarities | None = None,
     ) -> None:
-        """`near`: how near documents are in meaning; None: nothing makes vectors."""
+        """`meta`: metadata of the index. `similarities`: None without an embedding model."""
         docs: int = meta.get("docs") or 0
         self.query = query
         times = query.now, query.as_of, query.until
         self.at = min(time for time in times if time is not None)
-        self.asked: list[Asked] = ask(db, query.text, docs)
-        self.candidates = Candidates(db, query, self.asked, docs)
-        self.near = near
-        self.own = OwnScore(self.asked, meta.get("length") or 1.0)
+        self.query_terms: list[QueryTerm] = query_terms(db, query.text, docs)
+        self.candidates = Candidates(db, query, self.query_terms, docs)
+        self.similarities = similarities
+        self.own = OwnScore(self.query_terms, meta.get("length") or 1.0)
 
-    def found(self) -> list[Found]:
-        """The best documents that the query allows, best first."""
-        rows = self.candidates.found() if self.query.by != "meaning" else []
-        self._add_near(rows)
+    def ranked(self) -> list[RankedDoc]:
+        """Returns the documents within the query's filters, best first."""
+        rows = self.candidates.rows() if self.query.by != "meaning" else []
+        self._add_similar(rows)
         if self.query.by == "meaning":
-            return self._best(rows, self._by_meaning(rows))
+            scores: Scores = {row.number: {} for row in rows}
+            self._score_meaning(rows, scores)
+            return self._best(rows, scores)
         self.own.note_speakers(rows)
-        scored = {row.number: self._own_parts(row) for row in rows}
-        self._lift_passages(rows, scored)
-        self._lift_replies(rows, scored)
-        self._lift_dated(rows, scored)
-        self._lift_near(rows, scored)
-        self._lift_recent(rows, scored)
-        return self._best(rows, scored)
+        scores = {
+            row.number: self.own.parts(row, self.candidates.possible_terms(row.number))
+            for row in rows
+        }
+        self._score_passages(rows, scores)
+        self._score_replies(rows, scores)
+        self._score_dates(rows, scores)
+        self._score_meaning(rows, scores)
+        self._score_recency(rows, scores)
+        return self._best(rows, scores)
 
-    def _own_parts(self, row: Row) -> dict[str, float]:
-        return self.own.parts(row, self.candidates.may_have(row.number))
+    def _add_similar(self, rows: list[Row]) -> None:
+        """Adds the documents that are similar in meaning and have none of the words."""
+        if self.similarities is not None:
+            numbers = {row.number for row in rows}
+            similar = self.candidates.by_name(self.similarities.best)
+            rows += [row for row in similar if row.number not in numbers]
 
-    def _add_near(self, rows: list[Row]) -> None:
-        """What is near in meaning and has none of the words."""
-        if self.near is not None:
-            known = {row.number for row in rows}
-            rows += [
-                row for row in self.candidates.named(self.near.best) if row.number not in known
-            ]
-
-    def _by_meaning(self, rows: list[Row]) -> Scores:
-        scored: Scores = {row.number: {} for row in rows}
-        self._lift_near(rows, scored)
-        return scored
-
-    def _lift_near(self, rows: list[Row], scored: Scores) -> None:
-        """What is nearer in meaning than most, and the reverse."""
-        if self.near is None or not self.near.best:
+    def _score_meaning(self, rows: list[Row], scores: Scores) -> None:
+        """Raises documents of more than average similarity, and lowers the others."""
+        if self.similarities is None or not self.similarities.best:
             return
-        whole = self.candidates.whole or 1.0
+        total = self.candidates.total_weight or 1.0
         for row in rows:
-            score = self.near.scores.get(name_of(row))
-            if score is not None:
-                scored[row.number]["meaning"] = MEANING * score * whole
+            similarity = self.similarities.scores.get(name_of(row))
+            if similarity is not None:
+                scores[row.number]["meaning"] = MEANING * similarity * total
 
-    def _lift_passages(self, rows: list[Row], scored: Scores) -> None:
-        """The best document of a session stands for what all of its passage says; the others have
-        little of that, and what the turns beside them say."""
+    def _score_passages(self, rows: list[Row], scores: Scores) -> None:
+        """The best document of a session scores the terms of its passage; the others score a share
+        of them, and the terms of adjacent turns."""
         best: dict[str, int] = {}
         members: dict[int, list[int]] = defaultdict(list)
-        spoken = [row for row in rows if row.session is not None]
-        for row in spoken:
+        session_rows = [row for row in rows if row.session is not None]
+        for row in session_rows:
             members[row.number // STRETCH].append(row.number)
             session = row.session or ""
-            known = best.setdefault(session, row.number)
-            if _own(scored[row.number]) > _own(scored[known]):
+            leader = best.setdefault(session, row.number)
+            if _own(scores[row.number]) > _own(scores[leader]):
                 best[session] = row.number
-        passages = {passage: self.own.together(some) for passage, some in members.items()}
+        passages = {passage: self.own.together(numbers) for passage, numbers in members.items()}
         self.candidates.link(rows)
-        for row in spoken:
-            parts, is_best = scored[row.number], best[row.session or ""] == row.number
-            lacking = passages[row.number // STRETCH] - parts["words"]
-            parts["nearby"] = NEARBY * (1.0 if is_best else OTHERS) * max(0.0, lacking)
+        for row in session_rows:
+            parts, is_best = scores[row.number], best[row.session or ""] == row.number
+            surplus = passages[row.number // STRETCH] - parts["words"]
+            parts["nearby"] = NEARBY * (1.0 if is_best else OTHERS) * max(0.0, surplus)
             if row.kind == "event" and not is_best:
-                parts["near"] = min(self._beside(row.number), MOST_NEAR * parts["words"])
+                parts["near"] = min(self._adjacent_weight(row.number), MOST_NEAR * parts["words"])
 
-    def _lift_replies(self, rows: list[Row], scored: Scores) -> None:
-        """What answers a question often has none of its words."""
-        asking = {row.number for row in rows if _is_asked(row)}
+    def _score_replies(self, rows: list[Row], scores: Scores) -> None:
+        """The answer to a question often has none of its words."""
+        questions = {row.number for row in rows if _is_open_question(row)}
         for row in rows:
             before = self.candidates.beyond(row.number, -1)
-            if row.kind == "event" and before in asking:
-                scored[row.number]["reply"] = REPLY * scored[before]["words"]
+            if row.kind == "event" and before in questions:
+                scores[row.number]["reply"] = REPLY * scores[before]["words"]
 
-    def _beside(self, number: int) -> float:
-        """What the turns beside one have that neither it nor a nearer one has."""
-        masks, found = self.candidates.masks, 0.0
-        known = masks.get(number, 0)
-        for other, share in self.candidates.beside(number, NEAR):
-            found += share * self.candidates.weight(masks.get(other, 0) & ~known)
-            known |= masks.get(other, 0)
-        return found
+    def _adjacent_weight(self, number: int) -> float:
+        """The weight of the terms of adjacent turns that neither it nor a nearer turn has."""
+        masks, weight = self.candidates.masks, 0.0
+        counted = masks.get(number, 0)
+        for neighbour, share in self.candidates.beside(number, NEAR):
+            weight += share * self.candidates.weight(masks.get(neighbour, 0) & ~counted)
+            counted |= masks.get(neighbour, 0)
+        return weight
 
-    def _lift_dated(self, rows: list[Row], scored: Scores) -> None:
-        """What was said on a date that the text names, or names a date of then."""
+    def _score_dates(self, rows: list[Row], scores: Scores) -> None:
+        """Raises turns of a date that the query names, and documents that name a date in it."""
         dates = of_event(self.query.text, self.at)
-        if any(start > self.at for start, _ in dates):  # "in May" may be the last one as well
+        if any(start > self.at for start, _ in dates):  # "in May" may be the last May, too
             dates += of_event(self.query.text, max(0, self.at - YEAR))
         dates = _short(dates)
         for row in rows if dates else ():
-            times = [(row.at, row.at + 1), *_short(read(row.about))]
-            if any(overlapping(times, one) for one in dates):
-                scored[row.number]["date"] = DATE * self.candidates.whole
+            times = [(row.at, row.at + 1), *_short(parse_spans(row.about))]
+            if any(overlapping(times, date) for date in dates):
+                scores[row.number]["date"] = DATE * self.candidates.total_weight
 
-    def _lift_recent(self, rows: list[Row], scored: Scores) -> None:
-        """A little for what is recent; where the newest is asked for, much for that of the best."""
-        whole = self.candidates.whole
+    def _score_recency(self, rows: list[Row], scores: Scores) -> None:
+        """Raises newer documents; in a query about the present, the newest of the best far more."""
+        total = self.candidates.total_weight
         for row in rows:
             age = max(0, self.at - row.at) / HOUR
-            scored[row.number]["recent"] = RECENT * whole / (1 + math.log2(1 + age))
+            scores[row.number]["recent"] = RECENT * total / (1 + math.log2(1 + age))
         if not rows or not asks_for_now(self.query.text):
             return
-        enough = STRONG * max(sum(parts.values()) for parts in scored.values())
-        strong = [row for row in rows if sum(scored[row.number].values()) >= enough]
+        enough = STRONG * max(sum(parts.values()) for parts in scores.values())
+        strong = [row for row in rows if sum(scores[row.number].values()) >= enough]
         oldest, newest = min(row.at for row in strong), max(row.at for row in strong)
         for row in strong:
             share = (row.at - oldest) / max(1, newest - oldest)
-            scored[row.number]["recent"] += RECENT_NOW * whole * share
+            scores[row.number]["recent"] += RECENT_NOW * total * share
 
-    def _best(self, rows: list[Row], scored: Scores) -> list[Found]:
-        whole = self.candidates.whole
-        then = self.query.as_of is not None or asks_for_then(self.query.text)
-        made = []
+    def _best(self, rows: list[Row], scores: Scores) -> list[RankedDoc]:
+        total = self.candidates.total_weight or 1.0
+        is_about_past = self.query.as_of is not None or asks_for_then(self.query.text)
+        docs = []
         for row in rows:
             if row.kind not in self.query.kinds:
                 continue
-            why = {
-                name: round(part / (whole or 1.0), 6) for name, part in scored[row.number].items()
-            }
-            score = sum(why.values())
-            if not then and row.ends <= self.query.now:
-                why["closed"] = round((CLOSED - 1) * score, 6)
+            parts = {name: round(part / total, 6) for name, part in scores[row.number].items()}
+            score = sum(parts.values())
+            if not is_about_past and row.ends <= self.query.now:
+                parts["closed"] = round((CLOSED - 1) * score, 6)
                 score *= CLOSED
-            shown = {name: part for name, part in why.items() if part}
-            if (
-                self.near is not None and not self.near.best
-            ):  # an endpoint is set, and did not answer
-                shown["meaning"] = 0.0
-            made.append(Found(row.number, row, round(score, 6), shown))
-        return sorted(made, key=lambda one: (-one.score, -one.number))
+            why = {name: part for name, part in parts.items() if part}
+            if self.similarities is not None and not self.similarities.best:
+                why["meaning"] = 0.0  # a model is configured, and had no result
+            docs.append(RankedDoc(row.number, row, round(score, 6), why))
+        return sorted(docs, key=lambda doc: (-doc.score, -doc.number))
 
 
 def _short(dates: list[Span]) -> list[Span]:
-    """Dates without those that are longer than a season."""
-    return [one for one in dates if one[1] - one[0] <= SEASON]
+    """The dates no longer than a season."""
+    return [date for date in dates if date[1] - date[0] <= SEASON]
 
 
 def _own(parts: dict[str, float]) -> float:
-    """What it has by its words, and by who says them."""
+    """The score by words and speaker."""
     return parts["words"] + parts.get("speaker", 0.0)
 
 
-def _is_asked(row: Row) -> bool:
-    """Whether it asks what its own event does not answer."""
-    asks = "?" in row.text or "？" in row.text
-    return asks and row.kind == "event" and row.session is not None and ANSWER not in row.terms
+def _is_open_question(row: Row) -> bool:
+    """Whether it is a question without an answer in the same event."""
+    is_question = "?" in row.text or "？" in row.text
+    is_turn = row.kind == "event" and row.session is not None
+    return is_question and is_turn and ANSWER not in row.terms

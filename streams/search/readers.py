@@ -1,8 +1,8 @@
-"""Connections that read an index, kept open for the next question.
+"""Pool of read connections to indexes.
 
-Opening one costs as much as a question: SQLite reads the schema and FTS5 its structure anew, and
-statements are compiled again. One that nobody has used for `IDLE` seconds is closed, so that an
-index which was removed (`forget`) leaves the disk.
+Opening a connection costs as much as a query: SQLite reads the schema, FTS5 its structure, and
+statements are compiled again. Connections are closed after `IDLE` seconds without use, so that the
+disk space of a deleted index (`forget`) is freed.
 """
 
 import os
@@ -17,31 +17,32 @@ from streams.search.opening import connected, is_writable
 
 IDLE = 5.0
 MOST = 8
-"""Connections that are kept, of all indexes together."""
+"""Maximum idle connections, to all indexes together."""
 
 File = tuple[int, int]
-"""Device and inode: an index that was built again may have the name of the one before."""
+"""Device and inode: a rebuilt index may have the name of the previous one."""
 
 
 class Readers:
-    """Those of one process. Each is used by one thread at a time."""
+    """The connections of one process. Each is used by one thread at a time."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._idle: list[tuple[File, sqlite3.Connection, float]] = []  # the longest unused first
         self._closing = False
 
-    def leave(self) -> None:
-        """In a forked process: SQLite's connections must not be used there, nor closed."""
-        self._left = self._idle
+    def after_fork(self) -> None:
+        """Abandons the connections in a forked process: SQLite allows neither to use nor to close
+        them there."""
+        self._abandoned = self._idle
         self._lock, self._idle, self._closing = Lock(), [], False
 
     @contextmanager
     def reading(self, path: Path) -> Iterator[sqlite3.Connection]:
-        """A connection that sees one state of the index, and cannot change it. Raises
-        sqlite3.OperationalError where there is none (any more)."""
+        """A read-only connection with one snapshot of the index. Raises sqlite3.OperationalError if
+        the index does not exist."""
         file = self._file(path)
-        db = self._taken(file) or connected(path, readonly=True)
+        db = self._take(file) or connected(path, readonly=True)
         try:
             db.execute("BEGIN")
             yield db
@@ -51,22 +52,22 @@ class Readers:
             raise
         if is_writable(path):
             self._keep(file, db)
-        else:  # it was opened as what nobody writes
+        else:  # it was opened as immutable
             db.close()
 
     @staticmethod
     def _file(path: Path) -> File:
         try:
-            found = path.stat()
+            stat = path.stat()
         except OSError as error:
             raise sqlite3.OperationalError(f"{path}: {error.strerror}") from error
-        return found.st_dev, found.st_ino
+        return stat.st_dev, stat.st_ino
 
-    def _taken(self, file: File) -> sqlite3.Connection | None:
+    def _take(self, file: File) -> sqlite3.Connection | None:
         with self._lock:
-            for place, (known, db, _) in reversed(list(enumerate(self._idle))):
-                if known == file:
-                    del self._idle[place]
+            for index, (idle_file, db, _) in reversed(list(enumerate(self._idle))):
+                if idle_file == file:
+                    del self._idle[index]
                     return db
         return None
 
@@ -93,4 +94,4 @@ class Readers:
 
 
 READERS = Readers()
-os.register_at_fork(after_in_child=READERS.leave)
+os.register_at_fork(after_in_child=READERS.after_fork)

@@ -1,7 +1,7 @@
-"""What revisions make of the documents in an index: the versions of what is held.
+"""Applies revisions of memory to the documents of an index.
 
-Many revisions at a time: what they come to is made in memory, then written at once and in the order
-of the documents' numbers, which costs SQLite and FTS5 a tenth of writing one after the other.
+The result of a batch of revisions is computed in memory and written in the order of the documents'
+numbers, at a tenth of the cost of single writes to SQLite and FTS5.
 """
 
 from collections.abc import Iterable
@@ -14,12 +14,12 @@ from streams.search.source import Change
 from streams.search.store import Index, New
 
 Key = tuple[str, int | None, str]
-"""Kind, owner and id of what is held."""
+"""Kind, owner and id of an item of memory."""
 
 
 @dataclass(slots=True)
 class _Version:
-    """One document. `doc` is what it becomes; None: its text stays. `stored`: it was there."""
+    """A document. `doc`: its new content; None: unchanged. `stored`: it is in the index."""
 
     number: int
     since: int
@@ -33,87 +33,94 @@ class _Version:
 
 
 def apply(index: Index, changes: Iterable[Change]) -> None:
-    """Some revisions, of each owner in the order in which they were made."""
-    every: dict[Key, list[_Version]] = {}
-    again: list[tuple[int, Doc]] = []
-    of_states: list[StateRevision] = []
+    """Applies revisions, which are in order for each owner."""
+    items: dict[Key, list[_Version]] = {}
+    replaced: list[tuple[int, Doc]] = []
+    state_revisions: list[StateRevision] = []
     for change in changes:
         doc, owner = change.doc, index.owner(change.doc)
         key = (doc.kind, owner, doc.key)
-        if key not in every:
-            every[key] = [_Version(*one) for one in index.versions(*key)]
-        again += _apply(index, every[key], change)
+        if key not in items:
+            items[key] = [_Version(*version) for version in index.versions(*key)]
+        replaced += _apply(index, items[key], change)
         if doc.kind == "state" and owner is not None:
-            of_states.append(
+            state_revisions.append(
                 StateRevision(
-                    owner, doc.key, doc.seq, doc.since, doc.ends, change.gone, doc.recorded
+                    owner, doc.key, doc.seq, doc.since, doc.ends, change.is_removed, doc.recorded
                 )
             )
-    _write(index, every)
-    index.widen(again)
-    states_held.note(index.db, of_states)
+    _write(index, items)
+    index.widen(replaced)
+    states_held.note(index.db, state_revisions)
 
 
-def _apply(index: Index, every: list[_Version], change: Change) -> list[tuple[int, Doc]]:
-    """One revision; the document that took another's place. Of a state, a version is known by its
-    valid_from; of the rest, each new text is one, true until the next."""
-    doc, gone = change
-    known = _in_order(doc.kind, every)
-    if any(one.seq >= doc.seq for one in known):
-        return []  # read before
+def _apply(index: Index, versions: list[_Version], change: Change) -> list[tuple[int, Doc]]:
+    """Applies a revision; returns the document that replaced another one. A state's version is
+    identified by its valid_from; for other kinds each new text is a version, valid until the
+    next."""
+    doc, is_removed = change
+    current = _in_order(doc.kind, versions)
+    if any(version.seq >= doc.seq for version in current):
+        return []  # a repeat
     if doc.kind == "state":
-        same = [one for one in known if one.since == doc.since]
+        same = [version for version in current if version.since == doc.since]
     else:
-        same = [one for one in known[-1:] if one.ends == FOREVER and (gone or one.text == doc.text)]
-        doc = doc._replace(since=same[0].since) if same and not gone else doc
-    if gone:
-        for one in same:
+        same = [
+            version
+            for version in current[-1:]
+            if version.ends == FOREVER and (is_removed or version.text == doc.text)
+        ]
+        doc = doc._replace(since=same[0].since) if same and not is_removed else doc
+    if is_removed:
+        for version in same:
             if doc.kind == "state":
-                one.dropped = True
+                version.dropped = True
             else:
-                one.ends, one.ended = doc.at, True
+                version.ends, version.ended = doc.at, True
     elif same:
-        one = same[0]
-        one.since, one.ends, one.seq, one.text = doc.since, doc.ends, doc.seq, doc.text
-        one.doc = doc
-        return [(one.number, doc)]
+        version = same[0]
+        version.since, version.ends, version.seq, version.text = (
+            doc.since, doc.ends, doc.seq, doc.text,
+        )  # fmt: skip
+        version.doc = doc
+        return [(version.number, doc)]
     else:
         number = index.place(doc)
-        every.append(_Version(number, doc.since, doc.ends, doc.seq, doc.text, doc, stored=False))
+        versions.append(_Version(number, doc.since, doc.ends, doc.seq, doc.text, doc, stored=False))
     return []
 
 
-def _in_order(kind: str, every: list[_Version]) -> list[_Version]:
-    left = [one for one in every if not one.dropped]
-    return sorted(left, key=lambda one: one.since if kind == "state" else one.seq)
+def _in_order(kind: str, versions: list[_Version]) -> list[_Version]:
+    present = [version for version in versions if not version.dropped]
+    return sorted(present, key=lambda version: version.since if kind == "state" else version.seq)
 
 
-def _write(index: Index, every: dict[Key, list[_Version]]) -> None:
-    fresh: list[New] = []
+def _write(index: Index, items: dict[Key, list[_Version]]) -> None:
+    new: list[New] = []
     bounds: list[tuple[int, int, bool]] = []
-    for (kind, *_), versions in every.items():
-        for one in versions:
-            if one.stored:
-                _write_stored(index, one)
-        known = _in_order(kind, versions)
-        for one, following in zip(known, [*known[1:], None], strict=False):
-            # each ends where the next begins
-            until = one.ends if following is None else min(one.ends, following.since)
-            newest = following is None and (kind == "state" or one.ends == FOREVER)
-            if one.stored:
-                bounds.append((one.number, until, newest))
+    for (kind, *_), versions in items.items():
+        for version in versions:
+            if version.stored:
+                _write_stored(index, version)
+        ordered = _in_order(kind, versions)
+        for version, following in zip(ordered, [*ordered[1:], None], strict=False):
+            # each ends where the next starts
+            until = version.ends if following is None else min(version.ends, following.since)
+            newest = following is None and (kind == "state" or version.ends == FOREVER)
+            if version.stored:
+                bounds.append((version.number, until, newest))
             else:
-                assert one.doc is not None, "it is new"
-                fresh.append(New(one.number, one.doc, one.ends, until, newest))
-    index.write(fresh)
+                assert version.doc is not None, "it is new"
+                new.append(New(version.number, version.doc, version.ends, until, newest))
+    index.write(new)
     index.bound(bounds)
 
 
-def _write_stored(index: Index, one: _Version) -> None:
-    if one.dropped:
-        index.drop(one.number)
+def _write_stored(index: Index, version: _Version) -> None:
+    if version.dropped:
+        index.drop(version.number)
         return
-    if one.doc is not None:
-        index.replace(one.number, one.doc)
-    if one.ended:
-        index.end(one.number, one.ends)
+    if version.doc is not None:
+        index.replace(version.number, version.doc)
+    if version.ended:
+        index.end(version.number, version.ends)

@@ -1,8 +1,8 @@
-"""What is searched, read from a history's tables: events, and the versions of what is held.
+"""Reads the events and the versions of memory from a history's tables for an index.
 
-Delta only appends, so an index is brought up to date from the files that were added since. Files
-that were taken away (`forget`, a batch undone after a crash) mean that it is built again; what
-`compact` merges is known by `dataChange`, and is nothing new.
+Delta only appends, so the update of an index reads the files added since. Removed files (`forget`,
+a batch undone after a crash) require a rebuild; files merged by `compact` have `dataChange` false
+and are skipped.
 """
 
 import json
@@ -39,30 +39,30 @@ TOUCHES = {
     "signals": "scope, CASE WHEN scope = 'session' THEN session_id ELSE user_id END",
     "plans": "'user', user_id",
 }
-"""Table -> SQL of whose a record is: `session` or `user`, and the id."""
-HELD = {kind.name: kind for kind in MEMORY_KINDS if kind.searched}
+"""Table -> SQL of a record's owner: `session` or `user`, and the id."""
+SEARCHED = {kind.name: kind for kind in MEMORY_KINDS if kind.searched}
 BATCH = 10_000
 FILES = 8
-"""Of events that are read at once."""
+"""Files of events per query."""
 AT_ONCE = 16
-"""Looks at an object store."""
+"""Concurrent requests to an object store."""
 LOOK_EVERY = 2.0
-"""Seconds between two looks whether a table in an object store has grown."""
+"""Seconds between two checks for new files of a table in an object store."""
 CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 ENDED = "".join(
     f""" OR (entity_type = '{kind.name}' AND ("after" ->> '$.status') = '{kind.ended}')"""
-    for kind in HELD.values()
+    for kind in SEARCHED.values()
     if kind.ended
 )
-"""Of what was revoked the row stays, so that it can be confirmed again."""
+"""The row of a revoked item stays, so that it can be confirmed again."""
 
 
-_looked: dict[ObjectPath, tuple[int, float]] = {}
-"""A table -> its newest version, and when that was."""
+_checked: dict[ObjectPath, tuple[int, float]] = {}
+"""Table -> its newest version, and the time of the check."""
 
 
-class News(NamedTuple):
-    """A table's version, and the files added to it since another, of so many bytes each."""
+class TableFiles(NamedTuple):
+    """A table's version, and the files added since an earlier one; `sizes` in bytes."""
 
     version: int
     files: list[str]
@@ -74,22 +74,23 @@ class News(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A revision of something held: how it is from then on, or how it was when it went."""
+    """A revision of memory: its new version, or the last version of a removed item."""
 
     doc: Doc
-    gone: bool
+    is_removed: bool
 
 
-def whole(db: DuckDBPyConnection, table: Location) -> News:
-    """All files of a table. Its version first: what is added in between is read twice, and then
-    known by its ids."""
-    return News(_latest(table / "_delta_log"), data_files(db, table))
+def all_files(db: DuckDBPyConnection, table: Location) -> TableFiles:
+    """Returns all files of a table. The version is read first: files added in between are read
+    twice, and their rows recognized by id."""
+    return TableFiles(_latest(table / "_delta_log"), data_files(db, table))
 
 
-def news(table: Location, known: int) -> News | None:
-    """What a table has gained since a version; None where files went, or its log is another."""
-    log, files, version, sizes = table / "_delta_log", list[str](), known, list[int]()
-    if not _is_there(log / _name(max(known, 0))) and _latest(log) != known:
+def new_files(table: Location, since: int) -> TableFiles | None:
+    """Returns the files added to a table since a version; None if files were removed or the log was
+    replaced."""
+    log, files, version, sizes = table / "_delta_log", list[str](), since, list[int]()
+    if not _exists(log / _name(max(since, 0))) and _latest(log) != since:
         return None
     while (commit := _read(log / _name(version + 1))) is not None:
         version += 1
@@ -99,54 +100,54 @@ def news(table: Location, known: int) -> News | None:
             if action.get("add", {}).get("dataChange"):
                 files.append(unquote(action["add"]["path"]))
                 sizes.append(action["add"]["size"])
-    merged_since = not _are_there([table / one for one in files])
-    return None if merged_since else News(version, [f"{table}/{one}" for one in files], sizes)
+    are_merged = not _all_exist([table / file for file in files])
+    return None if are_merged else TableFiles(version, [f"{table}/{file}" for file in files], sizes)
 
 
-def _are_there(files: list[Location]) -> bool:
+def _all_exist(files: list[Location]) -> bool:
     if not files or isinstance(files[0], Path):
-        return all(map(_is_there, files))
+        return all(map(_exists, files))
     with ThreadPoolExecutor(AT_ONCE) as threads:
-        return all(threads.map(_is_there, files))
+        return all(threads.map(_exists, files))
 
 
-def make_readable(db: DuckDBPyConnection, table: Location, found: News) -> None:
-    """The files that a table has gained can be read by this connection."""
+def make_readable(db: DuckDBPyConnection, table: Location, new: TableFiles) -> None:
+    """Lets this connection read the new files of a table."""
     if isinstance(table, ObjectPath):
         from sinks import object_files
 
-        sizes = dict(zip(found.files, found.sizes, strict=True))
-        object_files.know(db, table, {one: (ObjectPath(one, table.store), size)
-                                      for one, size in sizes.items()})  # fmt: skip
+        sizes = dict(zip(new.files, new.sizes, strict=True))
+        object_files.know(db, table, {file: (ObjectPath(file, table.store), size)
+                                      for file, size in sizes.items()})  # fmt: skip
 
 
-def is_newest(table: ObjectPath | str, known: int) -> bool:
-    """Whether a table has gained and lost nothing since a version. As every question asks, by a
-    look or two at its log; in an object store every second or two."""
+def is_newest(table: ObjectPath | str, version: int) -> bool:
+    """Whether a table is unchanged since a version. Runs before every query: one or two checks of
+    its log; for an object store every `LOOK_EVERY` seconds."""
     if isinstance(table, ObjectPath):
-        return _is_newest_in_store(table, known)
-    log = f"{table}/_delta_log"  # making Paths costs more than looking
-    is_there = os.access(f"{log}/{_name(max(known, 0))}", os.F_OK) or _latest(Path(log)) == known
-    return is_there and not os.access(f"{log}/{_name(known + 1)}", os.F_OK)
+        return _is_newest_in_store(table, version)
+    log = f"{table}/_delta_log"  # a Path costs more than the check
+    exists = os.access(f"{log}/{_name(max(version, 0))}", os.F_OK) or _latest(Path(log)) == version
+    return exists and not os.access(f"{log}/{_name(version + 1)}", os.F_OK)
 
 
-def _is_newest_in_store(table: ObjectPath, known: int) -> bool:
-    at, looked = _looked.get(table, (known - 1, 0.0))
-    if at == known and time.monotonic() - looked < LOOK_EVERY:
+def _is_newest_in_store(table: ObjectPath, version: int) -> bool:
+    newest, checked_at = _checked.get(table, (version - 1, 0.0))
+    if newest == version and time.monotonic() - checked_at < LOOK_EVERY:
         return True
     log, now = table / "_delta_log", time.monotonic()
-    is_there = _is_there(log / _name(max(known, 0))) or _latest(log) == known
-    if not is_there or _is_there(log / _name(known + 1)):
+    exists = _exists(log / _name(max(version, 0))) or _latest(log) == version
+    if not exists or _exists(log / _name(version + 1)):
         return False
-    _looked[table] = known, now
+    _checked[table] = version, now
     return True
 
 
-def _is_there(file: Location) -> bool:
+def _exists(file: Location) -> bool:
     if isinstance(file, Path):
         return file.exists()
     try:
-        file.stat()  # `exists` asks for what is below, too
+        file.stat()  # `exists` also lists objects below the path
     except FileNotFoundError:
         return False
     return True
@@ -167,22 +168,22 @@ def _latest(log: Location) -> int:
     """The newest version; -1 without any."""
     last = _read(log / "_last_checkpoint")
     version = -1 if last is None else int(json.loads(last)["version"])
-    while _is_there(log / _name(version + 1)):
+    while _exists(log / _name(version + 1)):
         version += 1
     return version
 
 
-def opened() -> DuckDBPyConnection:
-    """DuckDB, for reading."""
+def open_duckdb() -> DuckDBPyConnection:
+    """Opens DuckDB for reading tables."""
     db = _duckdb.connect()
     db.execute(f"{SETTINGS}; SET temp_directory = {quoted(scratch.of_process())}")
-    db.execute("SET threads = 1")  # a server needs its other cores
+    db.execute("SET threads = 1")  # leaves the other cores to the server
     return db
 
 
 def events(db: DuckDBPyConnection, files: list[str], tenant: str) -> Iterator[list[Doc]]:
-    """The events in files, in batches; `seq` is 0 for a running one, 1 for an ended."""
-    for start in range(0, len(files), FILES):  # an answer is held as a whole
+    """Yields the events in files, in batches; `seq` is 0 for a running one, 1 for an ended one."""
+    for start in range(0, len(files), FILES):  # DuckDB materializes a result
         sql = (
             "SELECT event_id, session_id, user_id, epoch_us(occurred_at), epoch_us(recorded_at), "
             "status <> 'running', user_input, agent_answer, image_summaries, error, topic, "
@@ -194,28 +195,28 @@ def events(db: DuckDBPyConnection, files: list[str], tenant: str) -> Iterator[li
 
 
 def _event(row: tuple[Any, ...]) -> Doc:
-    key, session, user, at, recorded, ended, said, answered, images, error, *labels = row
-    if said and is_private(said):
-        said, answered, images, error, labels = "", "", (), None, []
-    text = "\n".join(one for one in (said, *(images or ()), error, answered) if one)
-    hidden = " ".join(CAMEL.sub(" ", one).replace("_", " ") for one in labels if one)
+    key, session, user, at, recorded, ended, user_input, answer, images, error, *labels = row
+    if user_input and is_private(user_input):
+        user_input, answer, images, error, labels = "", "", (), None, []
+    text = "\n".join(filter(None, (user_input, *(images or ()), error, answer)))
+    hidden = " ".join(CAMEL.sub(" ", label).replace("_", " ") for label in labels if label)
     return Doc(
         "event", key, session, user, at, at, FOREVER, int(ended), text, hidden, [],
-        answered or "", len(said or ""), recorded,
-        tuple(about.of_event(said or "", at)),
+        answer or "", len(user_input or ""), recorded,
+        tuple(about.of_event(user_input or "", at)),
     )  # fmt: skip
 
 
 def changes(db: DuckDBPyConnection, files: list[str], tenant: str) -> Iterator[list[Change]]:
-    """The revisions in files, of an owner in the order in which they were made."""
+    """Yields the revisions in files, in order for each owner."""
     sql = (
         "SELECT owner_id, entity_type, entity_id, seq, epoch_us(occurred_at), "
         "epoch_us(recorded_at), kind, "
         'coalesce("after", "before"), '
         f""""after" IS NULL{ENDED} """
         f"FROM ({select('revisions', files, tenant=tenant)}) "
-        f"WHERE entity_type IN {(*HELD,)} AND kind IS DISTINCT FROM 'long_mood_state' "
-        "ORDER BY owner_id, seq"  # what is written together lies together in the index
+        f"WHERE entity_type IN {(*SEARCHED,)} AND kind IS DISTINCT FROM 'long_mood_state' "
+        "ORDER BY owner_id, seq"  # the index stores consecutive writes together
     )
     for rows in _batches(db, sql):
         yield [_change(row) for row in rows]
@@ -224,16 +225,16 @@ def changes(db: DuckDBPyConnection, files: list[str], tenant: str) -> Iterator[l
 def touches(
     db: DuckDBPyConnection, table: str, files: list[str], tenant: str
 ) -> Iterator[list[tuple[str, str, int]]]:
-    """('session' or 'user', id, time of the latest record in files of a table of `TOUCHES`)."""
+    """Yields ('session' or 'user', id, time of the latest record) for a table of `TOUCHES`."""
     rows = select(table, files, tenant=tenant)
     sql = f"SELECT {TOUCHES[table]}, epoch_us(max(occurred_at)) FROM ({rows}) GROUP BY ALL"
     yield from _batches(db, sql)
 
 
-def planned(
+def plans(
     db: DuckDBPyConnection, files: list[str], tenant: str
 ) -> Iterator[list[tuple[str, int, int]]]:
-    """(user, time, when the first of them was recorded) of the write plans in files."""
+    """Yields (user, time, time of the first recording) of the write plans in files."""
     rows = select("plans", files, tenant=tenant)
     sql = (
         "SELECT user_id, epoch_us(occurred_at), epoch_us(min(recorded_at)) "
@@ -243,28 +244,28 @@ def planned(
 
 
 def _change(row: tuple[Any, ...]) -> Change:
-    owner, kind, key, seq, at, recorded, of, text, gone = row
-    value: dict[str, Any] = msgspec.json.decode(text)
-    held = HELD[kind]
-    assert held.searched
-    session = owner if "session_id" in held.key else None
-    since = parse_time(value["valid_from"]) if kind == "state" else at
-    ended = value.get("valid_to") if kind == "state" else None
-    shown = (value.get(name) for name in held.searched.text)
-    hidden = (value.get(name) or () for name in held.searched.hidden)
-    words = ((one,) if isinstance(one, str) else one for one in hidden)
+    owner, entity_type, key, seq, at, recorded, kind, text, is_removed = row
+    document: dict[str, Any] = msgspec.json.decode(text)
+    memory_kind = SEARCHED[entity_type]
+    assert memory_kind.searched
+    session = owner if "session_id" in memory_kind.key else None
+    since = parse_time(document["valid_from"]) if entity_type == "state" else at
+    ended = document.get("valid_to") if entity_type == "state" else None
+    texts = (document.get(name) for name in memory_kind.searched.text)
+    hidden = (document.get(name) or () for name in memory_kind.searched.hidden)
+    hidden_words = ((words,) if isinstance(words, str) else words for words in hidden)
     doc = Doc(
-        kind, key, session, None if session else owner, at, since,
+        entity_type, key, session, None if session else owner, at, since,
         parse_time(ended) if ended else FOREVER, seq,
-        "\n".join(dict.fromkeys(one for one in shown if one)),
-        " ".join([*chain.from_iterable(words), of or ""]),
-        list(value.get("evidence_event_ids") or value.get("evidence") or ()),
-        recorded=recorded, about=tuple(about.of_payload(value.get("payload"))),
+        "\n".join(dict.fromkeys(filter(None, texts))),
+        " ".join([*chain.from_iterable(hidden_words), kind or ""]),
+        list(document.get("evidence_event_ids") or document.get("evidence") or ()),
+        recorded=recorded, about=tuple(about.of_payload(document.get("payload"))),
     )  # fmt: skip
-    return Change(doc, gone)
+    return Change(doc, is_removed)
 
 
 def _batches(db: DuckDBPyConnection, sql: str) -> Iterator[list[tuple[Any, ...]]]:
-    answer = db.execute(sql)
-    while rows := answer.fetchmany(BATCH):
+    result = db.execute(sql)
+    while rows := result.fetchmany(BATCH):
         yield rows

@@ -1,13 +1,13 @@
-"""The index of one tenant: an SQLite file with what is searched and an FTS5 table of its terms.
+"""Index of one tenant: an SQLite file of documents with an FTS5 table of their terms.
 
-Up to `STRETCH` consecutive documents of one session are a *passage*, and a document's number is
-its passage's times `STRETCH` and its place there: so what stands together is found together. What
-is held of a user (states, preferences) fills passages of its own.
+Up to `STRETCH` consecutive documents of one session are a *passage*. A document's number is its
+passage's number times `STRETCH` plus its place in it, so adjacent turns have adjacent numbers. The
+memory of a user (states, preferences) has separate passages.
 
-The FTS5 table knows which document has which terms and nothing else (`detail=none`, no content):
-terms come from `tokens`, counts and places are taken from the text of the few that are ranked.
-Next to its words a document has a term for its kind, its session, its user and the months of its
-dates, so that a search of one user costs what that user said.
+The FTS5 table maps terms to documents only (`detail=none`, no content): terms come from `tokens`;
+counts and positions come from the text of the few ranked documents. A document has further terms
+for its kind, session, user and the months of its dates, so the cost of a search of one user
+depends on that user's data alone.
 """
 
 import sqlite3
@@ -22,13 +22,13 @@ from streams.directory import owners, states_held
 from streams.directory.owners import STRETCH as STRETCH
 from streams.directory.owners import Counts, Spoken
 from streams.search import about
-from streams.search.doc import Doc, joined, parts, stored, terms_of
+from streams.search.doc import Doc, event_columns, fts_text, joined, terms_of
 from streams.search.query import Kind
 
 FORMAT = 15
-"""Of the file, and of the terms and dates in it: another one is built again."""
+"""Format of the file, its terms and dates; an index of another format is rebuilt."""
 COMMON = 0.002
-"""A term in more than this share of all documents is listed with their number."""
+"""Share of all documents above which a term's frequency is stored."""
 
 UNSAFE = """
 PRAGMA page_size = 8192;
@@ -48,11 +48,11 @@ CREATE TABLE doc (
     kind TEXT, owner INTEGER, key TEXT, -- owner: a name's number; key: the id there
     person INTEGER, at INTEGER, since INTEGER, ends INTEGER, until INTEGER, newest INTEGER,
     seq INTEGER, length INTEGER,
-    -- of an event: characters of `text` that the user said, and that the agent answered;
-    -- microseconds from `at` to when it was recorded
+    -- of an event: characters of the user's words and of the agent's answer in `text`;
+    -- microseconds from `at` to its recording
     said INTEGER, answered INTEGER, recorded INTEGER,
     text TEXT, terms TEXT, evidence TEXT,
-    about TEXT -- the dates that it names, as `about.written`
+    about TEXT -- the dates of its text, as `about.format_spans`
 );
 CREATE INDEX doc_key ON doc (key, kind, owner, since);
 CREATE INDEX doc_said ON doc (at, owner, person, recorded) WHERE kind = 'event';
@@ -68,12 +68,12 @@ CREATE VIRTUAL TABLE vocabulary USING fts5vocab(term, row);
 _BEGUN = f"""INSERT OR IGNORE INTO begun
     SELECT doc.id, coalesce(passage.session, 0), coalesce(doc.person, 0), at, at + recorded
     FROM doc JOIN passage ON passage.no = doc.id / {STRETCH} WHERE doc.id = ?"""
-"""How a turn was, before what it is later takes its place."""
+"""Saves the running version of a turn before its ended version replaces it."""
 
 
 class New(NamedTuple):
-    """A document that is not there yet, with the number that `Index.place` gave it. It is held up
-    to `ends`, shown up to `until`; `newest`: no other version has come after it."""
+    """A new document with its number from `Index.place`. Valid until `ends`, searchable until
+    `until`; `newest`: no later version exists."""
 
     number: int
     doc: Doc
@@ -83,7 +83,7 @@ class New(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """A document with its number: its row, its terms, and the turn to count, if it is one."""
+    """A document's number, row, terms, and the turn to count, if it is one."""
 
     number: int
     row: tuple[Any, ...]
@@ -92,8 +92,8 @@ class Placed(NamedTuple):
 
 
 class Passage(NamedTuple):
-    """The last passage of a session or user: how many documents it has, from when (the first is
-    true, or said) to when (the last was said)."""
+    """The last passage of a session or user: its number of documents, and its period from the first
+    time (valid or said) to the last (said)."""
 
     no: int
     size: int
@@ -102,7 +102,7 @@ class Passage(NamedTuple):
 
 
 class Version(NamedTuple):
-    """What is known of a document that is there."""
+    """A stored document's number, validity, sequence number and text."""
 
     number: int
     since: int
@@ -120,84 +120,85 @@ class Index:
         self._grown: dict[int, Passage] = {}
         self.name = lru_cache(maxsize=50_000)(self._name)
         self._counts = Counts(db)
-        self._replaced: set[int] = set()  # sessions with turns that have ended
-        self.docs: int = self.value("docs") or 0
+        self._replaced: set[int] = set()  # sessions with replaced turns
+        self.docs: int = self.get_meta("docs") or 0
 
     @classmethod
     def create(cls, path: Path) -> Self:
-        """A new file, which is no index before it is whole: written without a journal."""
+        """Creates a file, without a journal: an incomplete file is discarded."""
         db = sqlite3.connect(path, isolation_level=None)
         db.executescript(UNSAFE + SCHEMA)
         return cls(db)
 
-    def value(self, key: str) -> Any:
-        """A note of ours, or None."""
-        found = self.db.execute("SELECT value FROM meta WHERE key = ?", [key]).fetchone()
-        return None if found is None else msgspec.json.decode(found[0])
+    def get_meta(self, key: str) -> Any:
+        """Returns a metadata value, or None."""
+        row = self.db.execute("SELECT value FROM meta WHERE key = ?", [key]).fetchone()
+        return None if row is None else msgspec.json.decode(row[0])
 
-    def note(self, key: str, value: Any) -> None:
-        """Keeps a note."""
-        given = [key, msgspec.json.encode(value).decode()]
-        self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", given)
+    def set_meta(self, key: str, value: Any) -> None:
+        """Stores a metadata value."""
+        row = [key, msgspec.json.encode(value).decode()]
+        self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", row)
 
     def _name(self, kind: str, name: str) -> int:
         sql = "SELECT no FROM name WHERE kind = ? AND name = ?"
-        found = self.db.execute(sql, [kind, name]).fetchone()
-        if found is None:
+        row = self.db.execute(sql, [kind, name]).fetchone()
+        if row is None:
             sql = "INSERT INTO name (kind, name) VALUES (?, ?) RETURNING no"
-            found = self.db.execute(sql, [kind, name]).fetchone()
-        return int(found[0])
+            row = self.db.execute(sql, [kind, name]).fetchone()
+        return int(row[0])
 
     def add(self, docs: Iterable[Doc]) -> None:
-        """Adds documents that are not there yet."""
+        """Adds new documents."""
         self.write([New(self.place(doc), doc, doc.ends, doc.ends, True) for doc in docs])
 
     def place(self, doc: Doc) -> int:
-        """The number of a document that is not there yet, and will be once it is written."""
+        """Returns the number for a new document; `write` stores it."""
         session, person = self._names(doc)
         return self._next(session, None if session is not None else person, doc)
 
-    def write(self, fresh: Iterable[New]) -> None:
-        """Writes documents that have got their numbers."""
-        # FTS5 takes rising numbers at once
-        placed = [self._placed(one) for one in sorted(fresh, key=lambda one: one.number)]
+    def write(self, docs: Iterable[New]) -> None:
+        """Writes new documents."""
+        # FTS5 writes ascending numbers in one segment
+        placed = [self._placed(new) for new in sorted(docs, key=lambda new: new.number)]
         self.db.executemany(
-            f"INSERT INTO doc VALUES ({', '.join('?' * 19)})", (one.row for one in placed)
+            f"INSERT INTO doc VALUES ({', '.join('?' * 19)})", (doc.row for doc in placed)
         )
-        self._note_changes(one.number for one in placed)
+        self._note_changes(doc.number for doc in placed)
         self._write_passages()
-        self._counts.add(one.spoken for one in placed if one.spoken)
+        self._counts.add(doc.spoken for doc in placed if doc.spoken)
         self.docs += len(placed)
         self.db.executemany(
             "INSERT INTO term (rowid, terms) VALUES (?, ?)",
-            ((one.number, one.terms) for one in placed),
+            ((doc.number, doc.terms) for doc in placed),
         )
 
     def _placed(self, new: New) -> "Placed":
         number, doc, ends, until, newest = new
         session, person = self._names(doc)
         owner = session if session is not None else person
-        said, answered = terms_of(doc)
+        text_terms, answer_terms = terms_of(doc)
         row = (
             number, doc.kind, owner, doc.key, person, doc.at, doc.since, ends, until, int(newest),
-            doc.seq, len(said), *parts(doc), doc.text, joined(said, answered),
-            "\n".join(doc.evidence) or None, about.written(doc.about),
+            doc.seq, len(text_terms), *event_columns(doc), doc.text,
+            joined(text_terms, answer_terms),
+            "\n".join(doc.evidence) or None, about.format_spans(doc.about),
         )  # fmt: skip
-        words = stored(said + answered, doc.kind, session, person, doc.about)
+        words = fts_text(text_terms + answer_terms, doc.kind, session, person, doc.about)
         is_turn = doc.kind == "event" and session is not None
         spoken = Spoken(session or 0, person or 0, doc.at, doc.recorded) if is_turn else None
         return Placed(number, row, words, spoken)
 
     def _next(self, session: int | None, person: int | None, doc: Doc) -> int:
-        """The number of the next document of an owner."""
+        """Assigns the number of an owner's next document."""
         owner, at, since = (session, person), doc.at, min(doc.at, doc.since)
         if owner not in self._passages:
             sql = (
                 "SELECT no, size, earliest, latest FROM passage "
                 "WHERE session IS ? AND person IS ? ORDER BY no DESC"
             )
-            found = self.db.execute(sql, owner).fetchone()
-            self._passages[owner] = Passage(*found) if found else Passage(0, STRETCH, since, at)
+            row = self.db.execute(sql, owner).fetchone()
+            self._passages[owner] = Passage(*row) if row else Passage(0, STRETCH, since, at)
         last = self._passages[owner]
         if last.size == STRETCH:
             sql = "INSERT INTO passage (session, person) VALUES (?, ?)"
@@ -208,8 +209,13 @@ class Index:
 
     def _write_passages(self) -> None:
         sql = "UPDATE passage SET size = ?, earliest = ?, latest = ? WHERE no = ?"
-        grown = self._grown.values()
-        self.db.executemany(sql, ((one.size, one.earliest, one.latest, one.no) for one in grown))
+        self.db.executemany(
+            sql,
+            (
+                (passage.size, passage.earliest, passage.latest, passage.no)
+                for passage in self._grown.values()
+            ),
+        )
         self._grown.clear()
         self._passages.clear()
 
@@ -221,30 +227,30 @@ class Index:
         )
 
     def owner(self, doc: Doc) -> int | None:
-        """The number of the session, or else the user, that a document's id counts in."""
+        """The number of the session, otherwise of the user, in which a document's id is unique."""
         session, person = self._names(doc)
         return person if session is None else session
 
     def replace(self, number: int, doc: Doc) -> None:
-        """Puts another text in a document's place."""
+        """Replaces a document."""
         if doc.kind == "event":
             self.db.execute(_BEGUN, [number])
         self._unlist(number)
         session, person = self._names(doc)
-        said, answered = terms_of(doc)
-        given = [
+        text_terms, answer_terms = terms_of(doc)
+        row = [
             person, doc.at, doc.since, doc.ends, doc.ends, doc.seq,
-            len(said), *parts(doc), doc.text, joined(said, answered),
-            "\n".join(doc.evidence) or None, about.written(doc.about), number,
+            len(text_terms), *event_columns(doc), doc.text, joined(text_terms, answer_terms),
+            "\n".join(doc.evidence) or None, about.format_spans(doc.about), number,
         ]  # fmt: skip
         self.db.execute(
             "UPDATE doc SET person = ?, at = ?, since = ?, ends = ?, until = ?, seq = ?, "
             "length = ?, said = ?, answered = ?, recorded = ?, text = ?, terms = ?, evidence = ?, "
             "about = ? WHERE id = ?",
-            given,
+            row,
         )
-        listed = [number, stored(said + answered, doc.kind, session, person, doc.about)]
-        self.db.execute("INSERT INTO term (rowid, terms) VALUES (?, ?)", listed)
+        words = fts_text(text_terms + answer_terms, doc.kind, session, person, doc.about)
+        self.db.execute("INSERT INTO term (rowid, terms) VALUES (?, ?)", [number, words])
         self._note_changes([number])
         self.widen([(number, doc)])
         if doc.kind == "event" and session is not None:
@@ -256,40 +262,40 @@ class Index:
         )
 
     def begin(self, number: int, doc: Doc) -> None:
-        """Notes how a turn was before it ended as the document of this number says."""
+        """Stores the running version of a turn; `number`: of its ended version."""
         session, person = self._names(doc)
         row = [number, session or 0, person or 0, doc.at, doc.recorded]
         self.db.execute("INSERT OR IGNORE INTO begun VALUES (?, ?, ?, ?, ?)", row)
-        self._counts.active(doc.at, doc.recorded)
+        self._counts.note_activity(doc.at, doc.recorded)
 
-    def widen(self, told: Iterable[tuple[int, Doc]]) -> None:
-        """The passages of these numbers have the times of documents that took others' places."""
+    def widen(self, docs: Iterable[tuple[int, Doc]]) -> None:
+        """Extends the periods of passages to the times of replaced documents, by number."""
         sql = "UPDATE passage SET earliest = min(earliest, ?1, ?2), latest = max(latest, ?1) "
-        given = ((doc.at, doc.since, number // STRETCH) for number, doc in told)
-        self.db.executemany(f"{sql} WHERE no = ?3", given)
+        times = ((doc.at, doc.since, number // STRETCH) for number, doc in docs)
+        self.db.executemany(f"{sql} WHERE no = ?3", times)
 
     def touch(self, kind: str, id: str, at: int) -> None:
-        """Notes a record of a session or user that is no turn."""
+        """Notes another record of a session or user than a turn."""
         self._counts.touch(self.name(kind, id), at)
 
     def plan(self, plans: Iterable[tuple[str, int, int]]) -> None:
-        """Notes write plans: (user, time, when the first of them was recorded)."""
-        self._counts.plan((at, self.name("user", user), came) for user, at, came in plans)
+        """Adds write plans: (user, time, time of the first recording)."""
+        self._counts.plan((at, self.name("user", user), recorded) for user, at, recorded in plans)
 
     def settle_counts(self) -> None:
-        """Brings the counts of sessions and users up to date, before the transaction ends."""
+        """Updates the counts of sessions and users; call it before the transaction ends."""
         sql = (
             "SELECT passage.session, coalesce(doc.person, 0), at, at + recorded FROM passage "
             f"JOIN doc ON doc.id BETWEEN no * {STRETCH} AND no * {STRETCH} + {STRETCH - 1} "
             "WHERE passage.session = ? AND doc.kind = 'event'"
         )
         for session in self._replaced:
-            self._counts.count_again(session, map(Spoken._make, self.db.execute(sql, [session])))
+            self._counts.recount(session, map(Spoken._make, self.db.execute(sql, [session])))
         self._replaced.clear()
         self._counts.settle()
 
     def versions(self, kind: Kind, owner: int | None, key: str) -> list[Version]:
-        """The versions of something held, oldest first; of an event the one."""
+        """Returns the versions of an item of memory, oldest first; an event has one."""
         sql = (
             "SELECT id, since, ends, seq, text FROM doc WHERE key = ? AND kind = ? AND owner = ? "
             f"ORDER BY {'since' if kind == 'state' else 'seq'}"
@@ -297,45 +303,45 @@ class Index:
         return list(map(Version._make, self.db.execute(sql, [key, kind, owner])))
 
     def bound(self, bounds: Iterable[tuple[int, int, bool]]) -> None:
-        """Notes until when documents are shown, and whether they are the newest versions."""
+        """Stores the `until` and `newest` of documents."""
         sql = "UPDATE doc SET until = ?2, newest = ?3 WHERE id = ?1"
         self.db.executemany(sql, bounds)
 
     def end(self, number: int, at: int) -> None:
-        """It is held no more."""
+        """Ends the validity of a document."""
         self.db.execute("UPDATE doc SET ends = ? WHERE id = ?", [at, number])
 
     def drop(self, number: int) -> None:
-        """Takes a document out."""
+        """Deletes a document."""
         self._unlist(number)
         self.docs -= 1
         self.db.execute("DELETE FROM doc WHERE id = ?", [number])
 
     def _unlist(self, number: int) -> None:
-        # FTS5 without content must be told what it is to forget
+        # contentless FTS5 deletes only the terms passed to it
         sql = (
             "SELECT doc.terms, doc.kind, session, doc.person, doc.about FROM doc JOIN passage "
             f"ON passage.no = doc.id / {STRETCH} WHERE id = ?"
         )
-        listed, kind, session, person, dates = self.db.execute(sql, [number]).fetchone()
-        words = stored(listed.split(), kind, session, person, about.read(dates))
-        given = [number, words]
-        self.db.execute("INSERT INTO term (term, rowid, terms) VALUES ('delete', ?, ?)", given)
+        terms, kind, session, person, dates = self.db.execute(sql, [number]).fetchone()
+        words = fts_text(terms.split(), kind, session, person, about.parse_spans(dates))
+        sql = "INSERT INTO term (term, rowid, terms) VALUES ('delete', ?, ?)"
+        self.db.execute(sql, [number, words])
 
     def count(self) -> None:
-        """Lists how many documents have each common term, and how long one is, without answers."""
+        """Stores the document frequency of common terms, and the mean length without answers."""
         (length,) = self.db.execute("SELECT avg(length) FROM doc WHERE length > 0").fetchone()
-        self.note("length", length or 1.0)
+        self.set_meta("length", length or 1.0)
         self.db.execute("DELETE FROM common")
         sql = "INSERT INTO common SELECT term, doc FROM vocabulary WHERE doc > ?"
         self.db.execute(sql, [max(1000, COMMON * self.docs)])
-        self.note("counted", self.docs)
+        self.set_meta("counted", self.docs)
 
     def finish(self) -> None:
-        """Makes a new index one that is read while it is written."""
+        """Switches a new index to WAL mode, for concurrent readers."""
         self.db.execute("PRAGMA synchronous = FULL")
         self.db.execute("PRAGMA journal_mode = WAL")
 
     def close(self) -> None:
-        """Ends it."""
+        """Closes the file."""
         self.db.close()

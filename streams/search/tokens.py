@@ -1,9 +1,8 @@
-"""Text as the terms that the index holds: English stems, numbers and dates in one form, pairs of
-Chinese, Japanese and Korean characters.
+"""Tokenizes text into index terms: English stems, normalized numbers and dates, pairs of Chinese,
+Japanese and Korean characters.
 
-The stemmer is Porter's, as SQLite's FTS5 has it; `forms` lists what it does not bring together.
-Words between which there are no spaces are found by pairs of characters: FTS5's own trigrams miss
-words of two.
+The stemmer is Porter's, from SQLite's FTS5; `forms` lists the forms that it does not unite. Text
+without spaces is split into pairs of characters: FTS5's trigrams miss words of two characters.
 """
 
 import re
@@ -31,13 +30,13 @@ NUMBER = re.compile(r"(\d+(?:[.,:]\d+)*)(?:st|nd|rd|th)?")
 EAST_DATE = re.compile(r"(\d{1,2})月(\d{1,2}).")
 ISO_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 UNWORDLY = re.compile(r"[\s\x00-&(-,/;-@\[-`{-\x7f]")
-"""What the forms of some letters are made of, and no term may hold."""
+"""Characters in the decompositions of some letters that no term may contain."""
 LONGEST = 64
-"""Characters of a term; a longer one is no word that anybody asks for."""
+"""Maximum characters of a term; longer ones are not indexed."""
 
 
 class Form(NamedTuple):
-    """A term of a chunk of text, and which characters of the chunk it stands for."""
+    """A term of a chunk of text, at the characters [start, end) of the chunk."""
 
     term: str
     start: int
@@ -45,7 +44,7 @@ class Form(NamedTuple):
 
 
 class Token(NamedTuple):
-    """A term and where in the text it stands; `raw` as it is written there."""
+    """A term at [start, end) of a text; `raw`: the chunk of the text."""
 
     term: str
     start: int
@@ -54,16 +53,16 @@ class Token(NamedTuple):
 
 
 def terms(text: str) -> list[str]:
-    """The terms of a text, in order, each as often as it stands there."""
+    """Returns the terms of a text, in order, with repeats."""
     return [form.term for chunk in CHUNK.findall(text) for form in _forms(chunk)]
 
 
 def tokens(text: str) -> list[Token]:
-    """The terms of a text with their places."""
+    """Returns the terms of a text with their positions."""
     return [
         Token(term, at + start, at + end, chunk)
-        for found in CHUNK.finditer(text)
-        for at, chunk in ((found.start(), found[0]),)
+        for match in CHUNK.finditer(text)
+        for at, chunk in ((match.start(), match[0]),)
         for term, start, end in _forms(chunk)
     ]
 
@@ -76,35 +75,35 @@ def _forms(chunk: str) -> tuple[Form, ...]:
 
 
 def _mixed(chunk: str) -> list[Form]:
-    """A chunk in which characters without spaces stand, such as `Python入門`."""
+    """The forms of a chunk with characters of a script without spaces, such as `Python入門`."""
     forms, last = [], 0
     for run in CJK_RUN.finditer(chunk):
-        forms += _moved(chunk[last : run.start()], last)
+        forms += _shifted(chunk[last : run.start()], last)
         forms += _pairs(run[0], run.start())
         last = run.end()
-    return forms + _moved(chunk[last:], last)
+    return forms + _shifted(chunk[last:], last)
 
 
-def _moved(part: str, by: int) -> list[Form]:
+def _shifted(part: str, offset: int) -> list[Form]:
     return [
-        Form(form.term, found.start() + by + form.start, found.start() + by + form.end)
-        for found in CHUNK.finditer(part)
-        for form in _forms(found[0])
+        Form(form.term, match.start() + offset + form.start, match.start() + offset + form.end)
+        for match in CHUNK.finditer(part)
+        for form in _forms(match[0])
     ]
 
 
 def _pairs(run: str, at: int) -> list[Form]:
-    """Each two neighbours, and each single character that can be a word."""
+    """All pairs of adjacent characters, and each single character that can be a word."""
     single = [
-        Form(one, at + n, at + n + 1)
-        for n, one in enumerate(run)
-        if len(run) == 1 or not KANA.match(one)
+        Form(char, at + n, at + n + 1)
+        for n, char in enumerate(run)
+        if len(run) == 1 or not KANA.match(char)
     ]
     return single + [Form(run[n : n + 2], at + n, at + n + 2) for n in range(len(run) - 1)]
 
 
 def _whole(chunk: str) -> list[str]:
-    """A word, number, time or date: its forms."""
+    """The terms of a word, number, time or date."""
     plain = _plain(chunk).partition("'")[0] or "0"
     if not plain[0].isdigit():
         return [NUMBERS.get(plain) or stem(plain)]
@@ -130,16 +129,16 @@ def _number(digits: str) -> str:
 
 
 def _plain(chunk: str) -> str:
-    """Without case, width and accents: `Ｃａｆé` -> `cafe`."""
+    """Removes case, width and accents: `Ｃａｆé` -> `cafe`."""
     if chunk.isascii():
         return chunk.lower()
-    spread = unicodedata.normalize("NFKD", chunk.replace("’", "'")).casefold()
-    kept = "".join(one for one in spread if not unicodedata.combining(one))
-    return UNWORDLY.sub("", unicodedata.normalize("NFKC", kept)) or "0"
+    decomposed = unicodedata.normalize("NFKD", chunk.replace("’", "'")).casefold()
+    bare = "".join(char for char in decomposed if not unicodedata.combining(char))
+    return UNWORDLY.sub("", unicodedata.normalize("NFKC", bare)) or "0"
 
 
 class _Porter:
-    """FTS5's stemmer, asked one word at a time."""
+    """FTS5's stemmer for single words."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -152,9 +151,9 @@ class _Porter:
     def __call__(self, word: str) -> str:
         with self._lock:
             self._db.execute("INSERT INTO word(rowid, x) VALUES (1, ?)", [word])
-            found = self._db.execute("SELECT term FROM stem").fetchone()
+            row = self._db.execute("SELECT term FROM stem").fetchone()
             self._db.execute("INSERT INTO word(word) VALUES ('delete-all')")
-        return str(found[0]) if found else word
+        return str(row[0]) if row else word
 
 
 _porter = _Porter()
@@ -162,14 +161,14 @@ _porter = _Porter()
 
 @cache
 def _same() -> dict[str, str]:
-    """A stem -> that of the word which it is a form of."""
+    """Stem of a form -> stem of its base word."""
     return {_porter(form): _porter(word) for form, word in SAME.items()}
 
 
 @lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
-    """The stem of an English word in lower case, one for all its forms; any other word as it is."""
+    """Returns one stem for all forms of a lowercase English word; other words unchanged."""
     if not (word.isascii() and word.isalpha()):
         return word
-    found = _porter(word)
-    return _same().get(found, found)
+    porter_stem = _porter(word)
+    return _same().get(porter_stem, porter_stem)

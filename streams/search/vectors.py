@@ -1,7 +1,7 @@
-"""The vectors of a tenant's documents, by model, in a file of their own beside the index.
+"""Stores the vectors of a tenant's documents, one SQLite file per model next to the index.
 
-An index that is built again keeps them: they are known by what a document is called and by a digest
-of its text. What was forgotten is deleted, and overwritten, here as well.
+Vectors are identified by the document's name and a digest of its text, so they outlive a rebuild of
+the index. Erased vectors are deleted and overwritten.
 """
 
 import hashlib
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from streams.search.embedding import Vector
 
 MOST, MOST_OF_USER = 20_000, 200_000
-"""Vectors that one question is compared with, without and with a user: of a larger tenant or user,
-none are. A thousand take 5 ms."""
+"""Maximum vectors compared per query, without and with a user; above it, none are. A thousand take
+5 ms."""
 AT_ONCE = 4_096
-"""Vectors that are in memory at a time, and documents that are looked at for lacking ones."""
+"""Maximum vectors in memory at a time, and changes checked per call of `missing_vectors`."""
 WORDS, CHARACTERS = 180, 2000
-"""Of a text: so much of its beginning has a vector."""
+"""Maximum start of a text that its vector covers."""
 SCHEMA = """
 PRAGMA page_size = 8192;
 PRAGMA secure_delete = ON;
@@ -32,7 +32,7 @@ CREATE TABLE IF NOT EXISTS vector (
     numbers BLOB, -- float16; empty: the model cannot read the text
     PRIMARY KEY (user, kind, session, key)
 ) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS seen (indexed TEXT, upto INTEGER); -- of the changes of which index
+CREATE TABLE IF NOT EXISTS seen (indexed TEXT, upto INTEGER); -- checked changes of an index
 """
 CHANGED = f"""
 SELECT doc.kind, coalesce(s.name, ''), coalesce(u.name, ''), doc.key,
@@ -46,11 +46,11 @@ LEFT JOIN vector v ON v.kind = doc.kind AND v.session = coalesce(s.name, '')
     AND v.user = coalesce(u.name, '') AND v.key = doc.key
 WHERE doc.newest
 """
-"""An answer is left out: it is the agent's, and often only says again what the user said."""
+"""Answers are left out: they often repeat the user's words."""
 
 
-class Named(NamedTuple):
-    """What a document is called: its session and user are empty where it has none."""
+class DocName(NamedTuple):
+    """Identifies a document; session and user are empty if it has none."""
 
     kind: str
     session: str
@@ -58,73 +58,74 @@ class Named(NamedTuple):
     key: str
 
 
-class Lacking(NamedTuple):
-    """A document that has no vector of its text."""
+class MissingVector(NamedTuple):
+    """A document without a vector of its current text."""
 
-    named: Named
+    name: DocName
     text: str
     digest: bytes
 
 
-class News(NamedTuple):
-    """The documents without a vector among some changes of an index, and what changes these are."""
+class IndexChanges(NamedTuple):
+    """The documents without a vector among the changes up to number `upto` of the index
+    `index_id`."""
 
-    texts: list[Lacking]
-    of: str
+    docs: list[MissingVector]
+    index_id: str
     upto: int
 
 
-class Near(NamedTuple):
-    """How much nearer to a question documents are than the mean of all that it was compared with,
-    in standard deviations of the cosine. `best`: the nearest, nearest first."""
+class Similarities(NamedTuple):
+    """Similarity of documents to a query: cosine relative to the mean of all compared documents, in
+    standard deviations. `best`: the most similar ones, in order."""
 
-    scores: dict[Named, float]
-    best: tuple[Named, ...]
+    scores: dict[DocName, float]
+    best: tuple[DocName, ...]
 
 
-NONE = Near({}, ())
+NO_SIMILARITIES = Similarities({}, ())
 
 
 def file_of(folder: Path, tenant: str, model: str) -> Path:
-    """Where a tenant's vectors by a model are."""
+    """The file of a tenant's vectors by a model."""
     return folder / f"vectors_{_short(tenant)}_{_short(model)}.sqlite"
 
 
-def lacking(file: Path, index: Path) -> News | None:
-    """The documents among the next changes of an index without a vector of their present text; None
-    where all changes were looked at."""
+def missing_vectors(file: Path, index: Path) -> IndexChanges | None:
+    """Returns the documents without a current vector among the next changes of an index; None after
+    the last change."""
     with _opened(file) as db:
         db.execute("ATTACH ? AS indexed", [f"{index.absolute().as_uri()}?mode=ro"])
-        ((name,),) = db.execute("SELECT value FROM indexed.meta WHERE key = 'id'").fetchall()
-        seen = db.execute("SELECT upto FROM seen WHERE indexed = ?", [name]).fetchone()
-        since = seen[0] if seen else 0
+        ((index_id,),) = db.execute("SELECT value FROM indexed.meta WHERE key = 'id'").fetchall()
+        row = db.execute("SELECT upto FROM seen WHERE indexed = ?", [index_id]).fetchone()
+        since = row[0] if row else 0
         sql = (
             "SELECT max(no) FROM (SELECT no FROM indexed.changed WHERE no > ? ORDER BY no LIMIT ?)"
         )
         (upto,) = db.execute(sql, [since, AT_ONCE]).fetchone()
         if upto is None:
             return None
-        texts: list[Lacking] = []
-        for *named, said, size, digest in db.execute(CHANGED, [since, upto]):
-            text = " ".join(said.split()[:WORDS])[:CHARACTERS]
+        docs: list[MissingVector] = []
+        for *name, full_text, size, digest in db.execute(CHANGED, [since, upto]):
+            text = " ".join(full_text.split()[:WORDS])[:CHARACTERS]
             if text and (size != len(text) or digest != _digest(text)):
-                texts.append(Lacking(Named(*named), text, _digest(text)))
-        return News(texts, name, upto)
+                docs.append(MissingVector(DocName(*name), text, _digest(text)))
+        return IndexChanges(docs, index_id, upto)
 
 
-def note(file: Path, news: News) -> None:
-    """Keeps that some changes were looked at, and what they lacked was made."""
+def note(file: Path, changes: IndexChanges) -> None:
+    """Marks changes as done."""
     with _opened(file) as db:
         db.execute("DELETE FROM seen")
-        db.execute("INSERT INTO seen VALUES (?, ?)", [news.of, news.upto])
+        db.execute("INSERT INTO seen VALUES (?, ?)", [changes.index_id, changes.upto])
 
 
 def erasures(file: Path) -> int:
-    """How often somebody's vectors were erased from a file. One that is broken is begun again."""
+    """Returns the number of erasures from a file. A broken file is deleted."""
     try:
         with _opened(file) as db:
             return _erasures(db)
-    except sqlite3.OperationalError:  # it is locked, or there is no room
+    except sqlite3.OperationalError:  # locked, or disk full
         raise
     except sqlite3.DatabaseError:
         _remove(file)
@@ -136,56 +137,59 @@ def _erasures(db: sqlite3.Connection) -> int:
 
 
 def put(
-    file: Path, texts: Sequence[Lacking], vectors: "Sequence[Vector | None]", erased: int = 0
+    file: Path,
+    missing: Sequence[MissingVector],
+    vectors: "Sequence[Vector | None]",
+    erasures: int = 0,
 ) -> bool:
-    """Keeps the vectors of some documents: not where `erasures` is not `erased` any more, as it was
-    before the documents were read. They may be of somebody who was forgotten since."""
-    import numpy as np  # of the extras; forgetting needs none
+    """Stores vectors, unless the number of erasures has changed from `erasures`, its value before
+    the documents were read: they may be erased since. Returns whether they are stored."""
+    import numpy as np  # from the extras; `forget` must work without
 
     rows = [
-        (one.named.user, one.named.kind, one.named.session, one.named.key, len(one.text),
-         one.digest, b"" if vector is None else vector.astype(np.float16).tobytes())
-        for one, vector in zip(texts, vectors, strict=True)
+        (doc.name.user, doc.name.kind, doc.name.session, doc.name.key, len(doc.text),
+         doc.digest, b"" if vector is None else vector.astype(np.float16).tobytes())
+        for doc, vector in zip(missing, vectors, strict=True)
     ]  # fmt: skip
     with _opened(file) as db:
         db.execute("BEGIN IMMEDIATE")
-        if _erasures(db) != erased:
+        if _erasures(db) != erasures:
             return False
         db.executemany("INSERT OR REPLACE INTO vector VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
     return True
 
 
-def nearest(file: Path, vector: "Vector", user: str | None, most: int) -> Near:
-    """Compares a question with all documents of a user, or of the tenant; exact. `NONE`
-    where these are too many."""
+def nearest(file: Path, vector: "Vector", user: str | None, most: int) -> Similarities:
+    """Compares a query's vector with all vectors of a user, or of the tenant; exact. Returns
+    `NO_SIMILARITIES` for more than `MOST` or `MOST_OF_USER` vectors."""
     import numpy as np
 
     if not file.exists():
-        return NONE
-    names: list[Named] = []
+        return NO_SIMILARITIES
+    names: list[DocName] = []
     blocks: list[Vector] = []
     with _opened(file) as db:
-        where, of_user = ("", []) if user is None else (" WHERE user = ?", [user])
-        count = db.execute(f"SELECT count(*) FROM vector{where}", of_user).fetchone()[0]
+        where, parameters = ("", []) if user is None else (" WHERE user = ?", [user])
+        count = db.execute(f"SELECT count(*) FROM vector{where}", parameters).fetchone()[0]
         if count > (MOST if user is None else MOST_OF_USER):
-            return NONE
+            return NO_SIMILARITIES
         sql = f"SELECT kind, session, user, key, numbers FROM vector{where}"
-        documents = db.execute(sql, of_user)
+        documents = db.execute(sql, parameters)
         while rows := documents.fetchmany(AT_ONCE):
             comparable = [
-                (Named(kind, session, owner, key), numbers)
+                (DocName(kind, session, owner, key), numbers)
                 for kind, session, owner, key, numbers in rows
                 if len(numbers) == 2 * len(vector)
             ]
             names += [name for name, _ in comparable]
             blocks.append(_cosines([numbers for _, numbers in comparable], vector))
     if not names:
-        return NONE
+        return NO_SIMILARITIES
     cosines = np.concatenate(blocks)
     scores = (cosines - cosines.mean()) / (cosines.std() or 1.0)
     nearest = np.argsort(-cosines, kind="stable")[:most]
     best = tuple(names[place] for place in nearest)
-    return Near(dict(zip(names, scores.tolist(), strict=True)), best)
+    return Similarities(dict(zip(names, scores.tolist(), strict=True)), best)
 
 
 def _cosines(numbers: Sequence[bytes], vector: "Vector") -> "Vector":
@@ -197,27 +201,27 @@ def _cosines(numbers: Sequence[bytes], vector: "Vector") -> "Vector":
 
 
 def forget(folder: Path, tenant: str, users: Iterable[str], session: str | None = None) -> None:
-    """Deletes some users' vectors, those of a session, and those of what sessions remember, which
-    may be theirs. A file that cannot be read goes as a whole: its vectors can be made again."""
-    gone = [("user", ""), *(("user", one) for one in users)]
-    gone += [] if session is None else [("session", session)]
+    """Deletes the vectors of these users, of a session, and of all session memory, which may be
+    theirs. An unreadable file is deleted: its vectors can be recomputed."""
+    erased = [("user", ""), *(("user", user) for user in users)]
+    erased += [] if session is None else [("session", session)]
     for file in folder.glob(f"vectors_{_short(tenant)}_*.sqlite"):
         try:
             with _opened(file) as db:
-                for column, name in gone:
+                for column, name in erased:
                     db.execute(f"DELETE FROM vector WHERE {column} = ?", [name])
                 db.execute(f"PRAGMA user_version = {_erasures(db) + 1}")
             with closing(sqlite3.connect(file)) as db:
                 db.execute("VACUUM")
-        except sqlite3.OperationalError:  # it is locked, or there is no room
+        except sqlite3.OperationalError:  # locked, or disk full
             raise
         except sqlite3.DatabaseError:
             _remove(file)
 
 
 def _remove(file: Path) -> None:
-    for one in (file, file.with_name(f"{file.name}-journal")):
-        one.unlink(missing_ok=True)
+    for path in (file, file.with_name(f"{file.name}-journal")):
+        path.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -1,5 +1,4 @@
-"""Lists of words: what says nothing in a question, what asks for the present or the past, numbers,
-months."""
+"""Word lists: stop words, words about the present or the past, numbers, months."""
 
 import re
 
@@ -24,7 +23,7 @@ STOP_EAST = frozenset(
     くだ ださ さい だっ った てい いる ある この その あの
     """)
 )
-"""Pairs of characters, as `tokens` makes them."""
+"""Pairs of characters, as `tokens` returns them."""
 NOW = frozenset(
     _words("now current currently latest newest recent recently today nowadays anymore")
 )
@@ -44,15 +43,17 @@ NUMBERS = {
 }
 
 
-def _spoken(text: str) -> list[str]:
-    return re.findall(r"[a-z]+", text.lower())
+def _contains_any(text: str, words: frozenset[str], phrases: tuple[str, ...]) -> bool:
+    return not words.isdisjoint(re.findall(r"[a-z]+", text.lower())) or any(
+        phrase in text for phrase in phrases
+    )
 
 
 def asks_for_now(text: str) -> bool:
-    """Whether a question is about the present."""
-    return not NOW.isdisjoint(_spoken(text)) or any(one in text for one in (*NOW_EAST, "last time"))
+    """Whether a query is about the present."""
+    return _contains_any(text, NOW, (*NOW_EAST, "last time"))
 
 
 def asks_for_then(text: str) -> bool:
-    """Whether a question is about what was."""
-    return not THEN.isdisjoint(_spoken(text)) or any(one in text for one in (*THEN_EAST, "used to"))
+    """Whether a query is about the past."""
+    return _contains_any(text, THEN, (*THEN_EAST, "used to"))

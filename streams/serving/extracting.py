@@ -48,7 +48,7 @@ async def _extract(
         opened(root, settings, backend.posts_by_model(), ends=True, again=again) as log,
         driving(log, settings) as driver,
     ):
-        groups = driver.asked.counts
+        groups = driver.extractor.counts
         if progress:
             log.progress = lambda: progress("extract", driver.turns, log.total, groups["groups"])
         try:
@@ -61,6 +61,6 @@ async def _extract(
         return {
             "turns": log.total,
             "done": driver.turns - driver.failed,
-            **driver.asked.summary(),
+            **driver.extractor.summary(),
             "stopped": driver.spent,
         }

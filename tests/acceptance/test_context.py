@@ -7,7 +7,7 @@ import pytest
 from schemas.citation import Citation
 from schemas.time import parse_time
 from streams import listing
-from streams.context import Question
+from streams.context import PackRequest
 from streams.context.gather import context
 from streams.context.items import STABLE_SECTIONS
 from streams.extractors.naming import named
@@ -29,7 +29,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def asked(root: Path, user: str = "emma", at: int = LATER, **more: object) -> str:
-    return context(root, "default", Question(user_id=user, at=at, **more)).pack.text  # type: ignore[arg-type]
+    return context(root, "default", PackRequest(user_id=user, at=at, **more)).pack.text  # type: ignore[arg-type]
 
 
 def test_a_pack_says_what_stands_and_where_it_is_from(history: Path) -> None:
@@ -40,7 +40,7 @@ def test_a_pack_says_what_stands_and_where_it_is_from(history: Path) -> None:
     assert "Ancoats" not in found.out, "not about the question"
     assert "Ancoats" in turnfold("context", "emma", "--history", history, "--query", "Hi!").out
     assert "Leeds" not in found.out.partition("## About the question")[0], "she has moved"
-    known = context(history, "default", Question(user_id="emma", at=LATER)).pack.items
+    known = context(history, "default", PackRequest(user_id="emma", at=LATER)).pack.items
     for item in known:
         assert listing.why(history, "default", item.cite) == listing.why(
             history, "default", item.id
@@ -137,7 +137,7 @@ def test_what_has_a_known_end_is_shown_until_then(tmp_path: Path) -> None:
     local.run([str(ndjson(tmp_path / "p.ndjson", [first, second]))], root)
 
     def shown(day: str) -> set[str]:
-        question = Question(user_id="u1", at=parse_time(f"{day}T00:00:00Z"))
+        question = PackRequest(user_id="u1", at=parse_time(f"{day}T00:00:00Z"))
         return {item.id for item in context(root, "default", question).pack.items}
 
     assert shown("2026-01-15") == {"job", "milk"}
@@ -159,7 +159,7 @@ def test_a_small_budget_keeps_what_bears_on_health(tmp_path: Path) -> None:
     root = tmp_path / "history"
     local.run([str(ndjson(tmp_path / "t.ndjson", turns))], root, choose=lambda: named("rules"))
 
-    question = Question(user_id="u", at=LATER, max_tokens=110)
+    question = PackRequest(user_id="u", at=LATER, max_tokens=110)
     made = context(root, "default", question).pack
     assert made.left_out["facts"] > 0 and "constraints" not in made.left_out
     assert {item.text for item in made.items if item.section == "constraints"} == {

@@ -9,7 +9,7 @@ import pytest
 from benchmarks import locomo
 from schemas.time import parse_time
 from sinks.locks import taken
-from streams.context import Item, Question
+from streams.context import Item, PackRequest
 from streams.context.gather import context
 from streams.extractors.naming import named
 from streams.files import local
@@ -38,7 +38,7 @@ def told(folder: Path, *texts: str, extractor: str = "rules") -> Path:
 
 
 def shown(root: Path, query: str | None, **more: Any) -> list[Item]:
-    question = Question(user_id="ann", at=NOW, text=query, **more)
+    question = PackRequest(user_id="ann", at=NOW, text=query, **more)
     return context(root, "default", question).pack.items
 
 
@@ -103,7 +103,7 @@ def test_a_fact_is_shown_with_a_later_turn_about_its_subject(
     local.run([str(ndjson(tmp_path / "plan.ndjson", [plan]))], root)
     (item,) = (one for one in shown(root, said) if one.id == "f")
     assert item.later_id == later
-    early = Question(user_id="ann", at=parse_time("2025-03-01T12:00:00Z"), text=said)
+    early = PackRequest(user_id="ann", at=parse_time("2025-03-01T12:00:00Z"), text=said)
     items = context(root, "default", early).pack.items
     assert items and all(one.later_id is None for one in items)
 
@@ -115,7 +115,7 @@ def test_a_later_turn_about_a_stable_fact_is_in_the_ranking_and_the_stable_part_
     after = told(tmp_path / "b", "I have a dog called Rex.", "It rains.", "My Rex is at my aunt's.")
     packs = []
     for root in (before, after):
-        question = Question(user_id="ann", at=NOW, text="Shall I take the dog to Lisbon?")
+        question = PackRequest(user_id="ann", at=NOW, text="Shall I take the dog to Lisbon?")
         packs.append(context(root, "default", question).pack.text)
     stable = {text.partition("## About the question")[0] for text in packs}
     assert len(stable) == 1 and "Has a dog called Rex." in stable.pop()

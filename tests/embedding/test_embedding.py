@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from streams.search import vectors
-from streams.search.vectors import Lacking, Named
+from streams.search.vectors import DocName, MissingVector
 from tests.command import PROGRAM, Done, environment, folded, ndjson, turn, turnfold
 from tests.embedding.endpoint import Endpoint, Lsa
 from tests.serving.serving import Server, url_of
@@ -112,12 +112,12 @@ def test_an_endpoint_that_is_away_leaves_the_answers_of_words(
     done = search(history, "cat balcony", endpoint, "--user", "ann", **quick)
     assert hits(done) == hits(words)
     assert done.json()["hits"][0]["why"]["meaning"] == 0.0, "an endpoint is set; it had no part"
-    assert "words alone count" in done.err
+    assert "by words alone" in done.err
 
 
 def test_an_hours_budget_holds_and_is_said(endpoint: Endpoint, history: Path) -> None:
     done = search(history, "cat", endpoint, HOURLY_TOKENS="4", BATCH="1")
-    assert done.code == 0 and "the budget of an hour is used up" in done.err
+    assert done.code == 0 and "the hourly budget is spent" in done.err
     assert len([text for text in endpoint.asked if text != "cat"]) < len(SAID)
 
 
@@ -190,41 +190,44 @@ def test_the_nearest_are_those_of_all_comparisons(tmp_path: Path) -> None:
     made = random.normal(size=(500, 16)).astype(np.float32)
     made /= np.linalg.norm(made, axis=1, keepdims=True)
     found = [
-        Lacking(Named("event", "s", f"u{n % 3}", f"e{n}"), f"text {n}", b"") for n in range(500)
+        MissingVector(DocName("event", "s", f"u{n % 3}", f"e{n}"), f"text {n}", b"")
+        for n in range(500)
     ]
     file = tmp_path / "vectors.sqlite"
     vectors.put(file, found, list(made))
     for user in (None, "u1"):
-        theirs = [n for n in range(500) if user is None or found[n].named.user == user]
+        theirs = [n for n in range(500) if user is None or found[n].name.user == user]
         cosines = made[theirs].astype(np.float16).astype(np.float32) @ made[3]
-        wanted = [found[theirs[place]].named for place in np.argsort(-cosines, kind="stable")[:20]]
+        wanted = [found[theirs[place]].name for place in np.argsort(-cosines, kind="stable")[:20]]
         near = vectors.nearest(file, made[3], user, 20)
         assert list(near.best) == wanted
-        every = np.array([near.scores[found[n].named] for n in theirs])
+        every = np.array([near.scores[found[n].name] for n in theirs])
         assert abs(every.mean()) < 1e-3 and abs(every.std() - 1) < 1e-3
         assert every.max() == pytest.approx(near.scores[near.best[0]])
 
 
 def test_too_many_vectors_are_not_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file, vector = tmp_path / "vectors.sqlite", np.ones(2, np.float32)
-    texts = [Lacking(Named("event", "s", f"u{n % 2}", f"e{n}"), "text", b"") for n in range(10)]
+    texts = [
+        MissingVector(DocName("event", "s", f"u{n % 2}", f"e{n}"), "text", b"") for n in range(10)
+    ]
     vectors.put(file, texts, [vector] * 10)
     monkeypatch.setattr(vectors, "MOST", 9)
-    assert vectors.nearest(file, vector, None, 5) is vectors.NONE
+    assert vectors.nearest(file, vector, None, 5) is vectors.NO_SIMILARITIES
     assert len(vectors.nearest(file, vector, "u1", 5).best) == 5
     monkeypatch.setattr(vectors, "MOST_OF_USER", 4)
-    assert vectors.nearest(file, vector, "u1", 5) is vectors.NONE
+    assert vectors.nearest(file, vector, "u1", 5) is vectors.NO_SIMILARITIES
 
 
 def test_vectors_of_texts_that_were_read_before_somebody_was_forgotten_are_not_kept(
     tmp_path: Path,
 ) -> None:
     file, vector = vectors.file_of(tmp_path, "t", "m"), np.ones(2, np.float32)
-    found = [Lacking(Named("event", "s", "ann", "e"), "text", b"")]
+    found = [MissingVector(DocName("event", "s", "ann", "e"), "text", b"")]
     before = vectors.erasures(file)
     vectors.forget(tmp_path, "t", ["ann"])
     assert not vectors.put(file, found, [vector], before)
-    assert vectors.nearest(file, vector, None, 1) is vectors.NONE
+    assert vectors.nearest(file, vector, None, 1) is vectors.NO_SIMILARITIES
     assert vectors.put(file, found, [vector], vectors.erasures(file))
     assert len(vectors.nearest(file, vector, None, 1).best) == 1
 

@@ -86,13 +86,13 @@ def test_what_the_agent_answers_and_a_script_the_model_cannot_read_have_no_vecto
 
 
 BROKEN: dict[str, tuple[Callable[[Path], Path | str], str]] = {
-    "no folder": (lambda folder: folder / "none", "there is no such folder"),
+    "no folder": (lambda folder: folder / "none", "the folder does not exist"),
     "no tokenizer": (lambda folder: without(folder, "tokenizer.json"), "no tokenizer.json"),
     "no weights": (lambda folder: without(folder, "model.onnx"), "no model.onnx"),
     "weights cut short": (lambda folder: cut(folder, "model.onnx"), "cannot be loaded"),
     "a tokenizer cut short": (lambda folder: cut(folder, "tokenizer.json"), "cannot be loaded"),
     "settings cut short": (lambda folder: cut(folder, "config.json"), "cannot be loaded"),
-    "an unknown name": (lambda folder: "nobody/knows", "fastembed knows no such model"),
+    "an unknown name": (lambda folder: "nobody/knows", "fastembed does not have this model"),
     "a hub that is away": (lambda folder: "BAAI/bge-small-en-v1.5", "cannot be loaded"),
 }
 
@@ -160,11 +160,11 @@ def test_texts_are_looked_at_once_and_an_answer_that_comes_later_changes_nothing
     (file,) = (history / "_search").glob("vectors_*.sqlite")
     before = _rows(file)
     assert [row[1] for row in before] == [len(" ".join(long.split()[:WORDS]))]
-    assert vectors.lacking(file, index) is None
+    assert vectors.missing_vectors(file, index) is None
     folded(ndjson(tmp_path / "2.ndjson", [turn("e2", user_input="More.")]), history=history)
     search(history, "word1", model, "--meaning", "off")
-    news = vectors.lacking(file, index)
-    assert news is not None and [one.named.key for one in news.texts] == ["e2"]
+    news = vectors.missing_vectors(file, index)
+    assert news is not None and [one.name.key for one in news.docs] == ["e2"]
     search(history, "word1", model)
     assert _rows(file)[0] == before[0] and len(_rows(file)) == 2
 
@@ -244,7 +244,7 @@ def test_a_server_without_its_model_says_so_and_goes_by_words(
     with server.client:
         post(server)
         until(lambda: bool(found(server, "kitten")))
-        until(lambda: "there is no such folder" in server.client.get("/readyz").text)
+        until(lambda: "the folder does not exist" in server.client.get("/readyz").text)
         reply = server.client.get("/readyz")
         assert reply.status_code == 200 and "words alone" in reply.json()["about"]
         assert found(server, "kitten")[0]["why"]["meaning"] == 0.0
@@ -267,7 +267,7 @@ def test_evaluate_shows_words_meaning_and_both(tmp_path: Path, model: Path) -> N
     assert all(name in table for name in turns), table
     env = environment(TURNFOLD_MEANING_MODEL=str(tmp_path / "none"))
     done = process("evaluate", file, "--json", env=env)
-    assert done.code == 0 and "there is no such folder" in done.err
+    assert done.code == 0 and "the folder does not exist" in done.err
     assert done.json()["search"][-1]["turn"] == 0.0
 
 

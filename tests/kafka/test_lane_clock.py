@@ -16,7 +16,7 @@ from streams.kafka.agents.session_agent import SessionAgent
 from streams.kafka.tools.repartition_places import merged
 from streams.kafka.transport.processing import Batch
 from streams.kafka.transport.rows import MemoryRows
-from streams.llm.reach import Reach, of_commit
+from streams.llm.reach import OffsetTracker, from_commit
 from tests.kafka.test_agents import NOW_MS, Record, encode, of, on
 
 Steps = Sequence[tuple[int, str]]
@@ -140,7 +140,7 @@ def test_a_model_that_starts_again_sees_the_same_times(
     stamps: list[int], data: st.DataObject
 ) -> None:
     expected = list(accumulate(stamps, max))
-    reach, settled = Reach(0), set[int]()
+    reach, settled = OffsetTracker(0), set[int]()
     for offset in range(data.draw(st.integers(0, len(stamps)))):
         reach.read(offset, stamps[offset])
         assert reach.recorded_at == expected[offset]
@@ -148,7 +148,7 @@ def test_a_model_that_starts_again_sees_the_same_times(
         if offset < reach.next:
             reach.settle([offset])
             settled.add(offset)
-    again = of_commit(reach.committed, reach.metadata())
+    again = from_commit(reach.committed, reach.metadata())
     for offset in range(reach.committed, len(stamps)):
         again.read(offset, stamps[offset])
         assert again.recorded_at == expected[offset]

@@ -118,8 +118,8 @@ def test_what_refuses_every_request_is_asked_again_when_it_is_mended(
         settled(asks, 4)
         until(lambda: asks.about == "the model is asked")
         assert folded.letters == 0
-        calls = asks.asked.counts["calls"] if asks.asked else 0
-        ((_, _, used),) = asks.asked.budget.used() if asks.asked else [("", "", 0.0)]
+        calls = asks.extractor.counts["calls"] if asks.extractor else 0
+        ((_, _, used),) = asks.extractor.budget.used() if asks.extractor else [("", "", 0.0)]
         assert calls * SENT <= used * 100_000 <= (calls + 2) * (SENT + 100)
 
 

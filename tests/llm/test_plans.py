@@ -14,7 +14,7 @@ from schemas.time import format_time, parse_time
 from streams.llm import prompt, template
 from streams.llm.answers import NAMES, SHORT, strict_schema
 from streams.llm.groups import Group, Turn
-from streams.llm.known import LONGEST, Known, choose
+from streams.llm.known import LONGEST, ShownMemory, choose
 from streams.llm.plans import (
     Author,
     Fault,
@@ -37,7 +37,7 @@ GROUP = Group(
         Turn("default", "s", "u", "e2", NOON + 60_000_000, NOON + 60_000_005),
     )
 )
-KNOWN = Known(
+KNOWN = ShownMemory(
     {
         "states": (
             {"state_id": "home", "kind": "fact", "body_text": "lives in Kyoto"},
@@ -429,4 +429,4 @@ def test_what_is_shown_has_a_largest_size() -> None:
 
 
 def test_nothing_known_is_nothing_shown() -> None:
-    assert choose({}, "hello", 10, 1000) == Known()
+    assert choose({}, "hello", 10, 1000) == ShownMemory()

@@ -14,7 +14,7 @@ from streams.kafka.client.source import ConsumerSource
 from streams.llm.driver import Job
 from streams.llm.groups import Debounce, Group, Turn
 from streams.llm.part import Part
-from streams.llm.reach import Reach
+from streams.llm.reach import OffsetTracker
 from streams.llm.settings import LlmSettings
 from streams.llm.stream import Stream, StreamOptions
 from streams.observing import readiness
@@ -40,13 +40,13 @@ def test_no_later_commit_passes_over_a_plan_whose_transaction_failed() -> None:
             if len(sent) == 1:
                 raise KafkaError("the plan is not taken")
 
-    part = Part(AT, Reach(0), Debounce(1, 1))
-    part.reach.read(0)
+    part = Part(AT, OffsetTracker(0), Debounce(1, 1))
+    part.offsets.read(0)
     group = Group((Turn("default", "s", "u", "e", 0, 0, user_input="I have a cat."),))
 
     async def inside() -> None:
         stream = Failing(*SETTINGS)
-        stream._held = {AT: part}
+        stream._parts = {AT: part}
         await stream.write(Job(group, part), {"plan_id": "p"})
         await stream._write_if_possible()
         await stream._write_if_possible()

@@ -15,8 +15,7 @@ from obstore.fsspec import FsspecStore
 from schemas.base import parse_time
 from sinks.object_store import ObjectPath
 from streams.llm.groups import Group, Turn
-from streams.llm.history import remembered, spent_since
-from streams.llm.history import told as with_texts
+from streams.llm.history import remembered, spent_since, with_texts
 from streams.search.source import LOOK_EVERY
 from tests.acceptance.test_guarantees import ALICE, MARKS
 from tests.command import environment, files_holding

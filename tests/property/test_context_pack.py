@@ -11,10 +11,10 @@ from schemas.context import SECTIONS
 from schemas.time import format_time
 from streams.context import items, pack
 from streams.context.excerpt import excerpt
-from streams.context.items import STABLE_SECTIONS, Held
+from streams.context.items import STABLE_SECTIONS, ValidState
 from streams.context.pack import NOW, STABLE
 from streams.context.render import HEADINGS, NOTICE, line
-from streams.context.tokenizer import named
+from streams.context.tokenizer import load
 from streams.context.tokens import estimated
 from streams.search import Recall, Recalled, Turn
 
@@ -23,8 +23,8 @@ TEXT = st.text(st.one_of(st.characters(), st.sampled_from('“”"\n#-[]«»\u20
 ID = st.text("abcé:/ ", min_size=1, max_size=6)
 
 
-def state(id: str, text: str, day: int, kind: str, **payload: Any) -> Held:
-    return Held(id, kind, text, payload, [id], day * DAY, day * DAY)
+def state(id: str, text: str, day: int, kind: str, **payload: Any) -> ValidState:
+    return ValidState(id, kind, text, payload, [id], day * DAY, day * DAY)
 
 
 def preference(id: str, subject: str, day: int, polarity: str, status: str) -> dict[str, Any]:
@@ -246,7 +246,7 @@ def test_what_cannot_count_tokens_is_refused(name: str) -> None:
     with pytest.raises(
         ValueError, match=r"MODULE:NAME|number of tokens|cannot count a text|callable"
     ):
-        named(name)
+        load(name)
 
 
 def test_a_rule_and_a_model_that_made_one_sentence_into_two_states_are_shown_once() -> None:

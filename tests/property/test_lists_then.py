@@ -84,22 +84,22 @@ def active(turns: list[Row], plans: list[Row], kind: str) -> dict[str, int]:
 
 
 def counted(root: Path, tenant: str, kind: str, turns: list[Row], name: str,
-            at: int, known: int) -> search.Counted:  # fmt: skip
+            at: int, known: int) -> search.OwnerCounts:  # fmt: skip
     theirs = [row for row in turns if row.name(kind) == name]
     number = len({(row.session_id, row.event_id) for row in theirs})
     if kind == "session":
         named = [(row.occurred_at, row.user_id) for row in theirs if row.user_id is not None]
         users = {user for _, user in named}
-        return search.Counted(number, len(users), first=min(named)[1] if named else None)
+        return search.OwnerCounts(number, len(users), first=min(named)[1] if named else None)
     held = reading.states(root, tenant, name, at, None if known == FAR else known)
     states = sum(state["kind"] != NONE_HELD for state in held)
-    return search.Counted(number, len({row.session_id for row in theirs}), states)
+    return search.OwnerCounts(number, len({row.session_id for row in theirs}), states)
 
 
-def pages(root: Path, tenant: str, asked: search.Active) -> list[tuple[str, int]]:
+def pages(root: Path, tenant: str, asked: search.ActiveQuery) -> list[tuple[str, int]]:
     """The whole list, two at a time."""
     found: list[tuple[str, int]] = []
-    while page := search.active_then(root, tenant, asked):
+    while page := search.active_as_of(root, tenant, asked):
         found += page.items()
         asked = msgspec.structs.replace(asked, after=found[-1][::-1])
     return found
@@ -112,12 +112,14 @@ def check(root: Path, tenant: str, chance: Random, at: int, known: int) -> None:
         in_order = sorted(((when, name) for name, when in every.items()), reverse=True)
         times = [-FAR, *every.values(), FAR]
         for since, until in ((-FAR, FAR), sorted(chance.choices(times, k=2))):
-            asked = search.Active(kind=kind, at=at, known=known, limit=2, since=since, until=until)
+            asked = search.ActiveQuery(
+                kind=kind, at=at, known_at=known, limit=2, since=since, until=until
+            )
             told = [(name, when) for when, name in in_order if since <= when <= until]
             assert pages(root, tenant, asked) == told, (tenant, asked)
-        then = search.Then(kind=kind, names=(*every, "nobody"), at=at, known=known)
-        found = search.counted_then(root, tenant, then)
-        assert found.pop("nobody") == search.Counted(0, 0)
+        then = search.CountQuery(kind=kind, names=(*every, "nobody"), at=at, known_at=known)
+        found = search.counts_as_of(root, tenant, then)
+        assert found.pop("nobody") == search.OwnerCounts(0, 0)
         assert found == {
             name: counted(root, tenant, kind, turns, name, at, known) for name in every
         }, (tenant, then)

@@ -8,8 +8,8 @@ import pytest
 
 from schemas.time import format_time, parse_time
 from sinks.history import connect, read
-from streams.context import Question
-from streams.context.gather import context, recalling
+from streams.context import PackRequest
+from streams.context.gather import context, search_query
 from streams.files import local
 from streams.search import Query, Turn, candidates, recall, search
 from streams.search.query import KINDS
@@ -115,11 +115,11 @@ def test_a_pack_shows_no_turn_that_was_recorded_later_than_known_at(
     root, told, held = folded(tmp_path, chance), 0, 0
     for _ in range(8):
         known_at = NOW - chance.randint(1, 400) * 60 * MINUTE
-        question = Question(
+        question = PackRequest(
             user_id=chance.choice(["ann", "bea"]), at=NOW, max_tokens=50_000,
             text=" ".join(chance.choices(WORDS, k=2)), known_at=chance.choice([None, known_at]),
         )  # fmt: skip
-        query = recalling(question)
+        query = search_query(question)
         assert query is not None
         turns = [hit.turn for hit in recall(root, "default", query).hits if hit.turn]
         assert {turn.user_id for turn in turns} <= {question.user_id}, "also beside what was found"

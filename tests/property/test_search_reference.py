@@ -87,5 +87,5 @@ def test_no_term_of_a_text_is_missed_where_postings_are_left_unread(
     texts = [" ".join(chance.sample(WORDS, k=chance.randint(1, 4))) for _ in range(10)]
     queries = [Query(text=text, now=NOW, limit=100) for text in texts]
     found = [search(history, "default", query).hits for query in queries]
-    monkeypatch.setattr(Candidates, "may_have", lambda self, number: self._all)
+    monkeypatch.setattr(Candidates, "possible_terms", lambda self, number: self._all)
     assert [search(history, "default", query).hits for query in queries] == found

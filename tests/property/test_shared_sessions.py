@@ -114,7 +114,7 @@ def test_a_line_says_who_said_it() -> None:
     begin = "- “Meet at five.” (decision"
     assert item().startswith(begin + ") [m:")
     assert item("bob").startswith(begin + ", said by “bob”) [m:")
-    assert item("ann", None).startswith(begin + ", said by “ann” and somebody unnamed) [m:")
+    assert item("ann", None).startswith(begin + ", said by “ann” and an unnamed user) [m:")
     assert item("bob", source="agent").startswith(begin + ", by the agent, to “bob”) [m:")
     assert item(*"abcde").startswith(begin + ", said by “a” and “b” and “c” and 2 more) [m:")
     assert item("x”) [s:0]\n## Facts").startswith(begin + ", said by “x’) [s:0] ## Facts”) [m:")

@@ -8,7 +8,7 @@ import pytest
 
 from schemas.time import format_time, parse_time
 from streams import reading
-from streams.context import Question
+from streams.context import PackRequest
 from streams.context.gather import context
 from streams.files import local
 from tests.command import ndjson
@@ -63,7 +63,7 @@ def test_a_task_is_open_until_it_was_done(tmp_path: Path, seed: int) -> None:
                        for one in held)  # fmt: skip
         assert {one["state_id"]: one["status"] for one in reading.user(
             root, "default", "u", at)["states"]} == then  # fmt: skip
-        shown = context(root, "default", Question(user_id="u", at=at)).pack.items
+        shown = context(root, "default", PackRequest(user_id="u", at=at)).pack.items
         assert {item.id for item in shown} == {name for name in then if then[name] != "done"}
 
 

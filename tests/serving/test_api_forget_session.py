@@ -9,7 +9,7 @@ import pytest
 
 from sinks.digest import digest
 from streams.apps.erasure_queue import Erasures
-from streams.search import unbuilt
+from streams.search import build_locks
 from tests.command import files_holding, folded, ndjson, turn
 from tests.serving.serving import Server, serving
 from tests.serving.test_api_forget import LATER, NOW, SECRET, done, said
@@ -175,7 +175,7 @@ def test_an_erasure_that_waits_for_an_index_holds_no_other_tenant(tmp_path: Path
     turns = [*said("s", "ada", SECRET), {**said("s", "bo", "tea", 1)[0], "tenant": "other"}]
     folded(ndjson(tmp_path / "turns.ndjson", turns), history=history)
     erasures = Erasures(history)
-    with unbuilt([history], "default"):
+    with build_locks([history], "default"):
         erasures.start()
         try:
             first = erasures.ask("default", "ada")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from schemas.time import DAY, parse_time
 from streams.dates import MAX_TEXT, resolve
-from streams.dates.languages import LANGUAGES, folded
+from streams.dates.languages import LANGUAGES, fold
 from streams.dates.period import PATTERN, format_period, parse_period
 
 WEDNESDAY = parse_time("2026-03-18T10:00:00Z")
@@ -45,7 +45,7 @@ def test_any_text_at_any_time_has_dates_of_whole_days_at_places_that_do_not_over
 
 @given(st.text())
 def test_folding_keeps_the_length(text: str) -> None:
-    assert len(folded(text)) == len(text)
+    assert len(fold(text)) == len(text)
 
 
 @given(st.integers(-300_000, 300_000), st.sampled_from(["yesterday", "3 days ago", "tomorrow"]))

@@ -144,12 +144,12 @@ SPANS = st.tuples(st.integers(FIRST, LAST), st.integers(1, 400_000 * DAY)).map(
 @given(SPANS, SPANS)
 def test_dates_that_overlap_share_a_term(one: Span, other: Span) -> None:
     if dates.overlapping([one], other):
-        assert set(dates.listed([one])) & set(dates.asked(other))
+        assert set(dates.index_keys([one])) & set(dates.query_keys(other))
 
 
 @given(st.lists(SPANS))
 def test_dates_are_read_as_they_are_written(spans: list[Span]) -> None:
-    assert dates.read(dates.written(spans)) == spans
+    assert dates.parse_spans(dates.format_spans(spans)) == spans
 
 
 def test_what_is_no_period_is_refused() -> None:

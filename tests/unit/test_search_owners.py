@@ -9,11 +9,11 @@ import pytest
 from schemas.base import format_time, parse_time
 from streams.apps import maintenance
 from streams.search import (
-    Active,
+    ActiveQuery,
     Listing,
     Session,
     User,
-    active_then,
+    active_as_of,
     sessions,
     update,
     users,
@@ -179,16 +179,16 @@ def test_who_had_no_turn_by_then_that_was_known_is_listed_by_a_plan(tmp_path: Pa
         recorded(turns[0], 1, 20), recorded(turns[1], 15, 2), recorded(plan, 3, 3),
     ]  # fmt: skip
     history = run(tmp_path, "a", records)
-    asked = Active(kind="user", at=at(5), known=at(5), limit=9)
-    assert active_then(history, "default", asked) == {"u": at(3)}
-    later = Active(kind="user", at=at(5), known=at(21), limit=9)
-    assert active_then(history, "default", later) == {"u": at(1)}
+    asked = ActiveQuery(kind="user", at=at(5), known_at=at(5), limit=9)
+    assert active_as_of(history, "default", asked) == {"u": at(3)}
+    later = ActiveQuery(kind="user", at=at(5), known_at=at(21), limit=9)
+    assert active_as_of(history, "default", later) == {"u": at(1)}
 
 
 def test_a_plan_that_was_recorded_earlier_may_be_indexed_later(tmp_path: Path) -> None:
-    asked = Active(kind="user", at=at(5), known=at(5), limit=9)
+    asked = ActiveQuery(kind="user", at=at(5), known_at=at(5), limit=9)
     for number, came in enumerate((9, 4)):
         plan = state(f"p{number}", f"st{number}", "a text", "2026-03-01T00:00:00Z")
         history = run(tmp_path, str(number), [recorded(plan, 3, came)])
-        found = active_then(history, "default", asked)
+        found = active_as_of(history, "default", asked)
         assert found == ({"u": at(3)} if came < 5 else {})

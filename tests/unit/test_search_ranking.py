@@ -192,9 +192,9 @@ def test_an_index_of_another_format_is_built_anew_and_said_so(
     path = build.current(history, "default")
     assert path is not None
     index = Index(connected(path))
-    index.note("format", 4)
+    index.set_meta("format", 4)
     index.close()
     assert ids(history, "heron") == ["e0"]
-    assert "of format 4" in caplog.text and "building it anew" in caplog.text
+    assert "format 4" in caplog.text and "rebuilding it" in caplog.text
     assert not path.exists()
     assert turnfold("search", "heron", "--history", history).err == ""

@@ -7,7 +7,7 @@ import pytest
 
 from schemas.citation import cited
 from streams import output
-from streams.context.visible import quoted, seen
+from streams.context.visible import quoted, sanitize
 
 ALL = [chr(code) for code in (*range(0x20000), *range(0xE0000, 0xE1000))]
 IGNORABLE = [
@@ -19,13 +19,13 @@ IGNORABLE = [
 
 @pytest.mark.parametrize("around", ["{}", "a{}b", "é{0}{0}é", "a {} b"])
 def test_what_is_not_seen_goes(around: str) -> None:
-    plain = seen(around.format("").replace("  ", " "))
+    plain = sanitize(around.format("").replace("  ", " "))
     for code in IGNORABLE:
-        assert seen(around.format(chr(code))) == plain, hex(code)
+        assert sanitize(around.format(chr(code))) == plain, hex(code)
 
 
 def test_no_hidden_category_is_left() -> None:
-    text = seen("a" + "b".join(ALL))
+    text = sanitize("a" + "b".join(ALL))
     assert {unicodedata.category(one) for one in text}.isdisjoint({"Cc", "Cf", "Cs", "Co", "Cn"})
     assert not {chr(code) for code in IGNORABLE} & set(text)
 
@@ -42,15 +42,15 @@ def test_no_hidden_category_is_left() -> None:
     ],
 )
 def test_joiners_that_change_what_is_seen_stay(text: str) -> None:
-    assert seen(text) == text
+    assert sanitize(text) == text
 
 
 def test_joiners_carry_nothing_unseen() -> None:
     for bits in ("\u200c\u200d" * 40, "\u200d\u200c", "\u200d"):
         for text in ("ab", "قه", "👩👧", "क्ष", " "):
-            assert len(seen(text[:1] + bits + text[1:])) <= len(text) + 1
-        assert seen(f"a{bits}b") == "ab"
-        assert seen(bits) == ""
+            assert len(sanitize(text[:1] + bits + text[1:])) <= len(text) + 1
+        assert sanitize(f"a{bits}b") == "ab"
+        assert sanitize(bits) == ""
 
 
 def test_no_text_closes_its_quotation() -> None:
@@ -89,11 +89,13 @@ def test_no_text_has_a_citation(kind: str, form: str) -> None:
         citation.replace(":", "："),
         citation[:1] + " : " + citation[2:],
     ):
-        text = seen(form.format(spelt))
+        text = sanitize(form.format(spelt))
         assert "(" in text and not any(
             unicodedata.category(one) == "Ps" and one != "(" for one in text
         )
-    assert seen("[a] list[0]: see [1] and [note: this]") == "[a] list[0]: see [1] and [note: this]"
+    assert (
+        sanitize("[a] list[0]: see [1] and [note: this]") == "[a] list[0]: see [1] and [note: this]"
+    )
 
 
 def test_a_terminal_is_not_steered(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from streams import reading
-from streams.context.gather import felt
-from streams.context.items import Held
+from streams.context.gather import mood_document
+from streams.context.items import ValidState
 from streams.folds import affect, documents, learner, memory, preferences, states, task
 from streams.folds.expiry import expire
 from streams.folds.ids import short_hash
@@ -59,14 +59,16 @@ def remembered(rows: Rows, rules: Rules, now: int) -> Json | None:
     feeling = _mood_state(rows, now)
     return {
         "states": [
-            Held(state.state_id, state.kind, version.body_text, version.payload, version.evidence,
-                 version.valid_from, version.last_confirmed_at)
+            ValidState(
+                state.state_id, state.kind, version.body_text, version.payload, version.evidence,
+                version.valid_from, version.last_confirmed_at,
+            )
             for state, version in _standing(rows, now)
         ],
         "preferences": [
             preferences.document(one) for _, one in preferences.PREFERENCES.scan(rows)
         ],
-        "mood": felt(feeling, now) if feeling else None,
+        "mood": mood_document(feeling, now) if feeling else None,
     }  # fmt: skip
 
 

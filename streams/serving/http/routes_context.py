@@ -10,7 +10,7 @@ from starlette.responses import Response
 from schemas.base import Id
 from schemas.context import ContextPack
 from schemas.faults import list_of, one_of
-from streams.context import FORMATS, SECTIONS, Question, gather
+from streams.context import FORMATS, SECTIONS, PackRequest, gather
 from streams.context.question import MAX_TOKENS, MOST
 from streams.context.session import session_of
 from streams.context.tokenizer import tokenizer
@@ -74,7 +74,7 @@ async def context(
     (how to address the user, health, constraints, who they are), what the session decided, and
     facts and turns about `q`, best first. An unknown user has an empty pack."""
     here, tenant = serving(request), tenant_of(request)
-    question = Question(
+    question = PackRequest(
         user_id=user_id,
         at=time.time_ns() // 1000 if as_of is None else as_of,
         text=q,
@@ -91,12 +91,12 @@ async def context(
 
 
 async def packed(
-    here: Serving, tenant: str, question: Question, user: Json | None, session: Json | None
+    here: Serving, tenant: str, question: PackRequest, user: Json | None, session: Json | None
 ) -> Json:
     """The pack of what a user and a session remember, with the turns that it is about."""
     missing: list[str] = []
     recall = await _recalled(here, tenant, question, missing)
-    pack = gather.made(question, user, session, recall)
+    pack = gather.build(question, user, session, recall)
     made = gather.Context(pack, user is not None)
     memory_spans.found(
         len(pack.items), lambda: [{"id": one.id, "content": one.text} for one in pack.items]
@@ -104,12 +104,12 @@ async def packed(
     return {**made.document(question), "missing": missing}
 
 
-async def now(here: Serving, tenant: str, question: Question) -> tuple[Json | None, Json | None]:
+async def now(here: Serving, tenant: str, question: PackRequest) -> tuple[Json | None, Json | None]:
     """The user's and the session's documents, out of the tier's rows. Raises Problem."""
     held = await here.backend.rows("users", tenant, question.user_id)
     user = documents.remembered(*held, question.at)
     session = None
-    if gather.asks_session(question):
+    if gather.needs_session(question):
         assert question.session_id is not None
         found = await here.backend.rows("sessions", tenant, question.session_id)
         try:
@@ -120,29 +120,31 @@ async def now(here: Serving, tenant: str, question: Question) -> tuple[Json | No
     return user, session
 
 
-async def then(here: Serving, tenant: str, question: Question) -> tuple[Json | None, Json | None]:
+async def then(
+    here: Serving, tenant: str, question: PackRequest
+) -> tuple[Json | None, Json | None]:
     """The same at another time, out of the history."""
     user = await here.past.ask(
         "user",
         tenant,
-        lambda root: gather.user_then(root, tenant, question),
+        lambda root: gather.user_documents(root, tenant, question),
         of=[("users", question.user_id)],
     )
     session = await here.past.ask(
         "session",
         tenant,
-        lambda root: gather.session_then(root, tenant, question),
+        lambda root: gather.session_documents(root, tenant, question),
         of=[] if question.session_id is None else [("sessions", question.session_id)],
     )
     return user, session
 
 
 async def _recalled(
-    here: Serving, tenant: str, question: Question, missing: list[str]
+    here: Serving, tenant: str, question: PackRequest, missing: list[str]
 ) -> Recall | None:
     """What the query matches. If the search is not available, the pack is ordered by recency, and
     `missing` names the reason."""
-    query = gather.recalling(question)
+    query = gather.search_query(question)
     if query is None:
         return None
     try:

@@ -7,7 +7,7 @@ from starlette.requests import Request
 
 from schemas.time import format_time
 from streams.chronicle import user as chronicle
-from streams.context.question import MAX_TOKENS, Question
+from streams.context.question import MAX_TOKENS, PackRequest
 from streams.context.tokenizer import tokenizer
 from streams.serving.http import routes_context
 from streams.serving.http.route import AsOf, KnownAt, UserInPath, serving, tenant_of
@@ -28,7 +28,7 @@ async def person(
     """What is known of a user: the context pack, and what it came from."""
     here, tenant = serving(request), tenant_of(request)
     at = time.time_ns() // 1000 if as_of is None else as_of
-    question = Question(
+    question = PackRequest(
         user_id=user_id, at=at, text=q, session_id=session_id, max_tokens=max_tokens,
         known_at=known_at, count=tokenizer(),
     )  # fmt: skip

@@ -62,7 +62,7 @@ async def start(
         return answer | {"found": await told_if_there(asked, missing)}
     if as_of is not None or known_at is not None:
         at = time.time_ns() // 1000 if as_of is None else as_of
-        clocks = {"at": at, "known": known_at, "since": since, "until": until}
+        clocks = {"at": at, "known_at": known_at, "since": since, "until": until}
         given = {name: value for name, value in clocks.items() if value is not None}
         return answer | {
             "found": None,
@@ -81,13 +81,15 @@ async def start(
 async def _then(request: Request, kind: Kind, given: Json, cursor: str | None) -> Json:
     """A page of users or sessions as of a time, as the API has those of now. Raises Problem."""
     past, tenant = serving(request).past, tenant_of(request)
-    active = search.Active(kind=kind, limit=SHOWN + 1, **given)
+    active = search.ActiveQuery(kind=kind, limit=SHOWN + 1, **given)
     if cursor is not None:
         active = msgspec.structs.replace(active, after=paging.after(cursor))
-    found = list((await past.active_then(tenant, active)).items())
+    found = list((await past.active_as_of(tenant, active)).items())
     page = dict(found[:SHOWN])
-    of_those = search.Then(kind=kind, names=tuple(page), at=active.at, known=active.known)
-    counted = await past.counted_then(tenant, of_those)
+    of_those = search.CountQuery(
+        kind=kind, names=tuple(page), at=active.at, known_at=active.known_at
+    )
+    counted = await past.counts_as_of(tenant, of_those)
     name, at = found[SHOWN - 1] if len(found) > SHOWN else (None, 0)
     return {
         f"{kind}s": [
@@ -98,7 +100,7 @@ async def _then(request: Request, kind: Kind, given: Json, cursor: str | None) -
     }
 
 
-def _counts(kind: Kind, one: search.Counted) -> Json:
+def _counts(kind: Kind, one: search.OwnerCounts) -> Json:
     if kind == "user":
         return {"turns": one.turns, "sessions": one.others, "states": one.states}
     return {"user_id": one.first, "turns": one.turns}

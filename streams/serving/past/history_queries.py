@@ -17,18 +17,18 @@ from sinks.root import HistoryError, HistoryWriteError
 from sinks.store_errors import DELETED, of_duckdb
 from streams.errors import DataRefused, UsageError
 from streams.search import (
-    Active,
-    Counted,
+    ActiveQuery,
+    CountQuery,
     Listing,
     NotIndexed,
+    OwnerCounts,
     Page,
     Query,
     Recall,
     Session,
-    Then,
     User,
-    active_then,
-    counted_then,
+    active_as_of,
+    counts_as_of,
     recall,
     search,
     sessions,
@@ -135,26 +135,26 @@ class HistoryQueries:
         await self._caught_up(tenant, _subjects(query.user_id, query.session_id))
         return await self._found(tenant, query, recall)
 
-    async def users(self, tenant: str, asked: Listing) -> list[User]:
+    async def users(self, tenant: str, query: Listing) -> list[User]:
         """As `streams.search` lists them. Raises Problem, Busy."""
-        return await self._found(tenant, asked, users, "users")
+        return await self._found(tenant, query, users, "users")
 
     async def sessions(self, tenant: str, asked: Listing) -> list[Session]:
         """As `streams.search` lists them. Raises Problem, Busy."""
         return await self._found(tenant, asked, sessions, "sessions")
 
-    async def active_then(self, tenant: str, asked: Active) -> dict[str, int]:
+    async def active_as_of(self, tenant: str, asked: ActiveQuery) -> dict[str, int]:
         """As `streams.search` lists them. Raises Problem, Busy."""
-        return await self._found(tenant, asked, active_then, f"{asked.kind}s")
+        return await self._found(tenant, asked, active_as_of, f"{asked.kind}s")
 
-    async def counted_then(self, tenant: str, asked: Then) -> dict[str, Counted]:
+    async def counts_as_of(self, tenant: str, asked: CountQuery) -> dict[str, OwnerCounts]:
         """As `streams.search` counts. Raises Problem, Busy."""
-        return await self._found(tenant, asked, counted_then, f"{asked.kind}s")
+        return await self._found(tenant, asked, counts_as_of, f"{asked.kind}s")
 
     async def _found(
         self,
         tenant: str,
-        query: Query | Listing | Active | Then,
+        query: Query | Listing | ActiveQuery | CountQuery,
         find: Callable[..., T],
         what: str = "search",
     ) -> T:
