@@ -100,7 +100,7 @@ def _known(hit: search.Recalled, known_at: int) -> search.Recalled | None:
 
 def user_then(root: Location, tenant: str, question: Question) -> Json | None:
     """What stood of the user at the time asked about; None: nothing is known."""
-    known = reading.known_of(root, tenant, question.user_id, question.at, question.known_at)
+    known = reading.memory_as_of(root, tenant, question.user_id, question.at, question.known_at)
     if any(known.values()):
         return with_mood(known, question.at)
     is_known = listing.knows_user(root, tenant, question.user_id, question.known_at)

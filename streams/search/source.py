@@ -116,7 +116,7 @@ def make_readable(db: DuckDBPyConnection, table: Location, found: News) -> None:
         from sinks import object_files
 
         sizes = dict(zip(found.files, found.sizes, strict=True))
-        object_files.know(db, table, {one: (ObjectPath(one, table.store), size)
+        object_files.register(db, table, {one: (ObjectPath(one, table.store), size)
                                       for one, size in sizes.items()})  # fmt: skip
 
 

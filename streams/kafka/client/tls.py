@@ -85,7 +85,7 @@ def _signature(file: Path) -> tuple[int, int, int] | None:
 
 
 def _unusable(setting: str, path: Path | None, error: OSError) -> ConfigurationError:
-    shown = configuration.shown("", str(path))  # a key may have been pasted in its file's place
+    shown = configuration.masked("", str(path))  # a key may have been pasted in its file's place
     variable = configuration.variable("kafka", setting)
     return ConfigurationError(
         f"{variable}: {shown} cannot be used: {error.strerror or error}; give a readable PEM file"
