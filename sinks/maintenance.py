@@ -306,7 +306,7 @@ def _erased(
     """Rewrites the tables without the rows of a scope, then deletes the old files; in an object
     store the caller deletes them (`sinks.fences.sweep`), after rebuilding the documents."""
     with History(root) as history:
-        names = sorted(history.tables(), key=lambda one: (ERASED_LAST.get(one, 0), one))
+        names = sorted(history.tables(), key=lambda name: (ERASED_LAST.get(name, 0), name))
         erased = {name: _erase(history, db, name, condition(name), tenant) for name in names}
         if isinstance(root, Path):
             _drop_unnamed(history, root)

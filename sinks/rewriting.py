@@ -79,7 +79,7 @@ def merge_files(
     object_files.register(
         db, root / name, {str(address): (address, file.size) for file, address in addresses.items()}
     )
-    in_order = [str(addresses[file]) for file in sorted(old, key=lambda one: one.modified)]
+    in_order = [str(addresses[file]) for file in sorted(old, key=lambda file: file.modified)]
     sql = select(name, in_order, commit_order=COMMIT_ORDER in STORED[name].names)
     with _batches(db, name, sql) as rows:
         _replace(history, root, name, table, rows, old, same_rows=True)

@@ -252,7 +252,7 @@ def judge_letters(db: duckdb.DuckDBPyConnection, rows: str, tenant: str) -> None
     person or an erased session (`goes`), or may do so. An unreadable letter is stored under the
     default tenant, and names its tenant only in its text."""
     ((user_id,),) = db.execute("SELECT user_id FROM person").fetchall()
-    sessions = [one for (one,) in db.execute("FROM whole_session").fetchall()]
+    sessions = [id for (id,) in db.execute("FROM whole_session").fetchall()]
     tasks = db.execute("FROM erased_task WHERE task_id IS NOT NULL").fetchall()
     letters = Letters(tenant, user_id, sessions, tasks)
     verdicts: list[tuple[str, str, bool]] = []

@@ -177,11 +177,8 @@ class SharedHistory(History):
                     if self._refresh_forgotten() != notes:
                         pieces = self._remaining(table, pieces)
                     last_version = partial(self._versions.of, table, delta)
-                    missing = [
-                        one
-                        for piece in pieces
-                        if (one := _unwritten(piece, last_version)) is not None
-                    ]
+                    parts = (_unwritten(piece, last_version) for piece in pieces)
+                    missing = [part for part in parts if part is not None]
                     if not missing:
                         return 0
                     transactions = _transactions(

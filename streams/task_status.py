@@ -33,7 +33,7 @@ def with_task_status(
 
     `db` has the table `revisions` with at least the owners of these states.
     """
-    tasks = [one for one in states if one["kind"] == "task"]
+    tasks = [state for state in states if state["kind"] == "task"]
     if not tasks:
         return states
     changes = _status_changes(db, tasks, known_at)
@@ -79,7 +79,7 @@ def _status_at(revisions: list[StatusChange], at: int) -> str | None:
         if revision.status != previous:
             changes.append(revision)
         previous = revision.status
-    past = [revision for revision in sorted(changes, key=lambda one: one.at) if revision.at <= at]
+    past = [change for change in sorted(changes, key=lambda change: change.at) if change.at <= at]
     return past[-1].status if past else first.status
 
 

@@ -117,13 +117,13 @@ def _lanes_run(lanes: "Lanes", model: "Beside | None") -> Readiness:
     running = list(lanes.running())
     if lanes.stalled:
         return Readiness(False, f"{lanes.stalled} of {len(running)} lanes are stalled")
-    late = sorted((lane for lane in running if lane.state not in RUNNING), key=lambda one: one.name)
+    late = [lane for lane in running if lane.state not in RUNNING]
     rows = sum(lane.restored[0] for lane in running)
     total = sum(lane.restored[1] for lane in running)
     if not late:
         model_state = f"; {model.about}" if model is not None and model.is_used else ""
         return Readiness(True, f"{len(running)} lanes run{model_state}", rows, total)
-    about = ", ".join(f"{lane.name} {lane.state}" for lane in late)
+    about = ", ".join(sorted(f"{lane.name} {lane.state}" for lane in late))
     return Readiness(False, f"{len(late)} of {len(running)} lanes do not run: {about}", rows, total)
 
 

@@ -108,7 +108,7 @@ def _mastery(lookup: Lookup, user_id: str, as_of: int, known_at: int) -> Newest:
     scores: dict[str, float] = {}
     levels: list[Json] = []
     for occurred_at, lessons in groupby(
-        _lessons(lookup, user_id, as_of, known_at), lambda one: one.occurred_at
+        _lessons(lookup, user_id, as_of, known_at), lambda lesson: lesson.occurred_at
     ):
         is_answered = False
         for lesson in lessons:

@@ -190,7 +190,7 @@ def _replace_files(
     shutil.rmtree(desk, ignore_errors=True)
     desk.mkdir(parents=True)
     rest_table = desk / "rest"
-    by_day = sorted(files.own, key=lambda one: one[1].day)
+    by_day = sorted(files.own, key=lambda entry: entry[1].day)
     paths = [str(table / file.path) for table, file in by_day]
     live_paths = [str(live / file.path) for file in files.live]
     is_compared = bool(live_paths) or name in SNAPSHOT_KEYS  # otherwise all rows are written

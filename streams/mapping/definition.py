@@ -62,7 +62,7 @@ class RecordRule(_Part):
         str,
         Annotated[
             FieldRule,
-            BeforeValidator(lambda said: {"from": said} if isinstance(said, str) else said),
+            BeforeValidator(lambda rule: {"from": rule} if isinstance(rule, str) else rule),
         ],
     ]
 
