@@ -16,10 +16,10 @@ FROM events WHERE user_id IS NOT NULL GROUP BY ALL
 """
 
 TOOL_CALLS = """(since := NULL) AS TABLE
--- The calls of each recursion's standing version, as in recursion_current, with the results as the
--- rules put them in (docs/rules.md, Tasks): to the first call of the id, else to the one at the
--- index; the latest counts. Of versions of one time the greater output stands here: documents are
--- too wide to read.
+-- The calls of each recursion's current version, as in recursion_current. Results are assigned as
+-- docs/rules.md, Tasks, defines: to the first call with the id, otherwise to the call at the index;
+-- the latest result counts. Between versions of the same time the greater output wins, as reading
+-- whole documents costs too much.
 WITH standing AS (
     SELECT tenant, session_id, task_id, trace_id, date, occurred_at,
         output -> '$.tool_calls' AS calls

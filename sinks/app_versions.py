@@ -1,8 +1,8 @@
-"""How far a table has what each app wrote, asked once.
+"""Cache of the last version that each app has committed to each table.
 
-`deltalake` reads all commits since the last checkpoint again for each app it is asked about: in an
-object store each of them is a request. What holds at one version of a table never changes, and the
-next version is known if it is a commit of our own.
+For each app `deltalake` reads all commits since the last checkpoint again; in an object store each
+commit is a request. The apps of one table version never change, and those of the next version are
+known if this process committed it.
 """
 
 from collections.abc import Iterable
@@ -13,15 +13,15 @@ from sinks.delta import written
 
 
 class AppVersions:
-    """Of the tables of one history, each at the version that its handle was last seen at."""
+    """App versions of one history's tables, per table at the handle's last version."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[int, dict[str, int]]] = {}
 
     def of(self, table: str, delta: DeltaTable, app_id: str) -> int:
         """The last version that this app wrote, or UNWRITTEN."""
-        at, apps = self._known.get(table, (None, {}))
-        if at != delta.version():
+        version, apps = self._known.get(table, (None, {}))
+        if version != delta.version():
             apps = {}
             self._known[table] = delta.version(), apps
         if app_id not in apps:
@@ -29,15 +29,17 @@ class AppVersions:
         return apps[app_id]
 
     def committed(
-        self, table: str, delta: DeltaTable, before: int, made: Iterable[Transaction]
+        self, table: str, delta: DeltaTable, before: int, transactions: Iterable[Transaction]
     ) -> None:
-        """We have made a commit from version `before`, with these transactions. The handle stands
-        at the newest version: where that is the next one it is ours, else others wrote, too."""
-        at, apps = self._known.pop(table, (None, {}))
-        if at == before and delta.version() == before + 1:
-            more = {one.app_id: one.version for one in made}
-            self._known[table] = before + 1, {**apps, **more}
+        """Records a commit of this process on top of version `before`.
+
+        The handle is at the newest version: if that is `before` + 1, no other writer committed.
+        """
+        version, apps = self._known.pop(table, (None, {}))
+        if version == before and delta.version() == before + 1:
+            versions = {transaction.app_id: transaction.version for transaction in transactions}
+            self._known[table] = before + 1, {**apps, **versions}
 
     def forget(self, table: str) -> None:
-        """A commit has failed: nobody knows where the table stands."""
+        """Drops a table whose commit failed: its version is unknown."""
         self._known.pop(table, None)

@@ -1,6 +1,6 @@
-"""Data files that are not as a table's log names them: missing, cut, unreadable.
+"""Checks data files against a table's log: missing, truncated, unreadable.
 
-What lies in a file's pages is not looked at: that costs as much as reading the whole history.
+Pages are not read: that costs as much as reading the whole history.
 """
 
 import os
@@ -17,68 +17,68 @@ from sinks.locations import Location
 from sinks.object_store import ObjectPath
 
 MAGIC = b"PAR1"
-NAMED = re.compile(r"""["']([^"'\n]+/date=[^"'\n]+\.parquet)["']""")
-"""A data file in an error of DuckDB's."""
+DATA_FILE = re.compile(r"""["']([^"'\n]+/date=[^"'\n]+\.parquet)["']""")
+"""Path of a data file in a DuckDB error."""
 COMMIT = re.compile(r"[0-9]{20}\.json")
 CHECKPOINT = re.compile(r"[0-9]{20}\.checkpoint.*\.parquet")
 
 
 class Damage(NamedTuple):
-    """A file, and what is wrong with it."""
+    """A damaged file, and the reason."""
 
     file: str
-    why: str
+    reason: str
 
 
 def damage(table: Location) -> tuple[int, list[Damage]]:
-    """How many files a table's newest version has, and those that are damaged. Raises
-    HistoryError where its log cannot be read."""
-    named = _named(table)
-    found = list(_damaged(table, named))
-    if found:  # `compact` or `forget` may have taken them out of the table meanwhile
-        named = _named(table)
-        found = list(_damaged(table, named))
-    return len(named), found
+    """Returns the number of files of a table's newest version, and the damaged ones. Raises
+    HistoryError if the log cannot be read."""
+    sizes = _logged_sizes(table)
+    damages = list(_damaged(table, sizes))
+    if damages:  # a concurrent `compact` or `forget` may have removed them
+        sizes = _logged_sizes(table)
+        damages = list(_damaged(table, sizes))
+    return len(sizes), damages
 
 
 def of_duckdb(error: BaseException, folder: Location | None = None) -> HistoryError | None:
-    """A data file that keeps DuckDB from answering, as one line of ours; None where it is something
-    else. `folder` has the tables: there it is looked for where DuckDB does not name it."""
+    """Translates a DuckDB error that a data file caused; None for other errors. `folder` contains
+    the tables, and is searched if the error names no file."""
     if not isinstance(error, _duckdb.Error):
         return None
-    if found := NAMED.search(str(error)):
-        return _told(found[1], _why(error, found[1]))
-    if type(error) is not _duckdb.Error:  # of a file's content, which it raises without a name
+    if match := DATA_FILE.search(str(error)):
+        return _data_file_error(match[1], _reason(error, match[1]))
+    if type(error) is not _duckdb.Error:  # errors in a file's content are raised without its name
         return None
-    from schemas.rows import TABLES  # imports what no question needs
+    from schemas.rows import TABLES  # an import that no query needs
 
     tables = [folder / name for name in TABLES] if folder else []
-    for file, why in (one for table in tables for one in damage(table)[1]):
-        return _told(file, why)
+    for file, reason in (entry for table in tables for entry in damage(table)[1]):
+        return _data_file_error(file, reason)
     return HistoryError(
         f"{folder or 'the history'}: the content of a data file cannot be read "
-        f"({in_a_line(error).strip()}); restore the history from a backup, or make it anew "
+        f"({in_a_line(error).strip()}); restore the history from a backup, or rebuild it "
         '(docs/recovery.md, "A damaged history")'
     )
 
 
-def _told(file: str, why: str) -> HistoryError:
+def _data_file_error(file: str, reason: str) -> HistoryError:
     table = file.rpartition("/date=")[0] or file.rpartition("/")[0]
     history = table.rpartition("/")[0]
     return HistoryError(
-        f"{file}: a data file of the history {why}; run `turnfold doctor --history {history}`"
+        f"{file}: a data file of the history {reason}; run `turnfold doctor --history {history}`"
     )
 
 
-def _why(error: BaseException, file: str) -> str:
+def _reason(error: BaseException, file: str) -> str:
     if not file.startswith("/"):
         return f"cannot be read: {in_a_line(error).partition(': LINE')[0]}"
-    found = next(_of_file(Path(file), None), None)
-    return found.why if found else "could not be read; it can be now"
+    damage = next(_of_file(Path(file), None), None)
+    return damage.reason if damage else "could not be read; it can be now"
 
 
-def _named(table: Location) -> dict[str, int]:
-    """File -> its size, as the log has them."""
+def _logged_sizes(table: Location) -> dict[str, int]:
+    """File -> size in bytes, according to the log."""
     if isinstance(table, ObjectPath):
         from sinks import object_files
 
@@ -97,12 +97,12 @@ def _named(table: Location) -> dict[str, int]:
 
 
 def _has_log(table: Path) -> bool:
-    """Raises HistoryError where it cannot be told, or data files are there without one."""
+    """Raises HistoryError if the folder cannot be read, or has data files but no log."""
     try:
         if not table.exists():
             return False
         log = table / "_delta_log"
-        names = [one.name for one in log.iterdir()] if log.exists() else []
+        names = [entry.name for entry in log.iterdir()] if log.exists() else []
         if any(COMMIT.fullmatch(name) or CHECKPOINT.fullmatch(name) for name in names):
             return True
         file = next(table.glob("**/date=*/*.parquet"), None)
@@ -113,41 +113,41 @@ def _has_log(table: Path) -> bool:
     return False
 
 
-def _damaged(table: Location, named: dict[str, int]) -> Iterator[Damage]:
+def _damaged(table: Location, sizes: dict[str, int]) -> Iterator[Damage]:
     if isinstance(table, ObjectPath):
-        there = table.sizes() if named else {}
-        for file, size in named.items():
-            if file not in there:
+        present = table.sizes() if sizes else {}
+        for file, size in sizes.items():
+            if file not in present:
                 yield Damage(file, "is missing")
-            elif there[file] != size:
-                yield _other_size(file, there[file], size)
+            elif present[file] != size:
+                yield _other_size(file, present[file], size)
         return
-    for file, size in named.items():
+    for file, size in sizes.items():
         yield from _of_file(Path(file), size)
 
 
 def _of_file(file: Path, size: int | None) -> Iterator[Damage]:
-    """What is wrong with one file; `size`: as the log has it."""
+    """Checks one file; `size` is the log's."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        with file.open("rb") as opened:
-            has = os.fstat(opened.fileno()).st_size
-            if size is not None and has != size:
-                yield _other_size(str(file), has, size)
+        with file.open("rb") as stream:
+            length = os.fstat(stream.fileno()).st_size
+            if size is not None and length != size:
+                yield _other_size(str(file), length, size)
                 return
-            begins = opened.read(len(MAGIC))
+            start = stream.read(len(MAGIC))
         pq.read_metadata(file)
     except FileNotFoundError:
         yield Damage(str(file), "is missing")
     except (OSError, pa.ArrowException) as error:
-        why = getattr(error, "strerror", None) or in_a_line(error).partition(". ")[0]
-        yield Damage(str(file), f"cannot be read: {why}")
+        reason = getattr(error, "strerror", None) or in_a_line(error).partition(". ")[0]
+        yield Damage(str(file), f"cannot be read: {reason}")
     else:
-        if begins != MAGIC:
-            yield Damage(str(file), "does not begin as a Parquet file")
+        if start != MAGIC:
+            yield Damage(str(file), "does not start as a Parquet file")
 
 
-def _other_size(file: str, has: int, size: int) -> Damage:
-    return Damage(file, f"has {has:,} bytes, its table's log says {size:,}")
+def _other_size(file: str, length: int, size: int) -> Damage:
+    return Damage(file, f"has {length:,} bytes, its table's log says {size:,}")

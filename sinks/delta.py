@@ -1,7 +1,7 @@
-"""The exactly-once writer of the history: Delta tables under one root (docs/architecture.md).
+"""Exactly-once writer of the history: Delta tables under one root (docs/architecture.md).
 
-Each commit carries the app transaction (app_id, version), so a batch that was written already is
-recognised after a crash. One writer per history: the caller holds the lock.
+Each commit carries the app transaction (app_id, version), which identifies a written batch after a
+crash. One writer per history: the caller has the lock.
 """
 
 import time
@@ -31,38 +31,38 @@ from sinks.history import LATER
 from sinks.locations import Location, is_url, location_of
 from sinks.object_store import delta_options
 from sinks.root import HistoryError, HistoryWriteError, open_root
-from sinks.store_errors import DELETED, PATIENCE, PAUSE, patiently, refused
+from sinks.store_errors import DELETED, PATIENCE, PAUSE, patiently, write_error
 from sinks.tables import COMMIT_ORDER, STORED
 
 T = TypeVar("T")
 OPEN_FOR = 50
-"""Versions: a handle takes in again what each commit since it was opened has said, at every commit.
-One that is opened again reads a checkpoint instead, and is six times as fast after 800."""
+"""Versions after which a handle is reopened. At every commit a handle replays all commits since it
+was opened; a new handle reads a checkpoint, which is six times as fast after 800 commits."""
 OPEN_FOR_IN_STORES = 10
-"""In an object store what each of these commits has said is a request."""
+"""In an object store each replayed commit is a request."""
 CONFIGURATION = {
     "delta.checkpointInterval": str(OPEN_FOR),
     # a crash may need the version before the last: only `compact` cuts the log
     "delta.enableExpiredLogCleanup": "false",
-    # the log outlives the files that `forget` rewrites: no word and no id of anybody in it
+    # the log outlives the files that `forget` rewrites: it must not contain personal data
     "delta.dataSkippingStatsColumns": "recorded_at,src_offset",
 }
-SELDOM_REPEATED = (
+DISTINCT_VALUES = (
     "event_id", "from_event_id", "to_event_id", "revision_id", "user_input", "agent_answer",
     "metadata", "extra", "doc", "before", "after", "occurred_at", "recorded_at", "seq",
     "src_offset", COMMIT_ORDER,
 )  # fmt: skip
-"""Columns whose values a dictionary does not make smaller; without it a batch takes an eighth less
-time and a tenth less room."""
-ASKED_FOR = {"event_id": 8192, "session_id": 2048, "entity_id": 2048}
-"""Columns by whose value a row is looked up, and about how many values a batch has of each: Bloom
-filters tell DuckDB which files hold none of those asked for."""
+"""Columns of mostly distinct values: without a dictionary a batch takes an eighth less time and a
+tenth less space."""
+LOOKUP_COLUMNS = {"event_id": 8192, "session_id": 2048, "entity_id": 2048}
+"""Columns of point lookups -> distinct values per batch, about. Their Bloom filters let DuckDB skip
+files."""
 
 
 def _column(name: str) -> ColumnProperties:
-    values = ASKED_FOR.get(name)
+    values = LOOKUP_COLUMNS.get(name)
     return ColumnProperties(
-        dictionary_enabled=name not in SELDOM_REPEATED,
+        dictionary_enabled=name not in DISTINCT_VALUES,
         bloom_filter_properties=BloomFilterProperties(True, 0.01, values) if values else None,
     )
 
@@ -70,17 +70,17 @@ def _column(name: str) -> ColumnProperties:
 WRITER = WriterProperties(
     compression="ZSTD",
     compression_level=1,
-    column_properties={name: _column(name) for name in (*SELDOM_REPEATED, *ASKED_FOR)},
+    column_properties={name: _column(name) for name in (*DISTINCT_VALUES, *LOOKUP_COLUMNS)},
 )
-PLACES = "commit_order"
-"""The app whose version a table's own versions are counted from in `commit_order`: it may hold
-files of another table, and what it writes later is newer."""
-REPLACING = "replacing"
-"""The app of each commit that replaces files by others."""
+PLACES_APP = "commit_order"
+"""App whose version is added to the table's version in `commit_order`: rows written after files of
+another table were taken over are newer than those files."""
+REPLACING_APP = "replacing"
+"""App of each commit that replaces files."""
 ATTEMPTS = 20
-"""Of a commit, where another writer was faster."""
+"""Attempts of a commit that conflicts with another writer."""
 UNWRITTEN = -1
-"""The version of an app that has not written: Delta lowers a version but takes none back."""
+"""Version of an app that has not written: Delta can lower an app's version, but not remove it."""
 
 
 class History:
@@ -114,35 +114,35 @@ class History:
         if name not in TABLES:
             raise HistoryError(f"no table {name!r}; there are {', '.join(TABLES)}")
         if name in self._open:
-            known, opened_at = self._open[name]
-            if known.version() - opened_at < self._open_for:
-                return known
-        read = partial(self._read, name)
-        opened = patiently(read) if is_url(self.at) else read()
-        if opened is not None:
-            self._open[name] = opened, opened.version()
-        return opened
+            table, opened_at = self._open[name]
+            if table.version() - opened_at < self._open_for:
+                return table
+        load = partial(self._read, name)
+        loaded = patiently(load) if is_url(self.at) else load()
+        if loaded is not None:
+            self._open[name] = loaded, loaded.version()
+        return loaded
 
     def _read(self, name: str) -> DeltaTable | None:
-        with self._refusals(name):
-            try:  # `is_deltatable` would keep Python's lock while a store does not answer
+        with self._translated_errors(name):
+            try:  # `is_deltatable` would block all threads (GIL) while a store does not answer
                 return DeltaTable(f"{self.root}/{name}", storage_options=self.storage_options)
             except TableNotFoundError:
                 return None
 
     def newest(self, name: str) -> DeltaTable | None:
-        """The table as it is now, no matter who wrote it."""
+        """The table at its newest version, including commits of other writers."""
         table = self.table(name)
         if table is not None:
             with self.writing(name):
                 table.update_incremental()
         return table
 
-    def made(self, name: str) -> DeltaTable:
-        """The table as it is now, made without rows if there is none.
+    def open_or_create(self, name: str) -> DeltaTable:
+        """The table at its newest version; an empty one is created if it does not exist.
 
-        A commit that makes a table is not checked against others: of two who make it with their
-        rows in it, both would succeed.
+        Delta does not check the commit that creates a table for conflicts: if two writers created
+        it with their rows, both would succeed.
         """
         delta = self.newest(name)
         if delta is None:
@@ -156,19 +156,19 @@ class History:
                     storage_options=self.storage_options,
                 )
             delta = self.newest(name)
-        assert delta is not None, "it has just been made"
+        assert delta is not None, "it has just been created"
         return delta
 
     def tables(self) -> dict[str, DeltaTable]:
-        """Those that exist."""
-        found = {name: self.table(name) for name in TABLES}
-        return {name: table for name, table in found.items() if table is not None}
+        """The existing tables by name."""
+        tables = {name: self.table(name) for name in TABLES}
+        return {name: table for name, table in tables.items() if table is not None}
 
     def append(self, table: str, rows: pa.Table, app_id: str, version: int) -> bool:
-        """Commits `rows` (as `to_arrow` makes them) once; whether a commit was made.
+        """Commits `rows` (from `to_arrow`) once; returns whether it did.
 
-        A version at or below the table's is refused, nothing written. Without rows an existing
-        table takes the version alone. Raises HistoryWriteError; the table then stands as before.
+        A version at or below the table's is not written. Without rows only the version of an
+        existing table is updated. Raises HistoryWriteError; the table is then unchanged.
         """
         if version < 0:
             raise ValueError(f"version {version} of {app_id}: versions count from 0")
@@ -193,30 +193,30 @@ class History:
         return True
 
     def places_after(self, table: str) -> int:
-        """What a table's places are counted from: 0, unless it holds files of another."""
+        """Offset of a table's commit order: 0, unless it contains files of another table."""
         delta = self.table(table)
-        return 0 if delta is None else max(written(delta, PLACES), 0)
+        return 0 if delta is None else max(written(delta, PLACES_APP), 0)
 
     def place(self, table: str, after: int) -> int:
-        """The place of a table's next commit among documents, counted from `after`."""
+        """Commit order of a table's next commit; `after` is the offset."""
         delta = self.table(table)
         version = 0 if delta is None else delta.version() + 1
         return version + after
 
     def versions(self, app_id: str) -> dict[str, int]:
-        """Table -> the last version this app wrote; without the tables it never wrote."""
-        found = {name: written(table, app_id) for name, table in self.tables().items()}
-        return {name: version for name, version in found.items() if version != UNWRITTEN}
+        """Table -> last version of this app; without the tables that it never wrote."""
+        versions = {name: written(table, app_id) for name, table in self.tables().items()}
+        return {name: version for name, version in versions.items() if version != UNWRITTEN}
 
     def delta_versions(self) -> dict[str, int]:
-        """Table -> Delta version: what `restore` goes back to."""
+        """Table -> Delta version, for `restore`."""
         return {name: table.version() for name, table in self.tables().items()}
 
     def restore(self, versions: Mapping[str, int]) -> None:
-        """Undoes a torn batch: rows and app versions as they were at these Delta versions.
+        """Rolls back an incomplete batch: restores rows and app versions of these Delta versions.
 
-        A table that is not named loses all its rows. Each table goes back in one new commit, so
-        a kill in between only leaves the same call to be made again.
+        Tables without a version are emptied. Each table is restored in one new commit; after a
+        kill, the same call completes the work.
         """
         for name, table in self.tables().items():
             if name not in versions:
@@ -245,7 +245,7 @@ class History:
             table.restore(version, commit_properties=CommitProperties(app_transactions=before))
 
     def close(self) -> None:
-        """Leaves a checkpoint in each table that has grown, so that readers open it at once."""
+        """Writes a checkpoint of each open table, so that readers open it quickly."""
         for name, (table, _) in self._open.items():
             with self.writing(name):
                 table.create_checkpoint()
@@ -253,73 +253,77 @@ class History:
 
     @contextmanager
     def writing(self, table: str) -> Iterator[None]:
-        """Errors in the block are HistoryWriteErrors; what the handle knows goes with them."""
+        """Translates errors of the block into HistoryWriteError, and drops the table's handle."""
         try:
-            with panics.left_out(), self._refusals(table):
+            with panics.without_panics(), self._translated_errors(table):
                 yield
         except BaseException:
-            self._open.pop(table, None)  # what the handle knows may be wrong now
+            self._open.pop(table, None)  # the handle may be stale
             raise
 
     @contextmanager
-    def _refusals(self, table: str) -> Iterator[None]:
-        """Failures of disk, permission or store as errors of ours."""
+    def _translated_errors(self, table: str) -> Iterator[None]:
+        """Translates failures of disk, permissions and store."""
         try:
             yield
         except BaseException as error:
             if not isinstance(error, (DeltaError, OSError)) and not panics.is_panic(error):
                 raise
-            if is_url(self.at) and (fault := refused(error, f"{self.root}/{table}")) is not None:
+            if (
+                is_url(self.at)
+                and (fault := write_error(error, f"{self.root}/{table}")) is not None
+            ):
                 raise fault from None
-            raise HistoryWriteError(f"{table}: {_said(error)}") from error
+            raise HistoryWriteError(f"{table}: {_message(error)}") from error
 
 
-def _said(error: BaseException) -> str:
-    """The writer's words in one line, and what to do."""
+def _message(error: BaseException) -> str:
+    """The writer's error in one line, with a remedy."""
     text = trouble(error) or in_a_line(error)
     if "oncurrent" in text:
-        text += "; another writer is at work on this history: end one of them"
+        text += "; another writer is writing this history: stop one of them"
     return text
 
 
-OVERTAKEN = ("oncurrent", "already exists", "etadata changed", "rotocol changed", DELETED)
+CONFLICTS = ("oncurrent", "already exists", "etadata changed", "rotocol changed", DELETED)
 
 
-def was_overtaken(error: Exception) -> bool:
-    """Whether another writer was faster: what was to be written has to be looked at again."""
+def is_conflict(error: Exception) -> bool:
+    """Whether a commit failed because another writer committed first."""
     text = str(error)
-    return any(sign in text for sign in OVERTAKEN)
+    return any(sign in text for sign in CONFLICTS)
 
 
-def until_first(attempt: Callable[[], T]) -> T:
-    """What it gives once no other writer was faster, and the store has done what it was asked."""
-    began = time.monotonic()
+def retry_conflicts(attempt: Callable[[], T]) -> T:
+    """Runs `attempt` again after conflicts and transient store errors; returns its result."""
+    start = time.monotonic()
     for _ in range(ATTEMPTS - 1):
         try:
             return attempt()
         except Exception as error:
-            passes = getattr(error, "passes", False) and time.monotonic() - began < PATIENCE
-            if not passes and not was_overtaken(error):
+            is_transient = getattr(error, "passes", False) and time.monotonic() - start < PATIENCE
+            if not is_transient and not is_conflict(error):
                 raise
-            if passes:
+            if is_transient:
                 time.sleep(PAUSE)
     return attempt()
 
 
 def _commit(app_id: str, version: int) -> CommitProperties:
-    # the app's name stands in the commit's metadata too: Delta lists no transactions by itself
+    # the metadata repeats the app: Delta does not list the transactions of a table
     return CommitProperties(
         custom_metadata={"app_id": app_id}, app_transactions=[Transaction(app_id, version)]
     )
 
 
 def replacing(table: DeltaTable) -> Transaction:
-    """Of a commit that replaces files: of two made from one state, Delta refuses the second."""
-    return Transaction(REPLACING, table.version() + 1)
+    """Transaction of a commit that replaces files: Delta rejects the second of two such commits
+    that are based on one version."""
+    return Transaction(REPLACING_APP, table.version() + 1)
 
 
 def written(table: DeltaTable, app_id: str) -> int:
-    """The last version an app wrote, or UNWRITTEN."""
+    """Last version of an app, or UNWRITTEN."""
     version = table.transaction_version(app_id)
     return UNWRITTEN if version is None else version
 
@@ -331,7 +335,7 @@ def _apps(table: DeltaTable, after: int) -> list[str]:
 
 
 def in_commit_order(table: str, rows: pa.Table, version: int) -> pa.Table:
-    """Documents with their place in the commit that makes this Delta version."""
+    """Adds the column `commit_order` to documents; `version` is the order of their commit."""
     if table not in SNAPSHOT_KEYS:
         return rows
     first = version << 32

@@ -1,8 +1,8 @@
-"""What two generations remember differently: counted by kind, with samples and their evidence.
+"""Compares the memory of two generations: counts per kind, and samples with their evidence.
 
-Each kind of memory (`schemas/memory_kinds.py`) is a relation of key, content and the events it
-rests on, made from the views of either history and joined in DuckDB. Revisions are compared first,
-by a hash an entity: only those of entities whose revisions differ are decoded.
+Each kind of memory (`schemas/memory_kinds.py`) is a relation of key, content and evidence events,
+from the views of either history, joined in DuckDB. Revisions are compared first, by a hash per
+entity: only entities with different revisions are decoded.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,8 +23,8 @@ from sinks.views import MEMORY_VIEWS
 
 MEMORY_LIMIT = "1GB"
 SIDES = ("a", "b")
-UNTOLD: dict[str, str | None] = {"session_id": None, "text": None}
-"""Of an event that neither side has."""
+UNKNOWN_EVENT: dict[str, str | None] = {"session_id": None, "text": None}
+"""Text of an event that is in neither history."""
 JSON_TEXT = ("doc", "payload")
 """Columns whose text is JSON."""
 RELATIONS = {
@@ -37,7 +37,7 @@ RELATIONS = {
             FROM session_current))""",
     "state": "(FROM state_current WHERE kind <> 'long_mood_state')",
 }
-"""What is compared, where it is not the view as it is: what is a kind of its own is left out."""
+"""Relations of kinds that differ from their view: they leave out the parts that are other kinds."""
 VIEWS = ("revisions", "events", *MEMORY_VIEWS)
 
 CHANGES = """
@@ -62,7 +62,7 @@ FROM {side}.revisions WHERE entity_type IN {kinds} GROUP BY ALL
 """
 
 STANDING_STATES = """
--- whose last revision took back a version, while another one stands
+-- states whose last revision removed a version, while another version is in force
 UPDATE revised SET gone = false FROM (
     SELECT tenant, owner_id, entity_id FROM (
         SELECT r.tenant, r.owner_id, r.entity_id, arg_max(r."after" IS NULL, r.seq) AS gone
@@ -80,33 +80,35 @@ WHERE revised.entity_type = 'state' AND revised.tenant = standing.tenant
 
 
 def diff(
-    one: Location,
-    other: Location,
+    left: Location,
+    right: Location,
     *,
     samples: int,
     tenant: str | None = None,
     kind: str | None = None,
 ) -> dict[str, Any]:
     """{"kinds": [{kind, added, gone, changed, same}], "samples": [{kind, change, key, before,
-    after, evidence: [{event_id, session_id, text}]}]}: what `other` has that `one` has not, and so
-    on.
+    after, evidence: [{event_id, session_id, text}]}]}: `added` is only in `right`, `gone` only in
+    `left`.
 
-    Up to so many `samples` of each kind and change, or only of this `kind`. Raises HistoryError.
+    Returns up to `samples` of each kind and change; with `kind` of that kind alone. Raises
+    HistoryError.
     """
-    with both(one, other, VIEWS, tenant) as db:
+    with open_both(left, right, VIEWS, tenant) as db:
         db.execute(CHANGES)
         _compare_revisions(db)
-        for compared in MEMORY_KINDS:
-            _compare(db, compared)
-        found = _samples(db, samples, kind) if samples else []
-        return {"kinds": _counts(db), "samples": found}
+        for memory_kind in MEMORY_KINDS:
+            _compare(db, memory_kind)
+        changes = _samples(db, samples, kind) if samples else []
+        return {"kinds": _counts(db), "samples": changes}
 
 
 @contextmanager
-def both(
-    one: Location, other: Location, views: Sequence[str], tenant: str | None = None
+def open_both(
+    left: Location, right: Location, views: Sequence[str], tenant: str | None = None
 ) -> Iterator[DuckDBPyConnection]:
-    """These views of both histories, in the schemas `a` and `b`. Raises HistoryError."""
+    """Connection with these views of both histories, in the schemas `a` and `b`. Raises
+    HistoryError."""
     with scratch() as spilled, _duckdb.connect(f"{spilled}/diff.duckdb") as db:
         if watch := WATCH.get():
             watch(db)
@@ -115,7 +117,7 @@ def both(
         db.execute(f"SET temp_directory = {quoted(str(spilled))}")
         db.execute("SET preserve_insertion_order = false")
         try:
-            for side, folder in zip(SIDES, (one, other), strict=True):
+            for side, folder in zip(SIDES, (left, right), strict=True):
                 db.execute(f"CREATE SCHEMA {side}; SET schema = '{side}'")
                 define(db, folder, views, tenant=tenant)
             db.execute("SET schema = 'main'")
@@ -123,11 +125,11 @@ def both(
         except _duckdb.Error as error:
             if (failure := of_duckdb(error)) is not None:
                 raise failure from None
-            raise HistoryError(f"{one}, {other}: {error}") from error
+            raise HistoryError(f"{left}, {right}: {error}") from error
 
 
 def _compare_revisions(db: DuckDBPyConnection) -> None:
-    """Leaves in both `revisions` only those of entities whose revisions differ."""
+    """Limits both `revisions` views to entities with different revisions."""
     prints = (PRINT.format(side=side, kinds=OF_USERS) for side in SIDES)
     db.execute(SAME_REVISIONS.format(*prints))
     db.execute(STANDING_STATES)
@@ -152,14 +154,14 @@ def _compare_revisions(db: DuckDBPyConnection) -> None:
         """)
 
 
-def _counted(kind: MemoryKind, by: str) -> str:
-    """SQL of what is counted together; `by` holds what tells one count of a kind from another."""
+def _counted(kind: MemoryKind, column: str) -> str:
+    """SQL of the name under which a kind is counted; `column` splits the kind into several."""
     name = kind.name.replace("_", " ")
-    return f"'{name}/' || {by}" if kind.counted_by else f"'{name}'"
+    return f"'{name}/' || {column}" if kind.counted_by else f"'{name}'"
 
 
 def _content(db: DuckDBPyConnection, kind: MemoryKind, relation: str) -> str:
-    """SQL of what is compared: one document, or an object of some columns."""
+    """SQL of the compared content: one document, or an object of some columns."""
     if kind.compared == ("doc",):
         return _value("doc", "VARCHAR")
     types = {name: type_ for name, type_, *_ in db.execute(f"DESCRIBE FROM {relation}").fetchall()}
@@ -168,7 +170,7 @@ def _content(db: DuckDBPyConnection, kind: MemoryKind, relation: str) -> str:
 
 
 def _value(column: str, type_: str) -> str:
-    """SQL of a column's value: JSON as such, a time as RFC 3339 text."""
+    """SQL of a column's value: JSON as JSON, times as RFC 3339 text."""
     if column in JSON_TEXT:
         return f"CAST({column} AS JSON)"
     if type_ != "TIMESTAMP WITH TIME ZONE":
@@ -179,14 +181,14 @@ def _value(column: str, type_: str) -> str:
 
 def _compare(db: DuckDBPyConnection, kind: MemoryKind) -> None:
     relation = RELATIONS.get(kind.name, kind.view)
-    # a session may not be known: a key joins by what it has, not by NULL
+    # session_id may be NULL, which does not join
     keys = ("coalesce(session_id, '') AS session_id" if name == "session_id" else name
             for name in kind.key)  # fmt: skip
-    kept = ", ".join(keys)
+    key_columns = ", ".join(keys)
     for side in SIDES:
         db.execute(f"SET schema = '{side}'")
         db.execute(f"""
-            CREATE TABLE side AS SELECT {kept}, {_counted(kind, kind.counted_by)} AS kind,
+            CREATE TABLE side AS SELECT {key_columns}, {_counted(kind, kind.counted_by)} AS kind,
                 {_content(db, kind, relation)} AS content,
                 CAST({kind.evidence} AS VARCHAR[]) AS evidence
             FROM {relation};
@@ -215,7 +217,7 @@ def _compare(db: DuckDBPyConnection, kind: MemoryKind) -> None:
 
 
 def _pair(db: DuckDBPyConnection) -> None:
-    """What is gone under one id and came under another, saying the same, is no change."""
+    """Counts an entity as unchanged if only its id differs."""
     db.execute("""
         CREATE TABLE pairs AS
         WITH loose AS (
@@ -251,28 +253,30 @@ def _counts(db: DuckDBPyConnection) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in db.execute(sql).fetchall()]
 
 
-def _samples(db: DuckDBPyConnection, most: int, kind: str | None) -> list[dict[str, Any]]:
-    """The first few of each kind and change by key, with what was said in their evidence."""
-    found = db.execute(
+def _samples(db: DuckDBPyConnection, limit: int, kind: str | None) -> list[dict[str, Any]]:
+    """The first changes of each kind and change by key, with the text of their evidence."""
+    changes = db.execute(
         f"""
         SELECT kind, change, key, before, after, evidence FROM changes
         WHERE ?1 IS NULL OR kind = ?1
         QUALIFY row_number() OVER (
             PARTITION BY kind, change ORDER BY CAST(key AS VARCHAR)
-        ) <= {most}
+        ) <= {limit}
         ORDER BY kind, change, CAST(key AS VARCHAR)
     """,
         [kind],
     ).fetchall()
-    texts = _texts(db, {(_json(key)["tenant"], one) for *_, key, _, _, ids in found for one in ids})
+    texts = _texts(
+        db, {(_json(key)["tenant"], event_id) for *_, key, _, _, ids in changes for event_id in ids}
+    )
     names = ("kind", "change", "key", "before", "after")
     return [
-        dict(zip(names, (own, change, *map(_json, documents)), strict=True))
+        dict(zip(names, (change_kind, change, *map(_json, documents)), strict=True))
         | {"evidence": [
-            {"event_id": one, **texts.get((_json(documents[0])["tenant"], one), UNTOLD)}
-            for one in ids
+            {"event_id": id, **texts.get((_json(documents[0])["tenant"], id), UNKNOWN_EVENT)}
+            for id in ids
         ]}
-        for own, change, *documents, ids in found
+        for change_kind, change, *documents, ids in changes
     ]  # fmt: skip
 
 
@@ -281,18 +285,18 @@ def _json(text: str | None) -> Any:
 
 
 def _texts(
-    db: DuckDBPyConnection, wanted: set[tuple[str, str]]
+    db: DuckDBPyConnection, keys: set[tuple[str, str]]
 ) -> dict[tuple[str, str], dict[str, str | None]]:
-    """(tenant, event id) -> its session, and what the user said there, else the answer."""
-    if not wanted:
+    """(tenant, event id) -> session_id and text: the user's input, otherwise the answer."""
+    if not keys:
         return {}
-    ids = ", ".join(quoted(event_id) for _, event_id in sorted(wanted))
-    said = " UNION ALL ".join(
+    ids = ", ".join(quoted(event_id) for _, event_id in sorted(keys))
+    sql = " UNION ALL ".join(
         f"SELECT tenant, event_id, session_id, coalesce(nullif(user_input, ''), agent_answer) "
         f"FROM {side}.events WHERE event_id IN ({ids})"
         for side in SIDES
     )
     return {
-        (tenant, one): {"session_id": session_id, "text": text}
-        for tenant, one, session_id, text in db.execute(said).fetchall()
+        (tenant, id): {"session_id": session_id, "text": text}
+        for tenant, id, session_id, text in db.execute(sql).fetchall()
     }

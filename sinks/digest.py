@@ -1,7 +1,7 @@
-"""Hashes of what a history remembers and of its log (docs/guarantees.md, "One fold in every tier").
+"""Hashes of a history's memory and of its log (docs/guarantees.md, "One fold in every tier").
 
-Each row becomes JSON text and a SHA-256 inside DuckDB; a table's hash is that of its rows' hashes
-in their own order, so neither the order of arrival nor the memory at hand matters.
+DuckDB computes a SHA-256 of each row as JSON text. A table's hash is that of its sorted row hashes,
+so it does not depend on the order of arrival.
 """
 
 import hashlib
@@ -17,8 +17,7 @@ from sinks.views import MEMORY_VIEWS, SNAPSHOT_KEYS
 
 SOURCE = frozenset({"recorded_at", "date", "src_topic", "src_partition", "src_offset"})
 SETS = {"events": "event_current", "recursions": "recursion_current"}
-"""Tables in which one thing may have several rows, by the order they came in: the view that
-shows each once."""
+"""Tables in which one record may have several rows -> view with one row per record."""
 MEMORY_LIMIT = "1GB"
 NARROW = 3  # hex digits: rows are sorted in 4,096 parts, one at a time
 
@@ -28,9 +27,9 @@ def digest(
 ) -> dict[str, Any]:
     """{"memory": hex, "log": hex, "tables": {table or view: hex}}.
 
-    `log` counts every row of the append-only tables, `tables` each table's rows as a set. No
-    hash knows when a row was recorded or where it came from, `memory` and `tables` not its
-    `seq` or `version` either. `max_iteration`: as `sinks.history.connect` has it.
+    `log` covers all rows of the append-only tables, `tables` the set of rows of each table. All
+    hashes ignore time of recording and source; `memory` and `tables` also ignore `seq` and
+    `version`. `max_iteration`: see `sinks.history.connect`.
     """
     snapshots = {table for table, _ in SNAPSHOT_KEYS.values()}
     logs = [name for name in table_names() if name not in snapshots]
@@ -55,9 +54,9 @@ def digest(
 def _hash(
     db: duckdb.DuckDBPyConnection, relation: str, without: frozenset[str], distinct: str = ""
 ) -> str:
-    """The SHA-256 of a relation's rows, whatever their order."""
-    shown = [name for (name, *_) in db.execute(f"DESCRIBE {relation}").fetchall()]
-    row = ", ".join(f'"{name}"' for name in shown if name not in without)
+    """SHA-256 of a relation's rows, independent of their order."""
+    columns = [name for (name, *_) in db.execute(f"DESCRIBE {relation}").fetchall()]
+    row = ", ".join(f'"{name}"' for name in columns if name not in without)
     parts = db.execute(f"""
         WITH hashed AS (
             SELECT {distinct} sha256(CAST(to_json(row({row})) AS VARCHAR)) AS hash FROM {relation}
@@ -65,11 +64,11 @@ def _hash(
         SELECT left(hash, {NARROW}) AS part, sha256(string_agg(hash, '' ORDER BY hash))
         FROM hashed GROUP BY part ORDER BY part
     """)
-    whole = hashlib.sha256()
-    while some := parts.fetchmany(1000):
-        for part, content in some:
-            whole.update(f"{part}{content}".encode())
-    return whole.hexdigest()
+    total = hashlib.sha256()
+    while rows := parts.fetchmany(1000):
+        for part, content in rows:
+            total.update(f"{part}{content}".encode())
+    return total.hexdigest()
 
 
 def _together(parts: dict[str, str]) -> str:

@@ -1,6 +1,6 @@
-"""Troubles of a disk, told apart from faults of data: nobody is to blame, and they may pass.
+"""Recognises transient disk errors, as opposed to faults of the data.
 
-Libraries in Rust and C++ give the system's words and no number. Imports nothing slow.
+Libraries in Rust and C++ report the system's text without errno. Imports only fast modules.
 """
 
 import os
@@ -53,7 +53,7 @@ _REMEDIES = [
 
 
 def with_remedy(message: str) -> str:
-    """A message that ends with the system's words for an error, with what to do behind them."""
+    """Appends the remedy to a message that ends with the system's text of an error."""
     for words, remedy in _REMEDIES:
         if words.search(message):
             return f"{message}; {remedy}"
@@ -61,8 +61,8 @@ def with_remedy(message: str) -> str:
 
 
 def trouble(error: BaseException) -> str | None:
-    """The system's word for it ("No space left on device"); None where it is something else."""
+    """The system's text of a disk error ("No space left on device"); None for other errors."""
     if isinstance(error, OSError) and error.errno in TROUBLES:
         return os.strerror(error.errno)
-    said = str(error).lower()
-    return next((word for sign, word in _WORDS.items() if sign in said), None)
+    text = str(error).lower()
+    return next((word for sign, word in _WORDS.items() if sign in text), None)

@@ -1,43 +1,43 @@
-"""Which rows of a history are one person's, or one session's: the SQL behind erasing them
-(docs/guarantees.md). It speaks of the tables that `sinks.scope` makes."""
+"""SQL conditions that select the rows of one person or one session, for erasure (docs/guarantees.md).
+They use the tables of `sinks.scope`."""
 
 from schemas.record_kinds import RECORD_TABLES, owned_by
 from sinks.history import columns
 
 ERASED_LAST = {"plans": 1, "sessions": 2, "signals": 3, "events": 4}
-"""The scope is read from these: a second call after a kill must still find it."""
+"""Table -> order: the scope is read from these tables, and must be found again after a kill."""
 
-THEIRS = "(SELECT user_id FROM person)"
+USER = "(SELECT user_id FROM person)"
 WHOLE = "t.session_id IN (FROM whole_session)"
 TASK = "(t.session_id, t.task_id) IN (SELECT (session_id, task_id) FROM erased_task)"
 OF_SESSION = """(t.entity_type IN ('session', 'session_memory')
     OR (t.entity_type = 'link' AND t.plan_id IS NULL))"""
-"""A session's own revisions: a link that no plan made is its, too."""
-MADE_OF_USERS = {
+"""Revisions that belong to a session; links without plan are among them."""
+DERIVED_FROM_USERS = {
     "revisions": f"t.owner_id IN (FROM heard) AND NOT {OF_SESSION}",
     "affects": "t.user_id IN (FROM heard)",
     "links": "t.owner_id IN (FROM heard) AND NOT coalesce(t.provisional, false)",
     "threads": "t.owner_id IN (FROM heard)",
     "profiles": "t.user_id IN (FROM heard)",
 }
-"""Table -> which rows folding a user's records makes (`streams.files.remaking`)."""
+"""Table -> SQL of the rows derived from a user's records (`streams.files.remaking`)."""
 
 SESSION_OF = {
     "plans": "t.doc ->> '$.session_id'",
     "links": "CASE WHEN t.provisional THEN t.owner_id ELSE t.session_id END",
     "dead_letters": "payload_json ->> '$.session_id'",
 }
-"""Table -> SQL of the session that a row's event ids belong to, where it is not the column of that
-name; NULL where the row does not say."""
+"""Table -> SQL of the session of a row's event ids, where it is not the column `session_id`; NULL
+if the row names no session."""
 
 
 LETTER = "md5(concat_ws('|', hex(t.payload), t.key, CAST(t.headers AS VARCHAR), t.detail))"
-"""SQL of what tells a dead letter `t` from others: lines of stdin share their places."""
+"""SQL of the identity of a dead letter `t`: lines of stdin share their positions."""
 
 
-def made_of(plan: str) -> str:
-    """SQL of the events that a plan is made of, a list. What its links and threads name is no part
-    of it: they say where an event belongs, and not what it says."""
+def source_events(plan: str) -> str:
+    """SQL of the list of events that a plan is derived from. Its links and threads do not count:
+    they relate events, and contain none of their text."""
     return f"""flatten([
         {plan} ->> ['$.event_id', '$.event_affect.event_id'],
         {plan} ->> '$.extraction.event_ids[*]',
@@ -45,43 +45,43 @@ def made_of(plan: str) -> str:
 
 
 def _erased(table: str, event: str) -> str:
-    """SQL that is true where a row's event is one of those that go. Event ids are unique within a
-    session only; where a row names none, an id that somebody else uses, too, does not count."""
+    """SQL condition: the row's event is erased. Event ids are unique only within a session; in a
+    row without session, an id that another user also uses does not match."""
     session = SESSION_OF.get(table, "t.session_id" if "session_id" in columns(table) else "NULL")
     return f"""CASE WHEN ({session}) IS NULL THEN {event} IN (FROM clear_event)
         ELSE ({session}, {event}) IN (SELECT (session_id, event_id) FROM erased_event) END"""
 
 
 OWN_CONDITIONS = {
-    "events": f"t.user_id = {THEIRS} OR {WHOLE}",
-    "sessions": f"t.user_id = {THEIRS} OR {WHOLE} OR t.session_id IN (FROM shared_session)",
-    "plans": f"t.user_id = {THEIRS} OR (t.user_id, t.plan_id) IN (FROM erased_plan)",
-    # a provisional link is its session's, even where that is called as a user is
-    "links": f"""(t.owner_id = {THEIRS} AND NOT coalesce(t.provisional, false))
+    "events": f"t.user_id = {USER} OR {WHOLE}",
+    "sessions": f"t.user_id = {USER} OR {WHOLE} OR t.session_id IN (FROM shared_session)",
+    "plans": f"t.user_id = {USER} OR (t.user_id, t.plan_id) IN (FROM erased_plan)",
+    # a provisional link belongs to its session, even if the session's id equals the user's
+    "links": f"""(t.owner_id = {USER} AND NOT coalesce(t.provisional, false))
         OR (coalesce(t.provisional, false) AND t.owner_id IN (FROM whole_session))
         OR {_erased("links", "t.from_event_id")}
         OR {_erased("links", "t.to_event_id")}""",
-    "threads": f"t.owner_id = {THEIRS} OR {_erased('threads', 't.event_id')}",
+    "threads": f"t.owner_id = {USER} OR {_erased('threads', 't.event_id')}",
     "revisions": f"""
-        (t.owner_id = {THEIRS} AND NOT {OF_SESSION})
+        (t.owner_id = {USER} AND NOT {OF_SESSION})
         OR (t.owner_id, t.plan_id) IN (FROM erased_plan)
         OR (t.owner_id IN (FROM whole_session) AND {OF_SESSION})
         OR (t.owner_id, t.entity_type, t.entity_id)
             IN (SELECT (owner_id, entity_type, entity_id) FROM touched)""",
-    # what names the person is found by `sinks.letters`
+    # `sinks.letters` finds letters that name the person
     "dead_letters": f"""{LETTER} IN (SELECT id FROM letter WHERE tenant = t.tenant AND goes)
     OR (t.src_topic, t.src_partition, t.src_offset) IN (FROM erased_letter)
     OR (payload_json IS NULL AND t.key IN (
         SELECT t.tenant || '/' || session_id FROM shared_session))""",
 }
-"""Of the tables whose rows need more than `_by_columns`."""
+"""Conditions of the tables for which `_by_columns` is not enough."""
 
 
 def _by_columns(table: str) -> str:
-    """A row goes with its user or the event; with the session or task only if a session owns it.
-    Raises ValueError for a table without columns that name any of them."""
+    """Condition by columns: a row is erased with its user or event, and with the session or task
+    only if a session owns it. Raises ValueError for a table without such columns."""
     names = columns(table)
-    tests = [f"t.user_id = {THEIRS}"] if "user_id" in names else []
+    tests = [f"t.user_id = {USER}"] if "user_id" in names else []
     if "session_id" in names and (of_session := _owned_by_sessions(table)) != "false":
         in_task = f" OR {TASK}" if "task_id" in names else ""
         tests.append(f"(({of_session}) AND ({WHOLE}{in_task}))")
@@ -92,66 +92,66 @@ def _by_columns(table: str) -> str:
 
 
 def _owned_by_sessions(table: str) -> str:
-    """SQL that is true for the rows `t` that belong to a session, as the kinds of records and of
-    memory declare it. A user's row may mention a session; it belongs to the user."""
+    """SQL condition: the row `t` belongs to a session, as the kinds of records and of memory
+    declare. A user's row may mention a session, but belongs to the user."""
     if table in RECORD_TABLES.values():
         return owned_by("session_id", table)
-    return "false" if table in MADE_OF_USERS else "true"
+    return "false" if table in DERIVED_FROM_USERS else "true"
 
 
 def session_conditions(table: str) -> str:
-    """True for the rows `t` of a table that are the session's, and for those that memory made of
-    the users whom it heard: these are to be made again from what is left."""
-    return _with_what_was_made(table, OF_SESSIONS.get(table) or conditions(table))
+    """Condition for the rows `t` of a session, and for rows derived from its users' records: the
+    caller rebuilds these from the remaining records."""
+    return _with_derived(table, OF_SESSIONS.get(table) or conditions(table))
 
 
 def person_conditions(table: str) -> str:
-    """The same for a person, where the memory of the others whom their turns told something of is
-    made again."""
-    return _with_what_was_made(table, OF_PERSONS.get(table) or conditions(table))
+    """`session_conditions` for a person: the caller rebuilds the memory of users that is derived
+    from the person's turns."""
+    return _with_derived(table, OF_PERSONS.get(table) or conditions(table))
 
 
 def turn_conditions(table: str) -> str:
-    """The same for a turn. All that memory made of its session goes, too, and is made again."""
-    return _with_what_was_made(table, OF_TURNS.get(table) or conditions(table))
+    """`session_conditions` for a turn: the caller rebuilds its session's memory, too."""
+    return _with_derived(table, OF_TURNS.get(table) or conditions(table))
 
 
-def _with_what_was_made(table: str, theirs: str) -> str:
-    made = MADE_OF_USERS.get(table)
-    return f"({theirs}) OR ({made})" if made else theirs
+def _with_derived(table: str, condition: str) -> str:
+    derived = DERIVED_FROM_USERS.get(table)
+    return f"({condition}) OR ({derived})" if derived else condition
 
 
-def of_plans() -> str:
-    """True for the plans `t` of a session that is erased."""
+def session_plans() -> str:
+    """Condition for the plans `t` of an erased session."""
     return f"({conditions('plans')}) OR {SESSION_OF['plans']} IN (FROM whole_session)"
 
 
 def conditions(table: str) -> str:
-    """True for the rows `t` of a table that are the person's."""
+    """Condition for the rows `t` of a person."""
     return with_payload(OWN_CONDITIONS.get(table) or _by_columns(table))
 
 
 def with_payload(sql: str) -> str:
-    """SQL of dead letters `t` with what `payload_json` and `payload_text` stand for."""
+    """Replaces `payload_json` and `payload_text` in SQL over dead letters `t`."""
     text = "coalesce(TRY(decode(t.payload)), CAST(t.payload AS VARCHAR))"
     return sql.replace("payload_json", f"TRY_CAST({text} AS JSON)").replace("payload_text", text)
 
 
 OF_SESSIONS = {
-    "plans": of_plans(),
+    "plans": session_plans(),
     "signals": WHOLE,
     "links": f"({SESSION_OF['links']}) IN (FROM whole_session)",
     "threads": "t.session_id IN (FROM whole_session)",
 }
-"""Of the tables in which a session has other rows than its people: a user's signal that mentions it
-goes, and what a plan of another session said of this one's events stays, as in a history that never
-had it."""
+"""Conditions of a session that differ from a person's. A user's signal that mentions the session is
+erased. Rows that a plan of another session has about its events stay, as in a history that
+never had the session."""
 OF_PERSONS = {
     "links": f"""CASE WHEN t.provisional THEN {OWN_CONDITIONS["links"]}
-        ELSE t.owner_id = {THEIRS} END""",
-    "threads": f"t.owner_id = {THEIRS}",
+        ELSE t.owner_id = {USER} END""",
+    "threads": f"t.owner_id = {USER}",
 }
-"""The same of a person: what stays is of a plan that stays."""
+"""Conditions of a person whose derived memory is rebuilt: rows of remaining plans stay."""
 OF_TURNS = {
     "events": "(t.session_id, t.event_id) IN (SELECT (session_id, event_id) FROM erased_event)",
     "signals": "t.session_id IN (FROM shared_session) AND t.signal_id IN (FROM erased_message) "
@@ -163,5 +163,5 @@ OF_TURNS = {
     "threads": "false",
     "revisions": f"t.owner_id IN (FROM shared_session) AND {OF_SESSION}",
 }
-"""Of the tables in which a turn has other rows than a person: what was made of its session is all
-made again."""
+"""Conditions of a turn that differ from a person's: all memory derived from its session is
+rebuilt."""

@@ -1,37 +1,38 @@
-"""Why a history cannot be read or written."""
+"""Errors of reading and writing a history."""
 
 import re
 
 from sinks.disk import trouble
 
 DECORATION = re.compile("\x1b\\[[0-9;]*m|↳|<\\?xml.*|\n\\s*0: .*", re.DOTALL)
-"""Colours, arrows, a store's own document, a backtrace of native code."""
+"""Colours, arrows, a store's XML, a native backtrace."""
 
 
 def in_a_line(error: BaseException) -> str:
-    """deltalake gives some causes a line each, with an arrow and colours, and where they arose."""
+    """An error's text in one line: deltalake reports causes in several, with arrows, colours and
+    backtraces."""
     lines = DECORATION.sub("", str(error)).splitlines()
     return ": ".join(line.strip() for line in lines if line.strip())
 
 
 UNREACHABLE = 5
-"""The exit code where a store cannot be reached, whoever asks it for what."""
+"""Exit code if a store cannot be reached."""
 
 
 class HistoryError(Exception):
-    """The folder is not a history, or not one of this format. Nothing was touched."""
+    """The folder is not a history, or has another format. Files are unchanged."""
 
     exit_code = 3
 
 
 class HistoryWriteError(HistoryError):
-    """A table could not be written; what it held before still stands. `may_pass`: the disk or the
-    store is the reason, so the same may be tried again; `passes`: the store is."""
+    """A table could not be written, and is unchanged. `may_pass`: the disk or the store is the
+    cause, so a retry may succeed; `passes`: the store is."""
 
     exit_code = 1
 
-    def __init__(self, said: str, *, passes: bool = False, unreachable: bool = False) -> None:
-        super().__init__(said)
+    def __init__(self, message: str, *, passes: bool = False, unreachable: bool = False) -> None:
+        super().__init__(message)
         self.passes, self.unreachable = passes, unreachable
         if unreachable:
             self.exit_code = UNREACHABLE
@@ -42,10 +43,10 @@ class HistoryWriteError(HistoryError):
 
 
 class StoreError(HistoryError):
-    """An object store does not do what it was asked. `may_pass`: it may do so later."""
+    """A request to an object store failed. `may_pass`: a retry may succeed."""
 
-    def __init__(self, said: str, *, passes: bool = False, unreachable: bool = False) -> None:
-        super().__init__(said)
+    def __init__(self, message: str, *, passes: bool = False, unreachable: bool = False) -> None:
+        super().__init__(message)
         self.may_pass = self.passes = passes
         self.unreachable = unreachable
         if unreachable:

@@ -1,4 +1,4 @@
-"""What a query reads: files and bytes, by DuckDB's own profile of its run."""
+"""Files and bytes that a query read, from DuckDB's profile."""
 
 import json
 import sys
@@ -11,9 +11,8 @@ PROFILE = "PRAGMA enable_profiling = 'no_output'"
 
 
 class Reading(NamedTuple):
-    """`files` of the `of` files that the tables have were read for the answer; those of other days
-    than it asks for are not. `bytes` were read from them; of an object store all that was fetched,
-    also to learn the columns, in so many `requests`."""
+    """Work of one query: `files` of the tables' `of` files were read (files of other days are
+    skipped), `bytes` from them. From an object store: all bytes fetched, in so many `requests`."""
 
     files: int
     of: int
@@ -22,21 +21,21 @@ class Reading(NamedTuple):
 
 
 def reading(db: DuckDBPyConnection) -> Reading:
-    """What the last query of a connection with `PROFILE` has read."""
+    """Profile of the last query of a connection with `PROFILE`."""
     profile = json.loads(db.get_profiling_information())
-    files = of = 0
+    files = total = 0
     for scan in _scans(profile["operator"]):
-        files += (read := int(scan["Total Files Read"]))
-        of += int(scan["Scanning Files"].split("/")[1]) if "Scanning Files" in scan else read
+        files += (scanned := int(scan["Total Files Read"]))
+        total += int(scan["Scanning Files"].split("/")[1]) if "Scanning Files" in scan else scanned
     bytes_, requests = int(profile["io"]["total_bytes_read"]), 0
     if (object_files := sys.modules.get("sinks.object_files")) is not None:
         fetched, requests = object_files.fetched(db)
-        bytes_ += fetched  # DuckDB does not count what our file system gives it
-    return Reading(files, of, bytes_, requests)
+        bytes_ += fetched  # DuckDB does not count bytes of our file system
+    return Reading(files, total, bytes_, requests)
 
 
 def _scans(operators: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    for one in operators:
-        if "Total Files Read" in one["extra_info"]:
-            yield one["extra_info"]
-        yield from _scans(one.get("children", []))
+    for operator in operators:
+        if "Total Files Read" in operator["extra_info"]:
+            yield operator["extra_info"]
+        yield from _scans(operator.get("children", []))

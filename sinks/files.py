@@ -1,8 +1,8 @@
-"""Which Parquet files make up a table: Delta's log read by DuckDB and `json`.
+"""Lists the Parquet files of a table: reads Delta's log with DuckDB and `json`.
 
-The Delta protocol in its plainest form, as `sinks.delta` writes it: a checkpoint in one piece,
-then a JSON file a commit. Whatever goes beyond that is left to the library `deltalake`, whose
-import and opening cost a reading command more than its question does.
+Supports the subset of the Delta protocol that `sinks.delta` writes: a single-part checkpoint, then
+one JSON file per commit. Other logs are read by the library `deltalake`, which takes longer to
+import and open than a query takes.
 """
 
 import json
@@ -17,40 +17,40 @@ from sinks.locations import Location
 from sinks.object_store import ObjectPath
 
 READER_VERSION = 1
-"""Of the protocol: from 2 on columns may have other names, from 3 on rows may be struck out."""
+"""Delta reader version: from 2 on columns may be mapped, from 3 on rows may be deleted in place."""
 
 
 class _BeyondUsError(Exception):
-    """The log is more than this module reads."""
+    """The log uses features that this module does not support."""
 
 
 def data_files(db: _duckdb.DuckDBPyConnection, table: Location) -> list[str]:
-    """The files of a table's newest version, sorted; none for a table without rows.
+    """Files of a table's newest version, sorted; empty for a table without rows.
 
-    Raises HistoryError where there is a log that cannot be read.
+    Raises HistoryError if the log cannot be read.
     """
     if isinstance(table, ObjectPath):
         from sinks import object_files
 
         return object_files.data_files(db, table)
     log = table / "_delta_log"
-    if next(log.glob("[0-9]*"), None) is None:  # not even its first commit: a disk may be full
+    if next(log.glob("[0-9]*"), None) is None:  # without its first commit, as after a full disk
         return []
     try:
-        found = _replayed(db, log)
+        paths = _replayed(db, log)
     except (_BeyondUsError, _duckdb.Error, OSError, ValueError, KeyError, TypeError):
         return _by_library(table)
-    return sorted(str(table / path) for path in found)
+    return sorted(str(table / path) for path in paths)
 
 
 def _replayed(db: _duckdb.DuckDBPyConnection, log: Path) -> set[str]:
     version, files = _checkpoint(db, log)
-    for at in range(version + 1, 1 << 62):
+    for number in range(version + 1, 1 << 62):
         try:
-            commit = (log / f"{at:020}.json").read_text(encoding="utf-8")
+            commit = (log / f"{number:020}.json").read_text(encoding="utf-8")
         except FileNotFoundError:
             break
-        version = at
+        version = number
         for line in commit.splitlines():
             _apply(json.loads(line), files)
     if version < 0:
@@ -68,7 +68,7 @@ def _apply(action: dict[str, Any], files: set[str]) -> None:
 
 
 def _checkpoint(db: _duckdb.DuckDBPyConnection, log: Path) -> tuple[int, set[str]]:
-    """The version of the last checkpoint and the files it names; -1 and none without one."""
+    """Version and files of the last checkpoint; -1 and an empty set without one."""
     try:
         last = json.loads((log / "_last_checkpoint").read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -81,8 +81,10 @@ def _checkpoint(db: _duckdb.DuckDBPyConnection, log: Path) -> tuple[int, set[str
         "WHERE add IS NOT NULL OR protocol IS NOT NULL"
     )
     rows = db.execute(sql, [str(log / f"{version:020}.checkpoint.parquet")]).fetchall()
-    for needed in (needed for _, needed in rows if needed is not None):
-        _check(needed)
+    for reader_version in (
+        reader_version for _, reader_version in rows if reader_version is not None
+    ):
+        _check(reader_version)
     return version, {_plain(path) for path, _ in rows if path is not None}
 
 

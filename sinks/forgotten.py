@@ -1,10 +1,10 @@
-"""Who is forgotten in a history that sinks go on writing (docs/guarantees.md).
+"""Forgotten users and sessions of a history that sinks continue to write (docs/guarantees.md).
 
-A sink may be behind: rows of records from before `forget` can still lie in its topics. Here stand
-the hashes of those whose rows, up to a time, are written no more; what they send afterwards is.
+A sink may lag: its topics can still contain rows of records from before `forget`. This module
+stores hashes of the owners whose rows, up to a time, are no longer written; later rows are.
 
-A folder has one file, replaced under the history's lock. In an object store several may add at
-once: there each makes an object of its own, under the next number, if nobody else has made that.
+A folder has one file, replaced under the history's lock. In an object store writers are concurrent:
+each creates a separate object with the next free number.
 """
 
 from __future__ import annotations  # pyarrow-stubs: as in sinks.tables
@@ -23,26 +23,26 @@ from sinks import erased_ids, numbered
 from sinks.generation import FOLDER
 from sinks.locations import Location
 from sinks.object_store import ObjectPath
-from sinks.owners import USERS, of, owners
+from sinks.owners import USERS, owners, row_owner
 from sinks.root import is_marked, replace
 from sinks.tables import TIMESTAMP
 
 FILE = "_forgotten.json"
 NOTES = "_forgotten"
-"""Of a history in an object store: `00000001.json`, … A copy in a folder has them, too."""
+"""Folder of notes in an object store: `00000001.json`, … A copy in a folder has them, too."""
 UNFINISHED = "_forgetting"
 AT_ONCE = 16
-"""Notes that are read at a time."""
+"""Notes that are read in parallel."""
 OF_SPEAKERS = frozenset({Event.table, Signal.table, Affect.table})
-"""Tables with rows that are of the user whom they name alone: a sink may read what others say in a
-session after it was erased as one person's."""
-Where = tuple[str, str]
+"""Tables whose rows belong only to the user they name: other users may continue a session that was
+erased with one person."""
+OwnerKey = tuple[str, str]
 """tenant, id"""
 
 
 class Forgotten:
-    """The hashes that a history has, or a generation of one: in that was nobody noted before it was
-    made, but in the history. `notes`: how many notes of its own they were read from."""
+    """Hashes of a history or of one of its generations, which also uses the history's. `notes`: how
+    many notes of the place itself were read."""
 
     def __init__(self, root: Location) -> None:
         self._root = root
@@ -53,65 +53,66 @@ class Forgotten:
         self.notes = self._read(root)
 
     def _read(self, root: Location) -> int:
-        """Takes what is noted there; how many notes there are."""
+        """Reads the notes of a place; returns their number."""
         self._take(_read(root / FILE))
-        names = sorted(one.name for one in _listed(root / NOTES))
+        names = sorted(file.name for file in _listed(root / NOTES))
         with ThreadPoolExecutor(AT_ONCE) as threads:
             for text in threads.map(lambda name: _read(root / NOTES / name), names):
                 self._take(text)
         return len(names)
 
     def refresh(self) -> None:
-        """Reads what others have added since; in a folder nobody has, for its lock is held."""
+        """Reads notes that other writers added; in a folder there are none, as its lock is held."""
         if isinstance(self._root, ObjectPath):
             while (text := _read(self._next())) is not None:
                 self._take(text)
                 self.notes += 1
 
-    def add(self, users: Iterable[Where], sessions: Iterable[Where], until: int) -> None:
-        """These are forgotten up to a time in microseconds. On disk, or in the store, when it
-        returns."""
-        more = {
-            kind: {_hash("/".join(where)): until for where in owners}
+    def add(self, users: Iterable[OwnerKey], sessions: Iterable[OwnerKey], until: int) -> None:
+        """Forgets owners up to a time in microseconds; durable when it returns."""
+        note = {
+            kind: {_hash("/".join(key)): until for key in owners}
             for kind, owners in (("users", users), ("sessions", sessions))
         }
-        text = json.dumps(more) + "\n"
+        text = json.dumps(note) + "\n"
         self._take(text)
         if not isinstance(self._root, ObjectPath):
             _write(self._root / FILE, self._until)
             return
         while not self._next().create_text(text):
-            self.refresh()  # where our own answer was lost that finds it, and it stands there twice
+            self.refresh()  # after a lost reply this reads our own note, and adds it twice
         self.notes += 1
 
     def _next(self) -> ObjectPath:
-        """The note that nobody has made as far as we know."""
+        """The first note that this process has not seen."""
         assert isinstance(self._root, ObjectPath)
         return self._root / NOTES / numbered.name_of(self.notes + 1)
 
     def _take(self, text: str | None) -> None:
         noted: dict[str, dict[str, int]] = json.loads(text) if text is not None else {}
-        for kind, some in noted.items():
-            known = self._until[kind]
-            known.update({one: max(until, known.get(one, until)) for one, until in some.items()})
+        for kind, times in noted.items():
+            latest = self._until[kind]
+            latest.update(
+                {hash: max(until, latest.get(hash, until)) for hash, until in times.items()}
+            )
 
-    def kept(self, table: str, rows: pa.Table) -> Sequence[int] | None:
-        """The places of rows that may be written; None for all of them. Which events are left out
-        is noted first, as rows that name no user may follow. Raises OSError, StoreError."""
+    def writable(self, table: str, rows: pa.Table) -> Sequence[int] | None:
+        """Indices of the rows that may be written; None for all. Omitted events are noted first, as
+        rows without user may follow. Raises OSError, StoreError."""
         if not any(self._until.values()):
             return None
         dropped: Any = pa.nulls(rows.num_rows, pa.bool_()).fill_null(False)
         for owner, kinds in owners(table, rows):
             dropped = pc.or_(dropped, self._is_forgotten(rows, owner, kinds))
         if table in OF_SPEAKERS:
-            speaker = of(rows, rows["user_id"])
-            theirs = self._is_forgotten(rows, speaker, (USERS,))
-            dropped = pc.if_else(pc.is_valid(speaker), theirs, dropped)
+            speaker = row_owner(rows, rows["user_id"])
+            is_forgotten = self._is_forgotten(rows, speaker, (USERS,))
+            dropped = pc.if_else(pc.is_valid(speaker), is_forgotten, dropped)
         if not pc.any(dropped, min_count=0).as_py():
             return None
         if table == Event.table:
-            theirs = pc.and_(dropped, pc.is_valid(rows["user_id"]))
-            erased_ids.note_unwritten(self._root, rows.filter(theirs))
+            is_forgotten = pc.and_(dropped, pc.is_valid(rows["user_id"]))
+            erased_ids.note_unwritten(self._root, rows.filter(is_forgotten))
         places: list[int] = pc.indices_nonzero(pc.invert(dropped)).to_pylist()
         return places
 
@@ -126,23 +127,22 @@ class Forgotten:
     def _end(self, name: str | None, kinds: Iterable[str]) -> int | None:
         if name is None:
             return None
-        one = _hash(name)
-        return max((self._until[kind][one] for kind in kinds if one in self._until[kind]),
+        hash = _hash(name)
+        return max((self._until[kind][hash] for kind in kinds if hash in self._until[kind]),
                    default=None)  # fmt: skip
 
 
 def small_files(root: Location) -> list[Location]:
-    """The files that there may be: of who is forgotten, of erasures that are not finished, and of
-    what was erased."""
-    each = [*_listed(root / NOTES), *_listed(root / UNFINISHED), *erased_ids.files(root)]
-    return [root / FILE, root / f"{UNFINISHED}.json", *each]
+    """Paths of notes: forgotten owners, unfinished erasures, erased ids. They may not exist."""
+    notes = [*_listed(root / NOTES), *_listed(root / UNFINISHED), *erased_ids.files(root)]
+    return [root / FILE, root / f"{UNFINISHED}.json", *notes]
 
 
 class Unfinished:
-    """The sessions of a `forget` that has begun, as (tenant, session_id): a kill forgets them not.
+    """Sessions of a `forget` in progress, as (tenant, session_id), for the next call after a kill.
 
-    `whole` are erased, `shared` are folded again from what the others said. In an object store each
-    person has a note, as several may be erased at once.
+    `whole` are erased, `shared` are folded again from the other users' records. In an object store
+    each person has a note, as several may be erased at once.
     """
 
     def __init__(self, root: Location, tenant: str, user_id: str) -> None:
@@ -151,12 +151,12 @@ class Unfinished:
             name = f"{UNFINISHED}/{_hash(f'{tenant}/{user_id}')}.json"
         self._file = root / name
         text = _read(self._file)
-        found: Mapping[str, Any] = json.loads(text) if text is not None else {}
-        self.whole = {(tenant, one) for tenant, one in found.get("whole", ())}
-        self.shared = {(tenant, one) for tenant, one in found.get("shared", ())}
+        note: Mapping[str, Any] = json.loads(text) if text is not None else {}
+        self.whole = {(tenant, session_id) for tenant, session_id in note.get("whole", ())}
+        self.shared = {(tenant, session_id) for tenant, session_id in note.get("shared", ())}
 
-    def begin(self, whole: Iterable[Where], shared: Iterable[Where]) -> None:
-        """Adds to what a killed call left."""
+    def begin(self, whole: Iterable[OwnerKey], shared: Iterable[OwnerKey]) -> None:
+        """Adds sessions to those of a killed call."""
         self.whole |= set(whole)
         self.shared |= set(shared)
         every = {name: sorted(getattr(self, name)) for name in ("whole", "shared")}
@@ -168,7 +168,7 @@ class Unfinished:
 
 def _listed(folder: Location) -> Iterable[Location]:
     if isinstance(folder, ObjectPath):
-        return [folder / one.rpartition("/")[2] for one in folder.sizes()]
+        return [folder / address.rpartition("/")[2] for address in folder.sizes()]
     return list(folder.iterdir()) if folder.is_dir() else []
 
 

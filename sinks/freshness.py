@@ -1,9 +1,9 @@
-"""What one generation has of the inputs and another has not, where both are written from topics."""
+"""Input records that one generation has and another lacks, for generations written from topics."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sinks.diff import SIDES, both
+from sinks.diff import SIDES, open_both
 from sinks.locations import Location
 
 LATER = """
@@ -14,17 +14,17 @@ LATER = """
     FROM ({a}) LEFT JOIN read USING (src_topic, src_partition)
     WHERE src_offset > coalesce(upto, -1) AND epoch_us(recorded_at) <= ?
 """
-"""What stands behind all that was read of its partition."""
+"""Records after the last offset of their partition in `b`."""
 UNREAD = """
     SELECT src_topic, src_partition, min(src_offset), count(*) FROM later
     ANTI JOIN (SELECT tenant, md5(doc) AS said FROM ({b})) USING (tenant, said)
     GROUP BY ALL ORDER BY ALL
 """
-"""Of that, what was not read elsewhere: `repartition` gives the records of a topic new places."""
+"""The part of `later` that `b` lacks: `repartition` gives the records of a topic new offsets."""
 
 
 class Unread(NamedTuple):
-    """Records of one input partition, from an offset on."""
+    """Unread records of one input partition, from the offset `first` on."""
 
     topic: str
     partition: int
@@ -32,13 +32,12 @@ class Unread(NamedTuple):
     records: int
 
 
-def unread(one: Location, other: Location, tables: Sequence[str], before: int) -> list[Unread]:
-    """What `one` has behind the last offset that `other` has of a partition, and had before a time
-    (recorded_at, microseconds UTC). `tables` have a row for each applied record of an input topic;
-    plans are not among them: those that live workers have extracted are left out of other
-    generations. Raises HistoryError."""
+def unread(left: Location, right: Location, tables: Sequence[str], before: int) -> list[Unread]:
+    """Records of `left` after the last offset of `right` in each partition, recorded up to `before`
+    (microseconds UTC). `tables` have a row for each applied record of an input topic; plans are not
+    among them, as plans of live workers are not part of other generations. Raises HistoryError."""
     sides = {side: _records(side, tables) for side in SIDES}
-    with both(one, other, tables) as db:
+    with open_both(left, right, tables) as db:
         db.execute(f"CREATE TEMP TABLE later AS {LATER.format_map(sides)}", [before])
         if db.execute("FROM later LIMIT 1").fetchone() is None:
             return []
@@ -46,6 +45,6 @@ def unread(one: Location, other: Location, tables: Sequence[str], before: int) -
 
 
 def _records(side: str, tables: Sequence[str]) -> str:
-    """SQL: where each record came from that one of both has applied."""
+    """SQL of the source of each record that one side has applied."""
     columns = "src_topic, src_partition, src_offset, recorded_at, tenant, doc"
     return " UNION ALL ".join(f"SELECT {columns} FROM {side}.{name}" for name in tables)

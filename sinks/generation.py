@@ -1,8 +1,8 @@
-"""Which generation of a history is live, and where each lies (docs/backfill.md).
+"""Generations of a history: their folders, and the live one (docs/backfill.md).
 
-A generation is a history of its own, in `generations/NAME` of the history's place; the tables
-beside it, which `run` made first, are the generation `root`. `sinks.pointer` says which is live.
-Imports nothing slow.
+A generation is a separate history in `generations/NAME` of the history's place; the tables next to
+`generations`, which `run` created first, are the generation `root`. `sinks.pointer` stores which is
+live. Imports only fast modules.
 """
 
 import shutil
@@ -30,54 +30,57 @@ FOLDER = "generations"
 
 
 def names(root: Location) -> list[str]:
-    """All generations, `root` first."""
+    """Names of all generations, `root` first."""
     folder = root / FOLDER
-    found = folder.iterdir() if folder.is_dir() else ()
-    return [ROOT, *sorted(one.name for one in found if NAME.fullmatch(one.name) and is_marked(one))]
+    entries = folder.iterdir() if folder.is_dir() else ()
+    return [
+        ROOT,
+        *sorted(entry.name for entry in entries if NAME.fullmatch(entry.name) and is_marked(entry)),
+    ]
 
 
 def remove(root: P, folder: P) -> None:
-    """Removes a generation; the caller holds its lock. Killed half-way, it is not listed; in an
-    object store it is, as one that is being dropped, and the same call ends the work."""
+    """Removes a generation; the caller has its lock. After a kill it is no longer listed; in an
+    object store it is listed as being dropped, and the same call completes the work."""
     if isinstance(folder, ObjectPath):
         _delete(folder)
         return
-    gone = folder.with_name(f".{folder.name}")
-    _erase(gone)
-    folder.rename(gone)
+    hidden = folder.with_name(f".{folder.name}")
+    _erase(hidden)
+    folder.rename(hidden)
     remove_leftovers(root)
 
 
 def remove_leftovers(root: Location) -> None:
-    """Removes what a killed `remove` left; in an object store also what somebody wrote into a
-    generation that had been removed."""
+    """Removes leftovers of a killed `remove`; in an object store also objects that were written
+    into a removed generation."""
     if isinstance(root, ObjectPath):
         for folder in (root / FOLDER).iterdir():
-            found = folder.sizes()
-            if not is_marked(folder):  # what is made anew is marked first
-                folder.unlink_all(found)
+            addresses = folder.sizes()
+            if not is_marked(folder):  # a new generation is marked first
+                folder.unlink_all(addresses)
         return
     for path in (root / FOLDER).glob(".*"):
         _erase(path)
 
 
 def _delete(folder: ObjectPath) -> None:
-    """All objects; what says whose they are goes last."""
+    """Deletes all objects; owner and marker last."""
     (folder / DROPPED).write_text("dropped\n")
     last = [str(folder / name) for name in (OWNER, MARKER, DROPPED)]
     folder.unlink_all(folder.sizes().keys() - set(last))
-    for one in last:
-        folder.unlink_all([one])
+    for address in last:
+        folder.unlink_all([address])
 
 
 def _erase(folder: Path) -> None:
     while folder.exists():
-        with suppress(FileNotFoundError):  # another process may be at it, too
+        with suppress(FileNotFoundError):  # another process may remove it at the same time
             shutil.rmtree(folder)
 
 
 def folder_of(root: P, name: str) -> P:
-    """Where a generation's tables lie, whether it exists or not.
+    """Folder of a generation's tables; it may not exist.
 
     Raises HistoryError for an invalid name.
     """
@@ -86,43 +89,43 @@ def folder_of(root: P, name: str) -> P:
 
 
 def resolve(root: Location, name: str) -> str:
-    """A generation's own name: `live` is the live one, `previous` the one before.
+    """Resolves `live` and `previous` to a generation's name; returns other names unchanged.
 
-    Raises HistoryError where none was before.
+    Raises HistoryError if there is no previous generation.
     """
     if name not in (LIVE, "previous"):
         return name
-    at = pointer(root)
-    known = at.current if name == LIVE else at.previous
-    if known is None:
-        raise HistoryError(f"{root}: no generation was live before {at.current!r}")
-    return known
+    live = pointer(root)
+    generation = live.current if name == LIVE else live.previous
+    if generation is None:
+        raise HistoryError(f"{root}: no generation was live before {live.current!r}")
+    return generation
 
 
 def find(root: P, name: str) -> P:
-    """An existing generation's folder; `live` and `previous` as `resolve` says.
+    """Folder of an existing generation; the name may be `live` or `previous`.
 
-    Raises HistoryError where there is none of that name.
+    Raises HistoryError if it does not exist.
     """
     name = resolve(root, name)
     folder = folder_of(root, name)
     if not is_marked(folder):
         raise HistoryError(
             f"{root}: no generation {name!r}; there are {', '.join(names(root))} "
-            f"(`turnfold backfill --history {root} --generation {name}` would make it)"
+            f"(`turnfold backfill --history {root} --generation {name}` creates it)"
         )
     return folder
 
 
-def own(folder: P) -> P:
-    """A path that means the tables in this very folder, whichever generation is live."""
+def own_folder(folder: P) -> P:
+    """Path of the tables in this folder itself, independent of the live generation."""
     return folder / FOLDER / ROOT if is_switched(folder) else folder
 
 
-def named(path: P, name: str | None) -> P:
-    """A path that means this generation wherever a history is asked for; None: the live one.
+def generation_path(path: P, name: str | None) -> P:
+    """Path of a generation, for functions that take a history; None: the live generation.
 
-    Raises HistoryError where there is no such history or generation.
+    Raises HistoryError if the history or generation does not exist.
     """
     if name is None:
         return path
@@ -131,15 +134,15 @@ def named(path: P, name: str | None) -> P:
 
 
 def find_tables(path: P) -> P:
-    """The folder whose tables answer for a path: a history's live generation, or the generation
-    that the path itself names (`DIR/generations/NAME`, for `root` too).
+    """Folder of the tables of a path: a history's live generation, or the generation that the path
+    names (`DIR/generations/NAME`, including `root`).
 
-    Raises HistoryError where there is no history.
+    Raises HistoryError if there is no history.
     """
-    given = location_of(path)
-    if given.parent.name == FOLDER and given.name == ROOT:
-        return find_root(given.parent.parent)
-    root = find_root(given)
+    location = location_of(path)
+    if location.parent.name == FOLDER and location.name == ROOT:
+        return find_root(location.parent.parent)
+    root = find_root(location)
     return find(root, LIVE) if is_switched(root) else root
 
 
@@ -154,9 +157,9 @@ __all__ = [
     "find",
     "find_tables",
     "folder_of",
-    "named",
+    "generation_path",
     "names",
-    "own",
+    "own_folder",
     "pointer",
     "remove",
     "remove_leftovers",

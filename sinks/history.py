@@ -1,10 +1,9 @@
-"""Reading a history with DuckDB: the tables and views of docs/tables.md in an in-memory database.
+"""Reads a history with DuckDB: the tables and views of docs/tables.md in an in-memory database.
 
-The file lists are read once, when the connection is made: rows committed later show in the next
-connection (and for a catalog file when `catalog` runs again). Starts fast: neither pyarrow nor
-pydantic is imported here, column types come from the generated JSON Schemas. `_duckdb` is DuckDB
-itself; the package `duckdb` adds relations to it, which take longer to import than a question to
-answer and are not used here.
+The file lists are read once, when the connection is opened: later commits are visible in the next
+connection (in a catalog file, when `catalog` runs again). To start fast, this module imports
+neither pyarrow nor pydantic: column types come from the generated JSON Schemas. It uses `_duckdb`,
+as the package `duckdb` adds relations, which take longer to import than a query takes.
 """
 
 import json
@@ -41,33 +40,33 @@ JSON_TYPES = {
 }
 FORMATS = {"date-time": "TIMESTAMPTZ", "base64url": "BLOB"}
 LATER: dict[str, tuple[str, ...]] = {}
-"""Columns that files written by earlier versions lack: NULL there."""
+"""Table -> columns that files of earlier versions lack; they are NULL there."""
 JSON_OF: dict[str, Any] = {"TIMESTAMPTZ": "VARCHAR", "VARCHAR[]": ["VARCHAR"]}
 SHOWN_AS = {"TIMESTAMPTZ": "TIMESTAMPTZ", "JSON": "VARCHAR"}
 DOCUMENT_FIELDS = re.compile(r"\$(type|columns)\((\w+)\)")
 LETTERS = "dead_letters"
 COMMIT_ORDER = "commit_order"  # as in sinks.tables, which imports pyarrow
 NEWEST_FIRST = f"version DESC, {COMMIT_ORDER} DESC"
-"""The order of a key's documents. Sinks write those of several partitions in any order, and after a
-repartition a key's lie in several: only `version` grows over that."""
+"""Order of a key's documents. Sinks write partitions in any order, and after a repartition a key is
+in several: only `version` increases across partitions."""
 SETTINGS = """
     SET TimeZone = 'UTC';
-    SET enable_progress_bar = false; -- it would stand among the data
+    SET enable_progress_bar = false; -- it would mix with the output
     SET python_enable_replacements = false; -- our variables are not tables
 """
 
 WATCH: ContextVar[Callable[[DuckDBPyConnection], None] | None] = ContextVar("WATCH", default=None)
-"""Told of each connection made: a server bounds and interrupts what its readers ask."""
+"""Called with each new connection: a server limits and interrupts its queries."""
 
 
 LISTS_VIEWS = re.compile("show|information_schema|(duckdb|pg|pragma|sqlite)_.*")
-"""Words of queries that ask which views there are."""
+"""Words of queries that list views."""
 DESCRIBED = "DESCRIBE FROM ("
-"""Stands before a query, to learn its columns."""
+"""Prefix of a query that returns its columns."""
 
 
 class QueryError(HistoryError):
-    """The SQL is not a query, or DuckDB refuses it."""
+    """The SQL is not a query, or DuckDB rejects it."""
 
     exit_code = 2
 
@@ -76,14 +75,14 @@ class QueryError(HistoryError):
 def columns(table: str) -> dict[str, str]:
     """Column -> DuckDB type: the table's own columns, then those of its source."""
     schema = json.loads((ROWS / f"{table}.json").read_bytes())
-    given = {name: _duckdb_type(name, field) for name, field in schema["properties"].items()}
-    source = list(given)[:6]  # `Source` stands first there; a row holds it last
-    return {name: given[name] for name in [*list(given)[6:], *source]}
+    types = {name: _duckdb_type(name, field) for name, field in schema["properties"].items()}
+    source = list(types)[:6]  # `Source` is first in the schema, and last in a row
+    return {name: types[name] for name in [*list(types)[6:], *source]}
 
 
 @cache
 def document_columns(kind: str) -> dict[str, str]:
-    """Field -> DuckDB type, of a document of memory (`schemas.memory.DOCUMENTS`)."""
+    """Field -> DuckDB type of a memory document (`schemas.memory.DOCUMENTS`)."""
     schema = json.loads((GENERATED / "documents" / f"{kind}.json").read_bytes())
     return {name: _duckdb_type(name, field) for name, field in schema["properties"].items()}
 
@@ -96,7 +95,7 @@ def _duckdb_type(name: str, field: dict[str, Any]) -> str:
 
 
 def table_names() -> list[str]:
-    """All tables of a history, whether they have rows or not."""
+    """All tables of a history, including those without rows."""
     return sorted(path.stem for path in ROWS.glob("*.json"))
 
 
@@ -109,17 +108,16 @@ def connect(
     profiled: bool = False,
     max_iteration: int = MAX_ITERATION,
 ) -> DuckDBPyConnection:
-    """The history as it is now; with `tenant` only that tenant's rows, in macros too.
+    """Opens the history as it is now; with `tenant` only that tenant's rows, including macros.
 
-    `views` names the tables, views and macros that are wanted (default all): fewer open faster.
-    `locked` is for SQL of others: it reads nothing but this history's files. A tenant's filter
-    is a convenience there, not a wall: the files hold all tenants. `profiled`: `sinks.explain` can
-    say what a query has read. `max_iteration`: the limit of
-    tasks that say none, where the generation was folded under another than the default.
-    Raises HistoryError where there is no history.
+    `views` names the tables, views and macros to define (default all): fewer open faster.
+    `locked` is for untrusted SQL: it can read only this history's files. The tenant's filter is
+    then a convenience, not access control: the files contain all tenants. `profiled` enables
+    `sinks.explain`. `max_iteration`: default limit of tasks, if the generation was folded under
+    another one. Raises HistoryError if there is no history.
     """
     folder = find_tables(root)
-    connection = begin()
+    connection = connect_empty()
     define(connection, folder, views, tenant=tenant, max_iteration=max_iteration)
     if profiled:
         connection.execute(explain.PROFILE)
@@ -128,16 +126,16 @@ def connect(
     return connection
 
 
-def begin() -> DuckDBPyConnection:
-    """A database in memory with nothing in it yet; `WATCH` is told."""
+def connect_empty() -> DuckDBPyConnection:
+    """Opens an empty in-memory database; reports it to `WATCH`."""
     connection = _duckdb.connect()
     connection.execute(f"{SETTINGS}; SET temp_directory = {quoted(scratch.of_process())}")
-    told(connection)
+    report_connection(connection)
     return connection
 
 
-def told(connection: DuckDBPyConnection) -> None:
-    """Tells `WATCH` of a connection on which a question is asked."""
+def report_connection(connection: DuckDBPyConnection) -> None:
+    """Calls `WATCH` with a connection."""
     if watch := WATCH.get():
         watch(connection)
 
@@ -151,17 +149,17 @@ def define(
     loaded: Collection[str] = (),
     max_iteration: int = MAX_ITERATION,
 ) -> None:
-    """Creates tables' views, then the views and macros over them, for `connect`'s arguments.
+    """Creates the views of tables, then the views and macros over them; arguments as in `connect`.
 
-    `loaded` are tables that lie in the database already, snapshots with their commit order.
+    `loaded` are tables that are in the database already, snapshots with their commit order.
     """
     tables = table_names()
-    wanted = needs(views if views is not None else [*tables, *ALL_VIEWS], tables)
+    relations = needs(views if views is not None else [*tables, *ALL_VIEWS], tables)
     # a snapshot's view reads the files themselves, for their commit order
-    opened = {SNAPSHOT_KEYS[name][0] if name in SNAPSHOT_KEYS else name for name in wanted}
+    tables_read = {SNAPSHOT_KEYS[name][0] if name in SNAPSHOT_KEYS else name for name in relations}
     files = {name: data_files(connection, folder / name) for name in tables
-             if name in opened and name not in loaded}  # fmt: skip
-    for name in wanted:
+             if name in tables_read and name not in loaded}  # fmt: skip
+    for name in relations:
         if name not in loaded:
             definition = _definition(name, files, tenant, max_iteration)
             connection.execute(f"CREATE OR REPLACE {definition}")
@@ -170,10 +168,10 @@ def define(
 def define_over(
     connection: DuckDBPyConnection, names: Iterable[str], folders: Sequence[Location], tenant: str
 ) -> None:
-    """Makes the views of these tables show the rows of several histories."""
-    found = [find_tables(folder) for folder in folders]
+    """Redefines the views of these tables over several histories."""
+    roots = [find_tables(folder) for folder in folders]
     for name in names:
-        files = [one for folder in found for one in data_files(connection, folder / name)]
+        files = [file for folder in roots for file in data_files(connection, folder / name)]
         rows = select(name, files, tenant=tenant)
         connection.execute(f"CREATE OR REPLACE VIEW {name} AS {rows}")
 
@@ -188,7 +186,7 @@ def _definition(
         table, key = SNAPSHOT_KEYS[name]
         rows = f"FROM {table}"
         if table in files:
-            rows = select(table, files[table], tenant=tenant, more=True)
+            rows = select(table, files[table], tenant=tenant, commit_order=True)
         return f"VIEW {name} AS {_newest(table, rows, key)}"
     if name in MACROS:
         return f"MACRO {name}{MACROS[name]}"
@@ -202,30 +200,30 @@ def document_type(kind: str) -> str:
     return json.dumps({name: JSON_OF.get(type_, type_) for name, type_ in columns.items()})
 
 
-def _document_fields(found: re.Match[str]) -> str:
-    """What the SQL of a view leaves open: the type of a kind's document, or the columns of the
-    `document` that was made with it, without its id. JSON inside is shown as text."""
-    what, kind = found.groups()
-    if what == "type":
+def _document_fields(match: re.Match[str]) -> str:
+    """Expands placeholders in a view's SQL: `$type(KIND)` is the type of a document, `$columns` its
+    columns without its id. Nested JSON becomes text."""
+    part, kind = match.groups()
+    if part == "type":
         return document_type(kind)
     _own_id, *names = columns = document_columns(kind)
-    shown = {name: f'document."{name}"' for name in names}
+    selected = {name: f'document."{name}"' for name in names}
     for name in names:
         if cast := SHOWN_AS.get(columns[name]):
-            shown[name] = f"CAST({shown[name]} AS {cast})"
-    return ", ".join(f'{sql} AS "{name}"' for name, sql in shown.items())
+            selected[name] = f"CAST({selected[name]} AS {cast})"
+    return ", ".join(f'{sql} AS "{name}"' for name, sql in selected.items())
 
 
 class Result(NamedTuple):
-    """A query's answer. Times are RFC 3339 text in UTC, as on the wire."""
+    """Result of a query. Times are RFC 3339 text in UTC, as in the API."""
 
     names: list[str]
     rows: list[tuple[Any, ...]]
     reading: explain.Reading | None = None
-    """What was read for it, where that was asked for."""
+    """Files and bytes read, if profiled."""
 
     def objects(self) -> list[dict[str, Any]]:
-        """The rows by name."""
+        """The rows as dicts by column name."""
         return [dict(zip(self.names, row, strict=True)) for row in self.rows]
 
 
@@ -237,23 +235,23 @@ def query(
     *,
     profiled: bool = False,
 ) -> Result:
-    """Answers one query of somebody else's making; several are refused.
+    """Runs one untrusted query; rejects several.
 
-    Anything that is not a query is refused before it runs: COPY could write over the history.
-    `max_iteration`, `profiled`: as `connect` has it. Raises QueryError, HistoryError.
+    Statements that are not queries are rejected before they run: COPY could overwrite the history.
+    `max_iteration`, `profiled`: see `connect`. Raises QueryError, HistoryError.
     """
-    views = _asked_for(sql)
+    views = _named_views(sql)
     try:
         return _answer(root, sql, tenant, max_iteration, views, profiled)
     except QueryError as error:
         if views is None or not isinstance(error.__cause__, _duckdb.CatalogException):
             raise
-        return _answer(root, sql, tenant, max_iteration, None, profiled)  # a name made of pieces
+        return _answer(root, sql, tenant, max_iteration, None, profiled)  # a name composed in SQL
 
 
-def _asked_for(sql: str) -> list[str] | None:
-    """The tables and views whose names are among the words, or None for all: to define each takes
-    some milliseconds, more the more files a history has."""
+def _named_views(sql: str) -> list[str] | None:
+    """Tables and views whose names occur in the query, or None for all: each definition takes some
+    milliseconds, more in histories with many files."""
     words = {word.lower() for word in re.findall(r"\w+", sql)}
     if any(LISTS_VIEWS.fullmatch(word) for word in words):
         return None
@@ -284,21 +282,21 @@ def _answer(
                 _check_is_query(statement)
             if len(statements) > 1:
                 raise QueryError(f"{len(statements)} queries given; `sql` answers one at a time")
-            sql = _bare(statements[0].query)
+            sql = _without_semicolon(statements[0].query)
             if statements[0].type == StatementType.EXPLAIN:
-                told = connection.execute(sql)
-                return Result([name for name, *_ in told.description or ()], told.fetchall())
+                cursor = connection.execute(sql)
+                return Result([name for name, *_ in cursor.description or ()], cursor.fetchall())
             answer = read(connection, sql)
             return answer._replace(reading=explain.reading(connection)) if profiled else answer
         except _duckdb.Error as error:
             failure = of_duckdb(error) or damage.of_duckdb(error, find_tables(root))
             if failure is not None:
                 raise failure from None
-            raise QueryError(_as_asked(str(error))) from error
+            raise QueryError(_without_describe(str(error))) from error
 
 
-def _as_asked(fault: str) -> str:
-    """DuckDB's words without what `read` has put around the query; its caret moves along."""
+def _without_describe(fault: str) -> str:
+    """DuckDB's error without the prefix that `read` adds to the query; moves the caret."""
     lines = fault.split("\n")
     for number, line in enumerate(lines[:-1]):
         if line.startswith(f"LINE 1: {DESCRIBED}"):
@@ -307,35 +305,39 @@ def _as_asked(fault: str) -> str:
     return "\n".join(lines)
 
 
-def _bare(statement: str) -> str:
-    """One statement without its `;` and what follows: it becomes part of another."""
-    ends = (at for at, kind in _duckdb.tokenize(statement) if kind == _duckdb.token_type.operator)
+def _without_semicolon(statement: str) -> str:
+    """A statement up to its `;`, to embed it in another."""
+    ends = (
+        position
+        for position, kind in _duckdb.tokenize(statement)
+        if kind == _duckdb.token_type.operator
+    )
     # positions count bytes of UTF-8
     text = statement.encode()
-    end = next((at for at in ends if text[at : at + 1] == b";"), len(text))
+    end = next((position for position in ends if text[position : position + 1] == b";"), len(text))
     return text[:end].decode()
 
 
-def read(db: DuckDBPyConnection, sql: str, *given: Any) -> Result:
-    """The answer to one query with its `?` parameters; not to an EXPLAIN.
+def read(db: DuckDBPyConnection, sql: str, *parameters: Any) -> Result:
+    """Runs one query with its `?` parameters; not for EXPLAIN.
 
-    DuckDB's own fetch of a time needs pytz; times come as text made by DuckDB instead.
+    DuckDB formats times as text, as its Python values need pytz.
     """
-    described = db.execute(f"{DESCRIBED}{sql}\n)", list(given)).fetchall()
+    described = db.execute(f"{DESCRIBED}{sql}\n)", list(parameters)).fetchall()
     names, kinds = ([row[place] for row in described] for place in (0, 1))
     numbered = [f"c{n}" for n in range(len(kinds))]
-    shown = ", ".join(map(_wire, numbered, kinds))
-    wired = f"SELECT {shown} FROM ({sql}\n) AS t({', '.join(numbered)})"
-    return Result(_distinct(names), db.execute(wired, list(given)).fetchall())
+    selected = ", ".join(map(_wire, numbered, kinds))
+    wired = f"SELECT {selected} FROM ({sql}\n) AS t({', '.join(numbered)})"
+    return Result(_distinct(names), db.execute(wired, list(parameters)).fetchall())
 
 
 def _distinct(names: list[str]) -> list[str]:
-    """`a, a` as `a, a_1`: a row object has each name once."""
-    made: dict[str, None] = {}
+    """Makes column names unique: `a, a` becomes `a, a_1`."""
+    distinct: dict[str, None] = {}
     for name in names:
-        fresh = (name if not n else f"{name}_{n}" for n in count())
-        made[next(one for one in fresh if one not in made)] = None
-    return list(made)
+        candidates = (name if not n else f"{name}_{n}" for n in count())
+        distinct[next(candidate for candidate in candidates if candidate not in distinct)] = None
+    return list(distinct)
 
 
 def _wire(column: str, kind: str) -> str:
@@ -351,11 +353,11 @@ def catalog(
     tenant: str | None = None,
     max_iteration: int = MAX_ITERATION,
 ) -> None:
-    """Writes the views into a DuckDB database file, over those a former run has written.
+    """Writes the views into a DuckDB database file, replacing those of a former run.
 
-    They name the history's files by absolute path: run it again when the history has grown, was
-    compacted or moved. `max_iteration`: as `connect` has it. Raises HistoryError where `file` is
-    something else than a database.
+    They refer to the history's files by absolute path: run it again after the history has grown,
+    was compacted or moved. `max_iteration`: see `connect`. Raises HistoryError if `file` is not a
+    database.
     """
     folder = find_tables(root)
     if not _may_be_database(Path(file)):
@@ -370,15 +372,15 @@ def catalog(
 
 
 def _may_be_database(file: Path) -> bool:
-    """DuckDB itself opens CSV and JSON files, too, and writes nothing into them."""
+    """Whether DuckDB can write into the file: it also opens CSV and JSON files, read-only."""
     try:
-        with file.open("rb") as opened:
-            begins = opened.read(12)
+        with file.open("rb") as stream:
+            header = stream.read(12)
     except FileNotFoundError:
         return True
     except OSError as error:
         raise HistoryError(f"{file}: {error.strerror}") from error
-    return begins[8:] == b"DUCK"
+    return header[8:] == b"DUCK"
 
 
 def _check_is_query(statement: Statement) -> None:
@@ -401,33 +403,33 @@ def select(
     files: list[str],
     *,
     tenant: str | None = None,
-    more: bool = False,
+    commit_order: bool = False,
     only: Sequence[str] | None = None,
 ) -> str:
-    """SQL of a table's rows, with `more` their commit order; without files typed, but none.
+    """SQL of a table's rows, optionally with the column `commit_order`; no rows without files.
 
-    `only`: with these columns. It has a WHERE where there is a tenant.
+    `only`: the columns to return. The SQL has a WHERE if there is a tenant.
     """
-    types = columns(table) | ({COMMIT_ORDER: "BIGINT"} if more else {})
+    types = columns(table) | ({COMMIT_ORDER: "BIGINT"} if commit_order else {})
     names = ", ".join(f't."{name}"' for name in (types if only is None else only))
     if not files:
         nothing = ", ".join(f'NULL::{kind} AS "{name}"' for name, kind in types.items())
         return f"SELECT {names} FROM (SELECT {nothing}) AS t WHERE false"
-    read = (
+    source = (
         f"read_parquet([{', '.join(map(quoted, files))}], "
         "hive_partitioning = true, hive_types = {'date': DATE}, "
         f"union_by_name = {table in LATER})"
     )
-    if later := LATER.get(table):
-        blank = ", ".join(f"NULL::{types[name]} AS {name}" for name in later)
-        read = f"(SELECT {blank} WHERE false UNION ALL BY NAME FROM {read})"
-    rows = f"SELECT {names} FROM {read} AS t"
+    if missing := LATER.get(table):
+        blank = ", ".join(f"NULL::{types[name]} AS {name}" for name in missing)
+        source = f"(SELECT {blank} WHERE false UNION ALL BY NAME FROM {source})"
+    rows = f"SELECT {names} FROM {source} AS t"
     return rows if tenant is None else f"{rows} WHERE t.tenant = {quoted(tenant)}"
 
 
 def _letters(rows: str) -> str:
-    """Dead letters, each once. Another letter at the same place, as in a file that was written
-    anew, is settled by itself."""
+    """SQL of distinct dead letters. Different letters at one position, as in a rewritten file, are
+    settled separately."""
     letter = "tenant, src_topic, src_partition, src_offset, payload"
     names = ", ".join(
         f'{"settled" if name == "settled_at" else "letter"}."{name}"' for name in columns(LETTERS)
@@ -441,7 +443,7 @@ def _letters(rows: str) -> str:
 
 
 def _newest(table: str, rows: str, key: str) -> str:
-    # not a time of the document: a late record's document is newer than what it replaces
+    # not by the document's time: a late record's document replaces newer ones
     names = ", ".join(f'"{name}"' for name in columns(table))
     return (
         f"SELECT {names} FROM ({rows}) "

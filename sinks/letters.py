@@ -1,9 +1,9 @@
-"""Whose a dead letter is: `forget` searches its whole text, since a record that could not be
-applied may name a person anywhere and in any form (docs/guarantees.md).
+"""Finds the dead letters that name a person: `forget` searches their whole text, since a record
+that could not be applied may contain an id anywhere and in any form (docs/guarantees.md).
 
-A letter goes if any string at any depth is the id, or if its unescaped text has the id as a word.
-It may be JSON in an envelope, escaped JSON in a string, base64, hex, gzip, UTF-16, cut, or not
-text; escapes are those of JSON and programs, of URLs and of HTML, in any mixture.
+A letter is erased if any string at any depth equals the id, or if its unescaped text contains the
+id as a word. Supported: JSON in an envelope, escaped JSON in a string, base64, hex, gzip, UTF-16,
+truncated and binary content; escapes of JSON and programs, URLs and HTML, in any combination.
 """
 
 import json
@@ -17,11 +17,11 @@ from urllib.parse import unquote
 from sinks.unpacking import Budget, TooMuch, inflated, of_base64
 
 STAYS, MAY_NAME, GOES = 0, 1, 2
-"""`MAY_NAME`: it stays; it has the id as a part of a word, or cannot be searched to the end."""
+"""`MAY_NAME`: it stays, but contains the id within a word, or cannot be searched completely."""
 DEEP = 5
-"""Packings in one another that are searched."""
+"""Nested encodings that are searched."""
 ESCAPES = 16
-"""Times that a text is unescaped."""
+"""Times a text is unescaped, at most."""
 _ESCAPE = re.compile(
     r"(?P<bytes>(?:\\x[\da-fA-F]{2})+)|(?P<octal>(?:\\[0-3][0-7]{2})+)"
     r"|\\(?:u\{(?P<braced>[\da-fA-F]{1,8})\}|u(?P<short>[\da-fA-F]{4})|U(?P<long>[\da-fA-F]{8})"
@@ -36,11 +36,11 @@ _IDENTIFIER = re.compile(r"[\w.@+-]+")
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1f]")
 _HASHED = re.compile(rb'\A\{"bytes":\d+,"sha256":"[0-9a-f]{64}"\}\Z')
 _OWN_ID = {"userid", "sessionid", "taskid"}
-"""Names of fields, in lower case without hyphens, in which a number is an id."""
+"""Field names, in lower case without separators, in which a number is an id."""
 
 
 class Letters:
-    """The letters of one person, of their sessions, and of their tasks in sessions of several."""
+    """Matches the letters of one person, their sessions, and their tasks in shared sessions."""
 
     def __init__(
         self,
@@ -77,28 +77,28 @@ class Letters:
                     return GOES
                 may_name = True
             if not is_whole and (
-                any(_named(one, text, False) == GOES for one in self._sessions)
+                any(_named(id, text, False) == GOES for id in self._sessions)
                 or self._names_a_task(text)
             ):
                 return GOES
         if self._user in strings or not strings.isdisjoint(self._sessions):
             return GOES
-        of_tasks = (self._tasks[one] for one in strings & self._tasks.keys())
+        of_tasks = (self._tasks[id] for id in strings & self._tasks.keys())
         if any(not strings.isdisjoint(sessions) for sessions in of_tasks):
             return GOES
         return MAY_NAME if may_name or is_unclear else STAYS
 
     def _names_a_task(self, text: str) -> bool:
-        """Whether a text has the ids of a task and of its session as words."""
+        """Whether a text contains the ids of a task and of its session as words."""
         return any(
             _named(task, text, False) == GOES
-            and any(_named(one, text, False) == GOES for one in sessions)
+            and any(_named(session, text, False) == GOES for session in sessions)
             for task, sessions in self._tasks.items()
         )
 
     def is_of_tenant(self, payload: bytes) -> bool:
-        """Whether a letter names the tenant: one that could not be read is stored as the default
-        tenant's."""
+        """Whether a letter names the tenant: unreadable letters are stored under the default
+        tenant."""
         searched = _Searched()
         searched.bytes(payload, DEEP)
         name = _normal(self.tenant)
@@ -106,7 +106,7 @@ class Letters:
 
 
 class _Searched:
-    """All texts in a letter, each with whether it is a whole string; and whether something could
+    """All texts of a letter, each with whether it is a complete string; `is_unclear`: a part could
     not be searched."""
 
     def __init__(self) -> None:
@@ -130,7 +130,7 @@ class _Searched:
         self.is_unclear |= bool(_CONTROL.search(text)) or "\ufffd" in text
 
     def text(self, text: str, deep: int, *, is_string: bool = False) -> None:
-        """JSON is searched string by string, all else as text."""
+        """Searches JSON string by string, other content as text."""
         stripped = text.lstrip("\ufeff \t\r\n")
         if stripped[:1] in ("{", "[", '"'):
             try:
@@ -144,21 +144,21 @@ class _Searched:
         for plain in _unescaped(text):
             self.texts.append((_normal(plain), is_string))
         self.is_unclear |= _once_unescaped(plain)[-1] != plain
-        for one in dict.fromkeys((text, plain)):
-            self._packed(one, deep)
+        for layer in dict.fromkeys((text, plain)):
+            self._packed(layer, deep)
 
     def value(self, value: Any, deep: int) -> None:
         waiting = [value]
         while waiting:
-            one = waiting.pop()
-            if isinstance(one, _Pairs):
-                for name, inside in one:
+            node = waiting.pop()
+            if isinstance(node, _Pairs):
+                for name, content in node:
                     self.string(name, deep)
-                    waiting.append(_as_id(name, inside))
-            elif isinstance(one, list):
-                waiting.extend(one)
-            elif isinstance(one, str):
-                self.string(one, deep)
+                    waiting.append(_as_id(name, content))
+            elif isinstance(node, list):
+                waiting.extend(node)
+            elif isinstance(node, str):
+                self.string(node, deep)
 
     def string(self, text: str, deep: int) -> None:
         if _IDENTIFIER.fullmatch(text):
@@ -183,17 +183,19 @@ class _Searched:
                 self.is_unclear = True
                 return
             content = content if unpacked is None else unpacked
-            inside = _decoded(content)
-            if not _CONTROL.search(inside) and "\ufffd" not in inside:  # ids of others are not text
+            text_inside = _decoded(content)
+            if (
+                not _CONTROL.search(text_inside) and "\ufffd" not in text_inside
+            ):  # random bytes, such as other ids, are not text
                 self.bytes(content, deep - 1)
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """An object's names and values, all of them: a name may be there twice."""
+    """An object's names and values, including duplicate names."""
 
 
 def _json(text: str) -> Any:
-    """The value of a text, which is the text itself if it is not JSON."""
+    """Decodes JSON; returns the text itself if it is not JSON."""
     try:
         return json.loads(text, object_pairs_hook=_Pairs)
     except (ValueError, RecursionError):
@@ -206,7 +208,7 @@ def _as_id(name: str, value: Any) -> Any:
 
 
 def _decoded(content: bytes) -> str:
-    """UTF-8; else UTF-16, where every other byte of its start is zero."""
+    """Decodes UTF-16 if every other byte at the start is zero, otherwise UTF-8."""
     start = content[:64]
     if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return content.decode("utf-16", "replace")
@@ -217,7 +219,7 @@ def _decoded(content: bytes) -> str:
 
 
 def _unescaped(text: str) -> Iterator[str]:
-    """The text, and what is left of it each time that its escapes of one kind are taken away."""
+    """Yields the text, and after each removal of one kind of escapes the result."""
     yield text
     for _ in range(ESCAPES):
         plain = _once_unescaped(text)
@@ -228,7 +230,7 @@ def _unescaped(text: str) -> Iterator[str]:
 
 
 def _once_unescaped(text: str) -> list[str]:
-    """The text without escapes of JSON and programs, then without those of URLs, then of HTML."""
+    """The text, then without escapes of programs (JSON), then of URLs, then of HTML."""
     plain = [text]
     if "\\" in text:
         code_units = _ESCAPE.sub(_plain, text).encode("utf-16", "surrogatepass")
@@ -260,8 +262,8 @@ def _normal(text: str) -> str:
 
 
 def _named(id: str, text: str, is_whole: bool) -> int:
-    """`GOES` if a text is the id or has it as a word, `MAY_NAME` if within a word. A whole
-    string that reads as an identifier is one: `ann-2` is not `ann`."""
+    """`GOES` if a text equals the id or contains it as a word, `MAY_NAME` if within a word. A
+    complete string in the form of an identifier is one word: `ann-2` does not match `ann`."""
     if is_whole and text == id:
         return GOES
     start = text.find(id)
@@ -278,9 +280,10 @@ def _named(id: str, text: str, is_whole: bool) -> int:
 
 
 def _joined(pair: str) -> bool:
-    """Whether two characters are of one word. Scripts of wide characters do not space words."""
+    """Whether two characters belong to one word. Scripts of wide characters have no spaces."""
     return len(pair) == 2 and all(
-        one.isalnum() and unicodedata.east_asian_width(one) not in "WF" for one in pair
+        character.isalnum() and unicodedata.east_asian_width(character) not in "WF"
+        for character in pair
     )
 
 

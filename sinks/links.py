@@ -1,8 +1,7 @@
-"""Tables that share their Parquet files: hard links, and the commit that names them.
+"""Shares Parquet files between tables: hard links, and the commits that reference them.
 
-A file is written once and never changed, so two generations may hold the same one; what `compact`
-or `forget` rewrites in the one leaves the other as it was. Where the file system has no hard links
-the files are copied.
+A file is never changed, so two generations can reference the same one; `compact` and `forget`
+rewrite files of one generation without changing the other. Without hard links the files are copied.
 """
 
 from __future__ import annotations  # pyarrow-stubs: as in sinks.tables
@@ -23,19 +22,19 @@ from deltalake import CommitProperties, DeltaTable, Schema, Transaction
 from deltalake.exceptions import DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction
 
-from sinks.delta import CONFIGURATION, PLACES, History, replacing
+from sinks.delta import CONFIGURATION, PLACES_APP, History, replacing
 from sinks.locations import Location
 from sinks.object_store import ObjectPath, delta_options
 from sinks.root import HistoryError, HistoryWriteError
-from sinks.store_errors import told
+from sinks.store_errors import store_error
 from sinks.tables import STORED
 
 UNLINKED = {errno.EXDEV, errno.EPERM, errno.ENOTSUP, errno.EMLINK}
-"""Another file system, or one without hard links, or a file that has too many."""
+"""Errors if the target is on another file system, or hard links are unsupported or exhausted."""
 
 
 class DataFile(NamedTuple):
-    """One Parquet file of a table: its path below the table, bytes, rows and time (ms)."""
+    """A Parquet file of a table: path below the table, bytes, rows and time of change (ms)."""
 
     path: str
     size: int
@@ -44,14 +43,14 @@ class DataFile(NamedTuple):
 
     @property
     def day(self) -> date:
-        """The day whose rows it holds."""
+        """The day of its rows."""
         return date.fromisoformat(_partition(self.path))
 
 
 def files_at(table: Location, version: int | None = None) -> list[DataFile]:
-    """The files of a table at a Delta version (default: now); none where there is no table.
+    """Files of a table at a Delta version (default: newest); empty if there is no table.
 
-    Raises HistoryError where it cannot be read.
+    Raises HistoryError if it cannot be read.
     """
     options = delta_options() if isinstance(table, ObjectPath) else None
     try:
@@ -60,67 +59,66 @@ def files_at(table: Location, version: int | None = None) -> list[DataFile]:
         return []
     except (DeltaError, OSError) as error:
         if isinstance(table, ObjectPath):
-            raise told(error, str(table)) from None
+            raise store_error(error, str(table)) from None
         raise HistoryError(f"{table}: the table cannot be read: {error}") from error
 
 
 def files_of(table: DeltaTable) -> list[DataFile]:
-    """The files of an open table."""
-    found: Any = pa.table(table.get_add_actions())
+    """Files of an open table, sorted."""
+    actions: Any = pa.table(table.get_add_actions())
     names = ("path", "size_bytes", "num_records", "modification_time")
-    columns = (found.column(name).to_pylist() for name in names)
-    return sorted(DataFile(*one) for one in zip(*columns, strict=True))
+    columns = (actions.column(name).to_pylist() for name in names)
+    return sorted(DataFile(*row) for row in zip(*columns, strict=True))
 
 
 def version_of(table: Path) -> int:
-    """The table's newest Delta version, -1 where there is no table."""
+    """Newest Delta version of a table; -1 if there is no table."""
     if not DeltaTable.is_deltatable(str(table)):
         return -1
     return DeltaTable(str(table)).version()
 
 
-def missing(table: Path) -> list[str]:
-    """The table's files that are not there, or not whole."""
+def missing_files(table: Path) -> list[str]:
+    """Files of the table that are missing or incomplete."""
     return [
-        one.path
-        for one in files_at(table)
-        if not (path := table / one.path).exists() or path.stat().st_size != one.size
+        file.path
+        for file in files_at(table)
+        if not (path := table / file.path).exists() or path.stat().st_size != file.size
     ]
 
 
 def adopt(history: History, name: str, source: Path, files: Iterable[DataFile]) -> None:
-    """Makes a table consist of these files of the table at `source`, in one commit.
+    """Replaces a table's files by these files of the table at `source`, in one commit.
 
-    Called again after a kill it ends the work. Raises HistoryWriteError.
+    After a kill, the same call completes the work. Raises HistoryWriteError.
     """
-    whole = list(files)
+    data_files = list(files)
     try:
-        share(source, Path(history.root) / name, (one.path for one in whole))
+        share(source, Path(history.root) / name, (file.path for file in data_files))
     except OSError as error:
         raise HistoryWriteError(f"{name}: {error}") from error
-    hold(history, name, whole)
+    set_files(history, name, data_files)
 
 
-def hold(
+def set_files(
     history: History, name: str, files: Iterable[DataFile], places_after: int | None = None
 ) -> None:
-    """Makes a table consist of these files, which lie in its folder, in one commit.
+    """Replaces a table's files by these files of its folder, in one commit.
 
-    `places_after`: what the places of its later commits are counted from. Raises
-    HistoryWriteError.
+    `places_after`: offset of the commit order of later commits. Raises HistoryWriteError.
     """
     target = Path(history.root) / name
-    wanted = {one.path: one for one in files}
+    by_path = {file.path: file for file in files}
     try:
-        table = history.table(name) or (_made(target, name) if wanted else None)
+        table = history.table(name) or (_create(target, name) if by_path else None)
         if table is not None:
-            commit(table, name, wanted.values(), places_after)
+            commit(table, name, by_path.values(), places_after)
     except (DeltaError, OSError) as error:
         raise HistoryWriteError(f"{name}: {error}") from error
 
 
 def share(source: Path, target: Path, files: Iterable[str]) -> None:
-    """Links files of one table into the folder of another, which does not know of them yet.
+    """Links files of one table into the folder of another, without a commit.
 
     Raises OSError.
     """
@@ -142,7 +140,7 @@ def _link(source: Path, target: Path) -> None:
         fresh.replace(target)
 
 
-def _made(target: Path, name: str) -> DeltaTable:
+def _create(target: Path, name: str) -> DeltaTable:
     return DeltaTable.create(
         str(target), STORED[name], partition_by=["date"], configuration=CONFIGURATION
     )
@@ -151,13 +149,13 @@ def _made(target: Path, name: str) -> DeltaTable:
 def commit(
     table: DeltaTable, name: str, files: Iterable[DataFile], places_after: int | None = None
 ) -> None:
-    """Makes an open table consist of these files, which are there. Raises DeltaError, OSError."""
-    wanted = {one.path: one for one in files}
-    present = {one.path: one for one in files_of(table)}
-    fresh = [wanted[path] for path in sorted(wanted.keys() - present.keys())]
-    old = [present[path] for path in sorted(present.keys() - wanted.keys())]
+    """Replaces the files of an open table by these existing files. Raises DeltaError, OSError."""
+    by_path = {file.path: file for file in files}
+    present = {file.path: file for file in files_of(table)}
+    fresh = [by_path[path] for path in sorted(by_path.keys() - present.keys())]
+    old = [present[path] for path in sorted(present.keys() - by_path.keys())]
     if fresh or old:
-        apps = [] if places_after is None else [Transaction(PLACES, places_after)]
+        apps = [] if places_after is None else [Transaction(PLACES_APP, places_after)]
         exchange(table, name, fresh, old, apps)
 
 
@@ -170,11 +168,11 @@ def exchange(
     *,
     same_rows: bool = False,
 ) -> None:
-    """Puts files into an open table in the place of others, in one commit; who follows the table's
-    changes passes over one with the same rows. Raises DeltaError, OSError."""
+    """Replaces files of an open table in one commit. `same_rows`: readers of the table's changes
+    skip the commit. Raises DeltaError, OSError."""
     changes = not same_rows
     table.create_write_transaction(
-        [*(added(one, changes) for one in fresh), *(removed(one, changes) for one in old)],
+        [*(added(file, changes) for file in fresh), *(removed(file, changes) for file in old)],
         "append",
         Schema.from_arrow(STORED[name]),
         ["date"],
@@ -186,14 +184,14 @@ def exchange(
 
 
 def added(file: DataFile, changes: bool = True) -> AddAction:
-    """The action of a commit that makes a file part of its table; whether that changes its rows."""
+    """Commit action that adds a file; `changes`: whether the table's rows change."""
     stats = json.dumps({"numRecords": file.rows})
     partition = {"date": _partition(file.path)}
     return AddAction(file.path, file.size, partition, file.modified, changes, stats)
 
 
 def removed(file: DataFile, changes: bool = True) -> RemoveAction:
-    """The action of a commit that takes a file out of its table."""
+    """Commit action that removes a file."""
     now = time.time_ns() // 1_000_000
     return RemoveAction(file.path, changes, now, file.size, {"date": _partition(file.path)})
 

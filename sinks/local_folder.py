@@ -1,5 +1,4 @@
-"""Where something of a history in an object store lies on this machine. It holds texts, so it is
-its owner's alone."""
+"""Local folder for files derived from a history in an object store."""
 
 import hashlib
 import os
@@ -9,9 +8,9 @@ from sinks.object_store import ObjectPath
 
 
 def local_folder(setting: str, kind: str, place: ObjectPath) -> Path:
-    """The folder of that kind for a place: below what the setting names, else below the cache of
-    this account. Touches nothing."""
-    given = os.environ.get(setting)
+    """Folder of a kind of files for a place: below the folder in the variable `setting`, otherwise
+    below this account's cache. Does not create it."""
+    override = os.environ.get(setting)
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    home = Path(given).absolute() if given else cache / "turnfold" / kind
+    home = Path(override).absolute() if override else cache / "turnfold" / kind
     return home / hashlib.sha256(str(place).encode()).hexdigest()[:32]

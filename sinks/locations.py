@@ -1,7 +1,7 @@
-"""Where a history lies: a folder, or a prefix in an object store.
+"""Location of a history: a folder, or a prefix in an object store.
 
-Both understand the same part of `pathlib.Path`: `/`, `name`, `parent`, `exists`, `is_dir`,
-`iterdir`, `stat`, `read_text`. What differs between them is here. Imports nothing slow.
+Both support a subset of `pathlib.Path`: `/`, `name`, `parent`, `exists`, `is_dir`, `iterdir`,
+`stat`, `read_text`. This module has the operations that differ. Imports only fast modules.
 """
 
 import os
@@ -14,20 +14,20 @@ from sinks.object_store import SCHEMES, ObjectPath, without_secrets
 
 Location = Path | ObjectPath
 P = TypeVar("P", Path, ObjectPath, Path | ObjectPath)
-"""A place of the kind that was given."""
+"""Same type of location as the argument."""
 
 UNUSABLE = frozenset('%[]{}*?#^|<>`"\\\n')
-"""Characters in a path that the Delta writer or DuckDB would take for something else."""
+"""Characters with a special meaning for the Delta writer or DuckDB."""
 ATTEMPTS = 3
-"""To write a file that is replaced."""
+"""Attempts to replace a file."""
 ADDRESS = re.compile("[a-z][a-z0-9+.-]+:/", re.ASCII | re.IGNORECASE)
-"""How `s3://…` begins; a path made of it has lost the second stroke."""
+"""Start of `s3://…`; `Path` removes the second slash."""
 
 
 def is_url(path: str | Location) -> bool:
-    """Whether the history lies in an object store (`s3://…`)."""
+    """Whether the path is in an object store (`s3://…`)."""
     return isinstance(path, ObjectPath) or str(path).startswith(
-        tuple(f"{one}://" for one in SCHEMES)
+        tuple(f"{scheme}://" for scheme in SCHEMES)
     )
 
 
@@ -38,31 +38,32 @@ def location_of(path: ObjectPath) -> ObjectPath: ...
 @overload
 def location_of(path: str | Location) -> Location: ...
 def location_of(path: str | Location) -> Location:
-    """What a text or a path means; an absolute path. Touches nothing. Raises HistoryError."""
+    """Converts a text or path into a location; paths become absolute. No I/O. Raises
+    HistoryError."""
     if isinstance(path, ObjectPath):
         return path
     if isinstance(path, str) and is_url(path):
         return ObjectPath(path)
     if ADDRESS.match(str(path)):
         raise HistoryError(
-            f"{without_secrets(str(path))}: an address that no history can have; it lies in a "
-            f"folder, or in an object store: {', '.join(f'{one}://' for one in SCHEMES)} "
+            f"{without_secrets(str(path))}: not a valid location of a history; name a folder or an "
+            f"object store: {', '.join(f'{scheme}://' for scheme in SCHEMES)} "
             "(docs/object-stores.md)"
         )
-    found = Path(path).absolute()
-    if bad := sorted(UNUSABLE.intersection(str(found))):
-        raise HistoryError(f"{found}: a history's path cannot hold {' '.join(bad)}")
-    return found
+    absolute = Path(path).absolute()
+    if bad := sorted(UNUSABLE.intersection(str(absolute))):
+        raise HistoryError(f"{absolute}: a history's path cannot contain {' '.join(bad)}")
+    return absolute
 
 
 def make_folder(place: Location) -> None:
-    """An object store has none: there it does nothing. Raises OSError."""
+    """Creates a folder; does nothing in an object store. Raises OSError."""
     if isinstance(place, Path):
         place.mkdir(parents=True, exist_ok=True)
 
 
 def create(file: Location, text: str) -> None:
-    """Writes a file unless there is one; of several who do so at once, one's stands, whole.
+    """Writes a file unless it exists, atomically: one of several concurrent writers wins.
 
     Raises OSError, StoreError.
     """
@@ -81,10 +82,9 @@ def create(file: Location, text: str) -> None:
 
 
 def replace(file: Location, text: str, *, mode: int | None = None) -> None:
-    """Writes a file so that the old or the new text stands, never a part; on disk when it returns.
-    Of several who do so at once, the last one's stands.
+    """Replaces a file atomically; durable when it returns. The last concurrent writer wins.
 
-    `mode` is the new file's; without one as the process's umask has it. Raises OSError, StoreError.
+    `mode` is the new file's; by default the process's umask applies. Raises OSError, StoreError.
     """
     if isinstance(file, ObjectPath):
         file.write_text(text)
@@ -93,7 +93,7 @@ def replace(file: Location, text: str, *, mode: int | None = None) -> None:
         try:
             _replace(file, text, mode)
             break
-        except FileNotFoundError:  # `clear_left` was faster, or there is no such folder
+        except FileNotFoundError:  # `clear_left` removed it, or the folder does not exist
             if attempt == ATTEMPTS - 1:
                 raise
     folder = os.open(file.parent, os.O_RDONLY)
@@ -109,18 +109,17 @@ def _replace(file: Path, text: str, mode: int | None) -> None:
         fresh.touch(0o600 if mode is not None else 0o666)
         if mode is not None:
             fresh.chmod(mode)
-        with fresh.open("w", encoding="utf-8") as opened:
-            opened.write(text)
-            opened.flush()
-            os.fsync(opened.fileno())
+        with fresh.open("w", encoding="utf-8") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
         fresh.replace(file)
     finally:
         fresh.unlink(missing_ok=True)
 
 
 def clear_left(folder: Path) -> None:
-    """Removes what a killed `replace` or `create` left in a folder, which has a name of its own for
-    each file. One that is at work begins again."""
+    """Removes temporary files of killed `replace` and `create` calls. A concurrent call retries."""
     for file in folder.glob(".*-*"):
         if file.is_file():
             file.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Locks on files, which end with the process that holds them. Imports nothing slow."""
+"""File locks, which end with their process. Imports only fast modules."""
 
 import fcntl
 import time
@@ -10,24 +10,24 @@ from typing import IO
 from sinks.root import MARKER
 
 SERVED = "_inbox/lock"
-"""A history's: `serve` has it as long as it runs, also while it lends the other."""
+"""Lock file that `serve` has while it runs, even while it lends the history's lock."""
 LENT_WITHIN = 30.0
 """Seconds: a batch may have to be committed first."""
 LOOK_EVERY = 0.01
 
 
-def of_history(root: Path) -> Path:
-    """A history's lock: `run`, `compact` and `forget` have it alone, sinks share it."""
+def history_lock(root: Path) -> Path:
+    """Lock file of a history: exclusive for `run`, `compact` and `forget`, shared by sinks."""
     return (root / MARKER).with_suffix(".lock")
 
 
-def of_asking(root: Path) -> Path:
-    """Who has this lock asks `serve` to lend the history's."""
+def request_lock(root: Path) -> Path:
+    """Lock file that requests the history's lock from `serve`."""
     return (root / MARKER).with_suffix(".asked")
 
 
-def taken(lock: IO[str], *, shared: bool = False, within: float = 0.0) -> bool:
-    """Takes the lock of an open file, if nobody has it, or lets go of it in so many seconds."""
+def acquire(lock: IO[str], *, shared: bool = False, within: float = 0.0) -> bool:
+    """Locks an open file; waits up to `within` seconds. Returns whether it is locked."""
     deadline = time.monotonic() + within
     while not _free(lock, shared):
         if time.monotonic() >= deadline:
@@ -45,30 +45,30 @@ def _free(lock: IO[str], shared: bool) -> bool:
 
 
 @contextmanager
-def held(
+def lock_file(
     file: Path, refusal: Exception, *, shared: bool = False, within: float = 0.0
 ) -> Iterator[None]:
-    """The lock of a file, which is made if there is none. Raises `refusal` where it is taken, and
-    stays so for `within` seconds."""
+    """Locks a file, which is created if missing. Raises `refusal` if it is still locked after
+    `within` seconds."""
     with file.open("a") as lock:
-        if not taken(lock, shared=shared, within=within):
+        if not acquire(lock, shared=shared, within=within):
             raise refusal
         yield
 
 
 @contextmanager
 def borrowed(root: Path, refusal: Exception) -> Iterator[None]:
-    """A history's lock; a server that has it is asked to lend it. Raises `refusal`."""
-    with held(of_asking(root), refusal, within=1.0):  # the server looks whether it is taken
+    """Locks a history; requests the lock from a server that has it. Raises `refusal`."""
+    with lock_file(request_lock(root), refusal, within=1.0):  # the server looks whether it is taken
         within = LENT_WITHIN if is_taken(root / SERVED) else 0.0
-        with held(of_history(root), refusal, within=within):
+        with lock_file(history_lock(root), refusal, within=within):
             yield
 
 
 def is_taken(file: Path) -> bool:
-    """Whether some process has the lock of a file."""
+    """Whether a process has the lock of a file."""
     try:
         with file.open("r") as lock:
-            return not taken(lock)
+            return not acquire(lock)
     except FileNotFoundError:
         return False

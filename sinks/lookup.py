@@ -1,7 +1,7 @@
-"""A question about one thing: of each table the few rows it needs, read in one pass.
+"""Queries about one entity: loads the few rows that it needs of each table, in one pass.
 
-A view over files looks into all of them each time it is named, and one question names a table
-several times. Here those rows lie in memory, and the views and macros stand on them.
+A view over files scans them each time it is referenced, and a query references a table several
+times. Here those rows are in memory, and views and macros use them.
 """
 
 from collections.abc import Sequence
@@ -12,17 +12,16 @@ from _duckdb import DuckDBPyConnection
 
 from sinks.files import data_files
 from sinks.generation import find_tables
-from sinks.history import begin, define, select
+from sinks.history import connect_empty, define, select
 from sinks.locations import Location
 from sinks.views import SNAPSHOTS
 
 
 class Lookup:
-    """One tenant's rows of a history as it is now; raises HistoryError where there is none.
+    """Rows of one tenant in a history as it is now; raises HistoryError if there is none.
 
-    What a condition leaves out is not there for the views: it may only test columns by which
-    their windows are partitioned, and nothing else. DuckDB is started by the first rows that are
-    asked for: that takes longer than many an answer.
+    Views do not see rows that a condition excludes: it may only test columns by which their windows
+    are partitioned. DuckDB starts with the first rows: that takes longer than many queries.
     """
 
     def __init__(self, root: Location, tenant: str) -> None:
@@ -34,8 +33,8 @@ class Lookup:
 
     @cached_property
     def db(self) -> DuckDBPyConnection:
-        """DuckDB, with what was loaded and defined."""
-        return begin()
+        """DuckDB, with the loaded tables and defined views."""
+        return connect_empty()
 
     def __enter__(self) -> Self:
         return self
@@ -45,25 +44,34 @@ class Lookup:
             self.db.close()
 
     def load(
-        self, table: str, where: str, *given: Any, columns: Sequence[str] | None = None
+        self, table: str, condition: str, *parameters: Any, columns: Sequence[str] | None = None
     ) -> None:
-        """Reads the rows that fit a condition (SQL with `?`), with these columns or all."""
+        """Loads the rows of a table that match a condition (SQL with `?`), with all or these
+        columns."""
         rows = self._in_files(table, columns)
-        self.db.execute(f"CREATE OR REPLACE TABLE {table} AS {rows} AND ({where})", list(given))
+        self.db.execute(
+            f"CREATE OR REPLACE TABLE {table} AS {rows} AND ({condition})", list(parameters)
+        )
         self._loaded.add(table)
 
-    def rows(self, table: str, shown: Sequence[str], where: str, *given: Any) -> list[Any]:
-        """The rows that fit a condition, of each the values of some SQL."""
-        sql = f"SELECT {', '.join(shown)} FROM ({self._in_files(table, None)}) WHERE {where}"
-        return self.db.execute(sql, list(given)).fetchall()
+    def rows(
+        self, table: str, expressions: Sequence[str], condition: str, *parameters: Any
+    ) -> list[Any]:
+        """Values of SQL expressions for the rows that match a condition."""
+        files = self._in_files(table, None)
+        sql = f"SELECT {', '.join(expressions)} FROM ({files}) WHERE {condition}"
+        return self.db.execute(sql, list(parameters)).fetchall()
 
     def _in_files(self, table: str, columns: Sequence[str] | None) -> str:
         files = self._files.get(table)
         if files is None:
             files = self._files[table] = data_files(self.db, self.folder / table)
-        return select(table, files, tenant=self.tenant, more=table in SNAPSHOTS, only=columns)
+        return select(
+            table, files, tenant=self.tenant, commit_order=table in SNAPSHOTS, only=columns
+        )
 
     def define(self, *views: str) -> DuckDBPyConnection:
-        """The connection, with these views and macros over what is loaded, else over the files."""
+        """Defines views and macros over loaded tables, otherwise over the files; returns the
+        connection."""
         define(self.db, self.folder, views, tenant=self.tenant, loaded=self._loaded)
         return self.db

@@ -1,8 +1,8 @@
-"""Keeping a history small, and erasing a person from it (docs/guarantees.md).
+"""Compacts a history, and erases persons and sessions from it (docs/guarantees.md).
 
-Both rewrite files, so the caller holds the writer's lock and has no torn batch to undo: after a
-vacuum older versions cannot be read. In an object store there is no lock: what another writer was
-faster with is done again (`sinks.fences`).
+Both rewrite files: the caller has the writer's lock and no incomplete batch to roll back, as older
+versions cannot be read after a vacuum. In an object store there is no lock: conflicting commits
+are retried (`sinks.fences`).
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from deltalake import DeltaTable
 
 from schemas.generated.history import DeadLetter, Session, Task
 from schemas.rows import TABLES
-from sinks.delta import WRITER, History, until_first
+from sinks.delta import WRITER, History, retry_conflicts
 from sinks.erasure import (
     ERASED_LAST,
     LETTER,
@@ -26,7 +26,7 @@ from sinks.erasure import (
     session_conditions,
     turn_conditions,
 )
-from sinks.generation import own
+from sinks.generation import own_folder
 from sinks.history import COMMIT_ORDER, NEWEST_FIRST, connect, define_over, quoted, select
 from sinks.links import files_of
 from sinks.locations import Location, is_url
@@ -45,22 +45,22 @@ from sinks.tables import STORED
 from sinks.views import SNAPSHOT_KEYS
 
 SAFE_HOURS = 168
-"""A week: what a reader with an old file list may still be at."""
+"""A week: readers with an old file list may still use its files."""
 SMALL = 8_000_000
 """Bytes: smaller files are merged while a server continues writing."""
 
-SAID_BY = ("events", "sessions", "signals")
-"""What a scope knows from whose events they are, and whose sessions."""
+SCOPE_TABLES = ("events", "sessions", "signals")
+"""Tables that assign events and sessions to users, for a scope."""
 
 T = TypeVar("T")
 Report = dict[str, dict[str, int]]
 
 
-class Forgotten(NamedTuple):
-    """What `forget` did.
+class ErasedPerson(NamedTuple):
+    """Result of `forget`.
 
-    `receipt` names the person by hash alone. `sessions` are those erased whole, `shared` those of
-    several users, each as (tenant, session_id): their rows elsewhere are the caller's to erase.
+    `receipt` names the person only by hash. `sessions` were erased completely, `shared` have
+    several users, each as (tenant, session_id): the caller erases their rows elsewhere.
     """
 
     receipt: dict[str, Any]
@@ -69,7 +69,7 @@ class Forgotten(NamedTuple):
 
 
 def compact(root: Location, retention_hours: int = SAFE_HOURS) -> Report:
-    """Merges small files, keeps the newest document of a key and day, drops old files and logs.
+    """Merges small files, keeps the newest document per key and day, deletes old files and logs.
 
     Table -> {"files_before", "files_after", "rows_dropped", "files_deleted"}. Files that no
     version younger than `retention_hours` reads are deleted.
@@ -102,13 +102,12 @@ def _merge_small(history: History, name: str, table: DeltaTable) -> None:
     if not isinstance(history.at, ObjectPath):
         table.optimize.compact(writer_properties=WRITER)
         return
-    with connect(own(history.at), views=()) as db:
+    with connect(own_folder(history.at), views=()) as db:
         merge_files(history, db, name, table)
 
 
 def _changed(history: History, name: str, change: Callable[[DeltaTable], T]) -> T:
-    """Changes one table; again where another writer was faster, which only an object store lets be
-    at work."""
+    """Changes one table; retries conflicts, which only occur in an object store."""
 
     def changed() -> T:
         table = history.newest(name) if is_url(history.at) else history.table(name)
@@ -116,14 +115,14 @@ def _changed(history: History, name: str, change: Callable[[DeltaTable], T]) -> 
         with history.writing(name):
             return change(table)
 
-    return until_first(changed)
+    return retry_conflicts(changed)
 
 
 def merge(history: History) -> None:
-    """Makes one of the small files that many commits have left in a day, beside readers.
+    """Merges the small files of many commits in a day, while readers continue.
 
-    Files of some size stay as they are: what is merged often is little. `compact` does the rest,
-    and deletes the old files. Raises HistoryWriteError.
+    Larger files stay unchanged, so frequent merges are cheap. `compact` merges the rest, and
+    deletes old files. Raises HistoryWriteError.
     """
     for name, table in history.tables().items():
         with history.writing(name):
@@ -132,22 +131,22 @@ def merge(history: History) -> None:
 
 def _keep_newest(history: History, name: str, key: str, table: DeltaTable) -> int:
     newest = f"row_number() OVER (PARTITION BY {key}, date ORDER BY {NEWEST_FIRST}) = 1"
-    with connect(own(history.at), views=()) as db:
+    with connect(own_folder(history.at), views=()) as db:
         files = readable(db, history.at / name, table)
-        rows = f"SELECT *, {newest} AS newest FROM ({select(name, files, more=True)})"
+        rows = f"SELECT *, {newest} AS newest FROM ({select(name, files, commit_order=True)})"
         days = db.execute(
             f"SELECT date, count(*) FROM ({rows}) WHERE NOT newest GROUP BY date"
         ).fetchall()
         if days:
-            kept = f"SELECT * EXCLUDE (newest) FROM ({rows}) WHERE newest"
-            rewrite(history, db, name, table, kept, [day for day, _ in days])
+            remaining = f"SELECT * EXCLUDE (newest) FROM ({rows}) WHERE newest"
+            rewrite(history, db, name, table, remaining, [day for day, _ in days])
     return sum(count for _, count in days)
 
 
 class Sessions(NamedTuple):
-    """The sessions in which `forget` would erase something, each as (tenant, session_id): all of
-    `whole`, and a user's part of `shared`, or what came of theirs after an erasure. `erased`: the
-    hashes of what goes. `heard`: the others of whose memory the user's turns are evidence."""
+    """Scope of a `forget`: sessions as (tenant, session_id), `whole` to be erased completely,
+    `shared` in part, including rows that arrived after an earlier erasure. `erased`: hashes of the
+    erased ids. `heard`: other users whose memory rests on the user's turns."""
 
     whole: list[tuple[str, str]]
     shared: list[tuple[str, str]]
@@ -160,12 +159,12 @@ def sessions_of(
     tenant: str,
     user_id: str,
     noted: Collection[str] = (),
-    whole: Location | None = None,
+    complete: Location | None = None,
 ) -> Sessions:
-    """Where a person's turns are, or were by what is noted (`sinks.erased_ids`). `whole`: the
-    generation that has the days which this one leaves out."""
-    with until_first(lambda: _scoped(root, tenant, user_id, noted, whole)) as db:
-        return Sessions(*_sessions(db, tenant), erased_ids(db, tenant), _heard(db))
+    """Scope of a person, by their turns and by notes of earlier erasures (`sinks.erased_ids`).
+    `complete`: generation with the days that this one leaves out."""
+    with retry_conflicts(lambda: _scoped(root, tenant, user_id, noted, complete)) as db:
+        return Sessions(*_sessions(db, tenant), erased_ids(db, tenant), _other_users(db))
 
 
 def _scoped(
@@ -173,37 +172,38 @@ def _scoped(
     tenant: str,
     user_id: str,
     noted: Collection[str],
-    whole: Location | None,
+    complete: Location | None,
     heard: Collection[str] = (),
 ) -> duckdb.DuckDBPyConnection:
-    """A connection with the tables that the conditions speak of."""
-    db = _connected(root, tenant, whole)
+    """Connection with the tables that the conditions use."""
+    db = _connected(root, tenant, complete)
     scope(db, tenant, user_id, noted)
     scope_made(db, tenant, user_id, noted, heard)
     return db
 
 
-def _connected(root: Location, tenant: str, whole: Location | None) -> duckdb.DuckDBPyConnection:
-    """A generation, with the records of `whole` beside its own in the tables that say whose events
-    they are: what is made of an event may lie in days that its turn does not."""
-    db = connect(own(root), tenant=tenant)
-    if whole is not None:
-        define_over(db, SAID_BY, [own(root), own(whole)], tenant)
+def _connected(root: Location, tenant: str, complete: Location | None) -> duckdb.DuckDBPyConnection:
+    """Connection to a generation; its scope tables also show the rows of `complete`: memory derived
+    from an event may be in days that do not include its turn."""
+    db = connect(own_folder(root), tenant=tenant)
+    if complete is not None:
+        define_over(db, SCOPE_TABLES, [own_folder(root), own_folder(complete)], tenant)
     return db
 
 
-def _heard(db: duckdb.DuckDBPyConnection) -> list[str]:
+def _other_users(db: duckdb.DuckDBPyConnection) -> list[str]:
     return [user for (user,) in db.execute("FROM heard ORDER BY ALL").fetchall()]
 
 
 def _sessions(
     db: duckdb.DuckDBPyConnection, tenant: str
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """One that goes whole for what came late is no user's own: others may speak in it yet."""
+    """Sessions as `whole` and `shared`. A session that is only in scope for late rows counts as
+    shared: other users may still write to it."""
     own_session = "session_id IN (FROM own_session)"
     whole, shared = (
-        db.execute(f"SELECT {quoted(tenant)}, session_id FROM {which} ORDER BY ALL").fetchall()
-        for which in (
+        db.execute(f"SELECT {quoted(tenant)}, session_id FROM {relation} ORDER BY ALL").fetchall()
+        for relation in (
             f"whole_session WHERE {own_session}",
             f"their_session WHERE NOT ({own_session} AND session_id IN (FROM whole_session))",
         )
@@ -217,21 +217,23 @@ def forget(
     user_id: str,
     noted: Collection[str] = (),
     heard: Collection[str] | None = None,
-    whole: Location | None = None,
-) -> Forgotten:
+    complete: Location | None = None,
+) -> ErasedPerson:
     """Erases one person from every table: their rows, then the bytes of the old files. `noted`,
-    `whole`: as `sessions_of` has them. `heard`: of whom all goes that memory has made, as the
-    caller makes it again from the records that are left; without it, what plans from the person's
-    turns made.
+    `complete`: see `sessions_of`. `heard`: users whose derived memory is erased completely, as the
+    caller rebuilds it from the remaining records; without it, memory from plans of the person's
+    turns is erased.
 
-    Sessions where no other user spoke go whole. Of shared sessions go their turns with the tasks
-    of these, the session's snapshots, and the revisions of what their turns changed; the
-    snapshots come back with the session's next turn or a rebuild. Killed half-way, the same call
-    ends the work: what the scope is read from is erased last.
+    Sessions without other users are erased completely. In shared sessions the person's turns with
+    their tasks, the session's snapshots, and the revisions of entities that the turns changed are
+    erased; the snapshots return with the session's next turn or a rebuild. After a kill, the same
+    call completes the work: the rows that define the scope are erased last.
     """
-    theirs = conditions if heard is None else person_conditions
-    with until_first(lambda: _scoped(root, tenant, user_id, noted, whole, heard or ())) as db:
-        erased = _erased(root, db, tenant, theirs)
+    condition = conditions if heard is None else person_conditions
+    with retry_conflicts(
+        lambda: _scoped(root, tenant, user_id, noted, complete, heard or ())
+    ) as db:
+        erased = _erased(root, db, tenant, condition)
         alone, shared = _sessions(db, tenant)
     receipt = {
         **salted("user", tenant, user_id),
@@ -239,17 +241,17 @@ def forget(
         "shared_sessions": len(shared),
         "tables": erased,
     }
-    return Forgotten(receipt, alone, shared)
+    return ErasedPerson(receipt, alone, shared)
 
 
-def hashed(tenant: str, user_id: str) -> str:
-    """How notes in a history name a person."""
+def person_hash(tenant: str, user_id: str) -> str:
+    """Hash of a person in notes of a history."""
     return hashlib.sha256(f"{tenant}/{user_id}".encode()).hexdigest()
 
 
 def salted(kind: str, tenant: str, id: str) -> dict[str, str]:
-    """How a receipt names what was erased: two receipts cannot be matched with each other, or with
-    a table of hashes. Who knows the id can check it: SHA-256 of `SALT/TENANT/ID`."""
+    """Salted hash of an erased id for a receipt: receipts cannot be matched with each other or with
+    a table of hashes. It is verified with the id: SHA-256 of `SALT/TENANT/ID`."""
     salt = secrets.token_hex(16)
     return {
         f"{kind}_sha256": hashlib.sha256(f"{salt}/{tenant}/{id}".encode()).hexdigest(),
@@ -258,24 +260,24 @@ def salted(kind: str, tenant: str, id: str) -> dict[str, str]:
 
 
 def erase_remade(root: Location, tenant: str, sessions: list[str]) -> None:
-    """Erases the documents of these sessions that were made again for somebody else's erasure: from
-    records, it may be, that are erased now."""
-    with connect(own(root), tenant=tenant, views=()) as db:
+    """Erases documents of these sessions that were rebuilt for another user's erasure: their
+    records may be erased now."""
+    with connect(own_folder(root), tenant=tenant, views=()) as db:
         db.execute("CREATE TEMP TABLE remade AS SELECT unnest(?::VARCHAR[])", [sessions])
-        made = f"t.session_id IN (FROM remade) AND t.src_topic = '{REMADE}'"
+        condition = f"t.session_id IN (FROM remade) AND t.src_topic = '{REMADE}'"
         history = History(root)
         for name in (Session.table, Task.table):
             if history.table(name) is not None:
-                _erase(history, db, name, made, tenant)
+                _erase(history, db, name, condition, tenant)
 
 
 def users_of(
-    root: Path, tenant: str, session_id: str, event_id: str | None, whole: Location | None
+    root: Path, tenant: str, session_id: str, event_id: str | None, complete: Location | None
 ) -> list[str]:
-    """Those to whose memory a session, or that of a turn, has given something."""
-    with _connected(root, tenant, whole) as db:
+    """Users whose memory is derived from a session, or from the session of a turn."""
+    with _connected(root, tenant, complete) as db:
         scope_session(db, tenant, session_id, event_id)
-        return _heard(db)
+        return _other_users(db)
 
 
 def forget_session(
@@ -284,71 +286,73 @@ def forget_session(
     session_id: str,
     event_id: str | None,
     users: list[str],
-    whole: Location | None,
+    complete: Location | None,
 ) -> Report:
-    """Erases one session, or one turn of it, from every table, and all that memory has made of
-    these users and of the turn's session, which the caller makes again from the records that are
-    left. Killed half-way, the same call ends it."""
-    theirs = session_conditions if event_id is None else turn_conditions
-    with _connected(root, tenant, whole) as db:
+    """Erases one session, or one turn of it, from every table, with all derived memory of these
+    users and the turn's session, which the caller rebuilds from the remaining records. After a
+    kill, the same call completes the work."""
+    condition = session_conditions if event_id is None else turn_conditions
+    with _connected(root, tenant, complete) as db:
         scope_session(db, tenant, session_id, event_id, users)
-        return _erased(root, db, tenant, theirs)
+        return _erased(root, db, tenant, condition)
 
 
 def _erased(
     root: Location,
     db: duckdb.DuckDBPyConnection,
     tenant: str,
-    theirs: Callable[[str], str],
+    condition: Callable[[str], str],
 ) -> Report:
-    """Rewrites the tables without the rows of a scope, then deletes the old files: in an object
-    store the caller does (`sinks.fences.sweep`), once the documents are made again."""
+    """Rewrites the tables without the rows of a scope, then deletes the old files; in an object
+    store the caller deletes them (`sinks.fences.sweep`), after rebuilding the documents."""
     with History(root) as history:
-        names = sorted(history.tables(), key=lambda one: (ERASED_LAST.get(one, 0), one))
-        erased = {name: _erase(history, db, name, theirs(name), tenant) for name in names}
+        names = sorted(history.tables(), key=lambda name: (ERASED_LAST.get(name, 0), name))
+        erased = {name: _erase(history, db, name, condition(name), tenant) for name in names}
         if isinstance(root, Path):
             _drop_unnamed(history, root)
     return erased
 
 
 def _drop_unnamed(history: History, root: Path) -> None:
-    """Deletes all files in the tables' folders that no newest version names: those that were
-    replaced, and what killed writers left, under whatever name, in a table that was never made,
-    too. The caller alone writes. Raises HistoryWriteError."""
+    """Deletes all files that no table's newest version references: replaced files, and leftovers of
+    killed writers, including those of tables that were never created. The caller is the only
+    writer. Raises HistoryWriteError."""
     for name in TABLES:
         folder = root / name
-        files = [one for one in folder.rglob("*") if one.is_file()]
+        files = [entry for entry in folder.rglob("*") if entry.is_file()]
         if not files:
             continue
         table = history.table(name)
-        named = set() if table is None else {folder / unquote(one.path) for one in files_of(table)}
+        current = (
+            set() if table is None else {folder / unquote(entry.path) for entry in files_of(table)}
+        )
         log = folder / "_delta_log"
         with history.writing(name):
             for file in files:
-                if file not in named and log not in file.parents:
+                if file not in current and log not in file.parents:
                     file.unlink(missing_ok=True)
 
 
 def _erase(
-    history: History, db: duckdb.DuckDBPyConnection, name: str, theirs: str, tenant: str
+    history: History, db: duckdb.DuckDBPyConnection, name: str, condition: str, tenant: str
 ) -> dict[str, int]:
-    """Rewrites the days that hold rows of theirs without them; how many there were."""
-    test = f"(t.tenant = {quoted(tenant)} AND coalesce({theirs}, false))"
+    """Rewrites the days that contain rows of the condition without them; returns counts."""
+    test = f"(t.tenant = {quoted(tenant)} AND coalesce({condition}, false))"
     is_letters = name == DeadLetter.table
     if is_letters:
         test = f"({test} OR {LETTER} IN (SELECT id FROM letter WHERE tenant = t.tenant AND goes))"
 
     def erased(table: DeltaTable) -> dict[str, int]:
         files = readable(db, history.at / name, table)
-        rows = select(name, files, more=COMMIT_ORDER in STORED[name].names)
+        rows = select(name, files, commit_order=COMMIT_ORDER in STORED[name].names)
         if is_letters:
             judge_letters(db, rows, tenant)
         days = db.execute(
             f"SELECT t.date, count(*) FROM ({rows}) t WHERE {test} GROUP BY ALL"
         ).fetchall()
         if days:
-            kept = f"SELECT t.* FROM ({rows}) t WHERE NOT {test}"
-            rewrite(history, db, name, table, kept, [day for day, _ in days])
+            remaining = f"SELECT t.* FROM ({rows}) t WHERE NOT {test}"
+            rewrite(history, db, name, table, remaining, [day for day, _ in days])
         counts = {"erased": sum(count for _, count in days), "delta_version": table.version()}
         return counts | ({"may_remain": unclear_letters(db, rows, test)} if is_letters else {})
 
@@ -356,12 +360,12 @@ def _erase(
 
 
 def paths(table: DeltaTable) -> list[str]:
-    """The Parquet files of an open table, as paths rather than the URLs Delta answers with."""
+    """Parquet files of an open table, as decoded paths."""
     return sorted(unquote(uri) for uri in table.file_uris())
 
 
 def readable(db: duckdb.DuckDBPyConnection, place: Location, table: DeltaTable) -> list[str]:
-    """The files of an open table, which the connection can read from now on."""
+    """Files of an open table; makes them readable for the connection."""
     if isinstance(place, Path):
         return paths(table)
     from sinks import object_files
@@ -370,9 +374,9 @@ def readable(db: duckdb.DuckDBPyConnection, place: Location, table: DeltaTable) 
 
 
 def vacuum(table: DeltaTable, hours: int, *, full: bool = True) -> list[str]:
-    """Deletes the files that no version younger than so many hours reads; which they were.
+    """Deletes and returns the files that no version younger than `hours` reads.
 
-    `full`: also those that no version ever named, as a killed writer leaves them.
+    `full`: including files that no version references, as a killed writer leaves them.
     """
     return table.vacuum(
         retention_hours=hours, dry_run=False, enforce_retention_duration=False, full=full
@@ -380,13 +384,13 @@ def vacuum(table: DeltaTable, hours: int, *, full: bool = True) -> list[str]:
 
 
 def drop_unnamed(table: DeltaTable, folder: Path) -> None:
-    """Deletes what lies in a table's folder and no version ever named; the caller alone writes.
+    """Deletes files in a table's folder that no version references; the caller is the only writer.
 
     Raises DeltaError, OSError.
     """
-    named, found = (
+    known_files, all_files = (
         set(table.vacuum(0, dry_run=True, enforce_retention_duration=False, full=full))
         for full in (False, True)
     )
-    for one in found - named:
-        (folder / one).unlink(missing_ok=True)
+    for path in all_files - known_files:
+        (folder / path).unlink(missing_ok=True)

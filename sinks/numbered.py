@@ -1,5 +1,5 @@
-"""Objects that are made one after the other, each on condition that nobody has made its number:
-00000001.json, … Imports nothing slow."""
+"""Names of numbered objects, 00000001.json, …: writers create the next one on condition that it
+does not exist. Imports only fast modules."""
 
 import re
 from collections.abc import Iterable
@@ -8,10 +8,10 @@ NAME = re.compile(r"([0-9]{8})\.json")
 
 
 def name_of(number: int) -> str:
-    """What the object of a number is called."""
+    """Name of the object with a number."""
     return f"{number:08}.json"
 
 
 def newest(names: Iterable[str]) -> int:
-    """The highest number among these names; 0 where none is of such an object."""
-    return max((int(found[1]) for one in names if (found := NAME.fullmatch(one))), default=0)
+    """Highest number among these names; 0 without a numbered name."""
+    return max((int(match[1]) for name in names if (match := NAME.fullmatch(name))), default=0)

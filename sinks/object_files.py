@@ -1,7 +1,7 @@
-"""Tables in an object store, read by DuckDB through a file system that cannot write.
+"""Read-only file system for DuckDB over tables in an object store.
 
-DuckDB needs no extension for it. It asks for ranges of bytes by fsspec's interface; `obstore`
-fetches them. Whatever would change an object is refused here, below all SQL.
+DuckDB needs no extension: it reads byte ranges through fsspec's interface, and `obstore` fetches
+them. All changes of objects are rejected here, below SQL.
 """
 
 import io
@@ -16,19 +16,18 @@ from fsspec import AbstractFileSystem
 
 from sinks.errors import StoreError
 from sinks.object_store import ObjectPath, delta_options
-from sinks.store_errors import DELETED, patiently, told
+from sinks.store_errors import DELETED, patiently, store_error
 
 TAIL = 65_536
-"""Bytes at a file's end that are fetched when it is opened: its footer says what else is needed."""
+"""Bytes at a file's end that are fetched when it is opened, for its footer."""
 UNCHANGED = datetime(2000, 1, 1, tzinfo=UTC)
-"""When each file was last modified: a file of a table is written once."""
+"""Reported time of modification: files of a table never change."""
 
 
 class ReadOnlyFiles(AbstractFileSystem):  # type: ignore[misc]  # it has no types
-    """The files of tables of one scheme, whose sizes are known. `requests` and `bytes` count what
-    is fetched.
+    """Registered table files of one scheme. `requests` and `bytes` count fetches.
 
-    DuckDB tells a StoreError as a traceback: `sinks.store_errors.of_duckdb` finds it there."""
+    DuckDB reports a StoreError as a traceback, which `sinks.store_errors.of_duckdb` parses."""
 
     cachable = False
 
@@ -46,20 +45,20 @@ class ReadOnlyFiles(AbstractFileSystem):  # type: ignore[misc]  # it has no type
     def open(self, path: str, mode: str = "rb", **_: Any) -> "_File":
         if mode != "rb":
             self._refuse()
-        return _File(self, *self._known(path))
+        return _File(self, *self._entry(path))
 
-    def fetch(self, where: ObjectPath, start: int, length: int) -> bytes:
-        """A part of a file, counted."""
+    def fetch(self, address: ObjectPath, start: int, length: int) -> bytes:
+        """Fetches a range of a file; counts it."""
         try:
-            found = where.read_range(start, length)
+            content = address.read_range(start, length)
         except FileNotFoundError:
-            raise StoreError(f"{where}: {DELETED}; ask again") from None
+            raise StoreError(f"{address}: {DELETED}; ask again") from None
         with self._counting:
             self.requests += 1
-            self.bytes += len(found)
-        return found
+            self.bytes += len(content)
+        return content
 
-    def _known(self, path: str) -> tuple[ObjectPath, int]:
+    def _entry(self, path: str) -> tuple[ObjectPath, int]:
         if path not in self.sizes:
             raise StoreError(f"{path}: not a file of this history")
         return self.sizes[path]
@@ -77,7 +76,7 @@ class ReadOnlyFiles(AbstractFileSystem):  # type: ignore[misc]  # it has no type
         return False
 
     def size(self, path: Any) -> int:
-        return path.size if isinstance(path, _File) else self._known(path)[1]
+        return path.size if isinstance(path, _File) else self._entry(path)[1]
 
     def modified(self, path: Any) -> datetime:
         return UNCHANGED
@@ -90,13 +89,13 @@ class ReadOnlyFiles(AbstractFileSystem):  # type: ignore[misc]  # it has no type
 
 
 class _File(io.RawIOBase):
-    """One file, open for reading. What was read last stays at hand: the reads of a footer meet."""
+    """One open file. Its tail is cached, as a footer takes several reads."""
 
-    def __init__(self, files: ReadOnlyFiles, where: ObjectPath, size: int) -> None:
+    def __init__(self, files: ReadOnlyFiles, address: ObjectPath, size: int) -> None:
         super().__init__()
         self.size = size
         self._files = files
-        self._where = where
+        self._where = address
         self._at = 0
         self._tail = b""
 
@@ -115,79 +114,81 @@ class _File(io.RawIOBase):
         return self._at
 
     def read(self, size: int = -1) -> bytes:
-        left = self.size - self._at
-        length = left if size < 0 else min(size, left)
+        remaining = self.size - self._at
+        length = remaining if size < 0 else min(size, remaining)
         if length <= 0:
             return b""
-        found = self._found(self._at, length)
+        content = self._content(self._at, length)
         self._at += length
-        return found
+        return content
 
-    def _found(self, start: int, length: int) -> bytes:
-        begins = max(self.size - TAIL, 0)
-        if start < begins:
+    def _content(self, start: int, length: int) -> bytes:
+        tail_start = max(self.size - TAIL, 0)
+        if start < tail_start:
             return self._files.fetch(self._where, start, length)
         if not self._tail:
-            self._tail = self._files.fetch(self._where, begins, self.size - begins)
-        return self._tail[start - begins : start - begins + length]
+            self._tail = self._files.fetch(self._where, tail_start, self.size - tail_start)
+        return self._tail[start - tail_start : start - tail_start + length]
 
 
 _ATTACHED: "WeakKeyDictionary[Any, dict[str, ReadOnlyFiles]]" = WeakKeyDictionary()
-"""Connection -> scheme -> what it reads there."""
+"""Connection -> scheme -> its file system."""
 
 
 def data_files(db: _duckdb.DuckDBPyConnection, table: ObjectPath) -> list[str]:
-    """The files of a table's newest version, sorted; `db` can read them from now on.
+    """Files of a table's newest version, sorted; makes them readable for `db`.
 
     Raises StoreError.
     """
-    return know(db, table, patiently(lambda: sizes(table)))
+    return register(db, table, patiently(lambda: sizes(table)))
 
 
 def readable(db: _duckdb.DuckDBPyConnection, place: ObjectPath, table: Any) -> list[str]:
-    """The same of a table that is open (as `deltalake` has it): the version that it is at."""
-    return know(db, place, _sizes(place, table))
+    """`data_files` of an open DeltaTable, at its version."""
+    return register(db, place, _sizes(place, table))
 
 
-def know(
-    db: _duckdb.DuckDBPyConnection, table: ObjectPath, found: dict[str, tuple[ObjectPath, int]]
+def register(
+    db: _duckdb.DuckDBPyConnection, table: ObjectPath, sizes: dict[str, tuple[ObjectPath, int]]
 ) -> list[str]:
-    """Files of these sizes can be read by `db` from now on; their addresses, sorted."""
+    """Makes files readable for `db`; returns their addresses, sorted."""
     schemes = _ATTACHED.setdefault(db, {})
     files = schemes.get(table.scheme)
     if files is None:
         files = schemes[table.scheme] = ReadOnlyFiles(table.scheme)
-        # what it would install or load could write, and reads around these files
+        # extensions could write, and read around this file system
         db.execute("SET autoinstall_known_extensions = false")
         db.execute("SET autoload_known_extensions = false")
         db.register_filesystem(files)
-    files.sizes.update(found)
-    return sorted(found)
+    files.sizes.update(sizes)
+    return sorted(sizes)
 
 
 def fetched(db: _duckdb.DuckDBPyConnection) -> tuple[int, int]:
-    """How many bytes of files a connection has fetched, in how many requests."""
-    files = _ATTACHED.get(db, {}).values()
-    return sum(one.bytes for one in files), sum(one.requests for one in files)
+    """Bytes and requests that a connection has fetched."""
+    file_systems = _ATTACHED.get(db, {}).values()
+    return sum(file_system.bytes for file_system in file_systems), sum(
+        file_system.requests for file_system in file_systems
+    )
 
 
 def sizes(table: ObjectPath) -> dict[str, tuple[ObjectPath, int]]:
-    """The files of a table's newest version by their address, with the size that its log names.
-    Raises StoreError."""
+    """Files of a table's newest version: address -> location, size in bytes from the log. Raises
+    StoreError."""
     from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError, TableNotFoundError
 
     try:
-        opened = DeltaTable(str(table), storage_options=delta_options())
-        return _sizes(table, opened)
+        delta = DeltaTable(str(table), storage_options=delta_options())
+        return _sizes(table, delta)
     except TableNotFoundError:
         return {}
     except (DeltaError, OSError) as error:
-        raise told(error, str(table)) from None
+        raise store_error(error, str(table)) from None
 
 
-def _sizes(table: ObjectPath, opened: Any) -> dict[str, tuple[ObjectPath, int]]:
-    actions = opened.get_add_actions(flatten=True)
-    wheres = [table / unquote(path) for path in actions.column("path").to_pylist()]
+def _sizes(table: ObjectPath, delta: Any) -> dict[str, tuple[ObjectPath, int]]:
+    actions = delta.get_add_actions(flatten=True)
+    addresses = [table / unquote(path) for path in actions.column("path").to_pylist()]
     sizes = actions.column("size_bytes").to_pylist()
-    return {str(where): (where, size) for where, size in zip(wheres, sizes, strict=True)}
+    return {str(address): (address, size) for address, size in zip(addresses, sizes, strict=True)}

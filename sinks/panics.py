@@ -1,7 +1,7 @@
-"""What Rust prints of a panic in one of its threads is kept from stderr.
+"""Keeps panics of Rust threads out of stderr.
 
-deltalake's writer panics in a thread of its own where a disk is full, besides raising an error that
-says what is wrong. The error is ours to tell; the panic's text and backtrace help nobody.
+If the disk is full, a thread of deltalake's writer panics, besides raising an error. The error is
+reported; the panic's text and backtrace are noise.
 """
 
 import os
@@ -17,14 +17,14 @@ THREADS_END = 0.05
 ERR = 2
 
 _lock = Lock()
-_inside = 0
-_kept = _real = -1
+_depth = 0
+_captured = _stderr = -1
 
 
 @contextmanager
-def left_out() -> Iterator[None]:
-    """What native code writes to stderr in the block is shown after it, panics left out. Python's
-    own lines are not held up where `apart` was called."""
+def without_panics() -> Iterator[None]:
+    """Buffers what native code writes to stderr in the block, and writes it afterwards without
+    panics. After `detach_stderr`, Python's lines are not buffered."""
     _enter()
     try:
         yield
@@ -35,46 +35,46 @@ def left_out() -> Iterator[None]:
         _leave()
 
 
-def apart() -> None:
-    """Python's stderr writes past `left_out` from now on. For a command, once."""
+def detach_stderr() -> None:
+    """Lets Python's stderr bypass `without_panics`. Once per process."""
     if sys.stderr is not None and sys.stderr.fileno() == ERR:
         sys.stderr.flush()
         sys.stderr = os.fdopen(os.dup(ERR), "w", buffering=1, errors="backslashreplace")
 
 
 def is_panic(error: BaseException) -> bool:
-    """Whether a panic came to Python: no Exception, and each extension has a class of its own."""
+    """Whether a Rust panic was raised in Python: a BaseException with a class per extension."""
     return type(error).__name__ == "PanicException"
 
 
 def _enter() -> None:
-    global _inside, _kept, _real
+    global _depth, _captured, _stderr
     with _lock:
-        _inside += 1
-        if _inside == 1 and hasattr(os, "memfd_create"):  # Linux's
-            _kept, _real = os.memfd_create("stderr"), os.dup(ERR)
-            os.dup2(_kept, ERR)
+        _depth += 1
+        if _depth == 1 and hasattr(os, "memfd_create"):  # Linux's
+            _captured, _stderr = os.memfd_create("stderr"), os.dup(ERR)
+            os.dup2(_captured, ERR)
 
 
 def _leave() -> None:
-    global _inside, _kept, _real
+    global _depth, _captured, _stderr
     with _lock:
-        _inside -= 1
-        if _inside or _kept == -1:
+        _depth -= 1
+        if _depth or _captured == -1:
             return
-        os.dup2(_real, ERR)
-        os.close(_real)
-        if size := os.fstat(_kept).st_size:
-            _show(os.pread(_kept, size, 0))
-        os.close(_kept)
-        _kept = _real = -1
+        os.dup2(_stderr, ERR)
+        os.close(_stderr)
+        if size := os.fstat(_captured).st_size:
+            _write_before_panic(os.pread(_captured, size, 0))
+        os.close(_captured)
+        _captured = _stderr = -1
 
 
-def _show(said: bytes) -> None:
-    """All that stands before the first panic. Where stderr takes nothing, as a log on a full disk,
-    it is lost: the error that the block raised is what counts."""
-    lines = said.splitlines(keepends=True)
-    panic = next((at for at, line in enumerate(lines) if SIGN in line), len(lines))
+def _write_before_panic(output: bytes) -> None:
+    """Writes the lines before the first panic to stderr. If stderr cannot be written, such as a log
+    on a full disk, they are lost: the error of the block matters."""
+    lines = output.splitlines(keepends=True)
+    panic = next((number for number, line in enumerate(lines) if SIGN in line), len(lines))
     if text := b"".join(lines[:panic]).strip(b"\n"):
         with suppress(OSError):
             os.write(ERR, text + b"\n")

@@ -1,9 +1,8 @@
-"""Which generation of a history is live (docs/backfill.md).
+"""Pointer to the live generation of a history (docs/backfill.md).
 
-In a folder one small file names it, replaced as a whole. In an object store nothing is replaced on
-a condition, so each switch makes an object under the next number, unless somebody else has made
-that: the newest one names it. A copy of those objects in a folder is read, and continued, as they
-are. Imports nothing slow.
+In a folder it is one small file, replaced atomically. Object stores have no conditional replace, so
+each switch creates an object with the next number, if no other writer has created it: the newest
+one counts. A copy of those objects in a folder is read and continued. Imports only fast modules.
 """
 
 import json
@@ -23,16 +22,16 @@ ROOT = "root"
 LIVE = "live"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 RESERVED = frozenset({ROOT, LIVE, "previous"})
-"""What no generation may be called: words for one where a history is asked."""
+"""Names that select a generation in queries; no generation may have them."""
 
 Stamp = tuple[int, int]
-"""Changes with each switch; (0, 0) before the first. Of a folder: inode, time of change in ns."""
+"""Changes with each switch; (0, 0) before the first. In a folder: inode, time of change in ns."""
 
 
 class Pointer(NamedTuple):
-    """The live generation, and the one before it, which `rollback` goes back to. `behind`: it was
-    promoted though it lacks records, so readers do not wait until it has them. `number`: the note
-    that says so; 0: a file without a number, or nothing."""
+    """The live generation, and the previous one, for `rollback`. `behind`: it was promoted although
+    it lacks records, so readers do not wait for them. `number`: that of its object; 0: a file
+    without number, or none."""
 
     current: str = ROOT
     previous: str | None = None
@@ -41,7 +40,7 @@ class Pointer(NamedTuple):
 
 
 def pointer(root: Location) -> Pointer:
-    """Which generation is live. Raises HistoryError where the file says nothing of use."""
+    """Reads the pointer. Raises HistoryError if the file is not readable."""
     if number := newest(root):
         return _noted(root, number)
     try:
@@ -51,7 +50,7 @@ def pointer(root: Location) -> Pointer:
 
 
 def is_switched(root: Location) -> bool:
-    """Whether anything but `root` may be live."""
+    """Whether a generation other than `root` may be live."""
     if newest(root):
         return True
     if isinstance(root, Path):
@@ -64,40 +63,42 @@ def is_switched(root: Location) -> bool:
 
 
 def stamp(root: Location) -> Stamp:
-    """Changes when another generation goes live: cheap enough for a server to ask each time; in an
-    object store a request or two."""
+    """Changes when another generation becomes live. Cheap enough for each request of a server; in
+    an object store one or two requests."""
     if number := newest(root):
         return number, 0
     try:
-        found = (root / FILE).stat()
+        stat = (root / FILE).stat()
     except FileNotFoundError:
         return 0, 0
-    return found.st_ino, found.st_mtime_ns
+    return stat.st_ino, stat.st_mtime_ns
 
 
 def check_name(name: str) -> None:
-    """Raises HistoryError for what names no generation."""
+    """Raises HistoryError for an invalid name of a generation."""
     if name != ROOT and (name in RESERVED or not NAME.fullmatch(name)):
         raise HistoryError(
-            f"{name!r} cannot name a generation: use 1 to 64 letters, digits, _ . - beginning "
+            f"{name!r} cannot name a generation: use 1 to 64 letters, digits, _ . - starting "
             f"with a letter or digit, but not {', '.join(sorted(RESERVED))}"
         )
 
 
-def switch(root: Location, to: Pointer) -> None:
-    """Makes another generation live, in one step. On disk, or in the store, when it returns.
+def switch(root: Location, target: Pointer) -> None:
+    """Makes another generation live, atomically; durable when it returns.
 
-    In an object store `to.number` is that of the pointer which this one follows. Raises
-    HistoryError for an invalid name and where another has followed it, HistoryWriteError.
+    In an object store `target.number` is that of the current pointer. Raises HistoryError for an
+    invalid name and if the pointer has changed, HistoryWriteError.
     """
-    check_name(to.current)
-    text = json.dumps(_said(to)) + "\n"
+    check_name(target.current)
+    text = json.dumps(_document(target)) + "\n"
     if isinstance(root, ObjectPath):
-        note = _note(root, to.number + 1)
-        if not note.create_text(text) and note.read_text() != text:  # else our answer was lost
+        note = _note(root, target.number + 1)
+        if (
+            not note.create_text(text) and note.read_text() != text
+        ):  # equal text: the reply was lost
             raise HistoryError(
-                f"{root}: another generation was promoted meanwhile; look which one is live "
-                "(turnfold generations list), then call this again"
+                f"{root}: another generation was promoted at the same time; check which one is "
+                "live (turnfold generations list), then run the same command again"
             )
         return
     number = newest(root)
@@ -109,12 +110,12 @@ def switch(root: Location, to: Pointer) -> None:
 
 
 def newest(root: Location) -> int:
-    """The number of the newest note; 0 without any."""
+    """Number of the newest pointer object; 0 without any."""
     folder = root / NUMBERED
     if isinstance(folder, ObjectPath):
-        names = [one.rpartition("/")[2] for one in folder.sizes()]
+        names = [entry.rpartition("/")[2] for entry in folder.sizes()]
     else:
-        names = [one.name for one in folder.iterdir()] if folder.is_dir() else []
+        names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
     return numbered.newest(names)
 
 
@@ -129,16 +130,19 @@ def _note(root: P, number: int) -> P:
 
 def _parsed(file: Location, text: str) -> Pointer:
     try:
-        found: Pointer = Pointer(**json.loads(text))
+        live: Pointer = Pointer(**json.loads(text))
     except (ValueError, TypeError) as error:
         raise HistoryError(
-            f"{file}: not readable; it holds "
+            f"{file}: not readable; expected "
             '{"current": NAME, "previous": NAME or null}, without it `root` is live'
         ) from error
-    return found
+    return live
 
 
-def _said(to: Pointer) -> dict[str, str | bool | None]:
-    """As it stands in the file: `behind` only where it is so, for versions that do not know it."""
-    said: dict[str, str | bool | None] = {"current": to.current, "previous": to.previous}
-    return said | {"behind": True} if to.behind else said
+def _document(target: Pointer) -> dict[str, str | bool | None]:
+    """The file's content: `behind` only if true, for versions that do not know it."""
+    document: dict[str, str | bool | None] = {
+        "current": target.current,
+        "previous": target.previous,
+    }
+    return document | {"behind": True} if target.behind else document

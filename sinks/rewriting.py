@@ -1,11 +1,10 @@
-"""Replacing files of a table by others, in one commit: by the rows that are kept of whole days, or
-by fewer files with the same rows.
+"""Replaces files of a table in one commit: rewrites days with fewer rows, or merges files.
 
-In an object store others write the table meanwhile. An overwrite by a condition is refused there
-whenever a sink has added a row of these days, so the commit names the files that go and come. And
-Delta lets a commit remove again what a merge of its own has removed, whose rows would then be there
-twice, or come back; so all commits that replace files carry one app's transaction, of which it
-refuses the second (docs/decisions.md).
+In an object store other writers are active. An overwrite by a condition conflicts with each row
+that a sink adds to these days, so the commit lists removed and added files. Delta also lets a
+commit remove a file that a concurrent merge has removed, whose rows would then be duplicated or
+reappear; so all commits that replace files carry one app's transaction, and Delta rejects the
+second (docs/decisions.md).
 """
 
 from __future__ import annotations  # pyarrow-stubs: as in sinks.tables
@@ -30,9 +29,9 @@ from sinks.object_store import ObjectPath
 from sinks.tables import STORED
 
 SMALL = 50_000_000
-"""Bytes of a file that is worth merging with others."""
+"""Files with fewer bytes are merged."""
 SCRATCH = "_rewriting"
-"""Of a history in an object store: files that are written, and not yet part of a table."""
+"""Folder in an object store for files before they become part of a table."""
 
 
 def rewrite(
@@ -40,15 +39,16 @@ def rewrite(
     db: duckdb.DuckDBPyConnection,
     name: str,
     table: DeltaTable,
-    kept: str,
+    remaining: str,
     days: list[Any],
 ) -> None:
-    """Makes the rows of `days` those of the SQL `kept`, which reads the files of `table`."""
+    """Replaces the rows of `days` by those of the SQL `remaining`, which reads the files of
+    `table`."""
     listed = ", ".join(f"DATE '{day}'" for day in days)
-    with _batches(db, name, f"SELECT * FROM ({kept}) WHERE date IN ({listed})") as rows:
+    with _batches(db, name, f"SELECT * FROM ({remaining}) WHERE date IN ({listed})") as rows:
         if isinstance(history.at, ObjectPath):
             texts = {str(day) for day in days}
-            old = [one for one in files_of(table) if str(one.day) in texts]
+            old = [file for file in files_of(table) if str(file.day) in texts]
             _replace(history, history.at, name, table, rows, old)
             return
         write_deltalake(
@@ -63,36 +63,38 @@ def rewrite(
 def merge_files(
     history: History, db: duckdb.DuckDBPyConnection, name: str, table: DeltaTable
 ) -> None:
-    """Makes one of a day's several small files, in an object store; readers see the same rows."""
+    """Merges the small files of each day, in an object store; the rows stay the same."""
     from sinks import object_files
 
     root = history.at
     assert isinstance(root, ObjectPath)
     days: dict[date, list[DataFile]] = defaultdict(list)
-    for one in files_of(table):
-        if one.size < SMALL:
-            days[one.day].append(one)
-    old = [one for some in days.values() if len(some) > 1 for one in some]
+    for file in files_of(table):
+        if file.size < SMALL:
+            days[file.day].append(file)
+    old = [file for files in days.values() if len(files) > 1 for file in files]
     if not old:
         return
-    wheres = {one: root / name / unquote(one.path) for one in old}
-    object_files.know(db, root / name, {str(at): (at, one.size) for one, at in wheres.items()})
-    in_order = [str(wheres[one]) for one in sorted(old, key=lambda one: one.modified)]
-    sql = select(name, in_order, more=COMMIT_ORDER in STORED[name].names)
+    addresses = {file: root / name / unquote(file.path) for file in old}
+    object_files.register(
+        db, root / name, {str(address): (address, file.size) for file, address in addresses.items()}
+    )
+    in_order = [str(addresses[file]) for file in sorted(old, key=lambda file: file.modified)]
+    sql = select(name, in_order, commit_order=COMMIT_ORDER in STORED[name].names)
     with _batches(db, name, sql) as rows:
         _replace(history, root, name, table, rows, old, same_rows=True)
 
 
 @contextmanager
 def _batches(db: duckdb.DuckDBPyConnection, name: str, sql: str) -> Iterator[pa.RecordBatchReader]:
-    """What an SQL gives, with a table's columns and types."""
+    """Rows of an SQL as batches with the table's columns and types."""
     columns = ", ".join(f'"{column}"' for column in STORED[name].names)
     reader = db.sql(f"SELECT {columns} FROM ({sql})").to_arrow_reader(20_000)
     try:
         typed = (batch.cast(STORED[name]) for batch in reader if batch.num_rows)
         yield pa.RecordBatchReader.from_batches(STORED[name], typed)
     finally:
-        reader.close()  # a result that is read half-way would keep the connection from the retry
+        reader.close()  # an open result would block the connection for a retry
 
 
 def _replace(
@@ -105,19 +107,20 @@ def _replace(
     *,
     same_rows: bool = False,
 ) -> None:
-    """The rows are written as a table of their own, whose files then become part of this one.
+    """Writes the rows as a scratch table, whose files then replace `old` in the table.
 
-    Who follows a table's changes passes over a commit with the same rows.
+    `same_rows`: readers of the table's changes skip the commit.
     """
     scratch = root / SCRATCH / uuid4().hex
     try:
         fresh = _written(history, scratch, rows)
         try:
-            for one in fresh:
-                (scratch / one.path).copy_to(root / name / one.path)
+            for file in fresh:
+                (scratch / file.path).copy_to(root / name / file.path)
         except FileNotFoundError:
             raise HistoryWriteError(
-                f"{name}: a concurrent `forget` has deleted what was being written; call this again"
+                f"{name}: a concurrent `forget` deleted files of this commit; run the same command "
+                "again"
             ) from None
         exchange(table, name, fresh, old, same_rows=same_rows)
     finally:
@@ -136,5 +139,5 @@ def _written(history: History, scratch: ObjectPath, rows: pa.RecordBatchReader) 
 
 
 def clear(place: ObjectPath) -> None:
-    """Deletes all objects below."""
+    """Deletes all objects below a path."""
     place.unlink_all(place.sizes())

@@ -1,4 +1,4 @@
-"""Whether a place is a history. Imports nothing slow: readers use it too."""
+"""Opens and recognises the place of a history. Imports only fast modules: readers use it, too."""
 
 import json
 import time
@@ -12,15 +12,15 @@ from sinks.object_store import ObjectPath
 MARKER = "turnfold.json"
 """A folder with this file is a history."""
 OWNER = "_sink.json"
-"""Says whose sinks write a history, where sinks do."""
+"""Names the sink and cluster that write a history."""
 DROPPED = "_dropped"
-"""In the folder of a generation that is being dropped."""
+"""Marks a generation that is being dropped."""
 LOCAL = "_local"
-"""Files of a program's own server (`serve --local`); they may be there before the history is."""
+"""Files of an embedded server (`serve --local`); they may exist before the history."""
 FORMAT = 1
 KNOWN_FOR = 60.0
-"""Seconds in which a history in an object store is not looked for again: that takes some requests,
-and every question does."""
+"""Seconds for which the check of a history in an object store is cached: it takes requests, and
+every query needs it."""
 _known: dict[ObjectPath, float] = {}
 
 
@@ -35,16 +35,16 @@ def is_shared(root: Location) -> bool:
 
 
 def open_root(path: P) -> P:
-    """The history's place, made and marked if there is none or an empty one.
+    """Opens the history's place; creates and marks it if it is missing or empty.
 
-    Raises HistoryError for a file, a folder with other things in it, or another format.
+    Raises HistoryError for a file, a folder with other files, or another format.
     """
     root = check_root(path)
     if not is_marked(root):
         try:
             make_folder(root)
             replace(root / MARKER, json.dumps({"format": FORMAT}) + "\n")
-        except (FileExistsError, NotADirectoryError) as error:  # a link to nothing, a file above
+        except (FileExistsError, NotADirectoryError) as error:  # a dangling link, a file as parent
             raise HistoryError(f"{root}: cannot be a folder: {error.strerror}") from error
         except OSError as error:
             raise HistoryWriteError(f"{root}: {error.strerror or error}") from error
@@ -52,10 +52,10 @@ def open_root(path: P) -> P:
 
 
 def find_root(path: P) -> P:
-    """An existing history's place; raises HistoryError where there is none."""
+    """Place of an existing history; raises HistoryError if there is none."""
     if isinstance(path, ObjectPath) and time.monotonic() < _known.get(path, 0.0):
         return path
-    root, is_history = _looked_at(path)
+    root, is_history = _inspect(path)
     if not is_history:
         made_by = f"`turnfold run FILE --history {root}`"
         if is_url(root):
@@ -67,28 +67,28 @@ def find_root(path: P) -> P:
 
 
 def check_root(path: P) -> P:
-    """Where a path leads, if that is a history or may become one. Touches nothing."""
-    return _looked_at(path)[0]
+    """Place of a path that is a history or can become one. Read-only; raises HistoryError."""
+    return _inspect(path)[0]
 
 
-def _looked_at(path: P) -> tuple[P, bool]:
-    """The place, and whether it is a history; every question asks, so the marker comes first."""
+def _inspect(path: P) -> tuple[P, bool]:
+    """The place, and whether it is a history; checks the marker first, as every query needs it."""
     root = location_of(path)
     try:
         if _has_marker(root / MARKER):
             return root, True
         if isinstance(root, ObjectPath) and not root.key:
             raise HistoryError(
-                f"{root}: is a whole bucket; give the history a prefix of its own: {root}/PREFIX"
+                f"{root}: is a whole bucket; give the history a prefix: {root}/PREFIX"
             )
         if not root.exists():
             return root, False
         if not root.is_dir():
-            raise HistoryError(f"{root}: is a file; a history is a folder of its own")
-        ours = (f".{MARKER}", LOCAL)
-        others = [one for one in root.iterdir() if not one.name.startswith(ours)]
-        is_history = bool(others) and is_marked(root)  # somebody has made it one meanwhile
-        if others and not is_history:
+            raise HistoryError(f"{root}: is a file; name a folder")
+        own_names = (f".{MARKER}", LOCAL)
+        foreign = [entry for entry in root.iterdir() if not entry.name.startswith(own_names)]
+        is_history = bool(foreign) and is_marked(root)  # another process has just created it
+        if foreign and not is_history:
             raise HistoryError(
                 f"{root}: is not a history (it has other files and no {MARKER}); name a new "
                 "or empty folder"
@@ -99,17 +99,17 @@ def _looked_at(path: P) -> tuple[P, bool]:
 
 
 def _has_marker(marker: Location) -> bool:
-    """Whether it is there; raises HistoryError for one of another format."""
+    """Whether the marker exists; raises HistoryError for another format."""
     if not marker.exists():
         return False
     stat = marker.stat()
     try:
-        found = _format(marker, stat.st_ino, stat.st_mtime_ns, stat.st_size)
+        version = _format(marker, stat.st_ino, stat.st_mtime_ns, stat.st_size)
     except (ValueError, KeyError, TypeError, IsADirectoryError) as error:
         raise HistoryError(f"{marker}: not readable as a history's marker") from error
-    if found != FORMAT:
+    if version != FORMAT:
         raise HistoryError(
-            f"{marker.parent}: history format {found!r}, this version reads {FORMAT}; use the "
+            f"{marker.parent}: history format {version!r}, this version reads {FORMAT}; use the "
             "version that wrote it, or run the input again into a new folder"
         )
     return True
@@ -117,7 +117,7 @@ def _has_marker(marker: Location) -> bool:
 
 @lru_cache(64)
 def _format(marker: Location, *_: int) -> Any:
-    """What a marker names, read once for each state of its file: every question asks."""
+    """Format of a marker, cached per state of its file, as every query needs it."""
     return json.loads(marker.read_text(encoding="utf-8"))["format"]
 
 

@@ -1,5 +1,5 @@
-"""The tables that the conditions of `sinks.erasure` speak of: which sessions, events and tasks are
-one person's, or one session's."""
+"""Scope of an erasure: the temporary tables of sessions, events and tasks that the conditions of
+`sinks.erasure` use."""
 
 from collections.abc import Collection, Iterable
 
@@ -10,8 +10,8 @@ from sinks.erasure import (
     LETTER,
     OF_SESSION,
     SESSION_OF,
-    made_of,
-    of_plans,
+    session_plans,
+    source_events,
     with_payload,
 )
 from sinks.history import quoted
@@ -20,7 +20,7 @@ from sinks.letters import GOES, STAYS, Letters
 DEFAULT_TENANT = "default"
 LETTERS_AT_ONCE = 200
 REMADE = "forget"
-"""The source of documents that were folded again for an erasure."""
+"""`src_topic` of documents that were folded again for an erasure."""
 
 PERSON = """
 CREATE TEMP TABLE person AS SELECT {user} AS user_id, {tenant} AS tenant;
@@ -56,7 +56,7 @@ NAMED = f"""
     UNION ALL SELECT key[length(tenant) + 2:], '{SESSION}', key[length(tenant) + 2:]
     FROM dead_letters t WHERE payload_json IS NULL AND starts_with(key, tenant || '/')
 """
-"""The ids that rows name, each of a session. What an erasure has made again names nothing new."""
+"""The ids in rows, each with its session. Rows that an erasure rebuilt contain no new ids."""
 LATE = """
 CREATE TEMP VIEW named AS {named};
 CREATE TEMP TABLE noted_session AS
@@ -74,8 +74,8 @@ DELETE FROM late WHERE kind = 'event' AND (session_id, id) IN (
     SELECT (session_id, event_id) FROM events WHERE user_id IS DISTINCT FROM {user}
 );
 """
-"""What came after an erasure, and is the person's by what that has noted: of sessions of which
-nobody has said anything every row. An id that somebody else has used since is theirs."""
+"""Rows that arrived after an erasure and belong to the person by its notes; all rows of sessions
+without turns and signals. Ids that another user has used since belong to that user."""
 SCOPE = """
 CREATE TEMP TABLE their_session AS
     FROM own_session UNION SELECT session_id FROM late;
@@ -112,24 +112,23 @@ MADE_OF_THEM = with_payload(f"""
 CREATE TEMP TABLE erased_plan AS
     SELECT DISTINCT user_id, plan_id FROM (
         SELECT t.user_id, t.plan_id, {SESSION_OF["plans"]} AS session_id,
-            unnest(list_append({made_of("t.doc")}, t.event_id)) AS event_id
+            unnest(list_append({source_events("t.doc")}, t.event_id)) AS event_id
         FROM plans t
     ) WHERE {_IS_ERASED};
 CREATE TEMP TABLE erased_letter AS
     SELECT DISTINCT src_topic, src_partition, src_offset FROM (
         SELECT t.src_topic, t.src_partition, t.src_offset,
             {SESSION_OF["dead_letters"]} AS session_id,
-            unnest({made_of("(payload_json)")}) AS event_id
+            unnest({source_events("(payload_json)")}) AS event_id
         FROM dead_letters t
     ) WHERE {_IS_ERASED};
 """)
-"""Plans, and dead letters of such, that were made of events that go, whoever's memory they change.
-"""
+"""Plans, and dead letters of plans, that are derived from erased events, of any user."""
 HEARD_OF = """
 CREATE TEMP TABLE heard AS
     SELECT DISTINCT user_id FROM erased_plan WHERE user_id <> {user};
 """
-"""Others of whose memory the person's turns are evidence."""
+"""Other users whose memory rests on the person's turns."""
 
 SESSION_SCOPE = """
 CREATE TEMP TABLE person AS SELECT NULL::VARCHAR AS user_id, {tenant} AS tenant;
@@ -159,8 +158,8 @@ CREATE TEMP TABLE erased_message AS
         AND (l.until IS NULL OR s.occurred_at < l.until)
         AND s.signal_id NOT IN (SELECT event_id FROM begun WHERE event_id <> {event});
 """
-"""Of a turn, in a session that stays. Its messages as they were sent are those until the next turn:
-of an assistant's none says which turn it answers."""
+"""Scope of a turn in a session that stays. Its messages are those until the next turn, as messages
+of an assistant do not name their turn."""
 HEARD = """
 CREATE TEMP TABLE heard AS
     SELECT user_id FROM (
@@ -181,21 +180,21 @@ INSERT INTO erased_plan
     SELECT DISTINCT owner_id, plan_id FROM revisions
     WHERE plan_id IS NOT NULL AND {plan} IN (FROM noted);
 """
-"""Plans that an erasure has noted, and of which revisions came after it."""
+"""Plans that an erasure has noted, and whose revisions arrived after it."""
 
 
 def scope(
     db: duckdb.DuckDBPyConnection, tenant: str, user_id: str, noted: Collection[str] = ()
 ) -> None:
-    """Makes the tables the conditions speak of, from a connection limited to the tenant; those of
-    plans, revisions and dead letters need `scope_made`, too. `noted` are hashes of what has been
-    erased of the person (`sinks.erased_ids`)."""
+    """Creates the tables that the conditions use, in a connection limited to the tenant; conditions
+    of plans, revisions and dead letters also need `scope_made`. `noted`: hashes of the person's
+    erased ids (`sinks.erased_ids`)."""
     user, late = quoted(user_id), NOTHING_LATE
     if noted:
         db.execute("CREATE TEMP TABLE noted AS SELECT unnest(?::VARCHAR[])", [list(noted)])
         hashes = {
-            f"hash_of_{name}": hash_sql(kind, quoted(tenant), "session_id", one)
-            for name, kind, one in (
+            f"hash_of_{name}": hash_sql(kind, quoted(tenant), "session_id", column)
+            for name, kind, column in (
                 ("session", f"'{SESSION}'", "session_id"),
                 ("whole", f"'{WHOLE}'", "session_id"),
                 ("id", "kind", "id"),
@@ -213,9 +212,9 @@ def scope_made(
     noted: Collection[str] = (),
     heard: Iterable[str] = (),
 ) -> None:
-    """What was made of the person's events, after `scope`: looks into every plan and dead letter of
-    the tenant. Also the table `heard`: of whom the person's turns told something, with those that
-    are known to be."""
+    """Creates the tables of plans and dead letters derived from the person's events, after `scope`:
+    reads all plans and dead letters of the tenant. Also the table `heard`: users whose memory rests
+    on the person's turns, with the users `heard`."""
     db.execute(MADE_OF_THEM)
     if noted:
         db.execute(LATE_PLANS.format(plan=_plan_hash(tenant, "owner_id")))
@@ -234,26 +233,26 @@ def scope_session(
     event_id: str | None = None,
     users: Iterable[str] = (),
 ) -> None:
-    """The same for one session, whoever spoke in it, or for one turn of it; and the table `heard`:
-    of whom the session gave memory something, with the `users` that are known to be."""
+    """`scope` and `scope_made` of one session, or of one turn of it. The table `heard` has the
+    users whose memory rests on the session, with `users`."""
     names = {"session": quoted(session_id), "tenant": quoted(tenant)}
     if event_id is None:
         begin = SESSION_SCOPE.format(**names)
     else:
         begin = TURN_SCOPE.format(event=quoted(event_id), **names)
     db.execute(begin + NOTHING_LATE + OF_BOTH + MADE_OF_THEM)
-    if event_id is not None:  # as a task's steps, what names the turn is the turn's
+    if event_id is not None:  # rows that name the turn as their task belong to it
         db.execute("INSERT INTO erased_task SELECT session_id, event_id FROM erased_event")
-    db.execute(HEARD.format(session=quoted(session_id), plans=of_plans()))
+    db.execute(HEARD.format(session=quoted(session_id), plans=session_plans()))
     _add_heard(db, users)
 
 
 def judge_letters(db: duckdb.DuckDBPyConnection, rows: str, tenant: str) -> None:
-    """The table `letter`, after a scope: the dead letters of the SQL `rows` that name the person or
-    an erased session (`goes`), or may do so. A letter that could not be read says its tenant in its
-    text alone: it is stored as the default tenant's."""
+    """Creates the table `letter`, after a scope: the dead letters of the SQL `rows` that name the
+    person or an erased session (`goes`), or may do so. An unreadable letter is stored under the
+    default tenant, and names its tenant only in its text."""
     ((user_id,),) = db.execute("SELECT user_id FROM person").fetchall()
-    sessions = [one for (one,) in db.execute("FROM whole_session").fetchall()]
+    sessions = [id for (id,) in db.execute("FROM whole_session").fetchall()]
     tasks = db.execute("FROM erased_task WHERE task_id IS NOT NULL").fetchall()
     letters = Letters(tenant, user_id, sessions, tasks)
     verdicts: list[tuple[str, str, bool]] = []
@@ -261,8 +260,8 @@ def judge_letters(db: duckdb.DuckDBPyConnection, rows: str, tenant: str) -> None
         f"SELECT t.tenant, {LETTER}, t.payload, t.key, CAST(t.headers AS VARCHAR), t.detail "
         f"FROM ({rows}) t WHERE t.tenant IN ({quoted(tenant)}, {quoted(DEFAULT_TENANT)})"
     )
-    while some := cursor.fetchmany(LETTERS_AT_ONCE):
-        for of_tenant, id, payload, key, headers, detail in some:
+    while rows_read := cursor.fetchmany(LETTERS_AT_ONCE):
+        for of_tenant, id, payload, key, headers, detail in rows_read:
             verdict = letters.verdict(payload, key, headers, detail)
             if of_tenant != tenant and verdict and not letters.is_of_tenant(payload):
                 verdict = STAYS
@@ -277,7 +276,7 @@ def judge_letters(db: duckdb.DuckDBPyConnection, rows: str, tenant: str) -> None
 
 
 def unclear_letters(db: duckdb.DuckDBPyConnection, rows: str, erased: str) -> int:
-    """How many of the letters that stay may name the person."""
+    """Number of remaining letters that may name the person."""
     ((count,),) = db.execute(
         f"SELECT count(*) FROM ({rows}) t WHERE NOT {erased} AND t.settled_at IS NULL "
         f"AND (t.tenant, {LETTER}) IN (SELECT (tenant, id) FROM letter WHERE NOT goes)"
@@ -290,11 +289,11 @@ def _add_heard(db: duckdb.DuckDBPyConnection, users: Iterable[str]) -> None:
 
 
 def erased_ids(db: duckdb.DuckDBPyConnection, tenant: str) -> list[str]:
-    """The hashes of what a scope erases: of events, as others' plans may be made of them; of shared
-    sessions and tasks in them, of whole ones, and of others' plans."""
+    """Hashes of the ids in a scope: events, which other users' plans may be derived from; shared
+    sessions and their tasks; whole sessions; plans of other users."""
     hashes = {
-        kind: hash_sql(f"'{kind}'", quoted(tenant), "session_id", one)
-        for kind, one in (
+        kind: hash_sql(f"'{kind}'", quoted(tenant), "session_id", column)
+        for kind, column in (
             (EVENT, "event_id"),
             (TASK, "task_id"),
             (SESSION, "session_id"),
@@ -302,4 +301,4 @@ def erased_ids(db: duckdb.DuckDBPyConnection, tenant: str) -> list[str]:
         )
     }
     sql = ERASED_IDS.format(**hashes, plan=_plan_hash(tenant, "user_id"))
-    return [one for (one,) in db.execute(sql).fetchall()]
+    return [column for (column,) in db.execute(sql).fetchall()]

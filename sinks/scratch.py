@@ -1,7 +1,7 @@
-"""Folders in which a process spills or copies rows while it works.
+"""Temporary folders in which a process spills or copies rows.
 
-A process that is killed leaves its folder. So each has a common prefix, and its owner has it
-locked: whoever can take the lock may remove it (`clear_left`).
+A killed process leaves its folder. So the folders have a common prefix, and each is locked by its
+process: a folder that can be locked may be removed (`clear_left`).
 """
 
 import atexit
@@ -16,14 +16,13 @@ from pathlib import Path
 
 PREFIX = "turnfold-scratch-"
 JUST_MADE = 60.0
-"""Seconds in which the owner of a folder without files has locked it."""
+"""Seconds in which a process locks its new, empty folder."""
 
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """A folder that is removed at the end, in the system's folder of temporary files. Raises
-    OSError."""
-    folder, lock = _made()
+    """Temporary folder, removed at the end. Raises OSError."""
+    folder, lock = _make()
     try:
         yield folder
     finally:
@@ -32,14 +31,14 @@ def scratch() -> Iterator[Path]:
 
 
 def of_process() -> str:
-    """The folder of this process for what DuckDB spills; empty where none can be made."""
+    """Folder of this process into which DuckDB spills; empty if it cannot be created."""
     return _of_process(os.getpid())
 
 
 @cache
 def _of_process(process: int) -> str:
     try:
-        folder, _ = _made()  # the lock ends with the process
+        folder, _ = _make()  # the lock ends with the process
     except OSError:
         return ""
     atexit.register(_remove, folder, process)
@@ -47,11 +46,11 @@ def _of_process(process: int) -> str:
 
 
 def _remove(folder: Path, process: int) -> None:
-    if os.getpid() == process:  # else this is a fork of its owner
+    if os.getpid() == process:  # not in a fork of its owner
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _made() -> tuple[Path, int]:
+def _make() -> tuple[Path, int]:
     folder = _temporary() / f"{PREFIX}{os.urandom(8).hex()}"
     folder.mkdir(mode=0o700)
     lock = os.open(folder, os.O_RDONLY)
@@ -60,25 +59,25 @@ def _made() -> tuple[Path, int]:
 
 
 def _temporary() -> Path:
-    """The module `tempfile` takes three milliseconds to load, of which a question has a hundred."""
+    """The system's folder; importing `tempfile` would take 3 of the 100 ms of a query."""
     return Path(os.environ.get("TMPDIR") or "/tmp")
 
 
 def clear_left() -> None:
-    """Removes what killed processes of this account left."""
+    """Removes folders of killed processes of this account."""
     for folder in _temporary().glob(f"{PREFIX}*"):
         try:
-            found = folder.stat()
-            is_new = time.time() - found.st_mtime < JUST_MADE and not any(folder.iterdir())
-            if found.st_uid != os.geteuid() or is_new:
+            stat = folder.stat()
+            is_new = time.time() - stat.st_mtime < JUST_MADE and not any(folder.iterdir())
+            if stat.st_uid != os.geteuid() or is_new:
                 continue
             lock = os.open(folder, os.O_RDONLY)
-        except OSError:  # it has gone, or is another account's
+        except OSError:  # it was removed, or belongs to another account
             continue
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(folder, ignore_errors=True)
-        except BlockingIOError:  # its owner is at work, and removes it
+        except BlockingIOError:  # its owner is running, and removes it
             continue
         finally:
             os.close(lock)

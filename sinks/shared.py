@@ -1,9 +1,9 @@
-"""A history that several processes write at once: the sinks of the Kafka tier (docs/kafka-tier.md).
+"""History with several concurrent writers: the sinks of the Kafka tier (docs/kafka-tier.md).
 
-A row is known by the partition it was read from and its offset there, and a table notes with each
-commit how far it has what each partition said. So it does not matter who writes, or how often: rows
-a table has already are left out, looked at again whenever another was faster. Delta refuses a
-commit whose partition another process has written meanwhile; the file locks only make that rare.
+A row is identified by the partition and offset from which it was read, and each commit stores the
+last offset of its partitions in the table. So writes are idempotent: rows that a table has are
+left out, and checked again after a conflict. Delta rejects a commit if another process has written
+its partition; the file locks only make conflicts rare.
 """
 
 from __future__ import annotations  # pyarrow-stubs: as in sinks.tables
@@ -30,7 +30,7 @@ from sinks.delta import (
     WRITER,
     History,
     in_commit_order,
-    was_overtaken,
+    is_conflict,
 )
 from sinks.errors import StoreError
 from sinks.forgotten import Forgotten
@@ -43,12 +43,12 @@ log = logging.getLogger(__name__)
 
 LOCKS = "_locks"
 WHOLE = "/whole"
-"""Behind an app id: up to which offset all tables had their rows when this commit was made."""
-LOCK_WITHIN = 10.0  # seconds; its holder may be stopped, and Delta watches over us as well
+"""Suffix of an app id: the offset up to which all tables had their rows at this commit."""
+LOCK_WITHIN = 10.0  # seconds; its holder may hang, and Delta detects conflicts
 
 
 class Piece(NamedTuple):
-    """Rows of one table from one partition; `offsets` are theirs there, ascending."""
+    """Rows of one table from one partition, with their `offsets` there, ascending."""
 
     app_id: str
     offsets: Sequence[int]
@@ -58,8 +58,8 @@ class Piece(NamedTuple):
 class SharedHistory(History):
     """The tables of a history, open for one of several writers.
 
-    `owner` says whose history this is (sink, cluster): a folder that `turnfold run` has written,
-    or that has another owner, is refused with HistoryError. `close` gives it back.
+    `owner` identifies the writers (sink, cluster): raises HistoryError for a folder of `turnfold
+    run` or of another owner. `close` releases it.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class SharedHistory(History):
         _claim(self.at, owner)
         if isinstance(self.at, Path):
             self._guard = _guard(self.at)
-        self._forgotten = Forgotten(self.at)  # nobody else is in a folder: the guard is held
+        self._forgotten = Forgotten(self.at)  # safe in a folder: the guard is locked
 
     def __exit__(
         self,
@@ -89,8 +89,8 @@ class SharedHistory(History):
             self._release()
 
     def close(self) -> None:
-        """Leaves checkpoints, and lets others write the whole history."""
-        with suppress(HistoryWriteError):  # another writer may be at it; a reader does without
+        """Writes checkpoints, and releases the history's lock."""
+        with suppress(HistoryWriteError):  # another writer may be active; checkpoints are optional
             super().close()
         self._release()
 
@@ -99,96 +99,104 @@ class SharedHistory(History):
             self._guard.close()
 
     def positions(self, app_ids: Iterable[str]) -> dict[str, int]:
-        """App -> the last offset up to which every table has its rows; without the unwritten."""
+        """App -> last offset up to which all tables have their rows; without unwritten apps."""
         newest = {name: patiently(partial(self.newest, name)) for name in SCHEMAS}
         tables = [(name, table) for name, table in newest.items() if table is not None]
-        found = {
+        offsets = {
             app: max([UNWRITTEN, *(self._versions.of(*table, app + WHOLE) for table in tables)])
             for app in app_ids
         }
-        return {app: offset for app, offset in found.items() if offset != UNWRITTEN}
+        return {app: offset for app, offset in offsets.items() if offset != UNWRITTEN}
 
     def write(
         self,
         pieces: Mapping[str, Sequence[Piece]],
         upto: Mapping[str, int],
-        whole: Mapping[str, int],
+        complete: Mapping[str, int],
         passed: Callable[[str], None] = lambda point: None,
     ) -> int:
-        """Writes what tables do not have yet, one commit each; how many rows that were.
+        """Writes the missing rows of each table, one commit each; returns their number.
 
-        `upto`: app -> the last offset of what was read, `whole` that of the write before. Rows of
-        who is forgotten are left out. Raises HistoryWriteError; the same call may be made again,
-        by whoever it is.
+        `upto`: app -> last offset that was read, `complete`: that of the previous write. Rows of
+        forgotten owners are left out. Raises HistoryWriteError; any writer may repeat the call.
         """
-        noted = self._look_who_is_forgotten()
-        pieces = {name: left for name in pieces if (left := self._remembered(name, pieces[name]))}
-        last = {one.app_id: table for table in sorted(pieces) for one in pieces[table]}
+        notes = self._refresh_forgotten()
+        pieces = {
+            name: remaining for name in pieces if (remaining := self._remaining(name, pieces[name]))
+        }
+        last = {piece.app_id: table for table in sorted(pieces) for piece in pieces[table]}
         rows = 0
         for table in sorted(pieces):
-            complete = {app: upto[app] for app, name in last.items() if name == table}
+            last_offsets = {app: upto[app] for app, name in last.items() if name == table}
             passed(f"before {table}")
-            rows += self._write(table, pieces[table], upto, {**whole, **complete}, noted)
+            rows += self._write(table, pieces[table], upto, {**complete, **last_offsets}, notes)
             passed(f"after {table}")
         return rows
 
-    def _look_who_is_forgotten(self) -> int:
-        """How many notes say so now. Raises HistoryWriteError."""
+    def _refresh_forgotten(self) -> int:
+        """Reads new notes of forgotten owners; returns their number. Raises HistoryWriteError."""
         try:
             self._forgotten.refresh()
             return self._forgotten.notes
         except StoreError as error:
             raise _not_written(error) from None
 
-    def _remembered(self, table: str, pieces: Sequence[Piece]) -> list[Piece]:
-        return [kept for one in pieces if (kept := self._kept(table, one)).offsets]
+    def _remaining(self, table: str, pieces: Sequence[Piece]) -> list[Piece]:
+        return [
+            remaining for piece in pieces if (remaining := self._filtered(table, piece)).offsets
+        ]
 
-    def _kept(self, table: str, piece: Piece) -> Piece:
+    def _filtered(self, table: str, piece: Piece) -> Piece:
         try:
-            places = self._forgotten.kept(table, piece.rows)
+            places = self._forgotten.writable(table, piece.rows)
         except StoreError as error:
             raise _not_written(error) from None
         except OSError as error:
             raise HistoryWriteError(f"{self.at}: {error.strerror or error}") from error
         if places is None:
             return piece
-        log.info("%s: %d rows of who is forgotten", table, len(piece.offsets) - len(places))
-        kept = [piece.offsets[at] for at in places]
-        return Piece(piece.app_id, kept, piece.rows.take(pa.array(places, pa.int64())))
+        log.info("%s: %d rows of forgotten owners", table, len(piece.offsets) - len(places))
+        offsets = [piece.offsets[place] for place in places]
+        return Piece(piece.app_id, offsets, piece.rows.take(pa.array(places, pa.int64())))
 
     def _write(
         self,
         table: str,
         pieces: Sequence[Piece],
         upto: Mapping[str, int],
-        whole: Mapping[str, int],
-        noted: int,
+        complete: Mapping[str, int],
+        notes: int,
     ) -> int:
-        began = time.monotonic()
+        start = time.monotonic()
         for attempt in range(ATTEMPTS):
             with self._locked(table):
                 try:
-                    delta = self.made(table)
-                    # looked at after the table's state: who is forgotten later fences the table
-                    # (sinks.fences), and this commit is refused
-                    if self._look_who_is_forgotten() != noted:
-                        pieces = self._remembered(table, pieces)
-                    known = partial(self._versions.of, table, delta)
-                    new = [one for piece in pieces if (one := _unwritten(piece, known)) is not None]
-                    if not new:
+                    delta = self.open_or_create(table)
+                    # checked after the table's version: a later `forget` fences the table
+                    # (sinks.fences), and Delta rejects this commit
+                    if self._refresh_forgotten() != notes:
+                        pieces = self._remaining(table, pieces)
+                    last_version = partial(self._versions.of, table, delta)
+                    parts = (_unwritten(piece, last_version) for piece in pieces)
+                    missing = [part for part in parts if part is not None]
+                    if not missing:
                         return 0
-                    transactions = _transactions({one.app_id for one in new}, known, upto, whole)
-                    self._append(table, delta, [one.rows for one in new], transactions)
+                    transactions = _transactions(
+                        {one.app_id for one in missing}, last_version, upto, complete
+                    )
+                    self._append(table, delta, [one.rows for one in missing], transactions)
                 except HistoryWriteError as error:
                     self._versions.forget(table)
-                    passing = error.may_pass and time.monotonic() - began < self._patience_of_store
-                    if attempt == ATTEMPTS - 1 or not (passing or was_overtaken(error)):
+                    is_transient = (
+                        error.may_pass and time.monotonic() - start < self._patience_of_store
+                    )
+                    if attempt == ATTEMPTS - 1 or not (is_transient or is_conflict(error)):
                         raise
-                    if passing:
+                    if is_transient:
                         time.sleep(PAUSE)
-                    log.info("%s; looking again", error)
+                    log.info("%s; retrying", error)
                     continue
-                return sum(len(one.offsets) for one in new)
+                return sum(len(one.offsets) for one in missing)
         raise AssertionError("the last attempt raises")
 
     def _append(
@@ -211,16 +219,18 @@ class SharedHistory(History):
 
     @contextmanager
     def _locked(self, table: str) -> Iterator[None]:
-        """One writer a table, if its holder lets go in time."""
+        """Locks a table; continues without the lock after a timeout."""
         if self._guard is None:
             yield
             return
         with _opened_lock(Path(self.root) / LOCKS / table) as lock:
             patience = self._patience.get(table, LOCK_WITHIN)
-            ours = locks.taken(lock, within=patience)
-            if not ours and patience == LOCK_WITHIN:
-                log.warning("%s: its lock is held for %g s; going on", table, patience)
-            self._patience[table] = LOCK_WITHIN if ours else 0.0  # its holder may never come back
+            is_locked = locks.acquire(lock, within=patience)
+            if not is_locked and patience == LOCK_WITHIN:
+                log.warning("%s: its lock is taken for %g s; continuing", table, patience)
+            self._patience[table] = (
+                LOCK_WITHIN if is_locked else 0.0
+            )  # its holder may never come back
             yield
 
 
@@ -233,9 +243,9 @@ def _opened_lock(file: Path) -> IO[str]:
         raise HistoryWriteError(f"{file}: {error.strerror or error}") from error
 
 
-def _unwritten(piece: Piece, known: Callable[[str], int]) -> Piece | None:
-    """What of a piece the table does not have; None where that is nothing."""
-    first = bisect_right(piece.offsets, known(piece.app_id))
+def _unwritten(piece: Piece, last_version: Callable[[str], int]) -> Piece | None:
+    """The part of a piece that the table lacks; None if it has all rows."""
+    first = bisect_right(piece.offsets, last_version(piece.app_id))
     if first == len(piece.offsets):
         return None
     return Piece(piece.app_id, piece.offsets[first:], piece.rows.slice(first))
@@ -243,48 +253,48 @@ def _unwritten(piece: Piece, known: Callable[[str], int]) -> Piece | None:
 
 def _transactions(
     apps: set[str],
-    known: Callable[[str], int],
+    last_version: Callable[[str], int],
     upto: Mapping[str, int],
-    whole: Mapping[str, int],
+    complete: Mapping[str, int],
 ) -> list[Transaction]:
-    made = []
+    transactions = []
     for app in sorted(apps):
-        made.append(Transaction(app, upto[app]))
-        stood = max(known(app + WHOLE), whole.get(app, UNWRITTEN))
-        if stood != UNWRITTEN:
-            made.append(Transaction(app + WHOLE, stood))
-    return made
+        transactions.append(Transaction(app, upto[app]))
+        offset = max(last_version(app + WHOLE), complete.get(app, UNWRITTEN))
+        if offset != UNWRITTEN:
+            transactions.append(Transaction(app + WHOLE, offset))
+    return transactions
 
 
 @contextmanager
 def alone(root: Location) -> Iterator[None]:
-    """The history of sinks that are not running, for one process. Raises HistoryError.
+    """Locks the history of stopped sinks for one process. Raises HistoryError.
 
-    An object store has no lock that ends with its process: there sinks may be running, and what is
-    done must bear that (docs/decisions.md).
+    An object store has no lock that ends with its process: sinks may be running, and callers must
+    handle that (docs/decisions.md).
     """
     if not isinstance(root, Path):
         yield
         return
     refusal = (
-        f"{root}: a sink is writing this history; end all its sinks (Ctrl-C or SIGTERM), call this "
-        "again, then start them: they go on where they ended"
+        f"{root}: a sink is writing this history; stop all its sinks (Ctrl-C or SIGTERM), run the "
+        "same command again, then start them: they continue where they stopped"
     )
-    with locks.held(locks.of_history(root), HistoryError(refusal)):
+    with locks.lock_file(locks.history_lock(root), HistoryError(refusal)):
         yield
 
 
 def _guard(root: Path) -> IO[str]:
-    """Keeps out who must have the history for himself: `run`, `compact`, `forget`."""
-    lock = _opened_lock(locks.of_history(root))
-    if not locks.taken(lock, shared=True):
+    """Takes the shared lock, which excludes `run`, `compact` and `forget`."""
+    lock = _opened_lock(locks.history_lock(root))
+    if not locks.acquire(lock, shared=True):
         lock.close()
         raise HistoryError(f"{root}: another turnfold is writing this history; wait for its end")
     return lock
 
 
 def _claim(root: Location, owner: Mapping[str, str]) -> None:
-    """Notes whose history this is; refuses one that is somebody else's."""
+    """Stores the owner of the history; raises HistoryError if it has another."""
     if (root / "_store").exists():
         raise HistoryError(
             f"{root}: written by `turnfold run`; a sink would write the same rows again under "
@@ -292,18 +302,18 @@ def _claim(root: Location, owner: Mapping[str, str]) -> None:
         )
     if (root / DROPPED).exists():
         raise HistoryError(f"{root}: is being dropped; repeat that, or name another generation")
-    found = _owner(root) or _note_owner(root, dict(owner))
-    check_cluster(root, found, owner["cluster"], "Name a folder of its own")
-    if found["sink"] != owner["sink"]:
+    current = _owner(root) or _note_owner(root, dict(owner))
+    check_cluster(root, current, owner["cluster"], "Name another folder")
+    if current["sink"] != owner["sink"]:
         raise HistoryError(
-            f"{root}: the sink {found['sink']!r} writes this history, not {owner['sink']!r}; name "
-            "a folder of its own, or give --name"
+            f"{root}: the sink {current['sink']!r} writes this history, not {owner['sink']!r}; "
+            "name another folder, or give --name"
         )
 
 
 def check_cluster(root: Location, owner: Mapping[str, str], cluster: str, instead: str) -> None:
-    """Raises HistoryError where a sink's history (`owner_of`) has its rows from another cluster, or
-    from topics with another prefix, than those that a command has reached. `instead`: the way out.
+    """Raises HistoryError if a sink's history (`owner_of`) has its rows from another cluster, or
+    from topics with another prefix, than the command uses. `instead`: what to do.
     """
     if cluster != owner["cluster"]:
         raise HistoryError(
@@ -313,10 +323,10 @@ def check_cluster(root: Location, owner: Mapping[str, str], cluster: str, instea
 
 
 def owner_of(root: Location) -> dict[str, str]:
-    """Whose history it is: `sink` and `cluster`. Raises HistoryError where it is no sink's."""
-    if (found := _owner(root)) is None:
+    """Owner of a history: `sink` and `cluster`. Raises HistoryError if no sink writes it."""
+    if (owner := _owner(root)) is None:
         raise HistoryError(f"{root / OWNER}: no such file; no sink writes this history")
-    return found
+    return owner
 
 
 def _owner(root: Location) -> dict[str, str] | None:
@@ -328,7 +338,7 @@ def _owner(root: Location) -> dict[str, str] | None:
 
 
 def _note_owner(root: Location, owner: dict[str, str]) -> dict[str, str]:
-    """Whose it is from now on: this owner's, or that of who was faster."""
+    """Stores the owner; returns it, or that of a concurrent writer."""
     try:
         create(root / OWNER, json.dumps(owner) + "\n")
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Documents that are shown although the history holds a later one of their key."""
+"""Finds documents that are shown although the history contains a later one of their key."""
 
 from schemas.rows import SNAPSHOT_KEYS
 from sinks.files import data_files
@@ -10,18 +10,18 @@ ENDED = """SEMI JOIN (
     WHERE status <> 'running' GROUP BY ALL
 ) turned ON turned.tenant = stale.tenant AND turned.session_id = stale.session_id
     AND turned.latest >= stale.latest"""
-"""A session's time goes back where a running turn ends with an earlier one."""
+"""A session's time decreases if a running turn ends with an earlier one."""
 
 
 def stale_documents(folder: Location) -> dict[str, int]:
-    """Table -> how many keys have a newest document (`version`) whose `updated_at` is before that
-    of another one; without the tables that have none. The rows lie in `folder` itself. Raises
+    """Table -> number of keys whose newest document (`version`) has an earlier `updated_at` than
+    another one; without tables that have none. The tables are in `folder` itself. Raises
     HistoryError, duckdb.Error."""
     counts = {}
     with connect(folder, views=("events",)) as db:
         for table, names in SNAPSHOT_KEYS.items():
             key = ", ".join(names)
-            rows = select(table, data_files(db, folder / table), more=True)
+            rows = select(table, data_files(db, folder / table), commit_order=True)
             ((count,),) = db.execute(f"""
                 WITH stale AS (
                     SELECT {key}, first(updated_at ORDER BY {NEWEST_FIRST}) AS newest,

@@ -1,7 +1,7 @@
-"""What an object store refuses, in our words.
+"""Translates errors of object stores.
 
-A store's own text, and the libraries' that repeat it, name the access key, the signed request and
-the address: only the store's code (`SlowDown`) and the HTTP status are taken from it.
+The text of stores and libraries contains the access key, the signed request and the address: only
+the store's code (`SlowDown`) and the HTTP status are taken from it.
 """
 
 import re
@@ -13,10 +13,10 @@ from sinks.errors import HistoryWriteError, StoreError
 
 T = TypeVar("T")
 PATIENCE = 10.0
-"""Seconds in which something is asked again that may pass."""
+"""Seconds in which transient errors are retried."""
 PAUSE = 0.2
 DELETED = "this file of the history was deleted while it was read"
-"""By `compact` or `forget`, which others may call at any time."""
+"""By a concurrent `compact` or `forget`."""
 
 CODE = re.compile(r"<Code>([A-Za-z0-9]{1,60})</Code>")
 STATUS = re.compile(r"status code[^0-9]{0,40}([1-5][0-9]{2})\b")
@@ -34,7 +34,7 @@ CREDENTIALS = re.compile("credential", re.IGNORECASE)
 
 
 class Words(NamedTuple):
-    """How a kind of store names its key, address and token, and the rights that a key needs."""
+    """Names of a store's variables for key, address and token, and the rights that a key needs."""
 
     keys: str
     address: str = ""
@@ -59,9 +59,9 @@ WORDS = {
 
 
 class Fault(NamedTuple):
-    """What is said of it, with `Words`. `passes`: the same request may succeed later."""
+    """Text of an error, a template for `Words`. `passes`: a retry may succeed."""
 
-    said: str
+    text: str
     passes: bool = False
 
 
@@ -72,16 +72,16 @@ _REGION = Fault("the bucket is in another region; set AWS_REGION to the bucket's
 _TOKEN = Fault("the session token has expired; get new keys and set AWS_SESSION_TOKEN")
 _CLOCK = Fault("this machine's clock is wrong by minutes; set it")
 _UNABLE = Fault(
-    "the store cannot make an object on condition that there is none (`If-None-Match: *`), which a "
-    "history needs; use a store that can"
+    "the store does not support conditional writes (`If-None-Match: *`), which a history needs; "
+    "use a store that does"
 )
-BUCKET = Fault("no such bucket; make it, or correct --history")
+BUCKET = Fault("no such bucket; create it, or correct --history")
 NO_KEY = Fault("no key found; set {keys}, or give this machine a role")
 UNREACHED = "the store cannot be reached"
 NO_ANSWER = Fault(f"{UNREACHED}; check the network and the address{{address}}", passes=True)
-REFUSED = Fault("the store refuses this")
+REFUSED = Fault("the store rejects this request")
 OVERTAKEN = frozenset({"PreconditionFailed", "ConditionalRequestConflict", "409", "412"})
-"""Another writer has made the object."""
+"""Another writer has created the object."""
 FAULTS = {
     "NoSuchBucket": BUCKET,
     "InvalidBucketName": BUCKET,
@@ -110,40 +110,40 @@ FAULTS = {
     "503": _BUSY,
     "504": _BUSY,
 }
-"""By the store's code, else by the HTTP status."""
+"""Faults by the store's code, otherwise by HTTP status."""
 
 
-def patiently(ask: Callable[[], T]) -> T:
-    """Asks again where a store fails in a way that passes: the libraries repeat a request that is
-    refused, but not one whose answer breaks off."""
+def patiently(request: Callable[[], T]) -> T:
+    """Retries transient errors of a store: the libraries retry rejected requests, but not those
+    whose reply breaks off."""
     deadline = time.monotonic() + PATIENCE
     while True:
         try:
-            return ask()
+            return request()
         except (StoreError, HistoryWriteError) as error:
             if not error.may_pass or time.monotonic() > deadline:
                 raise
             time.sleep(PAUSE)
 
 
-def refused(error: BaseException, where: str) -> HistoryWriteError | None:
-    """What keeps a table from being read or written, as an error of ours; None where it is no
-    fault of the store, but of the table: another writer was faster, say."""
+def write_error(error: BaseException, address: str) -> HistoryWriteError | None:
+    """Translates an error of reading or writing a table; None if the store is not its cause, as in
+    a conflict with another writer."""
     fault, names = _fault(error)
     if fault is None:
         return None
-    said = _said(fault, names, where)
-    return HistoryWriteError(said, passes=fault.passes, unreachable=fault is NO_ANSWER)
+    message = _message(fault, names, address)
+    return HistoryWriteError(message, passes=fault.passes, unreachable=fault is NO_ANSWER)
 
 
-def told(error: BaseException, where: str) -> StoreError | FileNotFoundError:
-    """An error of `obstore` or `deltalake` as ours."""
+def store_error(error: BaseException, address: str) -> StoreError | FileNotFoundError:
+    """Translates an error of `obstore` or `deltalake`."""
     fault, names = _fault(error)
     if isinstance(error, FileNotFoundError) and fault in (None, REFUSED):
-        return FileNotFoundError(f"{where}: no such object")
+        return FileNotFoundError(f"{address}: no such object")
     fault = fault or REFUSED
     return StoreError(
-        _said(fault, names, where), passes=fault.passes, unreachable=fault is NO_ANSWER
+        _message(fault, names, address), passes=fault.passes, unreachable=fault is NO_ANSWER
     )
 
 
@@ -151,20 +151,20 @@ OF_DUCKDB = re.compile(r"^(?:sinks\.errors\.)?StoreError: (.+)$", re.MULTILINE)
 
 
 def of_duckdb(error: BaseException) -> StoreError | None:
-    """What the store refused while DuckDB read, which tells it as a traceback of our code."""
-    found = OF_DUCKDB.search(str(error))
-    if found is None:
+    """Store error in a DuckDB error, which contains it as a Python traceback; None for others."""
+    match = OF_DUCKDB.search(str(error))
+    if match is None:
         return None
-    unreachable = UNREACHED in found[1]
-    return StoreError(found[1], passes=unreachable, unreachable=unreachable)
+    unreachable = UNREACHED in match[1]
+    return StoreError(match[1], passes=unreachable, unreachable=unreachable)
 
 
 def _fault(error: BaseException) -> tuple[Fault | None, list[str]]:
-    """What it is, and what the store calls it: its code, then the HTTP status."""
+    """Classifies an error; returns also the store's code, then the HTTP status."""
     text = COLOURS.sub("", str(error))
-    if METADATA.search(text):  # what it refuses is not the store's answer
+    if METADATA.search(text):  # its reply is not the store's
         return NO_KEY, []
-    names = [found[1] for found in (CODE.search(text), STATUS.search(text)) if found is not None]
+    names = [match[1] for match in (CODE.search(text), STATUS.search(text)) if match is not None]
     if not OVERTAKEN.isdisjoint(names):
         return None, names
     for name in names:
@@ -177,11 +177,11 @@ def _fault(error: BaseException) -> tuple[Fault | None, list[str]]:
     return (NO_ANSWER if UNREACHABLE.search(text) else None), names
 
 
-def _said(fault: Fault, names: list[str], where: str) -> str:
-    words = WORDS.get(where.partition("://")[0], WORDS["s3"])
-    return f"{where}: {fault.said.format(**words._asdict())}{_shown(names)}"
+def _message(fault: Fault, names: list[str], address: str) -> str:
+    words = WORDS.get(address.partition("://")[0], WORDS["s3"])
+    return f"{address}: {fault.text.format(**words._asdict())}{_codes(names)}"
 
 
-def _shown(names: list[str]) -> str:
-    said = [f"HTTP {name}" if name.isdecimal() else name for name in names]
-    return f" ({', '.join(said)})" if said else ""
+def _codes(names: list[str]) -> str:
+    labels = [f"HTTP {name}" if name.isdecimal() else name for name in names]
+    return f" ({', '.join(labels)})" if labels else ""

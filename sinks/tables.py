@@ -1,7 +1,7 @@
-"""The columns of the history tables as Arrow types, and rows turned into columns (docs/tables.md).
+"""Arrow schemas of the history tables, and conversion of rows into columns (docs/tables.md).
 
-A row is a tuple as `schemas.generated.history.stored` makes it: the table's own columns, then those
-of `Source`. The tables that hold documents have one more column on disk, `commit_order`.
+A row is a tuple from `schemas.generated.history.stored`: the table's columns, then those of
+`Source`. Tables of documents have one more column on disk, `commit_order`.
 """
 
 from __future__ import annotations  # the types of pyarrow-stubs have parameters, pyarrow has none
@@ -18,14 +18,13 @@ from schemas.rows import SNAPSHOT_KEYS, TABLES, Day, Json, Source
 
 TIMESTAMP = pa.timestamp("us", "UTC")
 COMMIT_ORDER = "commit_order"
-"""int64, Delta version << 32 | place in the commit: which document of a key was written last, of
-those of one `version`."""
+"""int64, Delta version << 32 | index in the commit: order of a key's documents of one `version`."""
 
 Rows = Sequence[tuple[Any, ...]]
 
 
 def _arrow_type(hint: Any) -> pa.DataType:
-    """The Arrow type of a field; None beside a type only says that the column has nulls."""
+    """Arrow type of a field; `| None` only makes the column nullable."""
     if hint == Micros:
         return TIMESTAMP
     if hint == Day:
@@ -42,7 +41,7 @@ def _arrow_type(hint: Any) -> pa.DataType:
         return plain[hint]
     if hint == list[str]:
         return pa.list_(pa.string())
-    options = [one for one in getattr(hint, "__args__", ()) if one is not type(None)]
+    options = [option for option in getattr(hint, "__args__", ()) if option is not type(None)]
     if get_origin(hint) is not Annotated and options:
         first = options[0]
         return pa.string() if isinstance(first, str) else _arrow_type(first)  # a Literal is text
@@ -57,13 +56,13 @@ def _fields(model: type[BaseModel]) -> list[pa.Field[Any]]:
 SCHEMAS: dict[str, pa.Schema] = {
     table: pa.schema(_fields(model) + _fields(Source)) for table, model in TABLES.items()
 }
-"""What a row holds, and what the view of a table shows."""
+"""Columns of a row, and of a table's view."""
 
 STORED: dict[str, pa.Schema] = {
     table: schema.append(pa.field(COMMIT_ORDER, pa.int64())) if table in SNAPSHOT_KEYS else schema
     for table, schema in SCHEMAS.items()
 }
-"""What lies on disk."""
+"""Columns on disk."""
 
 COLUMNS: dict[str, tuple[str, ...]] = {name: tuple(s.names) for name, s in SCHEMAS.items()}
 
@@ -72,11 +71,11 @@ _STRUCTS = {name: pa.struct(list(schema)) for name, schema in SCHEMAS.items()}
 
 
 def to_arrow(table: str, rows: Rows) -> pa.Table:
-    """Row tuples as columns; times are microseconds, `date` days since 1970-01-01.
+    """Converts row tuples into columns; times are microseconds, `date` days since 1970-01-01.
 
-    Raises ValueError naming the column and the first row whose value does not fit.
+    Raises ValueError with the column and the first row whose value does not fit.
     """
-    try:  # row after row: a third faster than column after column, whose values lie far apart
+    try:  # by row: a third faster than by column, whose values are far apart in memory
         structs: Any = pa.array(rows, _STRUCTS[table])
     except (pa.ArrowInvalid, pa.ArrowTypeError, ValueError, OverflowError) as error:
         raise ValueError(_misfit(table, rows) or f"{table}: {error}") from error
@@ -84,7 +83,7 @@ def to_arrow(table: str, rows: Rows) -> pa.Table:
 
 
 def _misfit(table: str, rows: Rows) -> str | None:
-    """What is wrong with the first wrong row: the slow way, taken only on an error."""
+    """Describes the first invalid row; slow, only used after an error."""
     schema = SCHEMAS[table]
     for place, row in enumerate(rows):
         if len(row) != len(schema):

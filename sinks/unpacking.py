@@ -1,13 +1,12 @@
-"""What is packed in bytes and texts: base64, gzip, zlib. One budget bounds what one message unpacks
-to, in all its pieces together."""
+"""Decodes base64, gzip and zlib within bytes and texts. A budget limits the total of a message."""
 
 import zlib
 from binascii import Error, a2b_base64
 
 MAX_BYTES = 16_000_000
-"""Bytes that a message may unpack to, all that is packed in it together."""
+"""Total of unpacked bytes per message."""
 MAX_PIECES = 200_000
-"""Texts, objects, lists and elements that are unpacked of a message."""
+"""Total of unpacked texts, objects, lists and elements per message."""
 STEP = 4096
 """Packed bytes of a damaged stream that are unpacked at a time."""
 _BEGINS = (b"\x1f", b"\x78")
@@ -16,11 +15,11 @@ _STANDARD = str.maketrans("-_", "+/")
 
 
 class TooMuch(ValueError):  # noqa: N818 - what it is
-    """A message unpacks to more than may be looked at."""
+    """A message exceeds the budget."""
 
 
 class Budget:
-    """What is left to unpack of one message."""
+    """Remaining bytes and pieces of one message."""
 
     def __init__(self, bytes: int = MAX_BYTES, pieces: int = MAX_PIECES) -> None:
         self.bytes = bytes
@@ -37,34 +36,34 @@ class Budget:
 
 
 def of_base64(letters: str) -> bytes:
-    """What letters of either alphabet stand for, padded or not, less a last one that stands for
-    nothing; no bytes for other text."""
-    whole = letters.rstrip("=").translate(_STANDARD)
-    whole = whole[:-1] if len(whole) % 4 == 1 else whole
+    """Decodes base64 of either alphabet, padded or not; ignores an incomplete last character.
+    Returns no bytes for other text."""
+    digits = letters.rstrip("=").translate(_STANDARD)
+    digits = digits[:-1] if len(digits) % 4 == 1 else digits
     try:
-        return a2b_base64(whole + "=" * (-len(whole) % 4))
+        return a2b_base64(digits + "=" * (-len(digits) % 4))
     except (Error, ValueError):
         return b""
 
 
 def inflated(content: bytes, budget: Budget) -> bytes | None:
-    """A gzip or zlib stream unpacked, up to where it is cut or damaged; None for other bytes.
+    """Unpacks a gzip or zlib stream up to where it is truncated or damaged; None for other bytes.
     Raises TooMuch."""
     if content[:1] not in _BEGINS:
         return None
-    most, unpack = budget.bytes + 1, zlib.decompressobj(_ZLIB_OR_GZIP)
+    limit, unpack = budget.bytes + 1, zlib.decompressobj(_ZLIB_OR_GZIP)
     try:
-        unpacked = unpack.decompress(content, most)
+        unpacked = unpack.decompress(content, limit)
     except zlib.error:
-        unpacked = _before_fault(content, most)
-    if not unpack.eof and len(unpacked) < most and _is_text(content):
+        unpacked = _before_fault(content, limit)
+    if not unpack.eof and len(unpacked) < limit and _is_text(content):
         return None
     budget.spend(len(unpacked), 1)
     return unpacked or None
 
 
 def _is_text(content: bytes) -> bool:
-    """Words may begin as zlib streams do."""
+    """Whether the bytes are text, which may start like a zlib stream."""
     try:
         content.decode()
     except UnicodeDecodeError:
@@ -72,14 +71,14 @@ def _is_text(content: bytes) -> bool:
     return True
 
 
-def _before_fault(content: bytes, most: int) -> bytes:
-    """What can be unpacked of a stream with a fault: by steps up to that, then byte by byte. Bytes
-    that only begin as a stream have it at once."""
+def _before_fault(content: bytes, limit: int) -> bytes:
+    """Unpacks a damaged stream: in steps up to the damage, then byte by byte. Bytes that only start
+    like a stream fail at once."""
     unpack, unpacked, start, step = zlib.decompressobj(_ZLIB_OR_GZIP), bytearray(), 0, STEP
-    while start < len(content) and len(unpacked) < most:
+    while start < len(content) and len(unpacked) < limit:
         before = unpack.copy() if step > 1 else unpack
         try:
-            unpacked += unpack.decompress(content[start : start + step], most - len(unpacked))
+            unpacked += unpack.decompress(content[start : start + step], limit - len(unpacked))
         except zlib.error:
             if step == 1:
                 break

@@ -1,8 +1,8 @@
-"""The SQL of the views and macros over the history tables (docs/tables.md).
+"""SQL of the views and macros over the history tables (docs/tables.md).
 
-Filters on tenant and owner, session or entity must reach the files, so every window is
-partitioned by those columns. A macro's parameter takes the place of every unqualified column of
-its name, within the views it reads too: `event_id`, `entity_id` and `thread_key` are qualified.
+Filters on tenant and owner, session or entity must reach the files, so every window is partitioned
+by those columns. A macro's parameter replaces every unqualified column of its name, even in the
+views that it reads: so `event_id`, `entity_id` and `thread_key` are qualified.
 """
 
 import re
@@ -148,8 +148,7 @@ WITH latest AS (
 )
 SELECT tenant, owner_id, entity_id AS {id}, $columns({kind}) FROM decoded
 """
-"""Of a kind whose newest revision is its newest document. `sinks.history` puts in what its fields
-are."""
+"""View of a kind whose newest revision is its newest document; `sinks.history` expands fields."""
 
 AFFECT_CURRENT = """
 -- Of several moments of one event a plan's stands, then the latest, then the greater. An event is
@@ -169,12 +168,12 @@ QUALIFY row_number() OVER (
 """
 
 FAR = "CASE WHEN e.session_id = m.session_id THEN 0 WHEN e.user_id = m.owner_id THEN 1 ELSE 2 END"
-"""How far the event `e` is from the mention `m` of its id: ids are unique in a session only."""
+"""Distance of the event `e` from the mention `m` of its id: ids are unique only in a session."""
 
 
 def nearest(mention: str) -> str:
-    """Keeps the events a mention means, by `far`: in the session it names, else its owner's, else
-    the only one of that id. Of somebody else's none, where there are several."""
+    """QUALIFY condition that resolves a mention, by `far`: to the event in the session it names,
+    otherwise of its owner, otherwise the only event with that id."""
     return f"""far = min(far) OVER (PARTITION BY {mention})
         AND (far < 2 OR count(*) OVER (PARTITION BY {mention}) = 1)"""
 
@@ -187,8 +186,8 @@ MEANT = f"""(
     ) e ON e.tenant = m.tenant AND e.event_id = m.event_id
     QUALIFY {nearest("m.tenant, m.owner_id, m.session_id, m.event_id")}
 )"""
-"""The sessions of the events that the rows of a CTE `mention` (tenant, owner_id, session_id,
-event_id) mean; `named` is the session of the mention."""
+"""Sessions of the events that the rows of a CTE `mention` (tenant, owner_id, session_id, event_id)
+refer to; `named` is the mention's session."""
 
 NET_LINKS = """SELECT * REPLACE (
         CASE WHEN provisional THEN owner_id ELSE session_id END AS session_id
@@ -197,8 +196,8 @@ NET_LINKS = """SELECT * REPLACE (
         PARTITION BY tenant, owner_id, session_id, from_event_id, to_event_id, label, provisional
         ORDER BY seq DESC, recorded_at DESC, src_offset DESC
     ) = 1"""
-"""Puts less removes. `seq` counts within one owner and one fold, and the session's fold makes the
-provisional links."""
+"""Links after puts and removes. `seq` counts per owner and fold; provisional links come from the
+session's fold."""
 
 NEWEST_GUESS = """
     SELECT * FROM (
@@ -210,7 +209,7 @@ NEWEST_GUESS = """
         ORDER BY seq DESC, recorded_at DESC, src_offset DESC
     ) = 1
 """
-"""Of an event's provisional links the one that was put last; `STANDS` if it was not removed."""
+"""Last provisional link of each event; `STANDS` if it was not removed."""
 STANDS = "(removed IS NULL OR removed < seq)"
 
 LINK_CURRENT = f"""
@@ -391,31 +390,33 @@ ABOUT: dict[str, str] = {
     **_ABOUT,
     **analyst_views.ABOUT,
     "state_as_of": "The states true at `valid_at`, as known at `known_at` (both TIMESTAMPTZ). Both "
-    "can be omitted or NULL: then the states that are true now, as far as is known now. A date "
-    "without a time means its beginning here; in commands and URLs it means its end.",
+    "can be omitted or NULL: then the states that are true now, as known now. A date without a "
+    "time means its start here; in commands and URLs it means its end.",
     "why": "The revisions of a state, preference, session or item of session memory, in order, "
     "with a row for each of its evidence events.",
     "thread": "The turns of a thread, in order of time.",
     "reply_chain": "A turn, the turn it replies to, and so on to the first.",
 }
-"""What each view or macro shows."""
+"""Description of each view and macro."""
 MEMORY_VIEWS = tuple(kind.view for kind in MEMORY_KINDS if kind.view)
 """The views that together show all memory."""
 
 
 def needs(names: Iterable[str], tables: Collection[str]) -> list[str]:
-    """These and what they read, each after what it reads."""
-    found: dict[str, None] = {}
+    """Views with their dependencies, in order of definition."""
+    relations: dict[str, None] = {}
     for name in names:
-        found |= dict.fromkeys(needs(_reads(name, tables), tables))
-        found[name] = None
-    return list(found)
+        relations |= dict.fromkeys(needs(_reads(name, tables), tables))
+        relations[name] = None
+    return list(relations)
 
 
 def _reads(name: str, tables: Collection[str]) -> list[str]:
     text = VIEWS.get(name) or MACROS.get(name) or ""
     return [
-        one for one in re.findall(r"(?:FROM|JOIN) (\w+)", text) if one in VIEWS or one in tables
+        relation
+        for relation in re.findall(r"(?:FROM|JOIN) (\w+)", text)
+        if relation in VIEWS or relation in tables
     ]
 
 

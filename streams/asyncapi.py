@@ -1,7 +1,7 @@
 """The topology as an AsyncAPI 3.0 document (`turnfold schema --format asyncapi`).
 
-Channels are topics. Operations are seen from Turnfold: it receives what comes in, sends what
-goes out, and does both with what is internal. Payloads are the schemas of schemas/export.py.
+Channels are topics. Operations are from Turnfold's view: it receives input topics, sends output
+topics, and does both with internal ones. Payloads are the schemas of schemas/export.py.
 """
 
 from typing import Any, cast
@@ -27,7 +27,7 @@ Model = tuple[type[BaseModel], JsonSchemaMode]
 
 
 def asyncapi() -> JsonObject:
-    """The whole document; the same topology and version give the same document."""
+    """The complete document; deterministic for a topology and version."""
     schemas, definitions = models_json_schema(
         [model for topic in TOPICS for model in _models(topic).values()],
         ref_template="#/components/schemas/{model}",
@@ -59,7 +59,7 @@ _ACTIONS = {"input": ("receive",), "internal": ("receive", "send"), "output": ("
 
 
 def _models(topic: Topic) -> dict[str, Model]:
-    """Message name -> model and the side it is described from."""
+    """Message name -> model, and the mode of its JSON schema."""
     payloads: dict[str, Model] = {
         model.__name__: (model, "validation" if issubclass(model, Record) else "serialization")
         for model in topic.payloads

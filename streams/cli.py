@@ -166,7 +166,7 @@ def main() -> None:
     os.environ["PYTHONSAFEPATH"] = "1"
     gc_policy.set_for_start()
     prepare()
-    panics.apart()
+    panics.detach_stderr()
     try:
         fails_in_a_line(app)(prog_name="turnfold")  # what fails before a command is called
     except click.exceptions.Exit as ended:

@@ -1,8 +1,8 @@
-"""The file `turnfold.toml`: settings of every command, each as if it stood in the environment.
+"""Reads `turnfold.toml`: settings of all commands, each equivalent to an environment variable.
 
-A table is a family of settings: `bootstrap` under `[kafka]` is TURNFOLD_KAFKA_BOOTSTRAP. What
-stands before the first table has no family: `history` is TURNFOLD_HISTORY. An option comes before
-its variable, a variable before the file, the file before the default. docs/configuration.md.
+A table is a family of settings: `bootstrap` in `[kafka]` is TURNFOLD_KAFKA_BOOTSTRAP. Settings
+before the first table have no family: `history` is TURNFOLD_HISTORY. An option overrides its
+variable, a variable the file, the file the default. docs/configuration.md.
 """
 
 import json
@@ -19,17 +19,18 @@ from streams.errors import ConfigurationError
 
 FILE = "turnfold.toml"
 VARIABLE = "TURNFOLD_CONFIG"
-"""Names another file; empty: no file is read."""
+"""Path of another file; empty: no file is read."""
 PREFIX = "TURNFOLD_"
 MOST = 10**12
-"""The greatest number that a setting or an option may be. Most have a bound that is smaller."""
+"""Upper limit of all numeric settings and options; most have a smaller one."""
 NO_SETTINGS = frozenset({VARIABLE, "TURNFOLD_OUTAGES_TOLD_BY"})
-"""Variables of ours that are none: which file, and what `dev` tells its parts."""
+"""TURNFOLD_ variables that are not settings: the file's path, and one that `dev` sets for its
+processes."""
 
 
 class Family(NamedTuple):
-    """Settings that stand under one name: `settings` is the module : class that who needs them
-    loads, `extra` what installs it."""
+    """A table of settings: `settings` is its class as MODULE:CLASS, `extra` the extra that installs
+    it."""
 
     settings: str
     extra: str
@@ -43,10 +44,10 @@ FAMILIES = {
     "registry": Family("streams.mapping.schema_registry:RegistrySettings", "schema-registry"),
     "embed": Family("streams.search.embed_settings:EmbedSettings", "embeddings"),
 }
-"""By the name of their table."""
+"""Table -> family."""
 COMMON = {
     "history": "Folder of the history: default of `--history`.",
-    "search_folder": "Where search indexes lie of histories in object stores: default of "
+    "search_folder": "Folder of search indexes for histories in object stores: default of "
     "`--search-folder`.",
     "meaning": "on or off: default of `--meaning`.",
     "meaning_model": "Model of search by meaning: a name that fastembed knows, or a folder. "
@@ -63,13 +64,13 @@ COMMON = {
 }
 """Settings without a family -> meaning."""
 SECRETS = re.compile(r"_PASSWORD$|_SECRET$|_API_KEY$|^TURNFOLD_KEY$")
-"""Variables whose values are never printed."""
+"""Variables whose values are secret."""
 
 LOGIN = re.compile(r"[^\s/,\"'=]+@(?=[^\s/,]+)")
 QUERY = re.compile(r"(?<=://)([^\s?,]*\?)[^\s,]*")
 NOT_SHOWN = "***"
 AS_TEXT = COMMON.keys() - {"metrics_port", "metrics_guarded", "traces"}
-"""Settings without a family that are text and nothing else: a number is a mistake, 027 as 23."""
+"""Settings without a family that must be text: TOML would read a number such as 027 as 23."""
 
 EXPLICIT_ONLY = frozenset({
     "TURNFOLD_KAFKA_BOOTSTRAP", "TURNFOLD_KAFKA_SECURITY_PROTOCOL", "TURNFOLD_KAFKA_SASL_MECHANISM",
@@ -78,35 +79,35 @@ EXPLICIT_ONLY = frozenset({
     "TURNFOLD_EMBED_BASE_URL", "TURNFOLD_REGISTRY_URL", "TURNFOLD_MAVEN", "TURNFOLD_TOKENIZER",
     "TURNFOLD_MEANING_MODEL",
 })  # fmt: skip
-"""Settings that decide where data and credentials are sent, and how, or which code runs. A file
-that nobody named does not set them: the current folder may be a stranger's."""
+"""Settings that decide where data and credentials are sent, or which code runs. Only a file that
+the user names can set them: the current folder may not be trusted."""
 
 EXPLICIT_VALUES = frozenset({
     ("TURNFOLD_SERVE_EXTRACTOR", "llm"), ("TURNFOLD_WORKER_EXTRACTOR", "llm"),
 })  # fmt: skip
-"""Values that do: with OPENAI_API_KEY set, turns go to a model, which costs."""
+"""Values with the same rule: with OPENAI_API_KEY set, turns are sent to a paid model."""
 
 _origins: dict[str, str] = {}
 
 
 def variable(family: str, name: str) -> str:
-    """The environment variable of a setting; one without a family has an empty one."""
+    """The environment variable of a setting; `family` may be empty."""
     return PREFIX + "_".join(filter(None, (family, name))).upper()
 
 
 def name_of(variable: str) -> str:
-    """A setting as the user gave it: by its place in the file, or by its variable."""
+    """Name of a setting for messages: its place in the file, or its variable."""
     return _origins.get(variable.upper(), variable)
 
 
 def is_from_file(variable: str) -> bool:
-    """Whether the value that the environment has now comes from the file."""
+    """Whether the variable's value comes from the file."""
     return variable.upper() in _origins
 
 
-def shown(variable: str, value: str) -> str:
-    """A value without what may be secret: the settings that are, a login before a host, what
-    follows the ? of an address, a key that was pasted where its file belongs, a request's body."""
+def masked(variable: str, value: str) -> str:
+    """Masks secrets in a value: secret settings, logins and queries of URLs, keys pasted instead of
+    their file, request bodies."""
     if SECRETS.search(variable) or variable.endswith("_BODY") or "-----BEGIN" in value:
         return NOT_SHOWN
     if not variable.endswith("_USERNAME"):
@@ -114,35 +115,34 @@ def shown(variable: str, value: str) -> str:
     return QUERY.sub(rf"\1{NOT_SHOWN}", value)
 
 
-def at_home(path: str) -> str:
-    """A path with `~/` as a shell reads it: who sets a variable or writes a file has none."""
+def expand_home(path: str) -> str:
+    """Expands `~/`, as a shell does not in variables and files."""
     return str(Path(path).expanduser()) if path.startswith("~/") else path
 
 
 def is_open_to_others(path: Path) -> bool:
-    """Whether other accounts than the owner's may read the file."""
+    """Whether accounts other than the owner's may read the file."""
     return bool(path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
 
 
-def find(named: str | None) -> Path | None:
-    """The file to read: the one named, else the current folder's if it is there. None where
-    TURNFOLD_CONFIG is empty, which click takes for not set."""
-    if named is not None:
-        return Path(named)
-    here = Path(FILE)
-    return here if os.environ.get(VARIABLE) != "" and os.path.lexists(here) else None
+def find(path: str | None) -> Path | None:
+    """Path of the file: the argument, otherwise the current folder's if it exists. None if
+    TURNFOLD_CONFIG is empty, which click treats as unset."""
+    if path is not None:
+        return Path(path)
+    default = Path(FILE)
+    return default if os.environ.get(VARIABLE) != "" and os.path.lexists(default) else None
 
 
 def apply(path: Path, explicit: bool) -> None:
-    """Puts the file's settings into the environment, where that has none of the same name. Child
-    processes inherit them. `explicit`: the user named the file.
+    """Sets environment variables from the file, unless they are set; child processes inherit them.
+    `explicit`: the user named the file.
 
-    Raises ConfigurationError: the file cannot be read, is not TOML (with line and column), has a
-    table or value that is none of ours (with its name), or one of `EXPLICIT_ONLY` though nobody
-    named it.
+    Raises ConfigurationError: the file cannot be read, is not TOML (with line and column), has an
+    unknown table or setting (with its name), or, unless `explicit`, one of `EXPLICIT_ONLY`.
     """
-    known = {name.upper() for name in os.environ}
-    settings = {name: given for name, given in read(path).items() if name not in known}
+    variables = {name.upper() for name in os.environ}
+    settings = {name: setting for name, setting in read(path).items() if name not in variables}
     if not explicit:
         _check_implicit(path, settings)
     for name, (place, text) in settings.items():
@@ -151,14 +151,14 @@ def apply(path: Path, explicit: bool) -> None:
 
 
 def _check_implicit(path: Path, settings: Mapping[str, tuple[str, str]]) -> None:
-    refused = [
+    places = [
         place
         for name, (place, text) in settings.items()
         if name in EXPLICIT_ONLY or (name, text) in EXPLICIT_VALUES
     ]
-    if refused:
+    if places:
         raise ConfigurationError(
-            f"{path}: {', '.join(refused)}: only a file that you name may set addresses, a model, "
+            f"{path}: {', '.join(places)}: only a file that you name may set addresses, a model, "
             "its prompt or code. "
             f"If you trust this one: turnfold --config {path} …, or {VARIABLE}={path}"
         )
@@ -167,16 +167,16 @@ def _check_implicit(path: Path, settings: Mapping[str, tuple[str, str]]) -> None
 def read(path: Path) -> dict[str, tuple[str, str]]:
     """Variable -> its place in the file (`kafka.bootstrap`), and its value as text."""
     try:
-        if path.exists() and not path.is_file():  # a pipe would be waited for
+        if path.exists() and not path.is_file():  # reading a pipe would block
             raise ConfigurationError(f"{path}: not a file")
-        given = path.read_bytes()
-        content = tomllib.loads(given.decode("utf-8-sig"))
+        raw = path.read_bytes()
+        content = tomllib.loads(raw.decode("utf-8-sig"))
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
-        *lines, last = given[: error.start].split(b"\n")
-        where = f"(at line {len(lines) + 1}, column {len(last) + 1})"
-        raise ConfigurationError(f"{path}: not UTF-8 {where}") from None
+        *lines, last = raw[: error.start].split(b"\n")
+        position = f"(at line {len(lines) + 1}, column {len(last) + 1})"
+        raise ConfigurationError(f"{path}: not UTF-8 {position}") from None
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(f"{path}: not TOML: {error}") from None
     return {
@@ -190,44 +190,44 @@ def _settings(path: Path, content: Mapping[str, Any]) -> Iterator[tuple[str, str
         if key in FAMILIES:
             if not isinstance(value, dict):
                 raise ConfigurationError(f"{path}: {key}: expected a table, [{key}]")
-            for name, one in value.items():
+            for name, entry in value.items():
                 if name != name.lower():
                     raise ConfigurationError(
-                        f"{path}: {key}.{name}: {unknown(name, [name.lower()])}"
+                        f"{path}: {key}.{name}: {unknown_setting(name, [name.lower()])}"
                     )
                 place = f"{path}: {key}.{name}"
-                if SECRETS.search(variable(key, name)) and not isinstance(one, str):
-                    raise ConfigurationError(f"{place}: {IS_NO_TEXT}")
-                yield key, name, _text(place, one)
+                if SECRETS.search(variable(key, name)) and not isinstance(entry, str):
+                    raise ConfigurationError(f"{place}: {NOT_TEXT}")
+                yield key, name, _text(place, entry)
         elif key in COMMON:
             if key in AS_TEXT and not isinstance(value, str):
-                raise ConfigurationError(f"{path}: {key}: {IS_NO_TEXT}")
+                raise ConfigurationError(f"{path}: {key}: {NOT_TEXT}")
             yield "", key, _text(f"{path}: {key}", value)
         else:
-            raise ConfigurationError(f"{path}: {key}: {unknown(key, [*COMMON, *FAMILIES])}")
+            raise ConfigurationError(f"{path}: {key}: {unknown_setting(key, [*COMMON, *FAMILIES])}")
 
 
-IS_NO_TEXT = "expected text, in quotes"
+NOT_TEXT = "expected text, in quotes"
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The one that is spelled most alike, in whatever case; None: none is."""
-    by_name = {one.lower(): one for one in known}
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """The most similar name, ignoring case; None without a similar one."""
+    by_name = {candidate.lower(): candidate for candidate in names}
     close = get_close_matches(name.lower(), by_name, 1)
     return by_name[close[0]] if close else None
 
 
-def unknown(name: str, known: list[str]) -> str:
-    """What to say of a name that is no setting."""
-    close = nearest(name, known)
+def unknown_setting(name: str, names: list[str]) -> str:
+    """Message for an unknown setting."""
+    close = nearest(name, names)
     return "there is no such setting" + (f"; did you mean {close}?" if close else "")
 
 
 def _text(place: str, value: Any) -> str:
-    """As the environment would have it: text as it is, else JSON."""
+    """Value of the environment variable: text unchanged, others as JSON."""
     if isinstance(value, str):
         if "\0" in value:
-            raise ConfigurationError(f"{place}: holds the character NUL")
+            raise ConfigurationError(f"{place}: contains the character NUL")
         return value
     try:
         return json.dumps(value, allow_nan=False)
@@ -239,7 +239,7 @@ def _text(place: str, value: Any) -> str:
 
 
 def _kind(value: Any) -> str:
-    """What TOML calls it. The value is not told: quotes may have been forgotten around a secret."""
+    """TOML type of a value. Messages omit the value, which may be a secret without quotes."""
     return (
         "list or table with such a value"
         if isinstance(value, list | dict)

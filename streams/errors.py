@@ -1,15 +1,15 @@
-"""Every error a command can end with, and its exit code (docs/operations.md, "Exit codes").
+"""Errors that end a command, and their exit codes (docs/operations.md, "Exit codes").
 
 TurnfoldError          1  failed
 ├── UsageError          2  the command line is wrong
-├── ConfigurationError  3  a folder, file or setting is not what it should be
-├── DataRefused         4  data refused, or generations differ
+├── ConfigurationError  3  a folder, file or setting is invalid
+├── DataRefused         4  data was rejected, or generations differ
 └── Unreachable         5  a dependency cannot be reached
 """
 
 
 class TurnfoldError(Exception):
-    """Said to the user as one line: what is wrong, where, and what to do."""
+    """Message to the user in one line: the problem, its place, and the remedy."""
 
     exit_code = 1
 
@@ -21,13 +21,13 @@ class UsageError(TurnfoldError):
 
 
 class ConfigurationError(TurnfoldError):
-    """A folder, file or setting is not what it should be."""
+    """A folder, file or setting is invalid."""
 
     exit_code = 3
 
 
 class DataRefused(TurnfoldError):  # noqa: N818 - what happened to the data
-    """Data was refused, or generations differ."""
+    """Data was rejected, or generations differ."""
 
     exit_code = 4
 

@@ -1,8 +1,8 @@
-"""Runs a coroutine in an event loop of its own; Ctrl-C cancels it between two steps of the loop.
+"""Runs a coroutine in a new event loop; Ctrl-C cancels it between two steps of the loop.
 
-`asyncio.run` cancels in the signal handler, so possibly in the middle of a step: a library that has
-just found that its future is not done then sets the result of a cancelled one, and the loop writes
-a traceback.
+`asyncio.run` cancels in the signal handler, possibly in the middle of a step: a library that has
+just checked that its future is not done then sets the result of a cancelled future, and the loop
+writes a traceback.
 """
 
 import asyncio
@@ -18,8 +18,8 @@ def run(
     main: Coroutine[Any, Any, T],
     loop_factory: Callable[[], asyncio.AbstractEventLoop] | None = None,
 ) -> T:
-    """What `main` returns. The first Ctrl-C cancels it; a second one does not wait for that. While
-    it runs, a handler of SIGINT that it installs is obeyed, and so is one that was there before.
+    """Runs `main` and returns its result. The first Ctrl-C cancels it; a second one does not wait.
+    Handlers of SIGINT that `main` installs, or that existed before, take precedence.
 
     Raises:
         KeyboardInterrupt: `main` was cancelled by Ctrl-C, or did not end before the second.
@@ -55,6 +55,6 @@ def _run_in(loop: asyncio.AbstractEventLoop, main: Coroutine[Any, Any, T], is_fr
 
 
 def _sigint_is_free() -> bool:
-    """Whether SIGINT is handled as Python does by itself, and this thread may change that."""
+    """Whether SIGINT has Python's default handler, and this thread may replace it."""
     in_main_thread = threading.current_thread() is threading.main_thread()
     return in_main_thread and signal.getsignal(signal.SIGINT) is signal.default_int_handler

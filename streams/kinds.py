@@ -1,9 +1,8 @@
-"""The kinds of input records, each declared once.
+"""Kinds of input records, each declared once.
 
-Decoding, routing, the validation of what Kafka brings, CloudEvents, the folding itself, the
-topology and what is generated from it (AsyncAPI, docs) go by `KINDS`. The model is in
-`schemas/events.py`, with what was said in older versions of it in `schemas/upcast.py`; owner and id
-are declared in `schemas/record_kinds.py`.
+Decoding, routing, validation of Kafka messages, CloudEvents, folding, the topology and generated
+documents (AsyncAPI, docs) use `KINDS`. The models are in `schemas/events.py`, upgrades of older
+versions in `schemas/upcast.py`; owner and id are declared in `schemas/record_kinds.py`.
 
 Kinds of memory are declared in `schemas/memory_kinds.py` and `streams/folds/revised_kinds.py`.
 """
@@ -23,9 +22,9 @@ Fold = Callable[[Rows, Any, Effects], Outcome]
 
 @dataclass(frozen=True, slots=True)
 class RecordKind:
-    """`topic` takes its records; `table` and `owner`, a field of theirs, say whose rows they are
-    folded into. `id`: the field with the record's own id. `scope`: the value of a record's field of
-    that name, where a type has several kinds."""
+    """A kind of record: its `topic`; the `table` of rows that it is folded into, and the `owner`
+    field that selects them; the `id` field; and the value of the field `scope`, if a type has
+    several kinds."""
 
     model: type[Record]
     topic: str
@@ -37,18 +36,18 @@ class RecordKind:
 
     @property
     def type(self) -> str:
-        """What its records say in `type`."""
+        """Value of the records' field `type`."""
         return str(self.model.model_fields["type"].default)
 
     @property
     def history(self) -> str:
-        """The history table with a row for each of its records."""
+        """History table with a row per record."""
         return RECORD_TABLES[self.type]
 
 
 def _kind(model: type[Record], topic: str, scope: str | None = None) -> RecordKind:
     type_ = model.model_fields["type"].default
-    (owned,) = [one for one in OWNED_RECORDS if (one.type, one.scope) == (type_, scope)]
+    (owned,) = [record for record in OWNED_RECORDS if (record.type, record.scope) == (type_, scope)]
     table, fold = FOLDED[owned.owner]
     return RecordKind(model, topic, table, owned.owner, owned.id, fold, scope)
 
@@ -57,7 +56,7 @@ FOLDED: dict[Owner, tuple[str, Fold]] = {
     "session_id": ("sessions", session.fold),
     "user_id": ("users", memory.fold),
 }
-"""A record's owner -> the table of its rows, and the fold that changes them."""
+"""Owner field -> table of rows, and the fold that changes them."""
 
 TURN = _kind(Turn, "turns")
 RECURSION = _kind(Recursion, "recursions")
@@ -69,25 +68,25 @@ WRITE_PLAN = _kind(WritePlan, "write-plans")
 KINDS: tuple[RecordKind, ...] = (
     TURN, RECURSION, TOOL_RESULT, SESSION_SIGNAL, USER_SIGNAL, WRITE_PLAN,
 )  # fmt: skip
-"""In the order in which messages name them."""
+"""All kinds, in the order of messages."""
 
 _BY_TYPE = {kind.type: kind for kind in reversed(KINDS)}  # of several the first
 _BY_SCOPE = {(kind.type, kind.scope): kind for kind in KINDS}
 
 MODELS: dict[str, type[Record]] = {kind.type: kind.model for kind in KINDS}
 ID_FIELDS: dict[str, str] = {kind.type: kind.id for kind in KINDS}
-"""What a type of record calls its own id."""
+"""Type -> name of its id field."""
 
 
 def kind_of(record: Record) -> RecordKind:
     """The kind of a valid record."""
-    kind = _BY_TYPE[record.type]  # not by class: there is a quicker one for plain turns
+    kind = _BY_TYPE[record.type]  # not by class: plain turns have a faster one
     return kind if kind.scope is None else _BY_SCOPE[record.type, record.scope]  # type: ignore[attr-defined]
 
 
-def kind_told(type_: Any, scope: Any) -> RecordKind | None:
-    """The kind of a record that may not be valid, by what it says in two fields. None for an
-    unknown type; of an unknown scope the first kind of the type."""
+def kind_by_fields(type_: Any, scope: Any) -> RecordKind | None:
+    """The kind of a record that may be invalid, by two of its fields. None for an unknown type; the
+    first kind of the type for an unknown scope."""
     kind = _BY_TYPE.get(type_) if isinstance(type_, str) else None
     if kind is None or kind.scope is None or not isinstance(scope, str):
         return kind
@@ -95,5 +94,5 @@ def kind_told(type_: Any, scope: Any) -> RecordKind | None:
 
 
 def models_on(topic: str) -> tuple[type[Record], ...]:
-    """The models of a topic's records."""
+    """Models of a topic's records."""
     return tuple(dict.fromkeys(kind.model for kind in KINDS if kind.topic == topic))

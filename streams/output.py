@@ -1,4 +1,4 @@
-"""How a command says what it found: for people a table, for programs JSON; data on stdout."""
+"""Output of commands: tables for people, JSON for programs; data goes to stdout."""
 
 import codecs
 import os
@@ -16,9 +16,9 @@ ESCAPED = "escaped"
 
 
 def prepare() -> None:
-    """For a command, once, before it opens a file. Characters that stdout's encoding lacks are
-    written as JSON writes them. Where a stream was closed, its number is taken, so that no file of
-    ours gets it: what is written to such a stdout fails as OSError, to such a stderr goes nowhere.
+    """Prepares the streams of a command, before it opens a file. Characters that stdout's encoding
+    lacks are escaped as in JSON. The descriptor of a closed stream is occupied, so that no file
+    gets it: writing to such a stdout raises OSError, to such a stderr is discarded.
     """
     codecs.register_error(ESCAPED, _escaped)
     if sys.stdout is None:
@@ -30,17 +30,17 @@ def prepare() -> None:
 
 
 def _instead(number: int, flags: int) -> TextIOWrapper:
-    opened = os.open(os.devnull, flags)
-    if opened != number:
-        os.dup2(opened, number)
-        os.close(opened)
+    descriptor = os.open(os.devnull, flags)
+    if descriptor != number:
+        os.dup2(descriptor, number)
+        os.close(descriptor)
     return os.fdopen(number, "w", encoding="utf-8")
 
 
 def _escaped(error: UnicodeError) -> tuple[str, int]:
     assert isinstance(error, UnicodeEncodeError)
     units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
-    pairs = (units[at : at + 2].hex() for at in range(0, len(units), 2))
+    pairs = (units[start : start + 2].hex() for start in range(0, len(units), 2))
     return "".join(f"\\u{unit}" for unit in pairs), error.end
 
 
@@ -54,121 +54,120 @@ _encoder = msgspec.json.Encoder(enc_hook=_plain, decimal_format="number")
 
 
 def json_text(value: Value, *, indent: int = 2) -> str:
-    """Any value as JSON; times are RFC 3339 in UTC."""
+    """A value as JSON text; times are RFC 3339 in UTC."""
     text = _encoder.encode(_timed(value))
     return (msgspec.json.format(text, indent=indent) if indent else text).decode()
 
 
 def _timed(value: Any) -> Any:
     if isinstance(value, dict):
-        return {str(key): _timed(one) for key, one in value.items()}
+        return {str(key): _timed(element) for key, element in value.items()}
     if isinstance(value, list | tuple):
-        return [_timed(one) for one in value]
+        return [_timed(element) for element in value]
     if isinstance(value, datetime):
         return value.isoformat().replace("+00:00", "Z")
     return value.isoformat() if isinstance(value, date) else value
 
 
 def say_json(value: Value, *, indent: int = 2) -> None:
-    """One JSON document on stdout. What steers a terminal stands only in its texts, and is escaped
-    there: the values are the same."""
+    """Writes one JSON document to stdout. Terminal control characters in texts are escaped: the
+    values stay the same."""
     sys.stdout.write(json_text(value, indent=indent).translate(_JSON) + "\n")
 
 
 def write(text: str) -> None:
-    """Text of several lines on stdout, as it is: it holds nothing that could steer a terminal."""
+    """Writes text of several lines to stdout unchanged: it must not contain control characters."""
     sys.stdout.write(text)
 
 
 def say(text: str = "") -> None:
-    """One line on stdout."""
-    sys.stdout.write(harmless(text) + "\n")
+    """Writes one line to stdout."""
+    sys.stdout.write(escape_controls(text) + "\n")
 
 
 def _to_stderr(text: str, failed: bool) -> None:
-    sys.stderr.write(("turnfold: " if failed else "") + harmless(text) + "\n")
+    sys.stderr.write(("turnfold: " if failed else "") + escape_controls(text) + "\n")
 
 
 _tell: Callable[[str, bool], None] = _to_stderr
 
 
-def tell_by(tell: Callable[[str, bool], None]) -> None:
-    """Notes and failures go there instead of stderr: the text, and whether it is a failure."""
+def redirect_notes(tell: Callable[[str, bool], None]) -> None:
+    """Redirects notes and failures from stderr to a function of text and `is_failure`."""
     global _tell
     _tell = tell
 
 
 def note(text: str) -> None:
-    """One line of progress or warning on stderr."""
+    """Writes one line of progress or warning to stderr."""
     _tell(text, False)
 
 
 def fail(text: str) -> None:
-    """One line on stderr: why the command fails."""
+    """Writes one line to stderr: why the command fails."""
     _tell(text, True)
 
 
 class _Controls(dict[int, str]):
-    """Code point -> itself, or its number for what steers a terminal: C0, C1 and bidirectional
-    controls. `byte`: how numbers below 256 are written."""
+    """Code point -> its character, or an escape for terminal controls: C0, C1 and bidirectional.
+    `byte`: format of numbers below 256."""
 
     def __init__(self, byte: str) -> None:
         self._byte = byte
 
     def __missing__(self, code: int) -> str:
-        one = chr(code)
+        character = chr(code)
         number = self._byte.format(code) if code < 256 else f"\\u{code:04x}"
-        self[code] = shown = number if _is_control(one) else one
-        return shown
+        self[code] = text = number if _is_control(character) else character
+        return text
 
 
-def _is_control(one: str) -> bool:
-    category = unicodedata.category(one)
+def _is_control(character: str) -> bool:
+    category = unicodedata.category(character)
     if category == "Cf":
-        return unicodedata.bidirectional(one) not in ("BN", "AN", "ON")
-    return category == "Cc" and one not in "\n\t"
+        return unicodedata.bidirectional(character) not in ("BN", "AN", "ON")
+    return category == "Cc" and character not in "\n\t"
 
 
 _TEXT, _JSON = _Controls("\\x{:02x}"), _Controls("\\u{:04x}")
 
 
-def harmless(text: str) -> str:
-    """The text with its control characters spelt out: what chat users send is not to steer the
-    terminal of who reads it."""
+def escape_controls(text: str) -> str:
+    """Escapes control characters: texts of chat users must not control the reader's terminal."""
     return text.translate(_TEXT)
 
 
 def say_count(name: str, value: Any) -> None:
-    """One count under the others; seconds keep their fraction."""
+    """Writes one count of a list; seconds keep their fraction."""
     say(f"{name:>15}  {value}" if name == "seconds" else f"{name:>15}  {value:,}")
 
 
 LEAST = 16
-"""Characters of a column that is folded."""
+"""Minimum width of a folded column in characters."""
 
 
 def table(rows: Iterable[Mapping[str, Any]], columns: list[str]) -> None:
-    """Rows for people: a table as wide as it needs to be, folded to the width of a terminal; where
-    that leaves its columns no room, a line for each value."""
+    """Writes rows as a table, folded to the width of a terminal; if its columns do not fit, one
+    line per value."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
     cells = [[_cell(row.get(column)) for column in columns] for row in rows]
     widths = [_width(column) for column in zip(columns, *cells, strict=True)]
-    apart = 3 * len(columns)  # blanks beside them, at most
+    padding = 3 * len(columns)  # padding, at most
     console = Console(emoji=False)
     if not console.is_terminal:
-        console = Console(width=sum(widths) + apart, emoji=False)
-    elif sum(min(width, LEAST) for width in widths) + apart > console.width:
+        console = Console(width=sum(widths) + padding, emoji=False)
+    elif sum(min(width, LEAST) for width in widths) + padding > console.width:
         _records(cells, columns)
         return
-    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in columns:
-        shown.add_column(column, overflow="fold")
+        grid.add_column(column, overflow="fold")
     for row in cells:
-        shown.add_row(*row)
-    console.print(shown, markup=False)
+        grid.add_row(*row)
+    console.print(grid, markup=False)
 
 
 def _width(texts: Iterable[str]) -> int:
@@ -195,4 +194,4 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}" if abs(value) < 100_000 else f"{value:.2f}"
     text = json_text(value, indent=0) if isinstance(value, dict | list) else str(value)
-    return harmless(text)
+    return escape_controls(text)

@@ -9,7 +9,7 @@ Progress = Callable[[str, int, int, int], None]
 
 @contextmanager
 def progress_bar() -> Iterator[Progress | None]:
-    """Yields what the file runner calls with (path, bytes read, bytes in all, records)."""
+    """Yields a callback (path, bytes read, total bytes, records); None without a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -26,9 +26,9 @@ def progress_bar() -> Iterator[Progress | None]:
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         tasks: dict[str, TaskID] = {}
 
-        def update(path: str, done: int, size: int, records: int) -> None:
+        def update(path: str, bytes_read: int, size: int, records: int) -> None:
             if path not in tasks:
                 tasks[path] = bar.add_task(path, total=size or None, records=0)
-            bar.update(tasks[path], completed=done, records=records)
+            bar.update(tasks[path], completed=bytes_read, records=records)
 
         yield update

@@ -1,7 +1,7 @@
-"""Quotas: how many records and bytes a second a tenant may write, and what is left of that.
+"""Quotas: records and bytes per second that a tenant may write, as token buckets.
 
-What happens beyond it is the server's (`serving.http.quotas`) and the worker's
-(`kafka.transport.set_aside`) to say. Times are given: nothing here reads a clock.
+The server (`serving.http.quotas`) and the worker (`kafka.transport.set_aside`) enforce them. Times
+are arguments: this module reads no clock.
 """
 
 from collections.abc import Mapping
@@ -14,13 +14,13 @@ from streams.configuration import MOST
 from streams.settings import Settings
 
 BURST_SECONDS = 2
-"""A bucket holds what flows into it in this time."""
+"""Capacity of a bucket in seconds of its rate."""
 MOST_BUCKETS = 10_000
-"""Tenants whose use is remembered; beyond that those whose buckets are full are forgotten."""
+"""Tenants with buckets in memory; beyond that full buckets are dropped."""
 
 
 class Quota(NamedTuple):
-    """Of a tenant, a second; 0: no limit. The fields are the names of the limits."""
+    """Limits of a tenant per second; 0: no limit. The fields are the names of the limits."""
 
     records: int = 0
     bytes: int = 0
@@ -30,7 +30,7 @@ NO_QUOTA = Quota()
 
 
 class TenantQuota(BaseModel):
-    """A tenant's own quota, as a setting; what it leaves out is as for all tenants."""
+    """A tenant's quota as a setting; omitted limits are the default's."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -39,7 +39,8 @@ class TenantQuota(BaseModel):
 
 
 class Bucket:
-    """What is left of one limit, as the time when all of it is (GCRA). It may be less than none."""
+    """Remaining amount of one limit, stored as the time when the bucket is full (GCRA). It may be
+    negative."""
 
     __slots__ = ("_full_at", "per_second")
 
@@ -48,7 +49,7 @@ class Bucket:
         self._full_at = float("-inf")
 
     def left(self, now: float) -> float:
-        """Records or bytes."""
+        """Remaining records or bytes."""
         return (BURST_SECONDS - max(self._full_at - now, 0.0)) * self.per_second
 
     def take(self, amount: int, now: float) -> None:
@@ -59,43 +60,46 @@ class Bucket:
 
 
 Buckets = Mapping[str, Bucket]
-"""By limit; none where there is no limit."""
+"""Name of a limit -> bucket; without unlimited ones."""
 
 
 class Quotas:
-    """The buckets of all tenants: quotas are `of` tenants by name, `default` of the others."""
+    """The buckets of all tenants: quotas `by_tenant`, `default` for the others."""
 
     def __init__(
         self,
         default: Quota = NO_QUOTA,
-        of: Mapping[str, Quota] | None = None,
+        by_tenant: Mapping[str, Quota] | None = None,
     ) -> None:
         self._default = default
-        self._of = of or {}
+        self._of = by_tenant or {}
         self._held: dict[str, Buckets] = {}
 
     def buckets(self, tenant: str, now: float) -> Buckets:
-        """The tenant's."""
-        found = self._held.get(tenant)
-        if found is None:
+        """The buckets of a tenant."""
+        buckets = self._held.get(tenant)
+        if buckets is None:
             quota = self._of.get(tenant, self._default)
-            found = {name: Bucket(most) for name, most in quota._asdict().items() if most}
-            if found:
+            buckets = {name: Bucket(limit) for name, limit in quota._asdict().items() if limit}
+            if buckets:
                 self._forget(now)
-                self._held[tenant] = found
-        return found
+                self._held[tenant] = buckets
+        return buckets
 
     def _forget(self, now: float) -> None:
         if len(self._held) >= MOST_BUCKETS:
             self._held = {
-                name: some
-                for name, some in self._held.items()
-                if any(one.left(now) < one.per_second * BURST_SECONDS for one in some.values())
+                name: buckets
+                for name, buckets in self._held.items()
+                if any(
+                    bucket.left(now) < bucket.per_second * BURST_SECONDS
+                    for bucket in buckets.values()
+                )
             }
 
 
 class QuotaSettings(Settings):
-    """The settings of a process that holds tenants to quotas."""
+    """Settings of a process that enforces quotas."""
 
     quota_records: Annotated[
         int, Field(ge=0, description="Records a tenant may write per second; 0: no limit.")
@@ -106,18 +110,18 @@ class QuotaSettings(Settings):
     quotas: Annotated[
         dict[Tenant, TenantQuota],
         Field(
-            description="Tenants with a quota of their own: name -> `records`, `bytes`, as a table "
-            "or JSON (docs/quotas.md)."
+            description="Quotas of single tenants: name -> `records`, `bytes`, as a table or JSON "
+            "(docs/quotas.md)."
         ),
     ] = Field(default_factory=dict)
 
     @property
     def quota(self) -> Quota:
-        """Of all tenants but those of `quotas`."""
+        """Quota of all tenants without an entry in `quotas`."""
         return Quota(self.quota_records, self.quota_bytes)
 
     @property
     def own_quotas(self) -> dict[str, Quota]:
-        """By tenant."""
-        given = {name: own.model_dump(exclude_none=True) for name, own in self.quotas.items()}
-        return {name: self.quota._replace(**own) for name, own in given.items()}
+        """Tenant -> quota."""
+        limits = {name: quota.model_dump(exclude_none=True) for name, quota in self.quotas.items()}
+        return {name: self.quota._replace(**quota) for name, quota in limits.items()}

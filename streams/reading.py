@@ -1,8 +1,8 @@
-"""One session, task or user out of a history, as it is or was: what the reading commands and, of
-past times, the HTTP API answer with. `streams.listing` has what is a list of many.
+"""Reads one session, task or user from a history, now or at a past time, for the reading commands
+and for past times in the HTTP API. `streams.listing` returns lists.
 
-Every function takes the history's root and a tenant and returns plain JSON-ready values.
-`--as-of` sets the time that is asked about (when it was true), `known_at` what had been learnt.
+Functions take the history's root and a tenant, and return JSON-compatible values. `as_of` is the
+time when facts were true, `known_at` the time by which they were recorded, in microseconds.
 """
 
 import time
@@ -23,22 +23,23 @@ from streams.errors import DataRefused, UsageError
 from streams.files.manifest import rules_of
 from streams.folds.expiry import expire
 from streams.folds.rules import Rules
-from streams.task_status import tasks_then
+from streams.task_status import with_task_status
 
 if TYPE_CHECKING:  # a command that reads a history does not wait for pydantic
     from streams.folds.rows import Rows
 
 FAR = 2**62
-HELD = (
+REVISION_COLUMNS = (
     "tenant", "owner_id", "entity_type", "entity_id", "seq", "occurred_at", "recorded_at", "after",
 )  # fmt: skip
-"""What a user's memory is made of."""
+"""Columns of revisions from which a user's memory is derived."""
 LISTED = {kind.view: kind.listed for kind in REVISED if kind.listed}
-"""What `user` lists besides states, and out of which views."""
+"""View -> list in `user`, besides states."""
 
 
 def parse_moment(text: str | None) -> int | None:
-    """RFC 3339 text, or a bare date, which means its end (UTC) -> microseconds."""
+    """Parses RFC 3339 text, or a bare date (end of day, UTC), into microseconds. Raises
+    UsageError."""
     if text is None:
         return None
     try:
@@ -51,21 +52,21 @@ def parse_moment(text: str | None) -> int | None:
 
 
 def parse_start(text: str | None) -> int | None:
-    """The same, but a bare date means its start (UTC)."""
+    """`parse_moment`, but a bare date means start of day (UTC)."""
     moment = parse_moment(text)
     return moment if moment is None or len(text or "") != 10 else moment - DAY + 1
 
 
 def rows(connection: DuckDBPyConnection, sql: str, *values: Any) -> list[dict[str, Any]]:
-    """A query's rows as objects; times are RFC 3339 text."""
+    """Rows of a query as dicts; times are RFC 3339 text."""
     return read(connection, sql, *values).objects()
 
 
-def the_one(found: list[dict[str, Any]], what: str) -> dict[str, Any]:
-    """The first row. Raises DataRefused where there is none of `what`."""
-    if not found:
-        raise DataRefused(f"no {what} in this history (check --tenant and --history)")
-    return found[0]
+def first_record(records: list[dict[str, Any]], name: str) -> dict[str, Any]:
+    """The first record. Raises DataRefused if there is none; `name` describes it."""
+    if not records:
+        raise DataRefused(f"no {name} in this history (check --tenant and --history)")
+    return records[0]
 
 
 def _document(row: dict[str, Any]) -> dict[str, Any]:
@@ -84,45 +85,49 @@ def session(
     now: int,
     known_at: int | None = None,
 ) -> Any:
-    """The session's document with its SessionContext; expiry as of the time asked about, under the
+    """Document of a session with its SessionContext; expired as of the requested time, under the
     generation's rules.
 
-    As of a past time the session is folded again from its events up to then; with `known_at`
-    without those that were recorded later.
+    With `as_of`, the session is folded again from its events up to that time, with `known_at` only
+    from those recorded by then. Raises DataRefused for an unknown session.
     """
     rules = rules_of(find_tables(root))
     if as_of is not None:
         return _session_as_of(root, tenant, session_id, as_of, rules, known_at)
-    with Lookup(root, tenant) as about:
-        about.load("sessions", "session_id = ?", session_id)
-        found = rows(about.define("session_current"), "SELECT doc FROM session_current")
-        document = _document(the_one(found, f"session {session_id!r}"))
+    with Lookup(root, tenant) as lookup:
+        lookup.load("sessions", "session_id = ?", session_id)
+        documents = rows(lookup.define("session_current"), "SELECT doc FROM session_current")
+        document = _document(first_record(documents, f"session {session_id!r}"))
         if document["status"] == "closed":
             return document
-        latest = _latest_turn(about, session_id, now - rules.session_expiry)
+        latest = _latest_turn(lookup, session_id, now - rules.session_expiry)
     if latest is None and document["conversation_count"]:
         latest = 0  # some time before `since`
     return expire(document, latest, now, rules)
 
 
-def _latest_turn(about: Lookup, session_id: str, since: int) -> int | None:
-    """The session's latest turn, if it is not older than the day of `since`.
+def _latest_turn(lookup: Lookup, session_id: str, since: int) -> int | None:
+    """Time of the session's latest turn, if it is not before the day of `since`.
 
-    Only the files of those days are opened: a session may be asked for among years of others.
+    Opens only the files of these days: a history may have years.
     """
     day = (EPOCH + timedelta(microseconds=since)).date()
     recent = f"session_id = ? AND date >= DATE '{day}'"
     columns = ["event_id", "status", "occurred_at"]
-    about.load("events", recent, session_id, columns=columns)
+    lookup.load("events", recent, session_id, columns=columns)
     turns = "SELECT event_id, status = 'running', epoch_us(occurred_at) FROM events"
-    found = about.db.execute(turns).fetchall()
-    ended = {event_id for event_id, is_running, _ in found if not is_running}
-    if any(is_running and event_id not in ended for event_id, is_running, _ in found):
-        # a running turn that ended earlier than it began: nothing of it counts
-        about.load("events", "session_id = ? AND status <> 'running'", session_id, columns=columns)
-        ended = {event_id for event_id, *_ in about.db.execute(turns).fetchall()}
-    standing = (at for event_id, is_running, at in found if not is_running or event_id not in ended)
-    return max(standing, default=None)
+    turns_found = lookup.db.execute(turns).fetchall()
+    ended = {event_id for event_id, is_running, _ in turns_found if not is_running}
+    if any(is_running and event_id not in ended for event_id, is_running, _ in turns_found):
+        # a running turn that ended with an earlier time does not count
+        lookup.load("events", "session_id = ? AND status <> 'running'", session_id, columns=columns)
+        ended = {event_id for event_id, *_ in lookup.db.execute(turns).fetchall()}
+    times = (
+        occurred_at
+        for event_id, is_running, occurred_at in turns_found
+        if not is_running or event_id not in ended
+    )
+    return max(times, default=None)
 
 
 def _session_as_of(
@@ -135,8 +140,8 @@ def _session_as_of(
 
 
 def session_of_rows(entity: "Rows", session_id: str, as_of: int, rules: Rules) -> dict[str, Any]:
-    """The document of a session whose rows were folded up to a time. Raises DataRefused where it
-    had not begun."""
+    """Document of a session whose rows were folded up to a time. Raises DataRefused if it had no
+    events."""
     from streams.folds import documents
     from streams.folds.session_state import HEADER
 
@@ -147,16 +152,17 @@ def session_of_rows(entity: "Rows", session_id: str, as_of: int, rules: Rules) -
 
 
 def task(root: Location, tenant: str, task_id: str, session_id: str | None) -> dict[str, Any]:
-    """The task's document."""
+    """Document of a task. Raises DataRefused for an unknown task, UsageError if several sessions
+    have it."""
     with connect(root, tenant=tenant, views=["task_current"]) as db:
         sql = "SELECT session_id, doc FROM task_current WHERE tenant = ? AND task_id = ?"
-        found = rows(db, sql, tenant, task_id)
+        tasks = rows(db, sql, tenant, task_id)
     if session_id is not None:
-        found = [row for row in found if row["session_id"] == session_id]
-    if len(found) > 1:
-        names = ", ".join(sorted(row["session_id"] for row in found))
+        tasks = [row for row in tasks if row["session_id"] == session_id]
+    if len(tasks) > 1:
+        names = ", ".join(sorted(row["session_id"] for row in tasks))
         raise UsageError(f"task {task_id!r} is in several sessions ({names}); name the session")
-    return _document(the_one(found, f"task {task_id!r}"))
+    return _document(first_record(tasks, f"task {task_id!r}"))
 
 
 # --- users ------------------------------------------------------------------------------------
@@ -165,30 +171,30 @@ def task(root: Location, tenant: str, task_id: str, session_id: str | None) -> d
 def states(
     root: Location, tenant: str, owner: str | None, as_of: int, known_at: int | None
 ) -> list[dict[str, Any]]:
-    """What was true at a time, of a user or of all, as known at another."""
-    with Lookup(root, tenant) as about:
+    """States of a user or of all users that were true at a time, as known at another."""
+    with Lookup(root, tenant) as lookup:
         if owner is not None:
-            load_revisions(about, "owner_id = ? AND entity_type = 'state'", owner)
-        return _states(about.define("state_as_of"), as_of, known_at)
+            load_revisions(lookup, "owner_id = ? AND entity_type = 'state'", owner)
+        return _states(lookup.define("state_as_of"), as_of, known_at)
 
 
-def load_revisions(about: Lookup, where: str, *given: str) -> None:
-    """Revisions of users. `before` is half of their text, and counts only of what is gone: it is
-    read where there is such a one."""
-    about.load("revisions", where, *given, columns=HELD)
-    if about.db.execute('SELECT 1 FROM revisions WHERE "after" IS NULL LIMIT 1').fetchall():
-        about.load("revisions", where, *given, columns=(*HELD, "before"))
+def load_revisions(lookup: Lookup, condition: str, *parameters: str) -> None:
+    """Loads revisions of users. `before` is half of their text and only needed for deletions: it is
+    only read if there is one."""
+    lookup.load("revisions", condition, *parameters, columns=REVISION_COLUMNS)
+    if lookup.db.execute('SELECT 1 FROM revisions WHERE "after" IS NULL LIMIT 1').fetchall():
+        lookup.load("revisions", condition, *parameters, columns=(*REVISION_COLUMNS, "before"))
     else:
-        about.db.execute('ALTER TABLE revisions ADD COLUMN "before" VARCHAR')
+        lookup.db.execute('ALTER TABLE revisions ADD COLUMN "before" VARCHAR')
 
 
 def _states(db: DuckDBPyConnection, as_of: int, known_at: int | None) -> list[dict[str, Any]]:
-    known = "NULL" if known_at is None else f"make_timestamptz({known_at})"
+    known_sql = "NULL" if known_at is None else f"make_timestamptz({known_at})"
     sql = (
-        f"SELECT * FROM state_as_of(make_timestamptz({as_of}), {known}) "
+        f"SELECT * FROM state_as_of(make_timestamptz({as_of}), {known_sql}) "
         "ORDER BY owner_id, kind, valid_from, state_id"
     )
-    return tasks_then(db, [_state(row) for row in rows(db, sql)], as_of, known_at)
+    return with_task_status(db, [_state(row) for row in rows(db, sql)], as_of, known_at)
 
 
 def _state(row: dict[str, Any]) -> dict[str, Any]:
@@ -197,48 +203,48 @@ def _state(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def user(root: Location, tenant: str, user_id: str, as_of: int | None = None) -> dict[str, Any]:
-    """Everything known of a user: profile, states, other lists of memory, mood. As of a past time
-    they are folded again from the records up to then; of a user who came later, nothing is known.
-    """
-    at = time.time_ns() // 1000 if as_of is None else as_of
-    with Lookup(root, tenant) as about:
-        about.load("profiles", "user_id = ?", user_id)
-        load_revisions(about, f"owner_id = ? AND entity_type IN {OF_USERS}", user_id)
-        db = about.define("profile_current", *LISTED, "state_as_of")
+    """All memory of a user: profile, states, other lists, mood. As of a past time it is folded
+    again from the records up to then, empty before the first. Raises DataRefused for an unknown
+    user."""
+    moment = time.time_ns() // 1000 if as_of is None else as_of
+    with Lookup(root, tenant) as lookup:
+        lookup.load("profiles", "user_id = ?", user_id)
+        load_revisions(lookup, f"owner_id = ? AND entity_type IN {OF_USERS}", user_id)
+        db = lookup.define("profile_current", *LISTED, "state_as_of")
         profile = [_document(row) for row in rows(db, "SELECT doc FROM profile_current")]
         lists = {listed.name: _list(db, view, listed) for view, listed in LISTED.items()}
-        held = _states(db, at, None)
-    if not profile and not any(lists.values()) and not held:
+        in_force = _states(db, moment, None)
+    if not profile and not any(lists.values()) and not in_force:
         raise DataRefused(f"no user {user_id!r} in this history (check --tenant and --history)")
     if as_of is not None:
         from streams.folds import learner
 
-        entity = _folded(root, tenant, user_id, as_of, turns=True)
-        then = learner.document(entity, rules_of(find_tables(root)), user_id)
-        profile, lists = [then] if then else [], memory_lists(entity)
-    moods = [one for one in held if one["kind"] == "long_mood_state"]
+        entity = _folded_user(root, tenant, user_id, as_of, turns=True)
+        learner_profile = learner.document(entity, rules_of(find_tables(root)), user_id)
+        profile, lists = [learner_profile] if learner_profile else [], memory_lists(entity)
+    moods = [state for state in in_force if state["kind"] == "long_mood_state"]
     return {
         "user_id": user_id,
         "profile": profile[0] if profile else None,
-        "states": [one for one in held if one["kind"] != "long_mood_state"],
+        "states": [state for state in in_force if state["kind"] != "long_mood_state"],
         **lists,
-        "mood": mood(moods[0], at) if moods else None,
+        "mood": mood(moods[0], moment) if moods else None,
     }
 
 
-def known_of(
-    root: Location, tenant: str, user_id: str, at: int, known_at: int | None
+def memory_as_of(
+    root: Location, tenant: str, user_id: str, as_of: int, known_at: int | None
 ) -> dict[str, Any]:
-    """What stood of a user at a time, as known at another: `states` with the mood's among them, and
-    the other lists of memory. Empty lists for an unknown user."""
-    held = states(root, tenant, user_id, at, known_at)
+    """Memory of a user at a time, as known at another: `states` including the mood, and the other
+    lists. Empty lists for an unknown user."""
+    in_force = states(root, tenant, user_id, as_of, known_at)
     return {
-        "states": held,
-        **memory_lists(_folded(root, tenant, user_id, at, known_at, turns=False)),
+        "states": in_force,
+        **memory_lists(_folded_user(root, tenant, user_id, as_of, known_at, turns=False)),
     }
 
 
-def _folded(
+def _folded_user(
     root: Location,
     tenant: str,
     user_id: str,
@@ -247,12 +253,10 @@ def _folded(
     *,
     turns: bool,
 ) -> "Rows":
-    """A user's rows as the records up to a time make them, without what was recorded later than
-    `known_at`; without `turns` what plans alone make.
+    """Folds a user's records up to a time, recorded by `known_at`; without `turns` only plans.
 
-    What holds until something else is said has no times of its own, as a state has. The revisions
-    up to a time would not do: one that was made for a late record shows what later ones had changed
-    by then.
+    Memory other than states has no validity interval. Its revisions up to a time are not enough:
+    the revision of a late record includes changes of later records.
     """
     from streams.files.refold import refold_user
 
@@ -261,11 +265,11 @@ def _folded(
 
 
 def memory_lists(rows: "Rows") -> dict[str, list[dict[str, Any]]]:
-    """Out of a user's rows."""
+    """The memory lists in a user's rows."""
     from streams.folds.revised_kinds import REVISED_KINDS
 
     return {
-        listed.name: [_without(one, listed.left_out) for one in item.all(rows)]
+        listed.name: [_without(document, listed.left_out) for document in item.all(rows)]
         for item in REVISED_KINDS
         if (listed := item.kind.listed)
     }
@@ -281,13 +285,15 @@ def _list(db: DuckDBPyConnection, view: str, listed: Listed) -> list[dict[str, A
     return rows(db, sql)
 
 
-def mood(state: dict[str, Any], at: int) -> dict[str, Any]:
-    """The mood at a time: the shock of the state's numbers has faded since."""
+def mood(state: dict[str, Any], moment: int) -> dict[str, Any]:
+    """The mood at a time: decays the numbers of the state."""
     from streams.folds import affect
 
     numbers = state["payload"]
     if numbers["last_at"] is None:
         return {"text": state["body_text"], "vad": {"v": 0.0, "a": 0.0, "d": 0.0}, **numbers}
-    felt = affect.from_payload(numbers, parse_time(numbers["last_at"]))
-    now = dict(zip("vad", (round(one, 6) for one in affect.mood_at(felt, at)), strict=True))
-    return {"text": state["body_text"], "vad": now, "at": format_time(at), **numbers}
+    affect_now = affect.from_payload(numbers, parse_time(numbers["last_at"]))
+    now = dict(
+        zip("vad", (round(number, 6) for number in affect.mood_at(affect_now, moment)), strict=True)
+    )
+    return {"text": state["body_text"], "vad": now, "at": format_time(moment), **numbers}

@@ -1,5 +1,5 @@
-"""The base of all settings: from arguments, the environment (in which `turnfold.toml` is read, see
-`configuration`) or defaults; wrong ones are told by name."""
+"""Base class of all settings: from arguments, the environment (which includes `turnfold.toml`, see
+`configuration`) or defaults; errors name the setting."""
 
 import logging
 import os
@@ -21,89 +21,96 @@ _FIELD = re.compile(r'field "(\w+)"')
 
 
 class Settings(BaseSettings):
-    """Settings from the environment, or given. `about` begins their errors."""
+    """Settings from the environment or arguments. `about` is the prefix of their errors."""
 
     about: ClassVar[str]
     is_optional: ClassVar[bool] = False
-    """Whether nothing reads them unless the user asks for it: then none may be set."""
+    """Whether only some commands read them: then they may all be unset."""
 
     @field_validator("*", mode="before")
     @classmethod
     def _as_a_path(cls, value: Any, info: ValidationInfo) -> Any:
-        """`~/` is the home folder, as in a shell. Python takes an empty path for the current
-        one."""
+        """Expands `~/`; rejects an empty path, which Python reads as the current folder."""
         kind = cls.model_fields[str(info.field_name)].annotation
         if not isinstance(value, str) or (kind is not Path and Path not in get_args(kind)):
             return value
         if not value.strip():
             raise ValueError("is empty; give a path, or do not set it")
-        return configuration.at_home(value)
+        return configuration.expand_home(value)
 
     @field_validator("*", mode="after")
     @classmethod
     def _with_measure(cls, value: Any) -> Any:
-        """A process that took an endless time or an endless number of bytes would wait for ever,
-        or fail where it uses it."""
+        """Rejects infinite numbers, with which a process would wait forever or fail later."""
         if isinstance(value, int | float) and not abs(value) <= configuration.MOST:
             raise ValueError(f"must be a number of at most {configuration.MOST}")
         return value
 
     @classmethod
-    def load(cls, **given: Any) -> Self:
-        """The environment's settings, with those given that are not None. Logs a warning of
-        variables with the prefix that are no setting.
+    def load(cls, **arguments: Any) -> Self:
+        """Loads settings from the environment; arguments that are not None override it. Logs a
+        warning for unknown variables with the prefix.
 
-        Raises ConfigurationError naming each setting that is wrong, and why; also one that stands
-        in the file and is none.
+        Raises ConfigurationError with each invalid setting and the reason, including unknown
+        settings of the file.
         """
-        wrong = cls._unknown()
+        errors = cls._unknown()
         prefix = cls.model_config["env_prefix"]
         try:
-            made = cls(**{name: value for name, value in given.items() if value is not None})
+            settings = cls(
+                **{name: value for name, value in arguments.items() if value is not None}
+            )
         except ValidationError as error:
-            wrong += [
-                f"{_name(prefix, one['loc'])}: {reason(one)}"
-                for one in error.errors(include_input=False)
+            errors += [
+                f"{_name(prefix, problem['loc'])}: {reason(problem)}"
+                for problem in error.errors(include_input=False)
             ]
         except SettingsError as error:  # it names the field; its cause would show the value
             field = _FIELD.search(str(error))
             loc = (field[1],) if field else ()
-            wrong.append(f"{_name(prefix, loc)}: not JSON; expected a list or an object as JSON")
-        if wrong:
-            raise ConfigurationError(f"{cls.about}: {'; '.join(wrong)}") from None
-        return made
+            errors.append(f"{_name(prefix, loc)}: not JSON; expected a list or an object as JSON")
+        if errors:
+            raise ConfigurationError(f"{cls.about}: {'; '.join(errors)}") from None
+        return settings
 
     @classmethod
     def _unknown(cls) -> list[str]:
-        """What to say of the file's that are no setting; of variables a warning tells."""
+        """Messages for unknown settings of the file; warns of unknown variables."""
         prefix = cls.model_config["env_prefix"]
-        known = [name.upper() for name in cls.model_fields]
-        given = [name.upper() for name in os.environ]
-        ours = [one.removeprefix(prefix) for one in given if one.startswith(prefix)]
-        unknown = sorted(one for one in ours if one not in known)
-        of_file = [one for one in unknown if configuration.is_from_file(prefix + one)]
-        if others := [one for one in unknown if one not in of_file]:
-            _warn(cls.about, tuple(_with_nearest(prefix, one, known) for one in others))
+        names = [name.upper() for name in cls.model_fields]
+        variables = [name.upper() for name in os.environ]
+        suffixes = [
+            variable.removeprefix(prefix) for variable in variables if variable.startswith(prefix)
+        ]
+        unknown = sorted(variable for variable in suffixes if variable not in names)
+        of_file = [
+            variable for variable in unknown if configuration.is_from_file(prefix + variable)
+        ]
+        if in_environment := [variable for variable in unknown if variable not in of_file]:
+            _warn(
+                cls.about,
+                tuple(_with_nearest(prefix, variable, names) for variable in in_environment),
+            )
         return [
             f"{configuration.name_of(prefix + name)}: "
-            f"{configuration.unknown(name, list(cls.model_fields))}"
+            f"{configuration.unknown_setting(name, list(cls.model_fields))}"
             for name in of_file
         ]
 
 
 @lru_cache
 def _warn(about: str, unknown: tuple[str, ...]) -> None:
-    """Once a process, though settings may be loaded several times."""
-    log.warning("%s: ignored, as there is no such setting: %s", about, ", ".join(unknown))
+    """Warns once per process: settings may be loaded several times."""
+    log.warning("%s: unknown settings are ignored: %s", about, ", ".join(unknown))
 
 
-def _with_nearest(prefix: str, name: str, known: Sequence[str]) -> str:
-    close = configuration.nearest(name, known)
+def _with_nearest(prefix: str, name: str, names: Sequence[str]) -> str:
+    close = configuration.nearest(name, names)
     return f"{prefix}{name} (did you mean {prefix}{close}?)" if close else prefix + name
 
 
 def _name(prefix: str, loc: tuple[int | str, ...]) -> str:
-    """The setting, and the place in it where it is a table."""
+    """Name of a setting, with the path inside of it."""
     if not loc:
         return prefix + "*"
     return ".".join(
@@ -112,6 +119,6 @@ def _name(prefix: str, loc: tuple[int | str, ...]) -> str:
 
 
 def _printable(part: int | str) -> str:
-    """A key as the user wrote it, in one line."""
+    """A key in one line."""
     text = str(part)
     return text if text.isprintable() else ascii(text)

@@ -1,7 +1,8 @@
-"""Whether a task was done by a time.
+"""Status of tasks at a past time.
 
-`mark_done` changes a task's version, it makes none (docs/rules.md, Long-term memory): the version
-that was true at a time may say `done` of what was done later. The revisions say when.
+`mark_done` changes a task's version without creating one (docs/rules.md, Long-term memory): the
+version that was true at a time may have the status `done` from a later time. The revisions contain
+the time.
 """
 
 from collections import defaultdict
@@ -17,26 +18,29 @@ Version = tuple[str, str, int]
 """Owner, state_id, valid_from."""
 
 
-class Said(NamedTuple):
-    """What a revision made of a version's status; `at` is when it happened."""
+class StatusChange(NamedTuple):
+    """Status of a version after a revision; `at` is when the change happened (microseconds)."""
 
     at: int
     status: str | None
 
 
-def tasks_then(
+def with_task_status(
     db: DuckDBPyConnection, states: list[Json], at: int, known_at: int | None
 ) -> list[Json]:
-    """States (schemas.memory.State) with the status that tasks had at a time, as known at another.
+    """Sets the status of tasks among states (schemas.memory.State) to that at a time, as known at
+    another.
 
-    `db` has the table `revisions`, of at least the owners of these states.
+    `db` has the table `revisions` with at least the owners of these states.
     """
-    tasks = [one for one in states if one["kind"] == "task"]
+    tasks = [state for state in states if state["kind"] == "task"]
     if not tasks:
         return states
-    said = _said(db, tasks, known_at)
+    changes = _status_changes(db, tasks, known_at)
     return [
-        _with_status(state, _then(said[_version(state)], at)) if state["kind"] == "task" else state
+        _with_status(state, _status_at(changes[_version(state)], at))
+        if state["kind"] == "task"
+        else state
         for state in states
     ]
 
@@ -45,11 +49,11 @@ def _version(state: Json) -> Version:
     return state["owner_id"], state["state_id"], parse_time(state["valid_from"])
 
 
-def _said(
+def _status_changes(
     db: DuckDBPyConnection, tasks: list[Json], known_at: int | None
-) -> dict[Version, list[Said]]:
-    """Of each version what its revisions said, in the order in which they were made."""
-    ids = ", ".join(sorted({quoted(one["state_id"]) for one in tasks}))
+) -> dict[Version, list[StatusChange]]:
+    """Version -> status after each of its revisions, in order."""
+    ids = ", ".join(sorted({quoted(task["state_id"]) for task in tasks}))
     sql = f"""
         SELECT owner_id, entity_id, "after" ->> '$.valid_from', epoch_us(occurred_at),
             "after" ->> '$.payload.status'
@@ -58,25 +62,27 @@ def _said(
         ) AS learnt_at FROM revisions WHERE entity_type = 'state' AND entity_id IN ({ids}))
         WHERE "after" IS NOT NULL AND (? IS NULL OR epoch_us(learnt_at) <= ?) ORDER BY seq
     """
-    found: dict[Version, list[Said]] = defaultdict(list)
-    for owner, state_id, since, at, status in db.execute(sql, [known_at, known_at]).fetchall():
-        found[owner, state_id, parse_time(since)].append(Said(at, status))
-    return found
+    changes: dict[Version, list[StatusChange]] = defaultdict(list)
+    for owner, state_id, since, occurred_at, status in db.execute(
+        sql, [known_at, known_at]
+    ).fetchall():
+        changes[owner, state_id, parse_time(since)].append(StatusChange(occurred_at, status))
+    return changes
 
 
-def _then(said: list[Said], at: int) -> str | None:
-    """The status at a time. What the first revision says holds from the start; after that what
-    changes it counts from when it happened, whenever it was told."""
-    first, *later = said
-    changes, before = [], first.status
-    for one in later:
-        if one.status != before:
-            changes.append(one)
-        before = one.status
-    begun = [one for one in sorted(changes, key=lambda one: one.at) if one.at <= at]
-    return begun[-1].status if begun else first.status
+def _status_at(revisions: list[StatusChange], at: int) -> str | None:
+    """The status at a time. The first revision's status applies from the start; later changes apply
+    from when they happened, independent of when they were recorded."""
+    first, *later = revisions
+    changes, previous = [], first.status
+    for revision in later:
+        if revision.status != previous:
+            changes.append(revision)
+        previous = revision.status
+    past = [change for change in sorted(changes, key=lambda change: change.at) if change.at <= at]
+    return past[-1].status if past else first.status
 
 
 def _with_status(state: Json, status: str | None) -> Json:
-    shown = "closed" if state["valid_to"] else "done" if status == "done" else "active"
-    return {**state, "payload": {**state["payload"], "status": status}, "status": shown}
+    state_status = "closed" if state["valid_to"] else "done" if status == "done" else "active"
+    return {**state, "payload": {**state["payload"], "status": status}, "status": state_status}

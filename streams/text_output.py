@@ -1,4 +1,4 @@
-"""What the reading commands print for people."""
+"""Text output of the reading commands."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from streams.output import say
 
 
 def session(document: dict[str, Any]) -> None:
-    """A session in a screenful."""
+    """Prints a session."""
     reason = f" ({document['closed_reason']})" if document["closed_reason"] else ""
     user = f" of {document['user_id']}" if document["user_id"] else ""
     say(f"session {document['session_id']}{user}: {document['status']}{reason}")
@@ -27,10 +27,10 @@ def session(document: dict[str, Any]) -> None:
             text = item.get("decision") or item["content"]
             say(f"    {item['type']} ({item['confidence']:.2f}): {text}  [{item['id']}]")
     say(f"  conversations: {document['conversation_count']}")
-    for one in document["conversations"]:
-        say(f"    {one['task_index']}. {short(one['user_input'])}")
-        answer = short(one["agent_answer"]) or f"[{one['status']}]"
-        say(f"       {answer}" + (f"  ({one['error']})" if one["error"] else ""))
+    for turn in document["conversations"]:
+        say(f"    {turn['task_index']}. {short(turn['user_input'])}")
+        answer = short(turn["agent_answer"]) or f"[{turn['status']}]"
+        say(f"       {answer}" + (f"  ({turn['error']})" if turn["error"] else ""))
 
 
 def _minute(time: str) -> str:
@@ -38,7 +38,7 @@ def _minute(time: str) -> str:
 
 
 def about_of(start: Any, end: Any) -> str:
-    """The date that something is about, ` (about 2023-05)`; nothing where that is no date."""
+    """The period of a fact as ` (about 2023-05)`; empty without one."""
     if start is None:
         return ""
     from streams.dates.period import format_period  # few things have a date
@@ -50,13 +50,13 @@ def about_of(start: Any, end: Any) -> str:
 
 
 def short(text: str, length: int = 100) -> str:
-    """One line of at most so many characters."""
+    """A text in one line of at most `length` characters."""
     line = " ".join(text.split())
     return line if len(line) <= length else line[: length - 1] + "…"
 
 
 def task(document: dict[str, Any]) -> None:
-    """A task: its machine, plan and steps."""
+    """Prints a task: its state machine, plan and steps."""
     machine, context = document["global"], document["context"]
     flags = " ".join(name for name in ("forced", "stalled") if machine[name])
     say(
@@ -73,31 +73,34 @@ def task(document: dict[str, Any]) -> None:
 
 
 def _steps(history: list[dict[str, Any]], indent: str) -> None:
-    for one in history:
-        action = one["action"]
-        thought = short(one.get("thought", ""), 70)
-        say(f"{indent}{one['iteration_index']}. {action['action_type']}: {thought}")
+    for recursion in history:
+        action = recursion["action"]
+        thought = short(recursion.get("thought", ""), 70)
+        say(f"{indent}{recursion['iteration_index']}. {action['action_type']}: {thought}")
         for call in action["output"].get("tool_calls") or ():
             if isinstance(call, dict) and "success" in call:
                 mark = "ok" if call["success"] else "failed"
                 say(f"{indent}   {mark}: {short(call['result'], 70)}")
 
 
-def user(found: dict[str, Any]) -> None:
-    """A user: what is known, liked, felt and learnt."""
-    say(f"user {found['user_id']}")
-    for one in found["states"]:
-        about = _about_state(one)
-        say(f"  {one['kind']} ({one['status']}): {one['body_text']}{about}  [{one['state_id']}]")
+def user(document: dict[str, Any]) -> None:
+    """Prints a user: states, preferences and other lists, mood, profile."""
+    say(f"user {document['user_id']}")
+    for state in document["states"]:
+        about = _about_state(state)
+        say(
+            f"  {state['kind']} ({state['status']}): {state['body_text']}{about}"
+            f"  [{state['state_id']}]"
+        )
     for kind in REVISED:
         if kind.listed:
-            for document in found[kind.listed.name]:
-                say(f"  {kind.listed.line.format_map(document)}  [{document[kind.id]}]")
-    mood = found["mood"]
+            for entry in document[kind.listed.name]:
+                say(f"  {kind.listed.line.format_map(entry)}  [{entry[kind.id]}]")
+    mood = document["mood"]
     if mood:
         numbers = "  ".join(f"{name} {value:+.2f}" for name, value in mood["vad"].items())
         say(f"  mood: {mood['text']}  ({numbers})")
-    profile = found["profile"]
+    profile = document["profile"]
     if profile:
         history = profile["history"]
         for topic, level in profile["mastery"].items():
@@ -108,37 +111,37 @@ def user(found: dict[str, Any]) -> None:
         say(f"  topics: {', '.join(history['topics_visited'][-10:]) or 'none'}")
 
 
-def _about_state(one: dict[str, Any]) -> str:
-    payload = one.get("payload") or {}
+def _about_state(state: dict[str, Any]) -> str:
+    payload = state.get("payload") or {}
     return about_of(payload.get("about_start"), payload.get("about_end"))
 
 
-def states(found: list[dict[str, Any]]) -> None:
-    """States by owner."""
+def states(rows: list[dict[str, Any]]) -> None:
+    """Prints states by owner."""
     owner = None
-    for one in found:
-        if one["owner_id"] != owner:
-            owner = one["owner_id"]
+    for state in rows:
+        if state["owner_id"] != owner:
+            owner = state["owner_id"]
             say(owner)
-        until = f" until {_minute(one['valid_to'])}" if one["valid_to"] else ""
-        say(f"  {one['kind']} ({one['status']}): {one['body_text']}{_about_state(one)}")
-        say(f"      since {_minute(one['valid_from'])}{until}  [{one['state_id']}]")
+        until = f" until {_minute(state['valid_to'])}" if state["valid_to"] else ""
+        say(f"  {state['kind']} ({state['status']}): {state['body_text']}{_about_state(state)}")
+        say(f"      since {_minute(state['valid_from'])}{until}  [{state['state_id']}]")
 
 
-def why(found: list[dict[str, Any]]) -> None:
-    """Revisions in order, each with what it was made from."""
+def why(rows: list[dict[str, Any]]) -> None:
+    """Prints revisions in order, each with its evidence."""
     last = None
-    for row in found:
+    for row in rows:
         if row["revision_id"] != last:
             last = row["revision_id"]
-            by = " ".join(filter(None, (row["extractor_name"], row["extractor_version"])))
-            by = f"  (by {by})" if by else ""
-            say(f"{_minute(row['occurred_at'])}  {row['op']}: {row['reason']}{by}")
+            extractor = " ".join(filter(None, (row["extractor_name"], row["extractor_version"])))
+            extractor = f"  (by {extractor})" if extractor else ""
+            say(f"{_minute(row['occurred_at'])}  {row['op']}: {row['reason']}{extractor}")
             say(f"    before: {_value(row['before'])}")
             say(f"    after:  {_value(row['after'])}")
         if row.get("user_input") or row.get("agent_answer"):
-            said, answered = short(row["user_input"] or ""), short(row["agent_answer"] or "")
-            say(f"    because: “{said}” → “{answered}”  [{row['evidence_event_id']}]")
+            question, answer = short(row["user_input"] or ""), short(row["agent_answer"] or "")
+            say(f"    because: “{question}” → “{answer}”  [{row['evidence_event_id']}]")
 
 
 def _value(value: Any) -> str:
@@ -151,20 +154,20 @@ def _value(value: Any) -> str:
             until = f" until {value['valid_to']}" if value.get("valid_to") else ""
             since = f" (from {value['valid_from']}{until})" if value.get("valid_from") else ""
             return f"{value[name]}{since}"
-    return ", ".join(f"{name} {one}" for name, one in value.items() if one is not None)
+    return ", ".join(f"{name} {field}" for name, field in value.items() if field is not None)
 
 
-def timeline(found: list[dict[str, Any]]) -> None:
-    """Turns in order."""
-    for row in found:
-        who = row["user_id"] or "user"
-        felt = (
+def timeline(rows: list[dict[str, Any]]) -> None:
+    """Prints turns in order."""
+    for row in rows:
+        speaker = row["user_id"] or "user"
+        affect = (
             "" if row["v"] is None else f"  (v {row['v']:+.1f} a {row['a']:+.1f} d {row['d']:+.1f})"
         )
         about = about_of(row["about_start"], row["about_end"])
-        say(f"{_minute(row['occurred_at'])}  {row['session_id']}  {row['event_id']}{about}{felt}")
+        say(f"{_minute(row['occurred_at'])}  {row['session_id']}  {row['event_id']}{about}{affect}")
         if row["user_input"]:
-            say(f"    {who}: {short(row['user_input'])}")
+            say(f"    {speaker}: {short(row['user_input'])}")
         if row["agent_answer"]:
             say(f"    agent: {short(row['agent_answer'])}")
         if row["error"]:

@@ -1,9 +1,9 @@
-"""The one page that says what flows where: topics, keys, agents, tables (docs/topics.md).
+"""The topology: topics, keys, agents, tables (docs/topics.md).
 
-Which records a topic takes, and so the fold of its agent, is declared in `streams.kinds`. The file
-runner, the Kafka tier, the AsyncAPI document and docs/topics.md are derived from these. A key is
-its template with the record's values put in. Only the tenant may hold no "/"; in the middle of a
-key of three parts "%" and "/" are percent-encoded, so that no two keys meet.
+`streams.kinds` declares the records of each topic, and so the fold of its agent. The file runner,
+the Kafka tier, the AsyncAPI document and docs/topics.md are derived from both. A key is its
+template filled with the record's values. Only the tenant must not contain "/"; in the middle of a
+key of three parts "%" and "/" are percent-encoded, so that keys are unique.
 """
 
 from dataclasses import dataclass
@@ -24,8 +24,8 @@ from streams.kinds import KINDS, Fold, kind_of, models_on
 
 Direction = Literal["input", "internal", "output"]
 
-# A record may have 1 MB (schemas.events.MAX_RECORD_BYTES). A larger one must still get in, to end
-# as a dead letter; that carries it whole, as text, beside its reason.
+# A record may have 1 MB (schemas.events.MAX_RECORD_BYTES). A larger one must still be accepted, to
+# become a dead letter, which contains it as text with the reason.
 INPUT_BYTES = 2 * 1024 * 1024
 OUTPUT_BYTES = 2 * INPUT_BYTES
 
@@ -38,9 +38,9 @@ SOURCE = "the key of the record it comes from"
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """`payloads` are the models of its JSON messages, `rows` the history tables whose rows it
-    carries. Compacted: the newest message of a key stays, a tombstone ends it. Append-only:
-    messages stay `retention_days`, None for ever (the log is never cut unasked)."""
+    """A topic. `payloads` are the models of its JSON messages, `rows` the history tables whose rows
+    it carries. Compacted: the newest message of a key stays, a tombstone deletes it. Append-only:
+    messages stay `retention_days`; None: forever."""
 
     name: str
     direction: Direction
@@ -54,8 +54,8 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The rows a fold keeps: many small ones an entity, named in the fold's docstring.
-    `documents` are what its rows are read as."""
+    """The rows of a fold: many small ones per entity, named in the fold's docstring. `documents`
+    are the models built from its rows."""
 
     name: str
     key: str
@@ -64,9 +64,8 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """One fold over co-partitioned sources: that of the records which they take. What it makes
-    goes to `outputs` and, with the records, into the tables of `history`, `makes` among them;
-    anything else is an error."""
+    """One fold over the records of co-partitioned sources. Its results go to `outputs` and, with
+    the records, into the tables of `history`, which include `makes`; anything else is an error."""
 
     name: str
     sources: tuple[Topic, ...]
@@ -76,14 +75,14 @@ class Agent:
 
     @property
     def history(self) -> tuple[str, ...]:
-        """The history tables whose rows it makes."""
+        """History tables that it writes."""
         names = {topic.name for topic in self.sources}
         records = {kind.history for kind in KINDS if kind.topic in names}
         return tuple(table for table in TABLES if table in records or table in self.makes)
 
     @property
     def fold(self) -> Fold:
-        """The fold of all kinds of records that its sources take."""
+        """The fold of all kinds of records in its sources."""
         names = {topic.name for topic in self.sources}
         (fold,) = {kind.fold for kind in KINDS if kind.topic in names}
         return fold
@@ -117,7 +116,7 @@ def _documents(name: str, key: str, model: type[BaseModel], about: str) -> Topic
 
 
 def _of_kind(kind: MemoryKind, model: type[BaseModel]) -> Topic:
-    """The topic of a kind's newest documents; a memory's owner is a user."""
+    """Topic of a kind's newest documents; the owner of memory is a user."""
     assert kind.topic
     key = "/".join(f"{{{'user_id' if name == 'owner_id' else name}}}" for name in kind.key)
     return _documents(kind.topic.name, key, model, kind.topic.about)
@@ -190,32 +189,32 @@ MAPPING_AGENT = Agent(
     outputs=(TURNS, RECURSIONS, USER_SIGNALS, WRITE_PLANS, DEAD_LETTERS),
     makes=(),
 )
-"""Makes records of a platform's own events. A mapping file names its sources, which are no topics
-of ours."""
+"""Maps a platform's events to records. A mapping file names its sources, which are not topics of
+Turnfold."""
 
 
 # --- generations ------------------------------------------------------------------------------
 
 
 def name_in(topic: Topic, generation: str | None) -> str:
-    """A topic's name in a generation, which reads the same inputs and has all else of its own."""
+    """A topic's name in a generation, which shares the input topics and has its own others."""
     if generation is None or topic.direction == "input":
         return topic.name
     return f"{topic.name}.{generation}"
 
 
 def own_plans(generation: str) -> str:
-    """The topic of the plans that a generation's extractor makes: none reaches the live memory."""
+    """Topic of the plans of a generation's extractor, separate from the live memory."""
     return f"{WRITE_PLANS.name}.{generation}"
 
 
 def topic_of(record: Record) -> Topic:
-    """Where an input record goes."""
+    """Topic of an input record."""
     return topic_named(kind_of(record).topic)
 
 
 def topic_named(name: str) -> Topic:
-    """The topic of that name. Raises KeyError."""
+    """Topic by its name. Raises KeyError."""
     return _BY_NAME[name]
 
 

@@ -1,4 +1,4 @@
-"""The topology as a diagram and as JSON (`turnfold topology --format mermaid|json`)."""
+"""Renders the topology as a diagram and as JSON (`turnfold topology --format mermaid|json`)."""
 
 from schemas.base import JsonObject
 from streams.topology import AGENTS, TOPICS, Agent, Topic
@@ -21,7 +21,7 @@ def mermaid() -> str:
 
 
 def as_json() -> JsonObject:
-    """`{"topics": […], "agents": […]}`, models by their names."""
+    """`{"topics": […], "agents": […]}`, with names of models."""
     return {
         "topics": [_topic(topic) for topic in TOPICS],
         "agents": [_agent(agent) for agent in AGENTS],
@@ -42,7 +42,7 @@ def _topic(topic: Topic) -> JsonObject:
 
 
 def fold_name(agent: Agent) -> str:
-    """Where an agent's fold is: "module:function"."""
+    """Location of an agent's fold: "module:function"."""
     return f"{agent.fold.__module__}:{agent.fold.__name__}"
 
 

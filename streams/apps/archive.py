@@ -1,7 +1,7 @@
-"""Everything that a history holds of one person, as JSON lines (docs/erasure.md).
+"""Exports all data of one person as JSON Lines (docs/erasure.md).
 
-Whose a row is, `forget` and this agree on (`sinks.erasure`). Of sessions that others took part in
-a person gets their own turns and what was answered to them, never what the others said.
+Ownership of rows is as in `forget` (`sinks.erasure`). Of shared sessions a person gets their own
+turns with the answers, never those of others.
 """
 
 import time
@@ -26,7 +26,7 @@ CREATE TEMP TABLE others_task AS
     SELECT DISTINCT session_id, coalesce(task_id, event_id) AS task_id FROM events
     WHERE session_id IN (FROM shared_session) AND user_id IS DISTINCT FROM {user};
 """
-"""Tasks on which others, or nobody who is named, spoke as well: a step does not say whose it is."""
+"""Tasks with turns of other or unnamed users: their steps do not name a user."""
 
 WHOLE = "t.session_id IN (FROM whole_session)"
 _DOCUMENTS = {
@@ -34,7 +34,7 @@ _DOCUMENTS = {
     "session": ("session_current", WHOLE, "t.session_id"),
     "task": ("task_current", WHOLE, "t.session_id, t.task_id"),
 }
-"""Kind of line -> view of documents, which are the person's, and their order."""
+"""Kind of line -> view of documents, condition of the person's, order."""
 _CAME = "t.recorded_at, t.src_topic, t.src_partition, t.src_offset"
 _CHANGED = f"{_CAME}, t.owner_id, t.seq"
 _ROWS = {
@@ -56,15 +56,15 @@ _ROWS = {
     ),
     "thread": ("threads", "t.owner_id = {user}", _CHANGED),
 }
-"""Kind of line -> table or view, which rows are the person's, and their order: two archives of a
-history that stays as it is have the same lines."""
+"""Kind of line -> table or view, condition of the person's rows, order: archives of an unchanged
+history have the same lines."""
 JSON = ("before", "after", "payload", "doc")
-"""Columns that hold JSON."""
+"""Columns with JSON."""
 
 
 def export(root: Location, tenant: str, user_id: str) -> Iterator[bytes]:
-    """The archive, line by line: a header, the records that were folded, what memory made of them,
-    and an end with the number of lines. Nothing at all for a user of whom nothing is held.
+    """Yields the archive by line: a header, the records, the memory derived from them, and an end
+    with the number of lines. Empty for an unknown user.
 
     Raises HistoryError.
     """
@@ -84,8 +84,8 @@ def export(root: Location, tenant: str, user_id: str) -> Iterator[bytes]:
 
 
 def records(root: Location, tenant: str | None) -> Iterator[bytes]:
-    """Every input record of a history, or of one of its tenants, as JSON lines (docs/recovery.md,
-    "A lost cluster"). Raises HistoryError."""
+    """Yields all input records of a history, or of one tenant, as JSON Lines (docs/recovery.md, "A
+    lost cluster"). Raises HistoryError."""
     with connect(root, tenant=tenant) as db:
         for line in lines(db):
             yield line + b"\n"
@@ -95,18 +95,18 @@ def _lines(db: DuckDBPyConnection, user_id: str) -> Iterator[bytes]:
     for record in lines(db, _theirs, f"user_id = {quoted(user_id)}"):
         yield b'{"kind":"record","record":' + record + b"}"
     user = quoted(user_id)
-    for kind, (view, theirs, order) in _DOCUMENTS.items():
-        sql = f"SELECT doc FROM {view} t WHERE {theirs.format(user=user)} ORDER BY {order}"
+    for kind, (view, condition, order) in _DOCUMENTS.items():
+        sql = f"SELECT doc FROM {view} t WHERE {condition.format(user=user)} ORDER BY {order}"
         for (document,) in db.execute(sql).fetchall():
             yield _encode({"kind": kind, "document": msgspec.Raw(document.encode())})
-    for kind, (view, theirs, order) in _ROWS.items():
-        sql = f"SELECT t.* FROM {view} t WHERE {theirs.format(user=user)} ORDER BY {order}"
+    for kind, (view, condition, order) in _ROWS.items():
+        sql = f"SELECT t.* FROM {view} t WHERE {condition.format(user=user)} ORDER BY {order}"
         for row in read(db, sql).objects():
             yield _encode({"kind": kind, "row": _plain(row)})
 
 
 def _theirs(table: str) -> str:
-    """SQL that is true for the rows `t` of a table that are handed out to a person."""
+    """SQL condition of the rows `t` of a table that a person's archive includes."""
     if "task_id" not in columns(table) or "user_id" in columns(table):
         return conditions(table)
     shared = "(t.session_id, t.task_id) IN (SELECT (session_id, task_id) FROM others_task)"
@@ -114,7 +114,7 @@ def _theirs(table: str) -> str:
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    """A row with its JSON as JSON."""
+    """A row with decoded JSON columns."""
     return {
         name: msgspec.Raw(value.encode()) if name in JSON and isinstance(value, str) else value
         for name, value in row.items()

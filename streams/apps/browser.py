@@ -1,4 +1,4 @@
-"""Opens a page in the browser of whoever sits at this machine, if there is one."""
+"""Opens a page in the user's browser."""
 
 import os
 import webbrowser
@@ -6,13 +6,13 @@ from threading import Thread
 
 
 def open_page(url: str) -> bool:
-    """Whether there is a browser. One that takes the terminal (`w3m`) is none, unless `BROWSER`
-    names it. Returns at once."""
+    """Opens a URL; returns at once, False without a browser. Terminal browsers (`w3m`) only count
+    if `BROWSER` names them."""
     try:
-        found = webbrowser.get()
+        browser = webbrowser.get()
     except webbrowser.Error:
         return False
-    if type(found) is webbrowser.GenericBrowser and "BROWSER" not in os.environ:
+    if type(browser) is webbrowser.GenericBrowser and "BROWSER" not in os.environ:
         return False
-    Thread(target=found.open, args=(url,), daemon=True).start()
+    Thread(target=browser.open, args=(url,), daemon=True).start()
     return True

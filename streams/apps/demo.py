@@ -10,7 +10,7 @@ from streams import listing, reading
 from streams.errors import UsageError
 from streams.extractors.naming import Extractor, named
 from streams.files import local
-from streams.files.extractor_choice import settle
+from streams.files.extractor_choice import update_choice
 from streams.output import say
 from streams.sample import CONVERSATIONS
 from streams.text_output import short
@@ -58,7 +58,7 @@ def check_ours(history: Path) -> None:
 
 
 def _rules(history: Path) -> Extractor | None:
-    return named(settle(history, "rules", lambda _: None).in_process)
+    return named(update_choice(history, "rules", lambda _: None).in_process)
 
 
 def _title(text: str) -> None:

@@ -1,8 +1,7 @@
-"""Broker, worker, sink and HTTP API on one machine, for a developer: one start, one end.
+"""Runs broker, worker, sink and HTTP API on one machine, for development.
 
-A part that ends by itself is reported and started again: all continue where they were.
-Where that is of no use, all are ended: a part that refuses its configuration or its data, or one
-that ends again and again.
+A process that exits is reported and restarted: all continue from their positions. All are stopped
+if one rejects its configuration or data, or exits repeatedly.
 """
 
 import os
@@ -25,7 +24,7 @@ from streams.broker import Broker
 from streams.broker.ports import free
 from streams.broker.process import ending, tie
 from streams.extractors.naming import MODEL
-from streams.files.extractor_choice import remembered
+from streams.files.extractor_choice import dev_choice
 from streams.kafka.client.outages import SILENT
 from streams.kafka.client.settings import KafkaSettings
 from streams.sample import CONVERSATIONS
@@ -35,11 +34,11 @@ WATCH_EVERY = 0.2
 PROGRAM = ("-m", "streams.cli")
 END_WITHIN = 40.0
 END_WITHOUT_BROKER = 10.0
-"""Seconds: without a broker nothing that parts have read can be committed any more."""
+"""Seconds: without a broker the processes cannot commit."""
 STARTS, WITHIN = 3, 60.0
-"""How often a part may be started again within so many seconds."""
+"""Maximum restarts of a process within so many seconds."""
 REFUSED = (2, 3, 4)
-"""Exit codes of who would end in the same way again."""
+"""Exit codes after which a restart would fail again."""
 UNREACHABLE = 5
 
 Say = Callable[[str], None]
@@ -47,7 +46,7 @@ Say = Callable[[str], None]
 
 @dataclass(slots=True)
 class Part:
-    """A process and how to start it again; `starts` says when that was done."""
+    """A process that can be restarted; `starts` are the times of restarts."""
 
     name: str
     start: "Callable[[], subprocess.Popen[bytes]]"
@@ -56,18 +55,18 @@ class Part:
     starts: deque[float] = field(default_factory=deque)
 
     def begin_again(self, code: int, say: Say) -> bool:
-        """Starts it again; False where that is of no use."""
+        """Restarts the process; False if that would fail again."""
         now = time.monotonic()
         while self.starts and now - self.starts[0] > WITHIN:
             self.starts.popleft()
-        how = f"the {self.name} {ending(code)}"
+        reason = f"the {self.name} {ending(code)}"
         if code in REFUSED:
-            say(f"{how}: ends all")
+            say(f"{reason}: ends all")
             return False
         if len(self.starts) == STARTS:
-            say(f"{how}, {STARTS + 1} times within {WITHIN:.0f} s: ends all{self.log}")
+            say(f"{reason}, {STARTS + 1} times within {WITHIN:.0f} s: ends all{self.log}")
             return False
-        say(f"{how}: starts it again")
+        say(f"{reason}: starts it again")
         self.starts.append(now)
         self.process = self.start()
         return True
@@ -84,61 +83,62 @@ def run(
     extractor: str | None = None,
     page: str | None = None,
 ) -> int:
-    """Until SIGINT or SIGTERM, or until a part cannot go on; 0, or the exit code: that of the part,
-    5 where it is the broker.
+    """Runs until SIGINT or SIGTERM, or until a process cannot continue; returns 0, or the exit code
+    of that process, 5 for the broker.
 
-    `kafka` keeps the broker's data: the sink's history knows offsets of its topics. `http` is the
-    API's port; it says its URL itself, for 0 is any. `bootstrap`: a broker that somebody else runs.
-    `partitions`: by default what the environment says, as in every other command.
-    `extractor`: how memory is found in turns; the history remembers it. A model is asked by the
-    worker, in the background. Raises ConfigurationError where it is not set.
-    `page`: of the inspector; the sample's records are sent, which it shows, and it is named. Raises
-    UsageError where the history is somebody's own.
+    `kafka`: folder of the broker's data, as the sink's history contains offsets of its topics.
+    `http`: the API's port; 0 is any free one. `bootstrap`: an external broker. `partitions`: by
+    default the environment's, as in other commands. `extractor`: stored in the history; the worker
+    calls a model in the background. Raises ConfigurationError if the model is not configured.
+    `page`: page of the inspector to name; the sample's records are sent. Raises UsageError if the
+    history has other data.
     """
     if page is not None:
         check_ours(history)
         http = http or free(1)[0]
-    chosen = remembered(history, extractor)
-    if chosen == MODEL:
+    extractor_choice = dev_choice(history, extractor)
+    if extractor_choice == MODEL:
         from streams.llm.settings import LlmSettings
 
         LlmSettings.load()
-    own = None if bootstrap else Broker.start(keep=kafka, port=port, say=say, tied=True)
-    with own or nullcontext():
+    broker = None if bootstrap else Broker.start(keep=kafka, port=port, say=say, tied=True)
+    with broker or nullcontext():
         settings = KafkaSettings.load(
-            bootstrap=own.bootstrap if own else bootstrap, partitions=partitions
+            bootstrap=broker.bootstrap if broker else bootstrap, partitions=partitions
         )
-        counted = {PARTITIONS: str(settings.partitions)}
+        environment = {PARTITIONS: str(settings.partitions)}
         worker = WorkerSettings.load()
         prepare(settings, worker)
-        at = settings.bootstrap
+        address = settings.bootstrap
         ports = dict(zip(("worker", "sink"), map(str, free(2)), strict=True))
-        with _signals() as came:
-            commands = _commands(history, settings.partitions, http, worker.group, ports, chosen)
+        with _signals() as signals:
+            commands = _commands(
+                history, settings.partitions, http, worker.group, ports, extractor_choice
+            )
             parts = [
                 _part(
                     name,
-                    [*command, "--bootstrap", at],
-                    counted,
-                    silent=bool(own) or name != "worker",
+                    [*command, "--bootstrap", address],
+                    environment,
+                    silent=bool(broker) or name != "worker",
                 )
                 for name, command in commands.items()
             ]
-            say(f"Kafka at {at}; memory goes into {history}; Ctrl-C ends all")
+            say(f"Kafka at {address}; memory goes into {history}; Ctrl-C ends all")
             prefix = settings.topic_prefix and f" --topic-prefix {settings.topic_prefix}"
             usual = settings.partitions == KafkaSettings.model_fields["partitions"].default
             number = "" if usual else f"{PARTITIONS}={settings.partitions} "
-            say(f"  {number}turnfold produce FILE.ndjson --bootstrap {at}{prefix}")
+            say(f"  {number}turnfold produce FILE.ndjson --bootstrap {address}{prefix}")
             for name in sorted(commands.keys() & ports.keys(), reverse=True):
-                where = ports[name]
-                say(f"  metrics of the {name}: http://127.0.0.1:{where}/metrics")
+                metrics_port = ports[name]
+                say(f"  metrics of the {name}: http://127.0.0.1:{metrics_port}/metrics")
             if page is not None:
                 say(f"  the demo's people: http://127.0.0.1:{http}{page}")
             try:
-                with _sending(at, counted) if page is not None else nullcontext():
-                    return _Watch(parts, own, came, say).run()
+                with _sending(address, environment) if page is not None else nullcontext():
+                    return _Watch(parts, broker, signals, say).run()
             finally:
-                _end(parts, own, came, say)
+                _end(parts, broker, signals, say)
 
 
 def _commands(
@@ -149,15 +149,22 @@ def _commands(
     ports: dict[str, str],
     extractor: str | None,
 ) -> dict[str, list[str]]:
-    """The commands by part, in the order in which they end: the sink after the worker."""
-    into = ["--history", str(history)]
-    found_by = [] if extractor is None else ["--extractor", extractor]
-    worker = ["worker", *into, "--partitions", str(partitions), "--metrics-port", ports["worker"]]
+    """Commands by process, in the order of stopping: the sink after the worker."""
+    history_option = ["--history", str(history)]
+    extractor_option = [] if extractor is None else ["--extractor", extractor]
+    worker = [
+        "worker",
+        *history_option,
+        "--partitions",
+        str(partitions),
+        "--metrics-port",
+        ports["worker"],
+    ]
     return {
-        "worker": [*worker, *found_by],
+        "worker": [*worker, *extractor_option],
         "serve": [
             "serve",
-            *into,
+            *history_option,
             "--port",
             str(http),
             "--app-id",
@@ -165,14 +172,14 @@ def _commands(
             "--metrics-from",
             f"127.0.0.1:{ports['worker']},127.0.0.1:{ports['sink']}",
         ],
-        "sink": ["sink", *into, "--roll-seconds", "1", "--metrics-port", ports["sink"]],
+        "sink": ["sink", *history_option, "--roll-seconds", "1", "--metrics-port", ports["sink"]],
     }
 
 
-def _part(name: str, command: list[str], counted: dict[str, str], silent: bool) -> Part:
-    """A command of ours, started. In a session of its own: Ctrl-C in a terminal goes to all of one.
-    `silent`: another one says when the broker is lost."""
-    env = {**os.environ, **counted}
+def _part(name: str, command: list[str], environment: dict[str, str], silent: bool) -> Part:
+    """Starts a command in a new session, so that Ctrl-C does not reach it. `silent`: another
+    process reports outages of the broker."""
+    env = {**os.environ, **environment}
     env |= {SILENT: "dev"} if silent else {}
 
     def start() -> "subprocess.Popen[bytes]":
@@ -187,8 +194,8 @@ def _part(name: str, command: list[str], counted: dict[str, str], silent: bool) 
 
 
 @contextmanager
-def _sending(bootstrap: str, counted: dict[str, str]) -> Iterator[None]:
-    """The sample's records are sent meanwhile; sent again they change nothing."""
+def _sending(bootstrap: str, environment: dict[str, str]) -> Iterator[None]:
+    """Sends the sample's records in the background; repeated ones are duplicates."""
     with as_file(CONVERSATIONS) as sample:
         command = [sys.executable, *PROGRAM, "produce", str(sample)]
         sending = subprocess.Popen(
@@ -196,7 +203,7 @@ def _sending(bootstrap: str, counted: dict[str, str]) -> Iterator[None]:
             start_new_session=True,
             preexec_fn=tie,
             stdout=subprocess.DEVNULL,
-            env={**os.environ, **counted},
+            env={**os.environ, **environment},
         )
         try:
             yield
@@ -206,15 +213,15 @@ def _sending(bootstrap: str, counted: dict[str, str]) -> Iterator[None]:
 
 
 class _Watch:
-    """Looks after all parts until a signal came, or one cannot go on."""
+    """Watches all processes until a signal arrives, or one cannot continue."""
 
     def __init__(
-        self, parts: Sequence[Part], own: Broker | None, came: list[int], say: Say
+        self, parts: Sequence[Part], broker: Broker | None, signals: list[int], say: Say
     ) -> None:
-        self._parts, self._own, self._came, self._say = parts, own, came, say
+        self._parts, self._own, self._came, self._say = parts, broker, signals, say
         self._lost_at: float | None = None
-        if own is not None:
-            (node,) = own.nodes
+        if broker is not None:
+            (node,) = broker.nodes
 
             def start() -> "subprocess.Popen[bytes]":
                 node.start()
@@ -223,7 +230,7 @@ class _Watch:
             self._broker = Part("broker", start, node.started, f"; its log: {node.log}")
 
     def run(self) -> int:
-        """0, or the exit code of what cannot go on."""
+        """0, or the exit code of the process that cannot continue."""
         while not self._came:
             time.sleep(WATCH_EVERY)
             if self._own is not None and not self._look_at_broker(self._own):
@@ -232,12 +239,12 @@ class _Watch:
                 return code
         return 0
 
-    def _look_at_broker(self, own: Broker) -> bool:
+    def _look_at_broker(self, broker: Broker) -> bool:
         code = self._broker.process.poll()
         if code is not None:
             self._lost_at = self._lost_at or time.monotonic()
             return self._broker.begin_again(code, self._say)
-        if self._lost_at is not None and own.nodes_answering():
+        if self._lost_at is not None and broker.nodes_answering():
             self._say(f"the broker is back after {time.monotonic() - self._lost_at:.0f} s")
             self._lost_at = None
         return True
@@ -250,21 +257,21 @@ class _Watch:
         return 0
 
 
-def _end(parts: Sequence[Part], own: Broker | None, came: list[int], say: Say) -> None:
-    """Ends the parts one after the other; all at once where no broker takes what they say."""
-    away = own is not None and not own.is_running()
-    if away:
+def _end(parts: Sequence[Part], broker: Broker | None, signals: list[int], say: Say) -> None:
+    """Stops the processes in sequence; all at once without a broker."""
+    is_broker_down = broker is not None and not broker.is_running()
+    if is_broker_down:
         for part in parts:
             part.process.terminate()
     for part in parts:
-        _end_one(part, END_WITHOUT_BROKER if away else END_WITHIN, came, say)
+        _end_one(part, END_WITHOUT_BROKER if is_broker_down else END_WITHIN, signals, say)
 
 
-def _end_one(part: Part, within: float, came: list[int], say: Say) -> None:
-    """A second Ctrl-C does not wait."""
+def _end_one(part: Part, within: float, signals: list[int], say: Say) -> None:
+    """Stops one process; a second Ctrl-C does not wait."""
     part.process.terminate()
-    deadline, before = time.monotonic() + within, max(1, len(came))
-    while part.process.poll() is None and time.monotonic() < deadline and len(came) <= before:
+    deadline, limit = time.monotonic() + within, max(1, len(signals))
+    while part.process.poll() is None and time.monotonic() < deadline and len(signals) <= limit:
         time.sleep(WATCH_EVERY / 4)
     if part.process.poll() is None:
         say(f"the {part.name} does not end: killed; what it committed stands")
@@ -274,15 +281,15 @@ def _end_one(part: Part, within: float, came: list[int], say: Say) -> None:
 
 @contextmanager
 def _signals() -> Iterator[list[int]]:
-    """The SIGINTs and SIGTERMs that came. No Event: it has a lock, and a handler that asks for it
-    while the thread it has interrupted holds it waits for ever."""
-    came: list[int] = []
+    """Received SIGINTs and SIGTERMs. Not an Event: its lock would deadlock if the handler
+    interrupts the thread that has it."""
+    signals: list[int] = []
     before: dict[signal.Signals, Any] = {
-        one: signal.signal(one, lambda number, _: came.append(number))
-        for one in (signal.SIGINT, signal.SIGTERM)
+        kind: signal.signal(kind, lambda number, _: signals.append(number))
+        for kind in (signal.SIGINT, signal.SIGTERM)
     }
     try:
-        yield came
+        yield signals
     finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
+        for kind, handler in before.items():
+            signal.signal(kind, handler)

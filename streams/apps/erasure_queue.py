@@ -1,6 +1,5 @@
-"""Erasures that a server was asked for: each is on disk before it is promised, and goes on after a
-kill.
-"""
+"""Queue of a server's erasures: each is on disk before it is accepted, and continues after a
+kill."""
 
 import logging
 import time
@@ -14,26 +13,26 @@ import msgspec
 
 from sinks.disk import trouble
 from sinks.root import HistoryError
-from streams.apps.erasure_requests import ASIDE, FOLDER, Erasure, decode, ended, write
+from streams.apps.erasure_requests import BROKEN, FOLDER, Erasure, decode, finished, write
 from streams.errors import TurnfoldError
 
 log = logging.getLogger(__name__)
 
 AGAIN = 2.0
-"""Seconds until an erasure that could not be done is tried again."""
+"""Seconds until a failed erasure is retried."""
 INDEX_WITHIN = 5.0
-"""Seconds that one waits for an index of its tenant that is being built; then others go first."""
+"""Seconds to wait for a search index being built; then other erasures go first."""
 BACK_WITHIN = 5.0
-"""Seconds that one is not told as done, if the server has not got the history back yet."""
+"""Seconds to wait until the server has the history again, before an erasure counts as done."""
 LOOK_EVERY = 0.01
 END_WITHIN = 20.0
-"""Seconds that one under way may take, once the server ends; a later start continues it."""
+"""Seconds for the current erasure when the server stops; the next start continues it."""
 
 
 class Erasures:
-    """Those of one history, done in a thread of their own, one after the other, while it is
-    entered. The history is borrowed of its server, as the command `forget` does. `is_back`: whether
-    the server has it again, so that what is asked next is answered."""
+    """Erasures of one history, run in sequence by a thread that borrows the history's lock from the
+    server, as `forget` does. `is_back`: whether the server has the lock again, so that it can
+    answer requests."""
 
     def __init__(self, root: Path, is_back: Callable[[], bool] = lambda: True) -> None:
         self._root = root
@@ -47,23 +46,23 @@ class Erasures:
         self._thread = Thread(target=self._run, name="erase", daemon=True)
 
     def start(self) -> None:
-        """Continues what an earlier process was asked for. Raises OSError."""
+        """Continues the erasures of an earlier process. Raises OSError."""
         for file in sorted(self._folder.glob("*.json")):
             try:
-                found = decode(file.read_bytes())
+                erasure = decode(file.read_bytes())
             except msgspec.MsgspecError:  # its words may quote a name
-                aside = file.with_suffix(ASIDE)
+                aside = file.with_suffix(BROKEN)
                 file.replace(aside)
-                log.error("%s: cannot be read, so what it asked for is not done: ask for it again, "
-                          "then delete the file", aside)  # fmt: skip
+                log.error("%s: cannot be read, so this erasure is not done: request it again, then "
+                          "delete the file", aside)  # fmt: skip
                 continue
-            if found.finished_at is None:
-                self._waiting[found.id] = found
+            if erasure.finished_at is None:
+                self._waiting[erasure.id] = erasure
         self._asked.set()
         self._thread.start()
 
     def close(self) -> None:
-        """Begins no more; one under way may end."""
+        """Starts no more erasures; waits for the current one."""
         self._ending.set()
         self._asked.set()
         self._thread.join(END_WITHIN)
@@ -76,31 +75,31 @@ class Erasures:
         session_id: str | None = None,
         event_id: str | None = None,
     ) -> Erasure:
-        """The erasure of a user, of a session or of a turn of it, on disk; one that waits already
-        is not asked for again. One under way is: it leaves what came after it began. Raises
+        """Queues the erasure of a user, a session or a turn, durably; returns a waiting one for the
+        same target. One in progress is queued again, as it ignores later records. Raises
         OSError."""
         with self._lock:
-            whose = (tenant, user_id, session_id, event_id)
-            for known in self._waiting.values():
-                if known.whose == whose and known.id != self._under_way:
-                    return known
+            target = (tenant, user_id, session_id, event_id)
+            for waiting in self._waiting.values():
+                if waiting.target == target and waiting.id != self._under_way:
+                    return waiting
             now = time.time_ns() // 1000
-            made = Erasure(uuid4().hex, tenant, now, user_id, session_id, event_id)
+            erasure = Erasure(uuid4().hex, tenant, now, user_id, session_id, event_id)
             self._folder.mkdir(exist_ok=True)
-            write(self._root, made)
-            self._waiting[made.id] = made
+            write(self._root, erasure)
+            self._waiting[erasure.id] = erasure
         self._asked.set()
-        return made
+        return erasure
 
     def find(self, tenant: str, id: str) -> Erasure | None:
-        """An erasure of a tenant."""
-        known = self._waiting.get(id)
-        if known is None:
+        """An erasure of a tenant by its id; None if unknown."""
+        erasure = self._waiting.get(id)
+        if erasure is None:
             try:
-                known = decode((self._folder / f"{id}.json").read_bytes())
+                erasure = decode((self._folder / f"{id}.json").read_bytes())
             except (FileNotFoundError, msgspec.MsgspecError):
                 return None
-        return known if known.tenant == tenant else None
+        return erasure if erasure.tenant == tenant else None
 
     def _run(self) -> None:
         while not self._ending.is_set():
@@ -112,23 +111,23 @@ class Erasures:
                     self._ending.wait(AGAIN)
 
     def _next(self) -> Erasure | None:
-        """The one that waits longest; from now on it is under way."""
+        """The longest waiting erasure, which becomes the current one."""
         with self._lock:
-            found = next(iter(self._waiting.values()), None)
-            self._under_way = None if found is None else found.id
-        return found
+            erasure = next(iter(self._waiting.values()), None)
+            self._under_way = None if erasure is None else erasure.id
+        return erasure
 
     def _leave(self, erasure: Erasure) -> None:
-        """It waits behind the others, who may have no such trouble."""
+        """Moves a failed erasure behind the others."""
         with self._lock:
             self._under_way = None
             self._waiting[erasure.id] = self._waiting.pop(erasure.id)
 
     def _done(self, erasure: Erasure) -> bool:
-        """Whether it is done now."""
+        """Runs an erasure; returns whether it succeeded."""
         try:
             receipt = _erased(self._root, erasure)
-            write(self._root, ended(erasure, receipt))
+            write(self._root, finished(erasure, receipt))
         except (TurnfoldError, HistoryError, OSError) as error:
             log.warning("erasure %s: %s; trying again", erasure.id, trouble(error) or str(error))
             return False
@@ -150,7 +149,7 @@ class Erasures:
 
 
 def _erased(root: Path, erasure: Erasure) -> dict[str, Any]:
-    """Erases what it names; the receipt. Raises TurnfoldError, HistoryError, OSError."""
+    """Runs an erasure; returns the receipt. Raises TurnfoldError, HistoryError, OSError."""
     from streams.apps.forget_session import forget_session  # not needed before, and slow to load
     from streams.apps.maintenance import forget
 
@@ -158,5 +157,5 @@ def _erased(root: Path, erasure: Erasure) -> dict[str, Any]:
         return forget_session(
             root, erasure.tenant, erasure.session_id, erasure.event_id, INDEX_WITHIN
         )
-    assert erasure.user_id is not None, "it waits, so it names whom"
+    assert erasure.user_id is not None, "a waiting erasure has a target"
     return forget(root, erasure.tenant, erasure.user_id, INDEX_WITHIN)

@@ -1,8 +1,7 @@
-"""The requests to erase somebody that a history's folder keeps.
+"""Stores erasure requests in a history's folder.
 
-`_erasures/ID.json` says which user, session or turn is to be erased and, once that is done, the
-receipt in place of the name. A file that cannot be read is set aside: what it asked for is asked
-for again.
+`_erasures/ID.json` contains the user, session or turn to erase and, once that is done, the receipt
+instead of the id. An unreadable file is set aside: its request must be repeated.
 """
 
 import time
@@ -15,13 +14,13 @@ from sinks.letters import GOES, STAYS, Letters
 from sinks.root import replace
 
 FOLDER = "_erasures"
-ASIDE = ".broken"
-"""In place of `.json`: a file that could not be read."""
+BROKEN = ".broken"
+"""Suffix of unreadable files instead of `.json`."""
 
 
 class Erasure(msgspec.Struct, frozen=True):
-    """One erasure, of a user, of a session or of the turn `event_id` in it; times in microseconds.
-    Once it is done (`finished_at`) it names none."""
+    """Erasure of a user, a session, or the turn `event_id` in it; times in microseconds. A finished
+    one (`finished_at`) has no ids."""
 
     id: str
     tenant: str
@@ -33,47 +32,47 @@ class Erasure(msgspec.Struct, frozen=True):
     receipt: dict[str, Any] | None = None
 
     @property
-    def whose(self) -> "Whose":
-        """What it is still to erase."""
+    def target(self) -> "Target":
+        """Target of the erasure; empty once it is done."""
         return self.tenant, self.user_id, self.session_id, self.event_id
 
 
-Whose = tuple[str, str | None, str | None, str | None]
-"""What an erasure is of: tenant, and a user, a session, or a session and a turn of it."""
+Target = tuple[str, str | None, str | None, str | None]
+"""Target of an erasure: tenant, and a user, a session, or a session and a turn of it."""
 decode = msgspec.json.Decoder(Erasure).decode
 
 
 def clear(
     root: Path,
     letters: Letters,
-    whose: Whose,
+    target: Target,
     asked_at: int,
     receipt: dict[str, Any],
 ) -> int:
-    """Completes the requests that an erasure, begun at `asked_at`, has done; how many of the others
-    may name whom it erased. One that cannot be read goes if it does. Raises OSError."""
-    stay = 0
+    """Completes the requests that an erasure, started at `asked_at`, has done; returns how many
+    others may name its target. Unreadable requests that name it are deleted. Raises OSError."""
+    remaining = 0
     for file in sorted((root / FOLDER).glob("[!.]*")):
         content = file.read_bytes()
         try:
-            found = decode(content)
+            erasure = decode(content)
         except msgspec.MsgspecError:
-            found = None
-        if found is not None and found.finished_at is not None:
+            erasure = None
+        if erasure is not None and erasure.finished_at is not None:
             continue
-        if found is not None and found.whose == whose and found.requested_at <= asked_at:
-            write(root, ended(found, receipt))
+        if erasure is not None and erasure.target == target and erasure.requested_at <= asked_at:
+            write(root, finished(erasure, receipt))
             continue
         verdict = letters.verdict(content, None, None, None)
-        if found is None and verdict == GOES and letters.is_of_tenant(content):
+        if erasure is None and verdict == GOES and letters.is_of_tenant(content):
             file.unlink()
-        elif verdict != STAYS and (found is None or found.tenant == letters.tenant):
-            stay += 1
-    return stay
+        elif verdict != STAYS and (erasure is None or erasure.tenant == letters.tenant):
+            remaining += 1
+    return remaining
 
 
-def ended(erasure: Erasure, receipt: dict[str, Any]) -> Erasure:
-    """The request once it is done: it names nobody."""
+def finished(erasure: Erasure, receipt: dict[str, Any]) -> Erasure:
+    """The finished request, without ids."""
     return msgspec.structs.replace(
         erasure, user_id=None, session_id=None, event_id=None,
         finished_at=time.time_ns() // 1000, receipt=receipt,
@@ -81,6 +80,6 @@ def ended(erasure: Erasure, receipt: dict[str, Any]) -> Erasure:
 
 
 def write(root: Path, erasure: Erasure) -> None:
-    """Keeps the request. Raises OSError."""
+    """Stores a request. Raises OSError."""
     text = msgspec.json.encode(erasure).decode()
     replace(root / FOLDER / f"{erasure.id}.json", text + "\n")

@@ -1,8 +1,8 @@
-"""Is this container's process ready? It asks the metrics port, as a container's health check:
+"""Health check of a container, by its process's metrics port:
 
     python -m streams.apps.healthy
 
-Exit code 0 yes, 1 no or no answer, 3 no metrics port is set (TURNFOLD_METRICS_PORT).
+Exit code 0: ready, 1: not ready or no reply, 3: no metrics port is set (TURNFOLD_METRICS_PORT).
 """
 
 import os
@@ -14,11 +14,11 @@ from urllib.request import ProxyHandler, build_opener
 ANSWER_WITHIN = 10.0
 """Seconds."""
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "[::]": "[::1]", "": "127.0.0.1"}
-"""Where to ask a port that listens at every address, or at the default one."""
+"""Listen address -> address to connect to."""
 
 
-def ask(place: str) -> tuple[int, str]:
-    """Exit code, and what was said, of `[HOST:]PORT`."""
+def check(place: str) -> tuple[int, str]:
+    """Exit code and reply of `[HOST:]PORT`."""
     host, _, port = place.rpartition(":")
     url = f"http://{EVERYWHERE.get(host, host)}:{port}/readyz"
     try:
@@ -31,13 +31,13 @@ def ask(place: str) -> tuple[int, str]:
 
 
 def main() -> int:
-    """The exit code; one line to stdout."""
+    """Checks readiness; writes one line to stdout and returns the exit code."""
     place = os.environ.get("TURNFOLD_METRICS_PORT")
     if not place:
-        sys.stdout.write("TURNFOLD_METRICS_PORT is not set: nothing to ask\n")
+        sys.stdout.write("TURNFOLD_METRICS_PORT is not set\n")
         return 3
-    code, said = ask(place)
-    sys.stdout.write(said.strip() + "\n")
+    code, text = check(place)
+    sys.stdout.write(text.strip() + "\n")
     return code
 
 

@@ -1,4 +1,4 @@
-"""Where a process listens, as its settings say it."""
+"""Listen address of a process, from its settings."""
 
 from typing import NamedTuple
 
@@ -8,17 +8,17 @@ LOOPBACK = "127.0.0.1"
 
 
 class Address(NamedTuple):
-    """Where to listen."""
+    """Host and port to listen on."""
 
     host: str
     port: int
 
     @classmethod
     def parse(cls, text: str) -> "Address":
-        """`[HOST:]PORT`; without a host only this machine is answered. 0: any port that is free.
+        """Parses `[HOST:]PORT`; the default host is loopback. Port 0: any free port.
 
         Raises:
-            ConfigurationError: it is neither.
+            ConfigurationError: another form.
         """
         host, _, port = text.rpartition(":")
         if not port.isdigit() or int(port) > 65535:

@@ -1,6 +1,6 @@
-"""What each part of the Kafka tier has to say when it is asked: samples, and whether it is ready.
+"""Metric samples and readiness of each process of the Kafka tier.
 
-All of it is counted anyway, so that asking costs when it is done and nothing in between.
+They come from existing counters, so they only cost time at a scrape.
 """
 
 from collections import Counter
@@ -26,11 +26,11 @@ Sample = tuple[Metric, tuple[str, ...], float | Histogram]
 
 ENDINGS = ("applied", "duplicate", "dead", "withheld")
 SELDOM = ("mapped", "skipped", "left_out")
-"""Of a mapping; of a generation, which has plans, and may have a mapping, of its own."""
+"""Endings that only occur with a mapping or in a generation."""
 HOPS = {"hops": "folded", "hops_repeated": "repeated", "hops_dead": "dead",
         "hops_left_out": "left_out"}  # fmt: skip
 NO_LETTERS = dict.fromkeys(REASONS, 0)
-"""A counter that is there from the start: the first dead letter of its reason is an increase."""
+"""Initial counters, so that the first dead letter of a reason is an increase."""
 RUNNING = frozenset({"ready", "committing"})
 
 # --- every process --------------------------------------------------------------------------------
@@ -47,7 +47,7 @@ def of_process(now: Readiness) -> Iterator[Sample]:
 
 
 def of_worker(lanes: "Lanes", model: "Beside | None" = None) -> Iterator[Sample]:
-    """Samples of a worker's lanes, and of what asks the model beside them."""
+    """Samples of a worker's lanes, and of its model extractor."""
     yield from of_process(worker_readiness(lanes, model))
     if model is not None and model.is_used:
         yield from of_model(model)
@@ -60,54 +60,54 @@ def of_worker(lanes: "Lanes", model: "Beside | None" = None) -> Iterator[Sample]
     for lane in lanes.running():
         yield from _committed(lane)
         yield from _lane(lane)
-        for topic, behind in lanes.lag(lane).items():
-            yield known.LAG, (lane.plan.agent, topic, str(lane.partition)), behind
+        for topic, lag in lanes.lag(lane).items():
+            yield known.LAG, (lane.plan.agent, topic, str(lane.partition)), lag
 
 
 def _committed(lane: "Lane") -> Iterator[Sample]:
-    """What the newest marker says, so a transaction that is under way does not count."""
-    at = (lane.plan.agent, str(lane.partition))
+    """Counts of the newest marker, without the open transaction."""
+    labels = (lane.plan.agent, str(lane.partition))
     note = lane.standing.marker.note if lane.standing.marker else {}
     counts = note.get("counts", {})
-    yield known.RECORDS_READ, at, counts.get("read", 0)
+    yield known.RECORDS_READ, labels, counts.get("read", 0)
     for ending in ENDINGS:
-        yield known.RECORDS, (*at, ending), counts.get(ending, 0)
+        yield known.RECORDS, (*labels, ending), counts.get(ending, 0)
     for ending in SELDOM:
         if ending in counts:
-            yield known.RECORDS, (*at, ending), counts[ending]
+            yield known.RECORDS, (*labels, ending), counts[ending]
     for name, ending in HOPS.items():
         if name in counts:
-            yield known.HOPS, (*at, ending), counts[name]
-    yield known.PLANS_EXTRACTED, at, counts.get("extracted", 0)
-    yield known.SESSIONS_COOLED, at, counts.get("sessions_cooled", 0)
+            yield known.HOPS, (*labels, ending), counts[name]
+    yield known.PLANS_EXTRACTED, labels, counts.get("extracted", 0)
+    yield known.SESSIONS_COOLED, labels, counts.get("sessions_cooled", 0)
     for reason, count in {**NO_LETTERS, **note.get("reasons", {})}.items():
-        yield known.DEAD_LETTERS, (*at, reason), count
+        yield known.DEAD_LETTERS, (*labels, reason), count
     for kind, count in note.get("warnings", {}).items():
-        yield known.WARNINGS, (*at, kind), count
+        yield known.WARNINGS, (*labels, kind), count
 
 
 def _lane(lane: "Lane") -> Iterator[Sample]:
-    at = (lane.plan.agent, str(lane.partition))
+    labels = (lane.plan.agent, str(lane.partition))
     counts = lane.counts
-    yield known.TRANSACTIONS, at, counts.transactions
-    yield known.FOLD_SECONDS, at, counts.busy_seconds
-    yield known.WRITTEN_BYTES, at, counts.written_bytes
-    yield known.CHANGELOG_BYTES, at, counts.changelog_bytes
-    yield known.RESTORED_ROWS, at, counts.restored_rows
-    yield known.STALLS, at, counts.stalls
-    yield known.LANE_FAILURES, at, counts.failures
+    yield known.TRANSACTIONS, labels, counts.transactions
+    yield known.FOLD_SECONDS, labels, counts.busy_seconds
+    yield known.WRITTEN_BYTES, labels, counts.written_bytes
+    yield known.CHANGELOG_BYTES, labels, counts.changelog_bytes
+    yield known.RESTORED_ROWS, labels, counts.restored_rows
+    yield known.STALLS, labels, counts.stalls
+    yield known.LANE_FAILURES, labels, counts.failures
     ahead = lane.reading.ahead
-    yield known.QUOTA_SET_ASIDE, at, lane.reading.counted
-    yield known.QUOTA_BEHIND, at, 0 if ahead is None else len(ahead.behind)
-    done, whole = lane.restored
+    yield known.QUOTA_SET_ASIDE, labels, lane.reading.counted
+    yield known.QUOTA_BEHIND, labels, 0 if ahead is None else len(ahead.behind)
+    rows, total = lane.restored
     whole_or_running = 1.0 if lane.state in RUNNING else 0.0
-    yield known.RESTORE_PROGRESS, at, done / whole if whole else whole_or_running
+    yield known.RESTORE_PROGRESS, labels, rows / total if total else whole_or_running
 
 
 def worker_readiness(lanes: "Lanes", model: "Beside | None" = None) -> Readiness:
-    """Ready when every lane that the group gave us runs; until then how far the restore is, in
-    offsets of the changelogs. Not ready either while a lane is stalled or the broker does not
-    answer. The model is only mentioned: memory is there without it."""
+    """Ready when all assigned lanes run; before that with the progress of the restore, in offsets
+    of the changelogs. Not ready while a lane is stalled or the broker does not answer. The model
+    does not affect readiness."""
     return _lanes_run(lanes, model).judged(lanes.ages())
 
 
@@ -117,14 +117,14 @@ def _lanes_run(lanes: "Lanes", model: "Beside | None") -> Readiness:
     running = list(lanes.running())
     if lanes.stalled:
         return Readiness(False, f"{lanes.stalled} of {len(running)} lanes are stalled")
-    late = sorted((lane for lane in running if lane.state not in RUNNING), key=lambda one: one.name)
-    done = sum(lane.restored[0] for lane in running)
-    whole = sum(lane.restored[1] for lane in running)
+    late = [lane for lane in running if lane.state not in RUNNING]
+    rows = sum(lane.restored[0] for lane in running)
+    total = sum(lane.restored[1] for lane in running)
     if not late:
-        asked = f"; {model.about}" if model is not None and model.is_used else ""
-        return Readiness(True, f"{len(running)} lanes run{asked}", done, whole)
-    about = ", ".join(f"{lane.name} {lane.state}" for lane in late)
-    return Readiness(False, f"{len(late)} of {len(running)} lanes do not run: {about}", done, whole)
+        model_state = f"; {model.about}" if model is not None and model.is_used else ""
+        return Readiness(True, f"{len(running)} lanes run{model_state}", rows, total)
+    about = ", ".join(sorted(f"{lane.name} {lane.state}" for lane in late))
+    return Readiness(False, f"{len(late)} of {len(running)} lanes do not run: {about}", rows, total)
 
 
 # --- sink -----------------------------------------------------------------------------------------
@@ -141,12 +141,12 @@ def of_sink(sink: "Sink") -> Iterator[Sample]:
     yield known.SINK_COMMITS, (), counts.writes
     yield known.SINK_COMMIT_SECONDS, (), sink.seconds
     yield known.SINK_OLDEST, (), sink.oldest()
-    for at, behind in sink.unfetched().items():
-        yield known.SINK_LAG, (at.topic, str(at.partition)), behind
+    for partition, lag in sink.unfetched().items():
+        yield known.SINK_LAG, (partition.topic, str(partition.partition)), lag
 
 
 def sink_readiness(sink: "Sink") -> Readiness:
-    """Ready when it reads on where the tables stand, and what it reads is written in time."""
+    """Ready when it has partitions, and writes in time."""
     if sink.partitions is None:
         now = Readiness(False, "the group has not said which partitions are ours")
     else:
@@ -164,31 +164,31 @@ def of_stream(stream: "Stream", driver: "Driver") -> Iterator[Sample]:
 
 
 def of_model(model: "Driver | Beside") -> Iterator[Sample]:
-    """Samples of what asks a model: in a process for it, beside a worker, beside a server."""
+    """Samples of a model extractor: a separate process, or within a worker or server."""
     yield known.MODEL_TURNS, (), model.turns
     yield known.MODEL_WAITING, (), model.waiting
     if (lag := getattr(model.log, "lag", None)) is not None:  # a server's has no offsets to count
         yield known.MODEL_LAG, (), lag
-    asked = model.extractor
-    if asked is None:
+    endpoint = model.extractor
+    if endpoint is None:
         return
-    counts = asked.counts
+    counts = endpoint.counts
     failed = counts["failed"]
     yield known.MODEL_GROUPS, ("planned",), counts["groups"] - failed
     yield known.MODEL_GROUPS, ("failed",), failed
     yield known.MODEL_CALLS, (), counts["calls"]
-    yield known.MODEL_RETRIES, (), asked.retries
+    yield known.MODEL_RETRIES, (), endpoint.retries
     for kind in ("prompt", "completion"):
         yield known.MODEL_TOKENS, (kind,), counts[f"{kind}_tokens"]
-    yield known.MODEL_COST, (), asked.cost
+    yield known.MODEL_COST, (), endpoint.cost
     for state in ("closed", "open", "half-open"):
-        yield known.MODEL_BREAKER, (state,), float(asked.breaker == state)
-    for budget, unit, used in asked.budget.used():
+        yield known.MODEL_BREAKER, (state,), float(endpoint.breaker == state)
+    for budget, unit, used in endpoint.budget.used():
         yield known.MODEL_BUDGET, (budget, unit), used
 
 
 def stream_readiness(stream: "Stream") -> Readiness:
-    """Ready when it reads turns and its plans are committed."""
+    """Ready when it has partitions, and commits plans in time."""
     if not stream.partitions:
         now = Readiness(False, "the group has not given it partitions")
     else:

@@ -1,7 +1,7 @@
-"""The one registry: what parts count by themselves, asked at scrape time, and what is observed.
+"""Prometheus registry: samples collected at scrape time, and metrics of the HTTP server.
 
-Needs prometheus-client, so workers, sinks and extractors do not import this: it counts in
-plain numbers, and `streams.apps.metric_samples` reads them when somebody asks.
+Needs prometheus-client, so workers, sinks and extractors do not import it: they count in plain
+numbers, which `streams.apps.metric_samples` reads at a scrape.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
-disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each that nobody asks
+disable_created_metrics()  # type: ignore[no-untyped-call]  # an unused second series for each
 REGISTRY = CollectorRegistry()
 ProcessCollector(registry=REGISTRY)
 PlatformCollector(registry=REGISTRY)
@@ -54,7 +54,7 @@ def exposition() -> bytes:
 
 
 class _Samples(Collector):
-    """Families of the samples that a part has at scrape time."""
+    """Collector of a process's samples at scrape time."""
 
     def __init__(self, samples: Callable[[], Iterable[Sample]]) -> None:
         self._samples = samples
@@ -86,8 +86,8 @@ def _add(family: Family, labels: tuple[str, ...], value: float | Histogram) -> N
 
 
 @contextmanager
-def asked(samples: Callable[[], Iterable[Sample]]) -> Iterator[None]:
-    """While this lasts, `exposition` has these samples too; called at each scrape."""
+def collected(samples: Callable[[], Iterable[Sample]]) -> Iterator[None]:
+    """Adds samples to `exposition` within the block; called at each scrape."""
     collector = _Samples(samples)
     REGISTRY.register(collector)
     try:
@@ -97,8 +97,8 @@ def asked(samples: Callable[[], Iterable[Sample]]) -> Iterator[None]:
 
 
 def watch_faust(app: "App") -> None:
-    """Faust's own sensor, in our registry, before the app starts. For it a partition's whole fetch
-    is one event, and what is acknowledged by lanes is not a message."""
+    """Registers Faust's sensor in this registry, before the app starts. It counts a partition's
+    fetch as one event, and no messages acknowledged by lanes."""
     from faust.sensors.prometheus import FaustMetrics, PrometheusMonitor
 
     app.monitor = PrometheusMonitor(metrics=FaustMetrics.create(REGISTRY, "faust"))
@@ -129,7 +129,7 @@ HTTP_STREAMS = _gauge(definitions.HTTP_STREAMS)
 WRITE_WAIT_SECONDS = _histogram(definitions.WRITE_WAIT_SECONDS)
 QUOTA_CHARGED = _counter(definitions.QUOTA_CHARGED)
 QUOTA_REFUSALS = _counter(definitions.QUOTA_REFUSALS)
-for _limit in Quota._fields:  # 0 from the start: what has grown can be told
+for _limit in Quota._fields:  # initial 0, so that the first is an increase
     QUOTA_CHARGED.labels(_limit)
     QUOTA_REFUSALS.labels(_limit)
 SEARCH_SECONDS = _histogram(definitions.SEARCH_SECONDS)

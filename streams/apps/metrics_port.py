@@ -1,6 +1,6 @@
-"""A port for operators beside a process that has no HTTP of its own: worker, sink, extract.
+"""Port of metrics and health for processes without HTTP: worker, sink, extract.
 
-Answers on the process's own event loop, so an answer is also a sign that the loop goes round.
+Runs on the process's event loop, so a reply also shows that the loop is responsive.
 """
 
 import logging
@@ -11,7 +11,7 @@ from aiohttp import web
 
 from streams.apps.listen_address import Address
 from streams.apps.metric_samples import Sample
-from streams.apps.metrics import CONTENT_TYPE, asked, exposition
+from streams.apps.metrics import CONTENT_TYPE, collected, exposition
 from streams.errors import ConfigurationError
 from streams.observing.readiness import Readiness
 from streams.output import json_text
@@ -25,27 +25,28 @@ async def served(
     samples: Callable[[], Iterable[Sample]],
     readiness: Callable[[], Readiness],
 ) -> AsyncIterator[None]:
-    """While this lasts /metrics, /healthz and /readyz are answered at `address`, [HOST:]PORT.
+    """Serves /metrics, /healthz and /readyz at `address`, [HOST:]PORT, within the block.
 
     Raises:
-        ConfigurationError: it is none, somebody else listens there, or this machine has no such
-            address.
+        ConfigurationError: the address is invalid, in use, or not of this machine.
     """
-    at = Address.parse(address)
+    listen = Address.parse(address)
     app = web.Application()
     app.router.add_get("/metrics", _metrics)
     app.router.add_get("/healthz", _healthz)
     app.router.add_get("/readyz", lambda _: _readyz(readiness()))
     runner = web.AppRunner(app, access_log=None)
-    with asked(samples):
+    with collected(samples):
         await runner.setup()
         try:
             try:
-                await web.TCPSite(runner, *at).start()
-                log.info("metrics and readiness at http://%s:%d", at.host, runner.addresses[0][1])
+                await web.TCPSite(runner, *listen).start()
+                log.info(
+                    "metrics and readiness at http://%s:%d", listen.host, runner.addresses[0][1]
+                )
             except OSError as error:
                 raise ConfigurationError(
-                    f"metrics port: {at.host}:{at.port}: {error.strerror}; name a free one"
+                    f"metrics port: {listen.host}:{listen.port}: {error.strerror}; name a free one"
                 ) from None
             yield
         finally:
@@ -61,7 +62,7 @@ async def _healthz(_: web.Request) -> web.Response:
 
 
 async def _readyz(now: Readiness) -> web.Response:
-    """503 with how far it is, until it is ready."""
+    """200 when ready, otherwise 503 with the progress."""
     headers = {} if now.ready else {"Retry-After": "1"}
     body = json_text(now.reply())
     status = 200 if now.ready else 503

@@ -1,8 +1,7 @@
-"""Every place where something of a person may be stored: the one list that `forget` clears by, that
-docs/erasure.md is written from, and that the tests' scan of all bytes is compared with.
+"""All places that may store personal data: `forget` clears them, docs/erasure.md is generated from
+this list, and tests compare it with a scan of all bytes.
 
-A file below a history's folder that no place of this list describes fails a test: who lets a
-command write another one declares it here.
+A file below a history's folder that no place describes fails a test: declare new files here.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,25 +26,24 @@ from streams.search import place as search
 STORE = "_store"
 
 Left = Literal["nothing", "hashes", "counted", "named", "yours"]
-"""What `forget` leaves there of a person: nothing; hashes of ids; what the receipt counts under
-`may_remain`; what it names under `elsewhere`; what only the operator can reach."""
+"""Remains after `forget`: none; hashes of ids; counted in the receipt under `may_remain`; named
+there under `elsewhere`; only accessible to the operator."""
 
 
 class Erasing(NamedTuple):
-    """One erasure in a history: of what, when it began
-    (microseconds), and its receipt."""
+    """One erasure in a history: its target, start (microseconds), and receipt."""
 
     root: Location
     letters: Letters
-    whose: erasure_requests.Whose
+    target: erasure_requests.Target
     asked_at: int
     receipt: dict[str, Any]
 
 
 class Place(NamedTuple):
-    """A place. `patterns`: of paths in a history's folder, and in that of each generation (`*` is
-    any text, TABLE each table), none if it is elsewhere. `clear`: what `forget` does there once the
-    tables are erased from; how many things stay that may name the person."""
+    """A place. `patterns` of paths in a history's folder and in each generation's (`*` is any text,
+    TABLE each table), empty if it is elsewhere. `clear`: called by `forget` after the tables;
+    returns the number of remaining items that may name the person."""
 
     name: str
     holds: str
@@ -56,43 +54,43 @@ class Place(NamedTuple):
 
 
 def _count_letters(erasing: Erasing) -> int:
-    """The dead letters that stay and may name the person, of all generations."""
+    """Remaining dead letters that may name the person, in all generations."""
     tables = [erasing.receipt["tables"], *erasing.receipt.get("generations", {}).values()]
-    letters = [one.get(DeadLetter.table, {}) for one in tables if isinstance(one, dict)]
-    return sum(one.get("may_remain", 0) for one in letters)
+    letters = [report.get(DeadLetter.table, {}) for report in tables if isinstance(report, dict)]
+    return sum(report.get("may_remain", 0) for report in letters)
 
 
 def _clear_interrupted(erasing: Erasing) -> int:
-    """What killed processes left of files that they were replacing."""
+    """Removes temporary files of killed processes."""
     root = erasing.root
     if not isinstance(root, Path):
         return 0
     folders = [root, root / erasure_requests.FOLDER, root / pointer.NUMBERED]
     for name in generation.names(root):
-        own = generation.folder_of(root, name)
-        folders += [own, *(own / erased_ids.FOLDER).glob("*")]
+        generation_folder = generation.folder_of(root, name)
+        folders += [generation_folder, *(generation_folder / erased_ids.FOLDER).glob("*")]
     for folder in folders:
         locations.clear_left(folder)
     return 0
 
 
 def _clear_requests(erasing: Erasing) -> int:
-    root, letters, whose, asked_at, receipt = erasing
+    root, letters, target, asked_at, receipt = erasing
     if not isinstance(root, Path):
         return 0
-    return erasure_requests.clear(root, letters, whose, asked_at, receipt)
+    return erasure_requests.clear(root, letters, target, asked_at, receipt)
 
 
 def _count_lines(erasing: Erasing) -> int:
-    """A server that runs has its log open."""
+    """Lines of an embedded server's log that name the person; a running server has it open."""
     if not isinstance(erasing.root, Path):
         return 0
-    found = 0
+    count = 0
     for file in (erasing.root / LOCAL).glob("*.log"):
         with file.open("rb") as lines:
             verdicts = (erasing.letters.verdict(line, None, None, None) for line in lines)
-            found += sum(verdict == GOES for verdict in verdicts)
-    return found
+            count += sum(verdict == GOES for verdict in verdicts)
+    return count
 
 
 def _clear_scratch(erasing: Erasing) -> int:
@@ -212,20 +210,20 @@ PLACES = (
 
 
 def clear(erasing: Erasing) -> dict[str, int]:
-    """Clears what the tables and the fold's rows leave; name of a place -> how many things stay
-    there that may name the person, of places where any do. The caller holds the locks of the
-    history and of `forget`, where it is in a folder. Raises OSError."""
-    counts = {one.name: one.clear(erasing) for one in PLACES if one.clear is not None}
+    """Clears all places besides tables and the fold's rows; returns place -> number of remaining
+    items that may name the person, if any. In a folder the caller has the locks of the history and
+    of `forget`. Raises OSError."""
+    counts = {place.name: place.clear(erasing) for place in PLACES if place.clear is not None}
     return {name: count for name, count in counts.items() if count}
 
 
 def of_file(path: str) -> Iterator[Place]:
-    """The places that describe a file, by its path in the history's folder. A file of a generation
-    is described by its path in that, too."""
-    folder, name, inside = [*path.split("/", 2), "", ""][:3]
-    if folder == generation.FOLDER and inside and not name.startswith("."):
-        path = inside
+    """The places that describe a file, by its path in the history's folder or in its
+    generation's."""
+    folder, name, path_inside = [*path.split("/", 2), "", ""][:3]
+    if folder == generation.FOLDER and path_inside and not name.startswith("."):
+        path = path_inside
         folder = path.partition("/")[0]
     if folder in TABLES:
         path = f"TABLE{path.removeprefix(folder)}"
-    return (one for one in PLACES if any(fnmatch(path, pattern) for pattern in one.patterns))
+    return (place for place in PLACES if any(fnmatch(path, pattern) for pattern in place.patterns))

@@ -1,4 +1,4 @@
-"""Requests to the HTTP API, counted and timed by route template: a layer around the others."""
+"""ASGI middleware that counts and times HTTP requests by route template."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from functools import lru_cache
@@ -24,12 +24,12 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 UNMATCHED = "unmatched"
 FAILED = 500
 GONE = 499
-"""The status of a request whose client left before it was answered, as nginx has it."""
+"""Status of a request whose client disconnected before the reply, as in nginx."""
 
 
 class Requests:
-    """Observes an application. Labels are of bounded number whatever is asked: templates, known
-    methods, statuses."""
+    """Observes an application. The number of labels is bounded: templates, known methods,
+    statuses."""
 
     def __init__(self, app: Application) -> None:
         self._app = app
@@ -49,7 +49,7 @@ class Requests:
                     HTTP_STREAMS.inc()
             await send(message)
 
-        began = perf_counter()
+        start = perf_counter()
         HTTP_IN_FLIGHT.inc()
         try:
             await self._app(scope, receive, told)
@@ -66,7 +66,7 @@ class Requests:
             if streams:
                 HTTP_STREAMS.dec()
             else:
-                seconds.observe(perf_counter() - began)
+                seconds.observe(perf_counter() - start)
 
 
 @lru_cache(10_000)
@@ -80,7 +80,7 @@ def _method(scope: Message) -> str:
 
 
 def _route(scope: Message) -> str:
-    """The template that the router found, such as /v1/sessions/{id}."""
+    """Template of the route, such as /v1/sessions/{id}."""
     path = getattr(scope.get("route"), "path", None)
     return path if isinstance(path, str) else UNMATCHED
 

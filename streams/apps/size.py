@@ -1,7 +1,7 @@
-"""What a sample of records takes: bytes in topics, tables, store and search index, and CPU.
+"""Measures a sample of records: bytes in topics, tables, store and search index, and CPU.
 
-The agents of the Kafka tier fold the sample in this process, and what they send is packed as a
-worker packs it; then `run` folds it into a history. No broker is needed (docs/sizing.md).
+The agents of the Kafka tier fold the sample in this process, and their output is packed as in a
+worker; then `run` folds it into a history. No broker is needed (docs/sizing.md).
 """
 
 import time
@@ -38,9 +38,9 @@ from streams.search import update
 from streams.topology import HISTORY, MEMORY_AGENT, TOPICS, TURNS
 
 SPEAKING = 1_000
-"""Sessions at the same time."""
+"""Concurrent sessions."""
 FEW = 10_000
-"""Turns below which a table's bytes are mostly those of its file, and not of its rows."""
+"""Number of turns below which a table's bytes are mostly overhead of its file."""
 EXTRACTOR = "rules"
 INPUTS = [topic.name for topic in TOPICS if topic.direction == "input"]
 COMPACTED = [topic.name for topic in TOPICS if topic.compacted]
@@ -52,7 +52,7 @@ OTHERS = [
 OF_MEMORY = {topic.name for topic in MEMORY_AGENT.sources}
 DAY_SECONDS = 86_400
 ZSTD_LEVEL = 1
-"""As the tables' writer has it (`sinks.delta`)."""
+"""Level of the tables' writer (`sinks.delta`)."""
 CHANGELOGS = "changelogs"
 
 Message = tuple[bytes | None, bytes | None, Sequence[tuple[str, bytes]]]
@@ -60,8 +60,8 @@ Message = tuple[bytes | None, bytes | None, Sequence[tuple[str, bytes]]]
 
 
 class Measured(NamedTuple):
-    """A sample: how many turns, sessions and users it has, how many of its records became dead
-    letters, bytes and CPU microseconds per turn, and bytes per session."""
+    """Counts of a sample: turns, sessions, users, dead letters; bytes and CPU microseconds per
+    turn, and bytes per session."""
 
     turns: int
     sessions: int
@@ -72,8 +72,8 @@ class Measured(NamedTuple):
     bytes_per_session: dict[str, float]
 
     def a_day(self, turns: int) -> dict[str, float]:
-        """So many turns a day: bytes that are added each day, and cores that are busy on
-        average. Of topics one replica."""
+        """Load of `turns` per day: bytes added per day, for topics per replica, and busy cores on
+        average."""
         sessions = turns * self.sessions / self.turns
         amounts = {f"{name}, bytes": size * turns for name, size in self.bytes_per_turn.items()}
         amounts |= {f"{name}, bytes": size * sessions for name, size in
@@ -87,8 +87,8 @@ def measure(path: str) -> Measured:
     """Folds a file of input records (NDJSON, .gz, .parquet) with the extractor `rules`, in a
     temporary folder that is removed at the end.
 
-    The sample is held in memory. Raises UsageError for stdin, ConfigurationError for a file that
-    cannot be read, DataRefused where it has no turn or ends too early.
+    The sample must fit in memory. Raises UsageError for stdin, ConfigurationError for a file that
+    cannot be read, DataRefused if it has no turn or is truncated.
     """
     if path == STDIN:
         raise UsageError("--sample is read twice, so it must be a file")
@@ -119,7 +119,7 @@ _head = msgspec.json.Decoder(_Head).decode
 
 
 class _Sample:
-    """The records of a file on their way: topic, key and value of each."""
+    """The routed records of a file: topic, key and value of each."""
 
     def __init__(self, path: str) -> None:
         self.records: list[tuple[str, bytes | None, bytes]] = []
@@ -134,7 +134,7 @@ class _Sample:
         except TruncatedError as error:
             raise DataRefused(f"{path}: ends too early, or is damaged: {error}") from None
         if not self.turns:
-            raise DataRefused(f"{path}: has no turn with a session, so there is nothing to measure")
+            raise DataRefused(f"{path}: has no turn with a session")
 
     def _add(self, line: bytes) -> None:
         routed = route(line)
@@ -150,22 +150,24 @@ class _Sample:
             self.tenants.add(head.tenant)
 
     def side_by_side(self) -> list[tuple[str, bytes | None, bytes]]:
-        """As a topic has them: many sessions speak in turn, each in its own order. A session at a
-        time would be packed tighter."""
+        """The records as in a topic: sessions interleaved, each in order. Sequential sessions would
+        compress better."""
         by_key: dict[bytes | None, list[tuple[str, bytes | None, bytes]]] = {}
-        for one in self.records:
-            by_key.setdefault(one[1], []).append(one)
-        waiting = list(by_key.values())
-        groups = (waiting[at : at + SPEAKING] for at in range(0, len(waiting), SPEAKING))
-        return [one for some in groups for row in zip_longest(*some) for one in row if one]
+        for record in self.records:
+            by_key.setdefault(record[1], []).append(record)
+        sessions = list(by_key.values())
+        groups = (sessions[start : start + SPEAKING] for start in range(0, len(sessions), SPEAKING))
+        return [
+            record for group in groups for row in zip_longest(*group) for record in row if record
+        ]
 
 
 # --- the Kafka tier -------------------------------------------------------------------------------
 
 
 class _Lane:
-    """An agent with all partitions of its topics in one lane. `sent` counts bytes by topic as a
-    worker packs them; `rows` are the newest values of the changelog."""
+    """An agent with all partitions of its topics in one lane. `sent`: packed bytes per topic;
+    `rows`: newest values of the changelog."""
 
     def __init__(self, agent: LaneAgent[Any]) -> None:
         self.agent = agent
@@ -176,30 +178,30 @@ class _Lane:
         self._offsets = count()
 
     def fold(self, records: Sequence[tuple[str, bytes | None, bytes, Any]]) -> list[Any]:
-        """One transaction; what it sends that another agent reads."""
+        """Folds one transaction; returns its output for other agents."""
         now = time.time_ns() // 1_000_000
-        given = [
+        dated = [
             DatedMessage(topic, 0, next(self._offsets), key, value, headers, now)
             for topic, key, value, headers in records
         ]
-        began = time.process_time()
-        batch = self.agent.process(given)
+        start = time.process_time()
+        batch = self.agent.process(dated)
         topics: dict[str, list[Message]] = {}
-        for one in batch.outputs:
-            topics.setdefault(one.topic, []).append((one.key, one.value, one.headers))
+        for output in batch.outputs:
+            topics.setdefault(output.topic, []).append((output.key, output.value, output.headers))
         for topic, messages in topics.items():
             self.sent[topic] += packed(messages)
         self.sent[CHANGELOGS] += _packed_rows(batch.changelog)
         self.agent.committed()
-        self.cpu += time.process_time() - began
+        self.cpu += time.process_time() - start
         self.rows.update(batch.changelog)
-        for one in batch.outputs:
-            if one.topic in COMPACTED:
-                self.documents.setdefault(one.topic, {})[one.key] = one.value
+        for output in batch.outputs:
+            if output.topic in COMPACTED:
+                self.documents.setdefault(output.topic, {})[output.key] = output.value
         return [
-            (one.topic, one.key, one.value, one.headers)
-            for one in batch.outputs
-            if one.topic in OF_MEMORY
+            (output.topic, output.key, output.value, output.headers)
+            for output in batch.outputs
+            if output.topic in OF_MEMORY
         ]
 
 
@@ -208,16 +210,18 @@ def _topics(sample: _Sample) -> tuple[dict[str, float], dict[str, float]]:
     rules = Rules()
     session = _Lane(SessionAgent(0, MemoryRows(), 1, None, rules, EXTRACTOR))
     memory = _Lane(MemoryAgent(0, MemoryRows(), 1, rules))
-    sent: Counter[str] = Counter()
+    sizes_by_topic: Counter[str] = Counter()
     records = sample.side_by_side()
     for start in range(0, len(records), FIRST):
-        some = [(*one, ()) for one in records[start : start + FIRST]]
-        for topic in {one[0] for one in some}:
-            sent[topic] += packed([(one[1], one[2], ()) for one in some if one[0] == topic])
-        caused = session.fold([one for one in some if one[0] not in OF_MEMORY])
-        memory.fold([*(one for one in some if one[0] in OF_MEMORY), *caused])
+        chunk = [(*record, ()) for record in records[start : start + FIRST]]
+        for topic in {record[0] for record in chunk}:
+            sizes_by_topic[topic] += packed(
+                [(record[1], record[2], ()) for record in chunk if record[0] == topic]
+            )
+        outputs = session.fold([record for record in chunk if record[0] not in OF_MEMORY])
+        memory.fold([*(record for record in chunk if record[0] in OF_MEMORY), *outputs])
     sample.dead = session.agent.counts["dead"] + memory.agent.counts["dead"]
-    sent += session.sent + memory.sent
+    sizes_by_topic += session.sent + memory.sent
     groups = {
         "input topics": INPUTS,
         "topic history": [HISTORY.name],
@@ -225,7 +229,10 @@ def _topics(sample: _Sample) -> tuple[dict[str, float], dict[str, float]]:
         "documents, before compaction": COMPACTED,
         "changelogs, before compaction": [CHANGELOGS],
     }
-    sizes = {name: float(sum(sent[topic] for topic in topics)) for name, topics in groups.items()}
+    sizes = {
+        name: float(sum(sizes_by_topic[topic] for topic in topics))
+        for name, topics in groups.items()
+    }
     lanes = (session, memory)
     sizes["compacted changelogs"] = sum(_packed_rows(lane.rows.items()) for lane in lanes)
     sizes["compacted documents"] = sum(
@@ -246,20 +253,20 @@ def _packed_rows(rows: Iterable[Row]) -> int:
 
 
 def packed(messages: Sequence[Message]) -> int:
-    """Bytes of messages as a partition stores them."""
+    """Bytes of messages in a partition."""
     return sum(len(batch) for batch in batches(messages))
 
 
 def batches(messages: Sequence[Message]) -> Iterator[bytearray]:
-    """Messages as record batches, of the size and compression that a worker has by default."""
-    batch, held = _batch(), 0
+    """Messages as record batches, with a worker's default size and compression."""
+    batch, length = _batch(), 0
     for key, value, headers in messages:
-        if batch.append(held, 0, key, value, list(headers)) is None:  # it is full
+        if batch.append(length, 0, key, value, list(headers)) is None:  # it is full
             yield batch.build()
-            batch, held = _batch(), 0
-            batch.append(held, 0, key, value, list(headers))
-        held += 1
-    if held:
+            batch, length = _batch(), 0
+            batch.append(length, 0, key, value, list(headers))
+        length += 1
+    if length:
         yield batch.build()
 
 
@@ -271,7 +278,7 @@ def _batch() -> DefaultRecordBatchBuilder:
 
 
 def _files(path: str, history: Path, sample: _Sample) -> tuple[dict[str, float], dict[str, float]]:
-    """Bytes of a history that `run` makes, and CPU seconds of its commands."""
+    """Bytes of a history written by `run`, and CPU seconds of its commands."""
     run = _spent(lambda: local.run([path], history, choose=lambda: named(EXTRACTOR)))
     merged = _spent(lambda: compact(history))
     index = _spent(lambda: [update(history, tenant) for tenant in sorted(sample.tenants)])
@@ -284,9 +291,9 @@ def _files(path: str, history: Path, sample: _Sample) -> tuple[dict[str, float],
 
 
 def _spent(work: Callable[[], Any]) -> float:
-    began = time.process_time()
+    start = time.process_time()
     work()
-    return time.process_time() - began
+    return time.process_time() - start
 
 
 def size_of(folder: Path) -> int:
@@ -295,8 +302,8 @@ def size_of(folder: Path) -> int:
 
 
 def _tables(history: Path, folder: Path) -> float:
-    """Bytes of the tables' newest rows, each table in one file: a sample may have few rows of each
-    of many days, which each have files of their own."""
+    """Bytes of the tables' newest rows, with one file per table: a sample may have many days with
+    few rows, in separate files."""
     size = 0
     for log in history.glob("*/_delta_log"):
         table = DeltaTable(log.parent).to_pyarrow_table()

@@ -2,9 +2,9 @@
 
 See docs/kafka-tier.md.
 
-`turnfold worker` is the usual way to start it; `faust -A streams.apps.worker worker` works too
-and takes its settings from the environment alone (TURNFOLD_KAFKA_…, TURNFOLD_WORKER_…); it asks no
-model.
+`turnfold worker` is the usual way to start it; `faust -A streams.apps.worker worker` also works,
+with settings from the environment only (TURNFOLD_KAFKA_…, TURNFOLD_WORKER_…) and without model
+extractor.
 """
 
 import logging
@@ -41,21 +41,21 @@ log = logging.getLogger(__name__)
 
 
 def _rows(worker: WorkerSettings, lane: str) -> RowStore:
-    """The rows of a lane, by its name."""
+    """Storage of a lane's rows, by its name."""
     return MemoryRows() if worker.data is None else DiskRows(worker.data / worker.group / lane)
 
 
 def make_app(kafka: KafkaSettings, worker: WorkerSettings, traced: bool = False) -> App:
-    """The Faust app of both agents. The topics have to be there: `prepare`. `traced`: batches have
-    spans (`streams.observing.traces.begin` comes first)."""
+    """The Faust app of both agents. The topics must exist: `prepare`. `traced`: batches have spans
+    (after `streams.observing.traces.begin`)."""
     span, origin = (traces.span, TracedOrigin) if traced else (no_span, Origin)
-    own = own_topics(worker.generation)
+    topics = own_topics(worker.generation)
     plans: list[AgentSpec] = []
     if worker.mapping is not None:
         from streams.kafka.agents import mapped_topics
         from streams.mapping.mapper import Mapper
 
-        own += own_inputs(worker.generation)
+        topics += own_inputs(worker.generation)
         mapper = Mapper(worker.mapping)
         plans = mapped_topics.plans(worker.group, mapper, kafka.partitions, origin)
         kafka = kafka.with_unprefixed(mapper.sources)
@@ -82,7 +82,7 @@ def make_app(kafka: KafkaSettings, worker: WorkerSettings, traced: bool = False)
             max_records=worker.max_records,
             compression=None if worker.compression == "none" else worker.compression,
             rows=partial(_rows, worker),
-            names={topic.name: name for topic, name in own},
+            names={topic.name: name for topic, name in topics},
             quota=worker.quota,
             quotas=worker.own_quotas,
             span=span,
@@ -91,10 +91,10 @@ def make_app(kafka: KafkaSettings, worker: WorkerSettings, traced: bool = False)
 
 
 def prepare(kafka: KafkaSettings, worker: WorkerSettings) -> list[str]:
-    """Creates the topics that are missing and checks the others; the new ones' names.
+    """Creates missing topics and checks the others; returns the names of new ones.
 
     Raises:
-        ConfigurationError: a topic is not as it should be, or the broker refuses us.
+        ConfigurationError: a topic is misconfigured, or the broker denies access.
         Unreachable: no broker answers.
     """
     return event_loop.run(_prepare(kafka, worker))
@@ -108,14 +108,14 @@ async def _prepare(kafka: KafkaSettings, worker: WorkerSettings) -> list[str]:
         from streams.mapping.mapper import Mapper
 
         mapper = Mapper(worker.mapping)
-        whole = kafka.with_unprefixed(mapper.sources)
-        changelogs += await mapped_topics.changelogs(whole, worker.group, mapper)
-    own = agents.own_specs(worker.generation, kafka.partitions, worker.mapping is not None)
-    return await ensure_topics(kafka, [*changelogs, *own])
+        mapped = kafka.with_unprefixed(mapper.sources)
+        changelogs += await mapped_topics.changelogs(mapped, worker.group, mapper)
+    topics = agents.own_specs(worker.generation, kafka.partitions, worker.mapping is not None)
+    return await ensure_topics(kafka, [*changelogs, *topics])
 
 
 def asks_model(lanes: Lanes) -> bool | None:
-    """Whether a model makes memory, too, by what the markers say; None while no lane knows."""
+    """Whether a model also extracts, according to the markers; None while no lane has one."""
     names = {
         lane.standing.marker.note.get("extractor", {}).get("name")
         for lane in lanes.running()
@@ -127,7 +127,7 @@ def asks_model(lanes: Lanes) -> bool | None:
 def model_beside(
     app: App, kafka: KafkaSettings, worker: WorkerSettings, history: Location | None
 ) -> Beside | None:
-    """What asks the model, where the worker may have one."""
+    """The worker's model extractor, if it may have one."""
     if worker.extractor not in (None, MODEL):
         return None
     maps = worker.generation is not None and worker.mapping is not None
@@ -139,24 +139,24 @@ def work(
     kafka: KafkaSettings,
     worker: WorkerSettings,
     traced: bool = False,
-    beside: Callable[[App], AbstractAsyncContextManager[object] | None] = lambda app: None,
+    service: Callable[[App], AbstractAsyncContextManager[object] | None] = lambda app: None,
 ) -> int:
-    """Prepares the topics and works until SIGTERM or SIGINT; the process's exit code. `beside`
-    lasts as long as the app: what answers /metrics, and what asks the model."""
+    """Prepares the topics and works until SIGTERM or SIGINT; returns the exit code. `service` runs
+    with the app: metrics port and model extractor."""
     created = prepare(kafka, worker)
     if created:
         log.info("created the topics %s", ", ".join(created))
     app = make_app(kafka, worker, traced)
-    return run(app, beside(app))
+    return run(app, service(app))
 
 
 def __getattr__(name: str) -> Any:
-    """`app`, made when Faust's command line asks for it."""
+    """Creates `app` for Faust's command line."""
     if name != "app":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     kafka, worker = KafkaSettings.load(), WorkerSettings.load()
     if worker.extractor == MODEL:
-        raise ConfigurationError("only `turnfold worker` asks a model; give the extractor rules")
+        raise ConfigurationError("only `turnfold worker` supports a model; use the extractor rules")
     prepare(kafka, worker)
     globals()["app"] = app = make_app(kafka, worker)
     return app

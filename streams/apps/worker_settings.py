@@ -1,6 +1,5 @@
-"""What a worker is told. It stands apart from the worker, which loads Faust: `config show` and
-`doctor` only want to know the settings.
-"""
+"""Settings of a worker. Separate from the worker, which loads Faust, for `config show` and
+`doctor`."""
 
 import json
 from pathlib import Path
@@ -20,7 +19,7 @@ PREFIX = "TURNFOLD_WORKER_"
 
 
 def _constants(value: Any) -> Any:
-    """As the environment, `turnfold.toml` (a table, as JSON) or `--set` give them."""
+    """Parses constants from the environment, `turnfold.toml` (a table, as JSON) or `--set`."""
     if isinstance(value, str) and value.startswith("{"):
         value = json.loads(value)
     if isinstance(value, str):
@@ -29,7 +28,7 @@ def _constants(value: Any) -> Any:
 
 
 class WorkerSettings(QuotaSettings):
-    """What a worker is told besides how to reach the broker."""
+    """Settings of a worker besides the broker's."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid")
 
@@ -119,15 +118,15 @@ class WorkerSettings(QuotaSettings):
 
     @property
     def group(self) -> str:
-        """The consumer group, whose name the changelogs and transactions bear."""
+        """Consumer group, and prefix of changelogs and transactions."""
         return f"{self.app_id}.{self.generation}" if self.generation else self.app_id
 
     @property
     def rules(self) -> Rules:
-        """What is folded under."""
+        """Rules of the folds."""
         return Rules.of(self.constants)
 
     @property
     def retention(self) -> int | None:
-        """In microseconds; None for never."""
+        """Retention in microseconds; None for never."""
         return retention_of(self.retention_days)

@@ -1,9 +1,9 @@
-"""What became of a session and of a user, for a reader who looks back: turns with what each of them
-changed, tasks, what has ended, moments of affect, levels of mastery.
+"""Bitemporal views of a session and of a user: turns with their changes, tasks, ended facts,
+moments of affect, levels of mastery.
 
-Every question has two clocks, in microseconds since 1970-01-01 UTC: `as_of`, when something was
-true, and `known_at`, by when it was recorded. Rows that were recorded later are not loaded, and the
-views make the answer of the others. Answers are plain JSON-ready values.
+Queries have two times, in microseconds since 1970-01-01 UTC: `as_of`, when facts were true, and
+`known_at`, by when they were recorded. Only rows recorded by then are loaded. Functions return
+JSON-compatible values.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ import msgspec
 
 
 def text_of(entity_type: str, document: Any) -> str | None:
-    """What a document of memory says, in a line; None for what is gone."""
+    """A memory document's text in one line; None for a deleted one."""
     if not isinstance(document, dict):
         return None if document is None else str(document)
     if entity_type == "preference":

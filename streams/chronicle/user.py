@@ -1,4 +1,4 @@
-"""A user as of any time: what has ended, moments of affect, levels of mastery, sessions."""
+"""A user as of any time: ended facts, moments of affect, levels of mastery, sessions."""
 
 from itertools import groupby
 from typing import Any
@@ -15,10 +15,10 @@ from streams.reading import FAR, load_revisions, rows
 
 Json = dict[str, Any]
 Newest = tuple[list[Json], int]
-"""The newest of a list, and how many there are."""
+"""The newest rows of a list, and the total."""
 
 ENDED, MOMENTS, LESSONS, SESSIONS = 100, 150, 150, 20
-"""The newest that are told of each."""
+"""Maximum number of rows in each list, the newest."""
 BY_THEN = "user_id = ? AND epoch_us(occurred_at) <= ? AND epoch_us(recorded_at) <= ?"
 STATES_ENDED = """
 WITH version AS (
@@ -37,61 +37,61 @@ SELECT state_id, state.kind AS kind, state.body_text AS body_text, begins AS val
 FROM bounded
 WHERE state.kind <> 'long_mood_state' AND epoch_us(least(ends, next_begins)) <= ?
 ORDER BY ended_at DESC, state_id, valid_from DESC LIMIT ?"""
-"""A version of a state ends at the latest where the next begins."""
+"""A version of a state ends at the latest when the next one starts."""
 
 
 def past(root: Location, tenant: str, user_id: str, as_of: int, known_at: int | None) -> Json:
-    """What has ended (`followed`: another version of the same state took its place), moments of
-    affect, scores by topic after each lesson, and sessions: the newest of each, and in `counts` how
-    many there are. With the times at which something changed.
+    """Ended facts (`followed`: by another version of the same state), moments of affect, scores by
+    topic after each lesson, and sessions: the newest of each, with totals in `counts` and the times
+    of changes in `steps`.
     """
-    known = FAR if known_at is None else known_at
-    with Lookup(root, tenant) as about:
+    latest = FAR if known_at is None else known_at
+    with Lookup(root, tenant) as lookup:
         newest = {
-            "ended": _ended(about, user_id, as_of, known),
-            "moments": _moments(about, user_id, as_of, known),
-            "mastery": _mastery(about, user_id, as_of, known),
-            "sessions": _sessions(about, user_id, as_of, known),
+            "ended": _ended(lookup, user_id, as_of, latest),
+            "moments": _moments(lookup, user_id, as_of, latest),
+            "mastery": _mastery(lookup, user_id, as_of, latest),
+            "sessions": _sessions(lookup, user_id, as_of, latest),
         }
         return {
-            **{name: shown for name, (shown, _) in newest.items()},
+            **{name: newest_rows for name, (newest_rows, _) in newest.items()},
             "counts": {name: total for name, (_, total) in newest.items()},
-            "steps": steps(about, [user_id]),
+            "steps": steps(lookup, [user_id]),
         }
 
 
-def _newest(found: list[Json]) -> Newest:
-    totals = [row.pop("total") for row in found]
-    return found, totals[0] if totals else 0
+def _newest(records: list[Json]) -> Newest:
+    totals = [row.pop("total") for row in records]
+    return records, totals[0] if totals else 0
 
 
-def _ended(about: Lookup, user_id: str, as_of: int, known: int) -> Newest:
-    load_revisions(about, "owner_id = ? AND entity_type = 'state'", user_id)
-    return _newest(rows(about.define("state_revision"), STATES_ENDED, known, as_of, ENDED))
+def _ended(lookup: Lookup, user_id: str, as_of: int, known_at: int) -> Newest:
+    load_revisions(lookup, "owner_id = ? AND entity_type = 'state'", user_id)
+    return _newest(rows(lookup.define("state_revision"), STATES_ENDED, known_at, as_of, ENDED))
 
 
-def _moments(about: Lookup, user_id: str, as_of: int, known: int) -> Newest:
-    about.load("affects", "user_id = ? AND epoch_us(recorded_at) <= ?", user_id, known)
+def _moments(lookup: Lookup, user_id: str, as_of: int, known_at: int) -> Newest:
+    lookup.load("affects", "user_id = ? AND epoch_us(recorded_at) <= ?", user_id, known_at)
     sql = (
         "SELECT occurred_at, event_id, session_id, v, a, d, text, count(*) OVER () AS total "
         "FROM affect_current WHERE epoch_us(occurred_at) <= ? "
         "ORDER BY affect_current.occurred_at DESC, event_id LIMIT ?"
     )
-    shown, total = _newest(rows(about.define("affect_current"), sql, as_of, MOMENTS))
-    return shown[::-1], total
+    moments, total = _newest(rows(lookup.define("affect_current"), sql, as_of, MOMENTS))
+    return moments[::-1], total
 
 
-def _sessions(about: Lookup, user_id: str, as_of: int, known: int) -> Newest:
-    """The last one first: `turns` are the user's."""
+def _sessions(lookup: Lookup, user_id: str, as_of: int, known_at: int) -> Newest:
+    """Sessions, the latest first; `turns` counts the user's."""
     sql = (
         "SELECT session_id, count(DISTINCT event_id) AS turns, max(occurred_at) AS last_active, "
         "count(*) OVER () AS total FROM events GROUP BY 1 ORDER BY 3 DESC, 1 LIMIT ?"
     )
     columns = ("session_id", "event_id", "occurred_at")
-    about.load(
-        "events", f"{BY_THEN} AND session_id IS NOT NULL", user_id, as_of, known, columns=columns
+    lookup.load(
+        "events", f"{BY_THEN} AND session_id IS NOT NULL", user_id, as_of, known_at, columns=columns
     )
-    return _newest(rows(about.db, sql, SESSIONS))
+    return _newest(rows(lookup.db, sql, SESSIONS))
 
 
 IN_TURNS = ("topic", "difficulty", "correct_rate")
@@ -101,13 +101,15 @@ IN_SIGNALS = (
 )  # fmt: skip
 
 
-def _mastery(about: Lookup, user_id: str, as_of: int, known: int) -> Newest:
-    """The scores after each lesson with an answer, folded again from what was said: the table
-    `profiles` has the newest document of each batch alone."""
-    rules, entity = rules_of(about.folder), Entity("users", about.tenant, user_id, {})
+def _mastery(lookup: Lookup, user_id: str, as_of: int, known_at: int) -> Newest:
+    """Scores after each answered lesson, folded again from the records: the table `profiles` only
+    has the newest document of each batch."""
+    rules, entity = rules_of(lookup.folder), Entity("users", lookup.tenant, user_id, {})
     scores: dict[str, float] = {}
     levels: list[Json] = []
-    for at, lessons in groupby(_lessons(about, user_id, as_of, known), lambda one: one.occurred_at):
+    for occurred_at, lessons in groupby(
+        _lessons(lookup, user_id, as_of, known_at), lambda lesson: lesson.occurred_at
+    ):
         is_answered = False
         for lesson in lessons:
             learner.fold(entity, lesson, rules)
@@ -118,27 +120,29 @@ def _mastery(about: Lookup, user_id: str, as_of: int, known: int) -> Newest:
                 scores[topic.topic] = score
                 is_answered = True
         if is_answered:
-            kept = set(learner.TOPICS.ids(entity))
-            scores = {topic: score for topic, score in scores.items() if topic in kept}
-            levels.append({"at": format_time(at), "scores": dict(sorted(scores.items()))})
+            current_topics = set(learner.TOPICS.ids(entity))
+            scores = {topic: score for topic, score in scores.items() if topic in current_topics}
+            levels.append({"at": format_time(occurred_at), "scores": dict(sorted(scores.items()))})
     return levels[-LESSONS:], len(levels)
 
 
-def _lessons(about: Lookup, user_id: str, as_of: int, known: int) -> list[UserSignal]:
-    """Ended turns, and signals of the user's, with a topic."""
+def _lessons(lookup: Lookup, user_id: str, as_of: int, known_at: int) -> list[UserSignal]:
+    """Ended turns and user signals with a topic."""
     lessons = [
-        UserSignal(id, user_id, None, at, None, topic, None, difficulty, correct_rate, None)
+        UserSignal(
+            id, user_id, None, occurred_at, None, topic, None, difficulty, correct_rate, None
+        )
         for table, name, values, condition in (
             ("events", "event_id", IN_TURNS, "status <> 'running'"),
             ("signals", "signal_id", IN_SIGNALS, "scope = 'user'"),
         )
-        for id, at, topic, difficulty, correct_rate in about.rows(
+        for id, occurred_at, topic, difficulty, correct_rate in lookup.rows(
             table,
             (name, "epoch_us(occurred_at)", *values),
             f"{condition} AND {values[0]} IS NOT NULL AND {BY_THEN}",
             user_id,
             as_of,
-            known,
+            known_at,
         )
     ]
     return sorted(lessons, key=lambda lesson: (lesson.occurred_at, lesson.event_id))

@@ -123,7 +123,7 @@ def _as_set(setting: Setting, given: str | None) -> Setting:
         return setting
     place = configuration.name_of(setting.variable)
     source = place.removesuffix(f": {setting.name}") if place != setting.variable else "environment"
-    return setting._replace(value=configuration.shown(setting.variable, given), source=source)
+    return setting._replace(value=configuration.masked(setting.variable, given), source=source)
 
 
 def _plain(value: Any) -> str:
@@ -197,7 +197,7 @@ def _warnings(file: Path | None, settings: list[Setting]) -> Iterator[str]:
         if name.startswith(configuration.PREFIX) and name not in known:
             if name.startswith(families):  # told where the family is read
                 continue
-            said = configuration.unknown(name, sorted(known))
+            said = configuration.unknown_setting(name, sorted(known))
             yield f"{name}: ignored: {said}"
     if file and has_open_secret(file, settings):
         yield f"{file}: {OPEN_SECRET}; chmod 600 {file}"

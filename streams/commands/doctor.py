@@ -130,7 +130,7 @@ def _history(given: str) -> Iterator[Finding]:
     from streams.doctor import places
     from streams.doctor.history import history as look_at
 
-    place = location_of(configuration.at_home(given))
+    place = location_of(configuration.expand_home(given))
     yield from look_at(place)
     if isinstance(place, Path) and not _is_file(place):
         yield from places.disk("history", place)

@@ -176,9 +176,9 @@ def _measured(
 
 
 def _named(history: Path, generation: str | None) -> Path:
-    from sinks.generation import named
+    from sinks.generation import generation_path
 
-    evaluated = named(history, generation)
+    evaluated = generation_path(history, generation)
     options.rules_of(evaluated)
     return evaluated
 

@@ -309,17 +309,17 @@ def generations_list(history: Location, as_json: bool) -> None:
 
     Own bytes are freed when the generation is dropped; shared bytes belong to several generations.
     """
-    from streams.generations.begin import missing_said
-    from streams.generations.switching import listed
+    from streams.generations.begin import missing_message
+    from streams.generations.switching import list_generations
 
-    found = listed(history)
+    found = list_generations(history)
     if as_json:
         output.say_json(found)
         return
     output.table(found, ["name", "role", "stage", "extractor", "own_bytes", "shared_bytes"])
     for one in found:
         if one["missing_parts"]:
-            output.say(f"{one['name']}: parts {missing_said(one['missing_parts'])}")
+            output.say(f"{one['name']}: parts {missing_message(one['missing_parts'])}")
 
 
 @generations.command("drop")

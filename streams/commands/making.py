@@ -62,7 +62,7 @@ def run(
     from sinks.generation import find_tables
     from streams.extractors.naming import named
     from streams.files import local
-    from streams.files.extractor_choice import Choice, settle
+    from streams.files.extractor_choice import Choice, update_choice
     from streams.files.manifest import rules_of
     from streams.folds.rules import Rules
     from streams.progress import progress_bar
@@ -84,7 +84,7 @@ def run(
         """Under the history's lock: no other generation goes live meanwhile."""
         nonlocal chosen, model, rules
         rules = rules_of(find_tables(history))
-        chosen = settle(history, extractor, output.note)
+        chosen = update_choice(history, extractor, output.note)
         if chosen.name == MODEL:
             model = load_settings()
         return named(chosen.in_process)

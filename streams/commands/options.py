@@ -15,7 +15,7 @@ import click
 
 from schemas.dead_letters import REASONS
 from sinks.disk import TROUBLES, trouble, with_remedy
-from sinks.generation import find_tables, named
+from sinks.generation import find_tables, generation_path
 from sinks.locations import Location, is_url, location_of
 from sinks.root import HistoryError
 from sinks.store_errors import of_duckdb
@@ -45,7 +45,7 @@ class _Path(click.Path):
         if value == "":
             self.fail("is empty; give a path, or leave it out", param, ctx)
         if not is_url(value):
-            path = configuration.at_home(value) if isinstance(value, str) else value
+            path = configuration.expand_home(value) if isinstance(value, str) else value
             return super().convert(path, param, ctx)
         try:
             if self._in_stores:
@@ -395,7 +395,11 @@ def _damaged(error: Exception) -> HistoryError | None:
     ctx = click.get_current_context(silent=True)
     given = ctx.params if ctx else {}
     try:
-        place = named(given["history"], given.get("generation")) if given.get("history") else None
+        place = (
+            generation_path(given["history"], given.get("generation"))
+            if given.get("history")
+            else None
+        )
         return damage.of_duckdb(error, find_tables(place) if place else None)
     except HistoryError as failure:
         return failure
@@ -464,7 +468,7 @@ def _asked(function: Callable[..., R]) -> Callable[..., R]:
     @fails_in_a_line
     @functools.wraps(function)
     def wrapped(history: Location, generation: str | None, **given: Any) -> R:
-        asked = named(history, generation)
+        asked = generation_path(history, generation)
         rules_of(asked)
         return function(history=asked, **given)
 

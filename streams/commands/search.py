@@ -142,14 +142,14 @@ def _show(page: Page) -> None:
 
 def _line(turn: Neighbour) -> str:
     """A turn beside a hit, in one line."""
-    return f"    {turn.place:+} {' '.join(output.harmless(turn.text).split())}"
+    return f"    {turn.place:+} {' '.join(output.escape_controls(turn.text).split())}"
 
 
 def _marked(hit: Hit) -> str:
     """A hit's text in one line; what matched is bold in a terminal."""
     parts, last = [], 0
     for start, end in hit.matches:
-        before, found = map(output.harmless, (hit.text[last:start], hit.text[start:end]))
+        before, found = map(output.escape_controls, (hit.text[last:start], hit.text[start:end]))
         parts += [before, click.style(found, bold=True)]
         last = end
-    return " ".join("".join([*parts, output.harmless(hit.text[last:])]).split())
+    return " ".join("".join([*parts, output.escape_controls(hit.text[last:])]).split())

@@ -100,7 +100,7 @@ def _as_known(hit: search.Recalled, known_at: int) -> search.Recalled | None:
 def user_documents(root: Location, tenant: str, request: PackRequest) -> Json | None:
     """Returns the user's documents valid at `question.at`, in the form that `items` takes; None for
     an unknown user."""
-    documents = reading.known_of(root, tenant, request.user_id, request.at, request.known_at)
+    documents = reading.memory_as_of(root, tenant, request.user_id, request.at, request.known_at)
     if any(documents.values()):
         return _with_mood(documents, request.at)
     is_known = listing.knows_user(root, tenant, request.user_id, request.known_at)

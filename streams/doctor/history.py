@@ -25,7 +25,7 @@ from streams.doctor import rocksdb
 from streams.doctor.finding import Finding, ok, warning, wrong
 from streams.errors import ConfigurationError
 from streams.files import manifest
-from streams.files.extractor_choice import own_choice
+from streams.files.extractor_choice import stored_choice
 from streams.files.store import VALUES
 from streams.files.upgrade import AFTER
 from streams.files.upgrade import FORMAT as STORE_FORMAT
@@ -170,7 +170,7 @@ def _files(root: Location, folder: Location) -> Iterator[Finding]:
             )
     if isinstance(folder, Path):
         try:
-            own_choice(folder)
+            stored_choice(folder)
         except ConfigurationError as error:
             text, _, do = str(error).rpartition("; ")
             means = "`run` and `serve` cannot continue this history."

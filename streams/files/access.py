@@ -1,4 +1,5 @@
-"""Opens a generation for its one writer: locks, the row format, a killed batch taken back."""
+"""Opens a generation for its one writer: locks, upgrades the row format, rolls back a killed
+batch."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -19,18 +20,18 @@ from streams.pipeline.row_formats import CURRENT, check
 
 FORGET_LOCK = "_forget.lock"
 MOMENT = 1.0
-"""Seconds in which a server has stored what it is about to."""
+"""Seconds within which a server has stored its pending write."""
 
 
 @contextmanager
 def writing(
     root: Location, *, borrow: bool = False, any_format: bool = False
 ) -> Iterator[tuple[Store, History]]:
-    """The tables and store of a history's live generation, for one writer at a time. Raises
-    ConfigurationError for a history in an object store: sinks alone write there.
+    """Tables and store of a history's live generation, for one writer at a time. Raises
+    ConfigurationError for a history in an object store: only sinks write there.
 
-    Which one is live is looked up under the lock: `promote` holds it, too. `any_format`: rows of
-    another version are no obstacle, for none is read or written.
+    The live generation is determined under the lock, which `promote` takes, too. `any_format`:
+    accepts rows of other versions, if no rows are read or written.
     """
     if not isinstance(root, Path):
         raise ConfigurationError(
@@ -43,30 +44,30 @@ def writing(
 
 @contextmanager
 def locked(root: Path, *, borrow: bool = False) -> Iterator[None]:
-    """The lock of a history's one writer; `serve` lends it to who would `borrow` it. Raises
-    ConfigurationError where it is taken."""
+    """Locks a history for its one writer; with `borrow`, `serve` lends its lock. Raises
+    ConfigurationError if another process has it."""
     refusal = ConfigurationError(
         f"{root}: another turnfold is writing this history; post to it if it is `turnfold "
-        "serve`, stop it if it is a worker's sink, else wait for it to end"
+        "serve`, stop it if it is a worker's sink, otherwise wait for it to end"
     )
     with ExitStack() as stack:
         try:
-            lock = locks.borrowed if borrow else locks.held
-            stack.enter_context(lock(root if borrow else locks.of_history(root), refusal))
-        except OSError as error:  # a file system that is read-only, a folder that is another's
+            lock = locks.borrowed if borrow else locks.lock_file
+            stack.enter_context(lock(root if borrow else locks.history_lock(root), refusal))
+        except OSError as error:  # a read-only file system, a folder of another account
             raise HistoryWriteError(f"{root}: {error.strerror or error}") from error
         yield
 
 
 @contextmanager
 def erasing(root: Path, *, alone: bool) -> Iterator[None]:
-    """`forget` has this lock alone, `backfill` shares it: what the one erases is not to be found
-    among what the other has gathered. So does a server, for a moment, when it stores what a model
-    said of somebody. Raises ConfigurationError where it is taken."""
-    other = "backfill" if alone else "forget"
-    refusal = f"{root}: another turnfold is writing this history (`{other}`); wait for its end"
+    """Lock between erasure and copies of records: exclusive for `forget`, shared by `backfill`, so
+    that gathered records contain no erased ones. A server shares it briefly when it stores a
+    model's reply. Raises ConfigurationError if it is taken."""
+    command = "backfill" if alone else "forget"
+    refusal = f"{root}: another turnfold is writing this history (`{command}`); wait for its end"
     within = MOMENT if alone else 0.0
-    with locks.held(
+    with locks.lock_file(
         root / FORGET_LOCK, ConfigurationError(refusal), shared=not alone, within=within
     ):
         yield
@@ -74,15 +75,14 @@ def erasing(root: Path, *, alone: bool) -> Iterator[None]:
 
 @contextmanager
 def opened(folder: Path, *, any_format: bool = False) -> Iterator[tuple[Store, History]]:
-    """A generation's tables and store, whose rows are upgraded first; the caller holds the lock.
+    """A generation's tables and store, whose rows are upgraded first; the caller has the lock.
     Raises ConfigurationError if this version cannot continue with it."""
     rules_of(folder)  # before anything is touched
     tables = History(folder)
     path = folder / "_store"
     if not path.exists() and tables.delta_versions():
         raise ConfigurationError(
-            f"{path} is missing, so the history cannot be continued without doubling rows; "
-            "run into a new folder"
+            f"{path} is missing: continuing the history would duplicate rows; run into a new folder"
         )
     store = Store(path)
     try:
@@ -98,7 +98,7 @@ def opened(folder: Path, *, any_format: bool = False) -> Iterator[tuple[Store, H
 
 
 def _check_format(store: Store, path: Path) -> None:
-    """Refuses the rows of a newer version, and those that are too old."""
+    """Raises ConfigurationError for rows of a newer version, and for rows that are too old."""
     if store.value(FORMAT) is None and store.value("writer") is None:
         store.write_values({FORMAT: CURRENT.format})
     check(f"{path}: the fold's tables", reached(store), _way_out(path.parent))
@@ -108,9 +108,9 @@ def _way_out(folder: Path) -> str:
     if folder.parent.name == FOLDER:
         return (
             f"drop it (turnfold generations drop {folder.name} --history {folder.parent.parent}) "
-            "and make it again"
+            "and rebuild it"
         )
     return (
-        f"make a generation of its log (turnfold backfill --generation NEW --history {folder}) "
+        f"build a generation from its log (turnfold backfill --generation NEW --history {folder}) "
         "and promote it, or fold the same files into a new folder"
     )

@@ -1,4 +1,4 @@
-"""Records into the file tier's tables, and the history rows that come of them until a commit."""
+"""Folds records into the file tier's tables, and collects their history rows until a commit."""
 
 import time
 from collections import Counter, defaultdict
@@ -34,31 +34,33 @@ from streams.pipeline.processor import RecordProcessor
 
 Place = tuple[str, int, int]
 Stored = tuple[Any, ...]
-"""A row as `schemas.generated.history.stored` makes it and `sinks.tables.to_arrow` takes it."""
+"""A row from `schemas.generated.history.stored`, for `sinks.tables.to_arrow`."""
 
 _json = msgspec.json.Encoder().encode
 
 
 class RowCollector:
-    """Collects history rows until they are taken: the file tier's `Emitter`. A turn's signals and
-    plans are folded with it, into users of the same `store`."""
+    """Collects history rows: the file tier's `Emitter`. A turn's signals and plans are folded with
+    it, into users of the same `store`."""
 
     def __init__(self, store: RowSource[Entity]) -> None:
         self.rows: defaultdict[str, list[Stored]] = defaultdict(list)
         self.revised_states: list[tuple[str, str]] = []
-        """Tenant and id of each state that a row of `revisions` is about."""
+        """Tenant and id of each state with a row in `revisions`."""
         self.touched_users = Distinct()
         self.recorded_at = 0
-        """The last record's: that of a line which cannot be read, and does not say."""
+        """Time of the last record, used for unreadable lines (microseconds)."""
         self._entity = store.entity
 
     def signals(self, out: Effects) -> list[tuple[Entity, UserSignal]]:
         tenant = out.scope[0]
-        return [(self._entity("users", tenant, said.user_id), said) for said in out.signals]
+        return [(self._entity("users", tenant, signal.user_id), signal) for signal in out.signals]
 
-    def emitted(self, entity: Entity, out: Effects, said: Input | Signalled, sent: Place) -> Source:
-        self.recorded_at = said.recorded_at
-        source = Source(entity.tenant, said.recorded_at, *sent)
+    def emitted(
+        self, entity: Entity, out: Effects, record: Input | Signalled, place: Place
+    ) -> Source:
+        self.recorded_at = record.recorded_at
+        source = Source(entity.tenant, record.recorded_at, *place)
         rows = self.rows
         for row in out.history:
             rows[row.table].append(stored(row, source, row.occurred_at))
@@ -72,27 +74,27 @@ class RowCollector:
         return _json(plan)
 
     def refused(
-        self, dead: Dead, error: Exception, entity: Entity, said: Input | Signalled, sent: Place
+        self, dead: Dead, error: Exception, entity: Entity, record: Input | Signalled, place: Place
     ) -> None:
-        self.recorded_at = said.recorded_at
-        self.unreadable(dead._replace(payload=kept(dead.payload)), sent)
+        self.recorded_at = record.recorded_at
+        self.unreadable(dead._replace(payload=kept(dead.payload)), place)
 
-    def unreadable(self, dead: Dead, sent: Place) -> None:
-        source = Source(dead.tenant, self.recorded_at, *sent)
-        at = self.recorded_at if dead.occurred_at is None else dead.occurred_at
-        self.rows[DeadLetter.table].append(stored(dead_row(dead), source, at))
+    def unreadable(self, dead: Dead, place: Place) -> None:
+        source = Source(dead.tenant, self.recorded_at, *place)
+        occurred_at = self.recorded_at if dead.occurred_at is None else dead.occurred_at
+        self.rows[DeadLetter.table].append(stored(dead_row(dead), source, occurred_at))
 
     def late(
-        self, dead: Dead, late: Late, entity: Entity, said: Input | Signalled, sent: Place
+        self, dead: Dead, late: Late, entity: Entity, record: Input | Signalled, place: Place
     ) -> None:
         self.unreadable(dead, late.source)
 
     def document(self, row: Session | Task | Profile, source: Source) -> None:
-        """Takes a row with a newest document."""
+        """Adds the row of a newest document."""
         self.rows[row.table].append(stored(row, source, row.updated_at))
 
     def take(self) -> dict[str, list[Stored]]:
-        """The rows since they were last taken."""
+        """Returns and clears the collected rows."""
         rows, self.rows = self.rows, defaultdict(list)
         return rows
 
@@ -100,8 +102,8 @@ class RowCollector:
 class Applier:
     """Folds records into `store`, collecting history rows and counts until they are taken.
 
-    `decode`: how lines are read, where they are events of another shape. `rules`: of the generation
-    that `store` holds. `extract` finds memory in turns; its plans come behind their turns.
+    `decode`: decoder of lines, for events of another shape. `rules`: those of the generation in
+    `store`. `extract` finds memory in turns; its plans are folded after their turns.
     """
 
     def __init__(
@@ -117,16 +119,16 @@ class Applier:
         self.counts: Counter[str] = self._processor.counts
         self.warnings: Counter[str] = self._processor.warnings
         self.plans = 0
-        """Write plans that were stored, those of input records and those of `extract`."""
+        """Number of stored write plans, from input records and from `extract`."""
         self.forget_touched()
 
     @property
     def found(self) -> int | None:
-        """Facts and preferences that `extract` has found; None without one."""
+        """Number of facts and preferences that `extract` found; None without an extractor."""
         return None if self._processor.extract is None else self._processor.found
 
     def forget_touched(self) -> None:
-        """Counts again what was touched."""
+        """Resets the counts of touched entities."""
         self.touched = {name: Distinct() for name in ("sessions", "tasks", "users", "states")}
         self._collected.touched_users = self.touched["users"]
 
@@ -134,41 +136,41 @@ class Applier:
         self,
         lines: list[Given],
         recorded_at: int | None = None,
-        read: Sequence[Input | None] | None = None,
+        inputs: Sequence[Input | None] | None = None,
     ) -> list[Outcome]:
-        """Some records as bytes, each with its topic (or path), partition and offset (or line);
-        what each ended as. `recorded_at`: when the log took them, if it is not theirs to say.
-        `read`: what they say, where they were decoded before they had a place and that was kept;
-        without `recorded_at` they are records of the history, which are folded again.
+        """Folds records as bytes, each with its topic (or path), partition and offset (or line);
+        returns their outcomes. `recorded_at`: time at which the log accepted them, if it overrides
+        theirs. `inputs`: their decoded form, if decoded before; without `recorded_at` they are
+        records of the history that are folded again.
 
-        All are decoded, then all are folded: each step finds its code and data in the cache.
+        Decodes all, then folds all: each step uses warm caches.
         """
         decode = self.decode
         decoded: list[Decoded]
-        if read is None:
+        if inputs is None:
             decoded = [decode(line, source) for line, source in lines]
         else:
             decoded = [
                 decode(line, source)
-                if known is None
-                else known
-                if known.source == source
-                else replace(known, source=source)
-                for known, (line, source) in zip(read, lines, strict=True)
+                if input is None
+                else input
+                if input.source == source
+                else replace(input, source=source)
+                for input, (line, source) in zip(inputs, lines, strict=True)
             ]
         if recorded_at is not None:
             self._collected.recorded_at = recorded_at
             decoded = [
-                replace(found, recorded_at=recorded_at) if type(found) is Input else found
-                for found in decoded
+                replace(input, recorded_at=recorded_at) if type(input) is Input else input
+                for input in decoded
             ]
             ahead.refuse(decoded, lines, recorded_at)
-        elif read is None:
+        elif inputs is None:
             ahead.refuse(decoded, lines, time.time_ns() // 1000)
         return self._processor.process_all(decoded, lines)
 
     def take_rows(self) -> dict[str, list[Stored]]:
-        """The rows since they were last taken, without documents."""
+        """Returns and clears the collected rows, without documents."""
         rows = self._collected.take()
         self.counts["revisions"] += len(rows.get(Revision.table, ()))
         self.plans += len(rows.get(Plan.table, ()))
@@ -176,25 +178,25 @@ class Applier:
         self._collected.revised_states.clear()
         return rows
 
-    def take_documents(self, most: int = 512) -> Iterator[dict[str, list[Stored]]]:
-        """The newest document of each key that changed since they were last taken, some at a
-        time: together they can be larger than all else."""
+    def take_documents(self, limit: int = 512) -> Iterator[dict[str, list[Stored]]]:
+        """Yields the newest document of each changed key in chunks of `limit` rows, as all together
+        may be large."""
         changed, rows = self._processor.take_changed(), self._collected
         for entity, source in changed.sessions.items():
             self.touched["sessions"].add((entity.tenant, entity.key))
             rows.document(session_row(entity, self.rules), source)
-            if len(rows.rows[Session.table]) >= most:
+            if len(rows.rows[Session.table]) >= limit:
                 yield self.take_rows()
         for (entity, task_id), source in changed.tasks.items():
             self.touched["tasks"].add((entity.tenant, entity.key, task_id))
             rows.document(task_row(entity, task_id, self.rules), source)
-            if len(rows.rows[Task.table]) >= most:
+            if len(rows.rows[Task.table]) >= limit:
                 yield self.take_rows()
         for entity, source in changed.users.items():
             self.touched["users"].add((entity.tenant, entity.key))
             rows.document(profile_row(entity, self.rules), source)
-            if len(rows.rows[Profile.table]) >= most:
+            if len(rows.rows[Profile.table]) >= limit:
                 yield self.take_rows()
         yield self.take_rows()
-        for seen in self.touched.values():
-            seen.pack()
+        for distinct in self.touched.values():
+            distinct.pack()

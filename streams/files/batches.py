@@ -1,11 +1,11 @@
-"""How a batch becomes part of a history, wholly or not at all.
+"""Commits a batch to a history atomically.
 
-One process writes, and the store lies beside the tables:
-1. note in the store at which version each Delta table stands;
+One process writes, and the store is next to the tables:
+1. note the version of each Delta table in the store;
 2. append the batch's rows to the tables, one commit each;
-3. write the fold's rows, the files' positions and the counters to the store, and drop the note.
-Who finds a note takes the tables back to the noted versions and continues from the store, which
-knows nothing of that batch (docs/decisions.md says why back and not forward).
+3. write the fold's rows, the files' positions and the counters to the store, and delete the note.
+A process that finds a note rolls the tables back to the noted versions and continues from the
+store, which does not contain that batch (docs/decisions.md explains rollback over replay).
 """
 
 from collections.abc import Iterator
@@ -21,14 +21,14 @@ Packed = dict[str, list[pa.Table]]
 
 
 class Batches:
-    """One after the other, by one thread at a time; the caller has the history's lock."""
+    """Commits batches in sequence, from one thread at a time; the caller has the history's lock."""
 
     def __init__(self, store: Store, tables: History) -> None:
         self._store, self._tables = store, tables
 
     def commit(self, packed: Packed, changes: Changes) -> None:
-        """One batch: rows for the tables, and what changes in the store. Raises HistoryWriteError,
-        StoreError; then the next writer continues from the store."""
+        """Commits one batch: rows of the tables, and changes of the store. Raises
+        HistoryWriteError, StoreError; then the next writer continues from the store."""
         number = (self._store.value("batch") or 0) + 1
         if packed:
             self._store.write_values({"writing": self._tables.delta_versions()})
@@ -37,17 +37,17 @@ class Batches:
         self._store.write([*changes, *encoded({"batch": number, "writing": None})])
 
     def take_back(self) -> None:
-        """A batch that could not be written, as far as it was."""
-        noted = self._store.value("writing")
-        if noted is not None:
-            self._tables.restore(noted)
+        """Rolls back a partly written batch."""
+        versions = self._store.value("writing")
+        if versions is not None:
+            self._tables.restore(versions)
             self._store.write_values({"writing": None, "writer": str(uuid4())})
         elif self._store.value("writer") is None:
             self._store.write_values({"writer": str(uuid4())})
 
 
 def joined(packed: Packed) -> Iterator[tuple[str, pa.Table]]:
-    """Each table's rows in one piece; the pieces go."""
+    """Yields each table's rows in one piece; frees the pieces."""
     while packed:
         name = next(iter(packed))
         yield name, pa.concat_tables(packed.pop(name)).combine_chunks()

@@ -1,8 +1,8 @@
-"""How the plans of a history are made, remembered: `_extractor.json` in a generation's folder.
+"""Stores the choice of extractor: `_extractor.json` in a generation's folder.
 
-The first `run` or `serve` stores it, the rules where no option names another; each later one
-continues with it until another is chosen. A generation without such a file continues as `backfill`
-made it. With `promote` its generation's own choice becomes the history's.
+The first `run` or `serve` stores it, by default the rules; later ones continue with it until
+another is chosen. A generation without this file continues with the extractor of its `backfill`.
+`promote` makes its generation's choice the history's.
 """
 
 import time
@@ -25,7 +25,7 @@ NONE = "none"
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """The extractor of a generation, its version then, and when it was chosen (microseconds)."""
+    """Extractor of a generation, its version, and the time of the choice (microseconds)."""
 
     name: str
     version: str | None = None
@@ -33,30 +33,30 @@ class Choice(msgspec.Struct, frozen=True):
 
     @property
     def in_process(self) -> str:
-        """What extracts while turns are folded."""
+        """The extractor that runs while turns are folded."""
         return in_process(self.name)
 
     def shown(self) -> str:
-        """With its version, where there are several."""
+        """Name, with the version if there is one."""
         return f"{self.name} {self.version}" if self.version else self.name
 
 
 def choice_of(folder: Location) -> Choice | None:
-    """What a generation's plans are made by; None where nobody has ever chosen.
+    """Extractor of a generation's plans; None if none was ever chosen.
 
-    Raises ConfigurationError for a file that cannot be read.
+    Raises ConfigurationError for an unreadable file.
     """
-    own = own_choice(folder)
-    if own is not None:
-        return own
-    made = load(folder)
-    if made is None or made.extracts is None:
+    choice = stored_choice(folder)
+    if choice is not None:
+        return choice
+    generation = load(folder)
+    if generation is None or generation.extracts is None:
         return None
-    return Choice(made.extracts, made.settings.extractor_version, made.started_at)
+    return Choice(generation.extracts, generation.settings.extractor_version, generation.started_at)
 
 
-def own_choice(folder: Location) -> Choice | None:
-    """What was chosen for this very generation since it was made."""
+def stored_choice(folder: Location) -> Choice | None:
+    """Choice stored in this generation itself."""
     file = folder / FILE
     try:
         return msgspec.json.decode(file.read_bytes(), type=Choice)
@@ -69,89 +69,91 @@ def own_choice(folder: Location) -> Choice | None:
 
 
 def extractor_of(history: Path) -> str:
-    """What turns are extracted with that come to a history, while they are folded.
+    """Name of the extractor that runs while a history's new turns are folded.
 
-    Raises HistoryError, ConfigurationError where the history's files say nothing of use.
+    Raises HistoryError, ConfigurationError if the history's files are unreadable.
     """
     choice = choice_of(_live(history))
     return in_process(chosen(None, None if choice is None else choice.name))
 
 
 def asks_model(history: Path) -> bool:
-    """Whether a model is asked about the turns of the live generation. Raises as `extractor_of`."""
+    """Whether a model processes the turns of the live generation. Raises as `extractor_of`."""
     choice = choice_of(_live(history))
     return choice is not None and choice.name == MODEL
 
 
-def settle(history: Path, told: str | None, say: Callable[[str], None]) -> Choice:
-    """What extracts from now on (`streams.extractors.naming.chosen`); it is stored, `none` as well.
-    The caller holds the history's lock. `say` receives a line about a change that the user may not
-    expect.
+def update_choice(history: Path, option: str | None, say: Callable[[str], None]) -> Choice:
+    """Determines and stores the extractor from now on (`streams.extractors.naming.chosen`),
+    including `none`. The caller has the history's lock. `say` receives a line about a change that
+    the user may not expect.
 
-    Raises ConfigurationError where what was chosen is not in this version.
+    Raises ConfigurationError if this version lacks the stored extractor.
     """
     folder = _live(history)
-    known = choice_of(folder)
-    if known is not None and told is None:
-        return _gone_on(history, folder, known, say)
-    name = chosen(told, None)
-    now = Choice(name, version_of(name), time.time_ns() // 1000)
-    before = known or Choice(NONE)
-    if known is not None and (known.name, known.version) == (now.name, now.version):
-        return known
-    if (before.name != NONE or now.name != NONE) and (folder / "events").exists():
-        say(_changed(history, before, now))
-    _save(folder, now)
-    return now
+    stored = choice_of(folder)
+    if stored is not None and option is None:
+        return _continue_choice(history, folder, stored, say)
+    name = chosen(option, None)
+    choice = Choice(name, version_of(name), time.time_ns() // 1000)
+    previous = stored or Choice(NONE)
+    if stored is not None and (stored.name, stored.version) == (choice.name, choice.version):
+        return stored
+    if (previous.name != NONE or choice.name != NONE) and (folder / "events").exists():
+        say(_change_message(history, previous, choice))
+    _save(folder, choice)
+    return choice
 
 
-def remembered(history: Path, told: str | None) -> str | None:
-    """What `turnfold dev` was told to extract with, now or before; None where it never was. It is
-    for its parts to do; the folder is made a history, if it is none yet."""
-    if told is not None:
-        _save(open_root(history), Choice(told, version_of(told), time.time_ns() // 1000))
-        return told
-    known = own_choice(history)
-    return None if known is None else known.name
+def dev_choice(history: Path, option: str | None) -> str | None:
+    """Extractor option of `turnfold dev`, now or from an earlier run; None without one. A new
+    option is stored, which creates the history; the processes of `dev` apply it."""
+    if option is not None:
+        _save(open_root(history), Choice(option, version_of(option), time.time_ns() // 1000))
+        return option
+    stored = stored_choice(history)
+    return None if stored is None else stored.name
 
 
 def _live(history: Path) -> Path:
     return folder_of(history, pointer(history).current)
 
 
-def _gone_on(history: Path, folder: Path, known: Choice, say: Callable[[str], None]) -> Choice:
-    if known.name == NONE:
-        return known
-    if known.name not in (*NAMES, MODEL):
+def _continue_choice(
+    history: Path, folder: Path, stored: Choice, say: Callable[[str], None]
+) -> Choice:
+    if stored.name == NONE:
+        return stored
+    if stored.name not in (*NAMES, MODEL):
         raise ConfigurationError(
-            f"{history}: its memory is made by {known.name!r}, which this version does not have; "
+            f"{history}: its memory is made by {stored.name!r}, which this version does not have; "
             f"give --extractor with one of {', '.join((*NAMES, MODEL))}"
         )
-    version = version_of(known.name)
-    if known.version in (None, version):
-        day = format_time(known.chosen_at)[:10]
-        say(f"memory is made by {known.name} (chosen on {day}); --extractor {NONE} ends it")
-        return known
-    now = Choice(known.name, version, time.time_ns() // 1000)
-    say(_changed(history, known, now))
-    _save(folder, now)
-    return now
+    version = version_of(stored.name)
+    if stored.version in (None, version):
+        day = format_time(stored.chosen_at)[:10]
+        say(f"memory is made by {stored.name} (chosen on {day}); --extractor {NONE} ends it")
+        return stored
+    choice = Choice(stored.name, version, time.time_ns() // 1000)
+    say(_change_message(history, stored, choice))
+    _save(folder, choice)
+    return choice
 
 
-def _changed(history: Path, before: Choice, now: Choice) -> str:
-    """What becomes of the plans already made: nothing, until somebody asks for it."""
-    again = f"turnfold backfill --history {quote(str(history))} --generation NAME"
+def _change_message(history: Path, before: Choice, now: Choice) -> str:
+    """Message about a changed extractor: existing plans stay unless they are rebuilt."""
+    command = f"turnfold backfill --history {quote(str(history))} --generation NAME"
     if now.name == NONE:
         return (
-            f"{before.name} makes no plans from now on; those already made stay ({again} "
+            f"{before.name} makes no plans from now on; existing plans stay ({command} "
             f"--extractor {NONE} leaves them out)"
         )
     if now.name == before.name:
-        what = f"until now by {before.shown()}; plans already made stay as they are"
+        previous = f"until now by {before.shown()}; existing plans stay unchanged"
     else:
-        what = f"until now by {before.shown()}; turns already folded stay as they are"
-    way = "" if now.name == MODEL else f" ({again} --extractor {now.name} makes all anew)"
-    return f"memory is made by {now.shown()} from now on, {what}{way}"
+        previous = f"until now by {before.shown()}; folded turns stay unchanged"
+    hint = "" if now.name == MODEL else f" ({command} --extractor {now.name} rebuilds all)"
+    return f"memory is made by {now.shown()} from now on, {previous}{hint}"
 
 
 def _save(folder: Path, choice: Choice) -> None:

@@ -1,4 +1,4 @@
-"""The file runner: both hops of the topology in one process, files in, Delta tables out."""
+"""File runner: both hops of the topology in one process, from files to Delta tables."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -21,19 +21,19 @@ from streams.pipeline.processor import EXTRACTED, LATE, SETTLED, WAITING
 from streams.pipeline.retention import retention_of
 
 OUTCOMES = ("applied", "duplicate", "dead", "withheld")
-LATER = (WAITING, SETTLED, LATE)
-"""Counts of records that other records decide about."""
+PENDING_COUNTS = (WAITING, SETTLED, LATE)
+"""Counts of records that depend on later records."""
 
 
 class Truncated(TurnfoldError):  # noqa: N818 - what the file is
-    """A file cannot be read to its end; what came before is in the history."""
+    """A file cannot be read to its end; the records before are in the history."""
 
     exit_code = 4
 
-    def __init__(self, where: str, counts: dict[str, Any]) -> None:
-        what = "the file ends too early, or is damaged; what came before is kept"
-        do = "get the file again, then run the same command"
-        super().__init__(f"{what}: {where}; {do}")
+    def __init__(self, files: str, counts: dict[str, Any]) -> None:
+        reason = "the file ends too early, or is damaged; the records before are kept"
+        remedy = "get the file again, then run the same command"
+        super().__init__(f"{reason}: {files}; {remedy}")
         self.counts = counts
 
 
@@ -47,13 +47,12 @@ def run(
     borrow: bool = False,
     decoder: Callable[[str], Decode] = lambda file: decode,
 ) -> dict[str, Any]:
-    """Folds files of input records into the history; returns the counts, and how many
-    plans an extractor made; `unfinished` names files whose last line breaks off, and after
-    how many bytes; `read_before` counts the lines that earlier runs have read. `choose` says which,
-    once no other generation can go live.
-    `retention_days`: so long after its last update a session is stored cold; None and 0: never.
-    `decoder`: how the lines of a file are read; asked of every file before anything is touched.
-    `borrow`: a server is asked for the history, if one has it.
+    """Folds files of input records into the history; returns counts, including plans of the
+    extractor; `unfinished`: files whose last line is incomplete -> its bytes; `read_before`: lines
+    that earlier runs read. `choose` returns the extractor, under the history's lock.
+    `retention_days`: time after its last update when a session is stored cold; None and 0: never.
+    `decoder`: returns the decoder of a file's lines; called for all files before any change.
+    `borrow`: requests the history's lock from a server.
 
     Raises TurnfoldError: 2 for another retention, 3 for a folder that is not a history, 4 for a
     truncated file.
@@ -62,8 +61,8 @@ def run(
     retention = _retention(retention_days)
     decoders = {path: decoder(path) for path in files}
     with writing(location_of(history), borrow=borrow) as (store, tables):
-        chosen = choose()
-        applier = Applier(store, rules_of(tables.at), chosen)
+        extractor = choose()
+        applier = Applier(store, rules_of(tables.at), extractor)
         return FileRunner(store, tables, applier, progress, retention).run(files, decoders)
 
 
@@ -75,7 +74,7 @@ def _retention(days: float | None) -> int | None:
 
 
 class FileRunner(Runner):
-    """Folds whole files, each on from where it ended before."""
+    """Folds complete files, each from its last position on."""
 
     def __init__(
         self,
@@ -86,12 +85,12 @@ class FileRunner(Runner):
         retention: int | None,
     ) -> None:
         super().__init__(store, tables, applier, progress, retention)
-        self.unfinished: dict[str, int] = {}  # bytes of a file's last line that are no record yet
+        self.unfinished: dict[str, int] = {}  # path -> bytes of an incomplete last line
         self.read_before = 0  # lines of the files
 
     def run(self, files: list[str], decoders: Mapping[str, Decode]) -> dict[str, Any]:
-        """Reads files on from where they ended; returns the counts."""
-        began = time.monotonic()
+        """Reads files from their last positions on; returns the counts."""
+        start = time.monotonic()
         truncated: list[str] = []
         with self.committing():
             for path in files:
@@ -102,22 +101,22 @@ class FileRunner(Runner):
                     truncated.append(str(error))
             if self.retention is not None:
                 self._cool_all()
-        counts = self._counts(time.monotonic() - began)
+        counts = self._counts(time.monotonic() - start)
         if truncated:
             raise Truncated("; ".join(truncated), counts)
         return counts
 
     def _read(self, path: str) -> None:
         topic = str(Path(path).resolve())
-        known = self.positions.get(topic) or self.store.value(f"file/{topic}")
-        source = Source(path, Position(*known) if known else None)
+        position = self.positions.get(topic) or self.store.value(f"file/{topic}")
+        source = Source(path, Position(*position) if position else None)
         self.read(source, path)
         self.read_before += source.read_before
         if source.unfinished:
             self.unfinished[path] = source.unfinished
 
     def _cool_all(self) -> None:
-        """What is past its retention now that all is read."""
+        """Stores all sessions cold that are past their retention."""
         self.commit()
         self.settle()
         while not self.cool():
@@ -126,11 +125,11 @@ class FileRunner(Runner):
     def _counts(self, seconds: float) -> dict[str, Any]:
         """The counts of this run; `read = applied + duplicate + dead + withheld + skipped`."""
         counts = self.applier.counts
-        touched = {name: len(seen) for name, seen in self.applier.touched.items()}
+        touched = {name: len(entities) for name, entities in self.applier.touched.items()}
         return {
             "read": counts["read"],
             **{name: counts[name] for name in OUTCOMES},
-            **{name: counts[name] for name in ("skipped", *LATER) if counts[name]},
+            **{name: counts[name] for name in ("skipped", *PENDING_COUNTS) if counts[name]},
             "sessions": touched["sessions"],
             "tasks": touched["tasks"],
             "users": touched["users"],

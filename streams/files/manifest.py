@@ -1,4 +1,4 @@
-"""What a generation is made with and how far it is: `_generation.json` in its folder."""
+"""Manifest of a generation, its settings and progress: `_generation.json` in its folder."""
 
 import time
 from datetime import date
@@ -13,18 +13,18 @@ from streams.folds.rules import Rules
 
 FILE = "_generation.json"
 WORK = "_source"
-"""What a pass has gathered, until it ends."""
+"""Folder of the records that a pass has gathered."""
 FORMAT = 1
 Stage = Literal["reading", "folding", "complete"]
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """How a generation is to differ from its source.
+    """How a generation differs from its source.
 
-    `extractor`: None replays the stored plans; "none" leaves those of rules out; "rules" does,
-    and extracts again. `without`: plans of these extractors are left out, too. `first` and `last`:
-    the days (UTC) whose records are read, both included. `constants`: name -> value, those of the
-    generation that was live included.
+    `extractor`: None replays the stored plans; "none" omits plans of the rules; "rules" omits them
+    and extracts again. `without`: plans of these extractors are also omitted. `first` and `last`:
+    the days (UTC) whose records are read, inclusive. `constants`: name -> value, including those of
+    the source.
     """
 
     extractor: str | None = None
@@ -36,7 +36,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def left_out(self) -> list[str]:
-        """The extractors whose stored plans are not replayed."""
+        """Extractors whose stored plans are not replayed."""
         replaced = OURS if self.extractor is not None else ()
         return sorted({*replaced, *self.without})
 
@@ -49,11 +49,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         """Whether a day's records are read."""
         return (self.first or date.min) <= day <= (self.last or date.max)
 
-    def differs_from(self, other: "Settings") -> list[str]:
-        """`name: now this, before that` for each setting that differs."""
-        mine, theirs = msgspec.to_builtins(self), msgspec.to_builtins(other)
-        return [f"{name}: now {_said(mine[name])}, before {_said(theirs[name])}"
-                for name in mine if mine[name] != theirs[name]]  # fmt: skip
+    def differs_from(self, previous: "Settings") -> list[str]:
+        """`name: now NEW, before OLD` for each setting that differs."""
+        now, before = msgspec.to_builtins(self), msgspec.to_builtins(previous)
+        return [f"{name}: now {_said(now[name])}, before {_said(before[name])}"
+                for name in now if now[name] != before[name]]  # fmt: skip
 
 
 def _said(value: object) -> str:
@@ -61,18 +61,16 @@ def _said(value: object) -> str:
 
 
 class Generation(msgspec.Struct, kw_only=True):
-    """A generation that `backfill` makes.
+    """A generation that `backfill` builds. Times are microseconds UTC.
 
-    `passes` counts how often it has read on from its source; `records` what the last pass folds;
-    `parts` where each part of them ends, if several processes do. `split`: as many commands fold a
-    part of the first pass each (`--part`), and `folded` are those that have; 0: one command does.
-    `counts` are those of all passes: `read` is what was folded, `left_out` plans that were not.
-    `inherited` are constants of the generation that was live when this one was begun. `ended_at`
-    is when a pass last ended: None before the first has. Times are microseconds UTC.
-    `seconds` are those of all its commands. `pass_extractor` is that of the pass under way, where
-    it is not that of `settings`.
-    `made_of` is the generation that was live when this one was begun; `run_extractor` what that one
-    extracted with, when this one last read from it, if anybody had chosen.
+    `passes`: how often it has read from its source; `records`: number of records of the last pass;
+    `parts`: their end in each part, if several processes fold them. `split`: number of commands
+    that fold one part of the first pass each (`--part`), 0 for one command; `folded`: finished
+    parts. `counts` of all passes: `read` records were folded, `left_out` plans omitted.
+    `inherited`: constants of the generation that was live at the start. `ended_at`: end of the last
+    pass, None before the first. `seconds`: total time of its commands. `pass_extractor`: extractor
+    of the current pass, if not that of `settings`. `made_of`: the generation that was live at the
+    start; `run_extractor`: that generation's extractor when it was last read, if one was chosen.
     """
 
     name: str
@@ -96,53 +94,53 @@ class Generation(msgspec.Struct, kw_only=True):
 
     @property
     def pass_settings(self) -> Settings:
-        """Those of the pass under way."""
+        """Settings of the current pass."""
         if self.pass_extractor is None:
             return self.settings
         return msgspec.structs.replace(self.settings, extractor=self.pass_extractor)
 
     @property
     def missing_parts(self) -> list[str]:
-        """Those that no command has folded yet, as `--part` names them."""
-        left = sorted({*range(self.split)} - {*self.folded})
-        return [f"{one}/{self.split}" for one in left]
+        """Parts that no command has folded yet, in the form of `--part`."""
+        missing = sorted({*range(self.split)} - {*self.folded})
+        return [f"{part}/{self.split}" for part in missing]
 
     @property
     def extracts(self) -> str | None:
-        """What turns are extracted with that come to it: a replay continues as its source did."""
+        """Extractor of new turns: a replay continues with that of its source."""
         return self.settings.extractor or self.run_extractor
 
 
 def load(folder: Location) -> Generation | None:
-    """What a folder's generation says of itself; None where `backfill` has not made it.
+    """Reads a generation's manifest; None if it was not built by `backfill`.
 
-    Raises ConfigurationError for a file that cannot be read.
+    Raises ConfigurationError for an unreadable file.
     """
     file = folder / FILE
     try:
-        found = msgspec.json.decode(file.read_bytes(), type=Generation)
+        generation = msgspec.json.decode(file.read_bytes(), type=Generation)
     except FileNotFoundError:
         return None
     except (msgspec.MsgspecError, OSError) as error:
         raise ConfigurationError(
             f"{file}: not readable: {error}; drop the generation and run backfill again"
         ) from None
-    if found.format != FORMAT:
+    if generation.format != FORMAT:
         raise ConfigurationError(
-            f"{file}: format {found.format}, this version reads {FORMAT}; drop the generation "
+            f"{file}: format {generation.format}, this version reads {FORMAT}; drop the generation "
             "and run backfill again"
         )
-    return found
+    return generation
 
 
 def rules_of(folder: Location) -> Rules:
-    """The rules that a generation is folded and read under; the defaults where none are named.
+    """Rules of a generation, by default without changed constants.
 
-    Raises ConfigurationError for constants that this version does not know or allow.
+    Raises ConfigurationError for constants that are unknown or invalid in this version.
     """
-    made = load(folder)
+    generation = load(folder)
     try:
-        return Rules.of(made.settings.constants if made else {})
+        return Rules.of(generation.settings.constants if generation else {})
     except ValueError as error:
         raise ConfigurationError(
             f"{folder / FILE}: {error}; drop the generation and run backfill again"
@@ -150,15 +148,14 @@ def rules_of(folder: Location) -> Rules:
 
 
 def note_constants(folder: Location, name: str, rules: Rules, *, is_new: bool) -> None:
-    """Notes the constants that workers fold under, in the folder of a generation that a sink
-    writes: its readers use them. Raises ConfigurationError where it `is_new` no more and has
-    others."""
-    noted = rules_of(folder)
-    if noted == rules:
+    """Stores the constants of workers in the folder of a sink's generation, for its readers. Raises
+    ConfigurationError if the generation exists already with other constants."""
+    stored = rules_of(folder)
+    if stored == rules:
         return
     if not is_new:
         raise ConfigurationError(
-            f"{folder}: its rows were folded under {noted.shown()}; "
+            f"{folder}: its rows were folded under {stored.shown()}; "
             "leave --set out, or sink the topics into a new history"
         )
     now = time.time_ns() // 1000
@@ -168,7 +165,7 @@ def note_constants(folder: Location, name: str, rules: Rules, *, is_new: bool) -
 
 
 def save(folder: Location, generation: Generation) -> None:
-    """Replaces the file in one step; on disk when it returns. Raises TurnfoldError."""
+    """Replaces the manifest atomically; durable when it returns. Raises TurnfoldError."""
     text = msgspec.json.format(msgspec.json.encode(generation).decode())
     try:
         replace(folder / FILE, text + "\n")
@@ -177,6 +174,6 @@ def save(folder: Location, generation: Generation) -> None:
 
 
 def as_json(generation: Generation) -> dict[str, Any]:
-    """For programs."""
-    said: dict[str, Any] = msgspec.to_builtins(generation)
-    return said
+    """The manifest as JSON-compatible values."""
+    document: dict[str, Any] = msgspec.to_builtins(generation)
+    return document

@@ -1,8 +1,8 @@
-"""A session or a user folded again from records in the history: as of a past time, after `forget`,
-or where the fold's tables are elsewhere.
+"""Folds a session or user again from records in the history: as of a past time, after `forget`, or
+if the fold's tables are elsewhere.
 
-The rows are those of the first folding: the same content, so that a record sent again is a
-duplicate, in the same order as far as the history shows it.
+The records have the same content as before, so that a repeated record is a duplicate, and the same
+order as far as the history shows it.
 """
 
 from collections.abc import Iterable
@@ -14,12 +14,12 @@ from sinks.locations import Location
 from sinks.lookup import Lookup
 from streams.files.applier import Place
 from streams.files.stored_records import (
+    INPUT_TABLES,
     LINE,
-    OF_SESSIONS,
     OFFSET,
     PLACE,
-    SAID,
-    more,
+    SESSION_TABLES,
+    extra_fields,
     names_user,
     of_session,
     plan_order,
@@ -31,8 +31,8 @@ from streams.pipeline.entity import Entity
 from streams.pipeline.ports import Signalled
 from streams.pipeline.processor import RecordProcessor
 
-MADE = ("tenant", "owner_id", "plan_id", "seq")
-"""What tells in which order plans were applied."""
+PLAN_ORDER_COLUMNS = ("tenant", "owner_id", "plan_id", "seq")
+"""Columns that determine the order in which plans were applied."""
 PARTITION = "src_topic, src_partition"
 ORDER = f"recorded_at, src_topic, src_partition, {OFFSET}"
 
@@ -45,36 +45,37 @@ def refold(
     until: int | None = None,
     known_at: int | None = None,
 ) -> Entity:
-    """A session's rows, folded again from the history's records (up to a time, and recorded by
-    another)."""
+    """A session's rows, folded again from the history's records (up to `until`, recorded by
+    `known_at`)."""
     rows = _Rows()
     processor = RecordProcessor(rows, _Nothing(), rules)
-    with Lookup(root, tenant) as about:
-        for line, place in of_a_session(about, session_id, until, known_at):
+    with Lookup(root, tenant) as lookup:
+        for line, place in session_records(lookup, session_id, until, known_at):
             processor.process(decode_again(line, place), line, place)
     return rows.entity("sessions", tenant, session_id)
 
 
-def of_a_session(
-    about: Lookup, session_id: str, until: int | None = None, known_at: int | None = None
+def session_records(
+    lookup: Lookup, session_id: str, until: int | None = None, known_at: int | None = None
 ) -> list[Given]:
-    """A session's records, in the order in which they are folded."""
+    """A session's records in folding order."""
     union = " UNION ALL BY NAME ".join(
-        f"SELECT occurred_at, recorded_at, {PLACE}, doc, {more(table)} AS more FROM {table} "
+        f"SELECT occurred_at, recorded_at, {PLACE}, doc, {extra_fields(table)} AS more "
+        f"FROM {table} "
         f"WHERE session_id = $session AND epoch_us(occurred_at) <= $until "
         f"AND epoch_us(recorded_at) <= $known AND ({of_session(table)})"
-        for table in OF_SESSIONS
+        for table in SESSION_TABLES
     )
-    given = {"session": session_id, "until": _or_ever(until), "known": _or_ever(known_at)}
-    return _stored(about, OF_SESSIONS, f"({union}) ORDER BY {ORDER}", given)
+    parameters = {"session": session_id, "until": _or_ever(until), "known": _or_ever(known_at)}
+    return _record_lines(lookup, SESSION_TABLES, f"({union}) ORDER BY {ORDER}", parameters)
 
 
-def _stored(
-    about: Lookup, tables: Iterable[str], ordered: str, given: dict[str, Any]
+def _record_lines(
+    lookup: Lookup, tables: Iterable[str], ordered: str, parameters: dict[str, Any]
 ) -> list[Given]:
     sql = f"SELECT {LINE} AS line, {PLACE} FROM {ordered}"
-    found = about.define(*tables).execute(sql, given).fetchall()
-    return [(line, (topic, partition, offset)) for line, topic, partition, offset in found]
+    lines = lookup.define(*tables).execute(sql, parameters).fetchall()
+    return [(line, (topic, partition, offset)) for line, topic, partition, offset in lines]
 
 
 def refold_user(
@@ -87,25 +88,27 @@ def refold_user(
     *,
     turns: bool = True,
 ) -> Entity:
-    """A user's rows (up to a time, and recorded by another): what their turns signalled in each
-    session, then what was said of the user alone, plans in the order in which they were applied.
+    """A user's rows (up to `until`, recorded by `known_at`): signals of their turns per session,
+    then records of the user, plans in the order in which they were applied.
 
-    Without `turns` plans alone: enough for what nothing else writes.
+    Without `turns` only plans: enough for memory that is only written by plans.
     """
     rows = _Rows()
     user = rows.entity("users", tenant, user_id)
     processor = RecordProcessor(rows, _Nothing(user), rules)
-    for line, place in of_user(root, tenant, user_id, until, known_at, turns=turns):
+    for line, place in user_records(root, tenant, user_id, until, known_at, turns=turns):
         processor.process(decode_again(line, place), line, place)
     return user
 
 
 def _session(table: str) -> str:
-    """SQL of the session into which a record is folded, if it is one."""
-    return f"CASE WHEN {of_session(table)} THEN session_id END" if table in OF_SESSIONS else "NULL"
+    """SQL of the session into which a record is folded, or NULL."""
+    return (
+        f"CASE WHEN {of_session(table)} THEN session_id END" if table in SESSION_TABLES else "NULL"
+    )
 
 
-def of_user(
+def user_records(
     root: Location,
     tenant: str,
     user_id: str,
@@ -115,36 +118,36 @@ def of_user(
     turns: bool = True,
     as_it_came: bool = False,
 ) -> list[Given]:
-    """A session's records after the other's, then those of the user; or all `as_it_came`. Without
-    `turns` plans alone."""
-    tables = [table for table in SAID if turns and names_user(table)]
-    then = "epoch_us(occurred_at) <= $until AND epoch_us(recorded_at) <= $known"
-    told = [
+    """A user's records, session by session, then those without session; or all in order of arrival
+    (`as_it_came`). Without `turns` only plans."""
+    tables = [table for table in INPUT_TABLES if turns and names_user(table)]
+    time_sql = "epoch_us(occurred_at) <= $until AND epoch_us(recorded_at) <= $known"
+    selects = [
         f"SELECT {_session(table)} AS session_id, recorded_at AS due, 0 AS number, doc, "
-        f"{more(table)} AS more, occurred_at, recorded_at, {PLACE} FROM {table} "
-        f"WHERE user_id = $user AND {then}"
+        f"{extra_fields(table)} AS more, occurred_at, recorded_at, {PLACE} FROM {table} "
+        f"WHERE user_id = $user AND {time_sql}"
         for table in tables
     ]
     planned = f"""
-        SELECT NULL AS session_id, due, number, doc, {more("plans")} AS more, occurred_at,
+        SELECT NULL AS session_id, due, number, doc, {extra_fields("plans")} AS more, occurred_at,
             recorded_at, {PLACE}
         FROM plans JOIN ({plan_order(f"user_id = {quoted(user_id)}")})
         USING (tenant, user_id, plan_id)
-        WHERE user_id = $user AND {then}
+        WHERE user_id = $user AND {time_sql}
     """
-    ordered = f"""({" UNION ALL BY NAME ".join([*told, planned])})
+    ordered = f"""({" UNION ALL BY NAME ".join([*selects, planned])})
         ORDER BY {"" if as_it_came else "session_id NULLS LAST,"} due, number, {ORDER}
     """
-    given = {"user": user_id, "until": _or_ever(until), "known": _or_ever(known_at)}
-    with Lookup(root, tenant) as about:
-        about.load("plans", "user_id = ?", user_id)
+    parameters = {"user": user_id, "until": _or_ever(until), "known": _or_ever(known_at)}
+    with Lookup(root, tenant) as lookup:
+        lookup.load("plans", "user_id = ?", user_id)
         sources = f"SELECT DISTINCT {PARTITION} FROM plans LIMIT 2 OFFSET 1"
-        # of one partition the offsets alone tell the order
-        whose = "owner_id = ? AND plan_id IS NOT NULL"
-        is_mixed = about.db.execute(sources).fetchall()
-        about.load("revisions", whose if is_mixed else "false AND owner_id = ?", user_id,
-                   columns=MADE)  # fmt: skip
-        return _stored(about, tables, ordered, given)
+        # within one partition the offsets determine the order
+        condition = "owner_id = ? AND plan_id IS NOT NULL"
+        is_mixed = lookup.db.execute(sources).fetchall()
+        lookup.load("revisions", condition if is_mixed else "false AND owner_id = ?", user_id,
+                   columns=PLAN_ORDER_COLUMNS)  # fmt: skip
+        return _record_lines(lookup, tables, ordered, parameters)
 
 
 def _or_ever(until: int | None) -> int:
@@ -152,23 +155,23 @@ def _or_ever(until: int | None) -> int:
 
 
 class _Rows:
-    """Rows in memory: of each table those of the session or user that was asked for last."""
+    """Rows in memory: one entity per table, the last used."""
 
     def __init__(self) -> None:
         self._newest: dict[str, Entity] = {}
 
     def entity(self, table: str, tenant: str, key: str) -> Entity:
-        known = self._newest.get(table)
-        if known is None or known.where != (table, tenant, key):
-            known = self._newest[table] = Entity(table, tenant, key, {})
-        return known
+        entity = self._newest.get(table)
+        if entity is None or entity.where != (table, tenant, key):
+            entity = self._newest[table] = Entity(table, tenant, key, {})
+        return entity
 
     def keep(self, entity: Entity) -> None:
         entity.keep()
 
 
 class _Nothing:
-    """Takes no effects: rows alone are made again. Signals are folded that speak of `user`."""
+    """Emitter that discards effects: only rows are rebuilt. Signals about `user` are folded."""
 
     def __init__(self, user: Entity | None = None) -> None:
         self._user = user
@@ -177,22 +180,22 @@ class _Nothing:
         user = self._user
         if user is None:
             return []
-        return [(user, said) for said in out.signals if said.user_id == user.key]
+        return [(user, signal) for signal in out.signals if signal.user_id == user.key]
 
     def emitted(
-        self, entity: Entity, out: Effects, said: Input | Signalled, sent: Place
+        self, entity: Entity, out: Effects, record: Input | Signalled, place: Place
     ) -> None: ...
 
     def plan(self, plan: dict[str, Any], turn: Turn, origin: None) -> None: ...
 
     def refused(
-        self, dead: Dead, error: Exception, entity: Entity, said: Input | Signalled, sent: Place
+        self, dead: Dead, error: Exception, entity: Entity, record: Input | Signalled, place: Place
     ) -> None:
-        if not isinstance(error, Refused):  # a fault of ours: somebody waits for the answer
+        if not isinstance(error, Refused):  # a bug: the caller must see it
             raise error
 
-    def unreadable(self, dead: Dead, sent: Place) -> None: ...
+    def unreadable(self, dead: Dead, place: Place) -> None: ...
 
     def late(
-        self, dead: Dead, late: Late, entity: Entity, said: Input | Signalled, sent: Place
+        self, dead: Dead, late: Late, entity: Entity, record: Input | Signalled, place: Place
     ) -> None: ...

@@ -1,9 +1,7 @@
-"""What memory holds of a user or a session, made again from the records that are left: the rows of
-the fold, and those of the history that folding these records has made
-(`sinks.erasure.MADE_OF_USERS`, `OF_TURNS`).
+"""Rebuilds the memory of a user or session from the remaining records: the fold's rows, and the
+derived rows of the history (`sinks.erasure.DERIVED_FROM_USERS`, `OF_TURNS`).
 
-They are what a history would hold that never had the records which are gone; each says when it was
-recorded, as it did.
+The result equals a history that never had the erased records; rows keep their time of recording.
 """
 
 from abc import abstractmethod
@@ -12,13 +10,13 @@ from itertools import chain
 from typing import Any
 
 from sinks.delta import History
-from sinks.erasure import MADE_OF_USERS
-from sinks.generation import own
+from sinks.erasure import DERIVED_FROM_USERS
+from sinks.generation import own_folder
 from sinks.locations import Location
 from sinks.lookup import Lookup
 from sinks.tables import to_arrow
 from streams.files.applier import Place, RowCollector, Stored
-from streams.files.refold import of_a_session, of_user
+from streams.files.refold import session_records, user_records
 from streams.files.store import Store
 from streams.folds.rows import Effects, Input, Late, Refused, UserSignal
 from streams.folds.rules import Rules
@@ -29,14 +27,14 @@ from streams.pipeline.ports import Signalled
 from streams.pipeline.processor import RecordProcessor
 
 OF_SESSION = ("session", "session_memory")
-"""Kinds of revisions that are a session's own; so is a link's that no plan made."""
+"""Kinds of revisions that belong to a session, besides links without plan."""
 WRITER = "forget_session"
-"""The app whose versions count in the tables what is made again."""
+"""App of rebuilt rows in the tables."""
 ROWS = 50_000
-"""Of users whose memory is made again, before they are written."""
+"""Rebuilt rows in memory before they are written."""
 
 
-def remake(
+def rebuild_memory(
     root: Location,
     tenant: str,
     users: Iterable[str],
@@ -45,25 +43,25 @@ def remake(
     tables: History,
     sessions: Iterable[str] = (),
 ) -> dict[str, int]:
-    """The memory of users and sessions from what is left, in the store and in tables that have
-    nothing of it; the next commit of the store writes it. Table -> how many rows it was."""
-    made: dict[str, int] = {}
+    """Rebuilds the memory of users and sessions into the store and tables, from which it was
+    erased; the next commit of the store writes it. Returns table -> number of rows."""
+    counts: dict[str, int] = {}
     gathered: dict[str, list[Stored]] = {}
-    again = chain(
-        (remade_session(own(root), tenant, one, rules) for one in sessions),
-        (remade(own(root), tenant, one, rules) for one in users),
+    rebuilt = chain(
+        (rebuilt_session(own_folder(root), tenant, id, rules) for id in sessions),
+        (rebuilt_user(own_folder(root), tenant, id, rules) for id in users),
     )
-    for entity, rows in again:
+    for entity, rows in rebuilt:
         store.erase(*entity.where)
         if entity.names(""):
             store.adopt(entity)
-        for name, some in rows.items():
-            gathered.setdefault(name, []).extend(some)
-            made[name] = made.get(name, 0) + len(some)
+        for name, table_rows in rows.items():
+            gathered.setdefault(name, []).extend(table_rows)
+            counts[name] = counts.get(name, 0) + len(table_rows)
         if sum(map(len, gathered.values())) >= ROWS:
             _append(tables, gathered)
     _append(tables, gathered)
-    return made
+    return counts
 
 
 def _append(tables: History, gathered: dict[str, list[Stored]]) -> None:
@@ -73,32 +71,32 @@ def _append(tables: History, gathered: dict[str, list[Stored]]) -> None:
     gathered.clear()
 
 
-def remade(
+def rebuilt_user(
     root: Location, tenant: str, user_id: str, rules: Rules
 ) -> tuple[Entity, dict[str, list[Stored]]]:
-    """The user's rows in the fold's tables, none if nothing is left, and in the history's: table ->
-    rows. Reads the generation in the folder `root`."""
+    """A user's rows of the fold, empty without records, and of the history: table -> rows. Reads
+    the generation in the folder `root`."""
     rows = _Rows()
     user = rows.entity("users", tenant, user_id)
     collector = _OfUser(rows, user)
     processor = RecordProcessor(rows, collector, rules)
-    for line, place in of_user(root, tenant, user_id, as_it_came=True):
+    for line, place in user_records(root, tenant, user_id, as_it_came=True):
         processor.process(decode_again(line, place), line, place)
-    for changed, source in processor.take_changed().users.items():
-        collector.document(profile_row(changed, rules), source)
+    for entity, source in processor.take_changed().users.items():
+        collector.document(profile_row(entity, rules), source)
     return user, collector.take()
 
 
-def remade_session(
+def rebuilt_session(
     root: Location, tenant: str, session_id: str, rules: Rules
 ) -> tuple[Entity, dict[str, list[Stored]]]:
-    """The same of a session: its own rows, without those of its users."""
+    """`remade` of a session: its rows, without those of its users."""
     rows = _Rows()
     session = rows.entity("sessions", tenant, session_id)
     collector = _OfSession(rows, session)
     processor = RecordProcessor(rows, collector, rules)
-    with Lookup(root, tenant) as about:
-        for line, place in of_a_session(about, session_id):
+    with Lookup(root, tenant) as lookup:
+        for line, place in session_records(lookup, session_id):
             processor.process(decode_again(line, place), line, place)
     changed = processor.take_changed()
     for entity, source in changed.sessions.items():
@@ -109,23 +107,23 @@ def remade_session(
 
 
 class _Rows:
-    """Rows in memory: those of one user, and of the sessions in which they spoke."""
+    """Rows in memory: those of one user and their sessions."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str, str], Entity] = {}
 
     def entity(self, table: str, tenant: str, key: str) -> Entity:
-        where = (table, tenant, key)
-        if where not in self._known:
-            self._known[where] = Entity(*where, {})
-        return self._known[where]
+        location = (table, tenant, key)
+        if location not in self._known:
+            self._known[location] = Entity(*location, {})
+        return self._known[location]
 
     def keep(self, entity: Entity) -> None:
         entity.keep()
 
 
 class _OfOne(RowCollector):
-    """Takes what is made of one user or session alone."""
+    """Collects only rows of one user or session."""
 
     def __init__(self, rows: _Rows, owner: Entity) -> None:
         super().__init__(rows)
@@ -134,33 +132,33 @@ class _OfOne(RowCollector):
     @abstractmethod
     def _is_own(self, row: Any) -> bool: ...
 
-    def emitted(self, entity: Entity, out: Effects, said: Input | Signalled, sent: Place) -> Any:
+    def emitted(self, entity: Entity, out: Effects, record: Input | Signalled, place: Place) -> Any:
         out.history = [row for row in out.history if self._is_own(row)]
-        return super().emitted(entity, out, said, sent)
+        return super().emitted(entity, out, record, place)
 
     def refused(
-        self, dead: Dead, error: Exception, entity: Entity, said: Input | Signalled, sent: Place
+        self, dead: Dead, error: Exception, entity: Entity, record: Input | Signalled, place: Place
     ) -> None:
-        if not isinstance(error, Refused):  # a fault of ours: nothing of the user may be lost
+        if not isinstance(error, Refused):  # a bug: no data of the user may be lost
             raise error
 
-    def unreadable(self, dead: Dead, sent: Place) -> None: ...
+    def unreadable(self, dead: Dead, place: Place) -> None: ...
 
     def late(
-        self, dead: Dead, late: Late, entity: Entity, said: Input | Signalled, sent: Place
+        self, dead: Dead, late: Late, entity: Entity, record: Input | Signalled, place: Place
     ) -> None: ...
 
 
 class _OfUser(_OfOne):
-    """A session that others spoke in is folded from this user's turns alone: what is made of it is
-    not taken."""
+    """Collects a user's rows. Shared sessions are folded from this user's turns only, so their rows
+    are discarded."""
 
     def signals(self, out: Effects) -> list[tuple[Entity, UserSignal]]:
         user = self._owner
-        return [(user, said) for said in out.signals if said.user_id == user.key]
+        return [(user, signal) for signal in out.signals if signal.user_id == user.key]
 
     def _is_own(self, row: Any) -> bool:
-        if row.table not in MADE_OF_USERS:
+        if row.table not in DERIVED_FROM_USERS:
             return False
         owner = row.owner_id if hasattr(row, "owner_id") else row.user_id
         return bool(owner == self._owner.key) and not _is_of_session(row)
@@ -179,7 +177,7 @@ class _OfSession(_OfOne):
 
 
 def _is_of_session(row: Any) -> bool:
-    """Whether a row made of a user or a session is the session's own."""
+    """Whether a derived row belongs to its session."""
     if row.table == "links":
         return bool(row.provisional)
     if row.table == "revisions":

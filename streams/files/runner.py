@@ -1,6 +1,6 @@
-"""Folds sources into the store and the tables of a generation, a batch at a time.
+"""Folds sources into the store and tables of a generation in batches.
 
-A thread commits a batch (`streams.files.batches`) while the next one is folded; one at a time.
+A thread commits one batch (`streams.files.batches`) while the next one is folded.
 """
 
 import time
@@ -36,7 +36,7 @@ Progress = Callable[[str, int, int, int], None]  # path, bytes read, bytes in al
 
 
 class Readable(Protocol):
-    """Where records come from: `streams.files.sources.Source`, or a history being replayed."""
+    """Source of records: `streams.files.sources.Source`, or a history being replayed."""
 
     topic: str
     size: int
@@ -51,8 +51,8 @@ class Readable(Protocol):
 
 
 class Runner:
-    """Folds sources into the store and the tables, a batch at a time. `retention` in microseconds:
-    sessions that were last updated so long ago are stored cold; None: none is."""
+    """Folds sources into the store and tables in batches. `retention` in microseconds: sessions
+    that were last updated so long ago are stored cold; None: never."""
 
     batch_records, batch_seconds = BATCH_RECORDS, BATCH_SECONDS
 
@@ -85,16 +85,16 @@ class Runner:
 
     @contextmanager
     def committing(self) -> Iterator[None]:
-        """Writes what was read meanwhile, the last batch too."""
+        """Runs the writing thread; commits the last batch at the end."""
         with self.writer:
             yield
             self.commit()
             self.settle()
 
-    def read(self, source: Readable, shown: str) -> None:
-        """Folds what the source has, a batch after the other; the last one waits for more.
+    def read(self, source: Readable, name: str) -> None:
+        """Folds the source in batches; the last batch stays open for more.
 
-        `shown` is its name for `progress`.
+        `name` is the source's name for `progress`.
         """
         topic = source.topic
         self.batch_began = self.batch_began or time.monotonic()
@@ -105,8 +105,8 @@ class Runner:
                     self._note(topic, source.position)
                     self.commit()
                 if self.progress:
-                    read = self.applier.counts["read"]
-                    self.progress(shown, source.progress, source.size, read)
+                    records = self.applier.counts["read"]
+                    self.progress(name, source.progress, source.size, records)
         finally:
             self._note(topic, source.position)
 
@@ -118,10 +118,10 @@ class Runner:
         self,
         chunk: list[Given],
         recorded_at: int | None = None,
-        read: Sequence[Input | None] | None = None,
+        inputs: Sequence[Input | None] | None = None,
     ) -> list[Outcome]:
-        """Folds some records into the next batch; what each ended as, once that is committed."""
-        outcomes = self.applier.apply(chunk, recorded_at, read)
+        """Folds records into the next batch; returns their outcomes, final when it is committed."""
+        outcomes = self.applier.apply(chunk, recorded_at, inputs)
         self.recorded_at = recorded_at
         self.batch += len(chunk)
         self.batch_bytes += sum([len(line) for line, _ in chunk])
@@ -140,19 +140,19 @@ class Runner:
             or time.monotonic() - self.batch_began >= self.batch_seconds
         )
 
-    def cool(self, most: int = LOOKED_AT) -> bool:
-        """Looks at so many more of the open sessions; the next commit stores those cold that are
-        past their retention. Whether it has looked at all, and begins again.
+    def cool(self, limit: int = LOOKED_AT) -> bool:
+        """Checks the next `limit` open sessions; the next commit stores those past their retention
+        cold. Returns whether all were checked; the next call starts again.
 
-        By the clock, which no record can move: where rows lie is not memory.
+        Uses the clock, which records cannot influence: cold storage does not change memory.
         """
         if self.retention is None:
             return True
         horizon = time.time_ns() // 1000 - self.retention
         heads = self.store.heads("sessions", self._cooling_after)
-        for self._cooling_after, where, header in islice(heads, most):
+        for self._cooling_after, location, header in islice(heads, limit):
             if is_past(updated_at_of(header), horizon):
-                entity = self.store.entity("sessions", *where)
+                entity = self.store.entity("sessions", *location)
                 if is_past(visible(entity, entity[HEADER], self.applier.rules).updated_at, horizon):
                     self.store.cool(entity)
                     self.cooled += 1
@@ -162,13 +162,13 @@ class Runner:
         return True
 
     def _pack(self, rows: dict[str, list[Stored]]) -> None:
-        """Rows as columns: a tenth of the memory, and what comes next finds its cache warm."""
+        """Converts rows into columns, which take a tenth of the memory."""
         self.unpacked = 0
-        for name, some in rows.items():
-            self.packed.setdefault(name, []).append(to_arrow(name, some))
+        for name, table_rows in rows.items():
+            self.packed.setdefault(name, []).append(to_arrow(name, table_rows))
 
     def commit(self) -> None:
-        """Hands one batch to the writing thread, once it has written the one before."""
+        """Passes one batch to the writing thread, after the previous one is written."""
         self.settle()
         self._pack(self.applier.take_rows())
         for documents in self.applier.take_documents(PACK_RECORDS):
@@ -176,7 +176,7 @@ class Runner:
         packed, self.packed = self.packed, {}
         changes = self.store.prepare(
             {
-                **{f"file/{topic}": list(at) for topic, at in self.positions.items()},
+                **{f"file/{topic}": list(position) for topic, position in self.positions.items()},
                 "counts": dict(self.total + self.applier.counts),
                 **({} if self.recorded_at is None else {RECORDED: self.recorded_at}),
             }
@@ -189,14 +189,14 @@ class Runner:
         self.batches.commit(packed, changes)
 
     def settle(self) -> None:
-        """Waits until what was handed over is written. Raises HistoryWriteError, StoreError: then
-        this runner has ended, and another continues from the store."""
+        """Waits until the batch is written. Raises HistoryWriteError, StoreError: then this runner
+        cannot continue, and a new one starts from the store."""
         if self.pending is None:
             return
         try:
             self.pending.result()
         except HistoryWriteError:
-            with suppress(Exception):  # else the next run finds the note, and nothing is lost
+            with suppress(Exception):  # if it fails, the next run finds the note
                 self.batches.take_back()
             raise
         self.pending = None

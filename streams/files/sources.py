@@ -1,9 +1,9 @@
-"""Files as records with positions: NDJSON, gzip, Parquet, pipes and stdin.
+"""Reads files as records with positions: NDJSON, gzip, Parquet, pipes and stdin.
 
-A position is the line from 1 (in Parquet the row). A file is known by its absolute path and the
-hash of the bytes already read, so that a second run continues where the first one ended, and a file
-whose beginning changed counts as another. A last line that breaks off in the middle of its record
-is not read yet: who writes the file may still be at it. A pipe is read once and known by when.
+A position is the line from 1 (in Parquet the row). A file is identified by its absolute path and
+the hash of the bytes already read, so that a second run continues where the first one ended, and a
+file with a changed start counts as another. An incomplete last line is not read yet: the file may
+still be written. A pipe is read once and identified by the time.
 """
 
 import gzip
@@ -30,19 +30,19 @@ from streams.pipeline.withheld import is_spelt_out
 CHUNK = 1 << 20
 BLOCK = 1 << 16  # some hundred turns: what decodes and folds them stays in the CPU's cache
 ROWS = 256
-MAX_LINE = 64 << 20  # a longer line is read past; its first bytes stand for it
+MAX_LINE = 64 << 20  # a longer line is replaced by its first bytes
 HEAD = 1 << 20
 _encode = msgspec.json.Encoder().encode
-OVERLAP = 256  # bytes: what a line mentions may lie across two blocks
+OVERLAP = 256  # bytes: a match may span two blocks
 STDIN = "-"
 GZIP, PARQUET = b"\x1f\x8b", b"PAR1"
 UTF_16_LE, UTF_16_BE = b"\xff\xfe", b"\xfe\xff"
 BEGINNING = 4_096
-"""Bytes by which a file is told that holds no lines."""
+"""Bytes by which binary files are recognised."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 TORN = "Input data was truncated"  # msgspec's word for the beginning of a JSON value
 BREAKS_OFF = re.compile(rb"[-+.eE]\Z|\\u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?\Z")
-"""Of a number, or of a surrogate pair: it says other things of those."""
+"""Incomplete number or surrogate pair, which msgspec reports with other messages."""
 _decode = msgspec.json.Decoder().decode
 
 
@@ -55,52 +55,52 @@ class Position(NamedTuple):
 
 
 class TruncatedError(Exception):
-    """The file cannot be read to its end: half a gzip stream, or damaged; what came before was."""
+    """The file cannot be read to its end: truncated or damaged; the records before were read."""
 
 
 class Source:
-    """One file being read. `position` says how far, once a chunk has been handed out.
+    """A file being read. `position` is up to date after each yielded chunk.
 
-    `unfinished`: how many bytes at the end are a line that is not whole yet, for a later run.
-    `read_before`: how many lines, or rows, earlier runs have read.
+    `unfinished`: bytes of an incomplete last line, for a later run. `read_before`: lines, or rows,
+    that earlier runs have read.
     """
 
-    def __init__(self, path: str, known: Position | None = None) -> None:
+    def __init__(self, path: str, start: Position | None = None) -> None:
         self.is_stream = _is_stream(path)
-        self.topic = _named_by_time(path) if self.is_stream else str(Path(path).resolve())
+        self.topic = _stream_topic(path) if self.is_stream else str(Path(path).resolve())
         self.unfinished = 0
         self.read_before = 0
         self._path = path
         self._hash = sha256()
         self._bytes = 0
         self._lines = 0
-        self._goes_on = False  # what was read ends within a line that was a whole record
-        self._known = None if self.is_stream else known
+        self._goes_on = False  # the last line has no line feed yet, but was a complete record
+        self._known = None if self.is_stream else start
         self.size = 0 if self.is_stream else Path(path).stat().st_size
         self._file: IO[bytes] | None = None
 
     @property
     def position(self) -> Position | None:
-        """How far the lines handed out so far reach; None for what nobody can read on."""
+        """Position after the yielded lines; None for a stream, which cannot be continued."""
         if self.is_stream:
             return None
         return Position(self._bytes, self._lines, self._hash.copy().hexdigest())
 
     @property
     def progress(self) -> int:
-        """Bytes of the file as it lies on disk that were read, about."""
+        """Approximate bytes read of the file on disk."""
         if self._file is None:
             return 0
         inner = getattr(self._file, "fileobj", None) or self._file
         return int(inner.tell()) if inner.seekable() else 0
 
     def chunks(self) -> Iterator[list[Given]]:
-        """The records not read before, some at a time; blank lines are passed over.
+        """Yields chunks of the records not read before; skips blank lines.
 
-        Raises TruncatedError at the end of half a gzip or Parquet file, after its last record, and
-        ConfigurationError for a file that cannot be opened, DataRefused for one of no lines.
+        Raises TruncatedError at the end of a truncated gzip or Parquet file, after its last record,
+        ConfigurationError for a file that cannot be opened, DataRefused for a file without lines.
         """
-        file, kind = _opened(self._path)
+        file, kind = _open(self._path)
         with file as self._file:
             if kind == PARQUET:
                 yield from self._rows()
@@ -109,54 +109,54 @@ class Source:
                 yield from self._read(file)
                 return
         self._hash, self._bytes, self._lines, self._goes_on = sha256(), 0, 0, False
-        with _opened(self._path)[0] as self._file:  # its beginning is not what was read before
+        with _open(self._path)[0] as self._file:  # its start has changed
             yield from self._read(self._file)
 
-    def _skip(self, file: IO[bytes], known: Position) -> bool:
-        """Reads past what is known, if it is still the same."""
-        left = known.bytes
+    def _skip(self, file: IO[bytes], start: Position) -> bool:
+        """Skips the part read before; returns whether it is unchanged."""
+        remaining = start.bytes
         block = b"\n"
-        while left:
+        while remaining:
             try:
-                block = file.read(min(CHUNK, left))
+                block = file.read(min(CHUNK, remaining))
             except (EOFError, zlib.error, gzip.BadGzipFile):
                 return False
             if not block:
                 return False
             self._hash.update(block)
-            left -= len(block)
-        if self._hash.hexdigest() != known.digest:
+            remaining -= len(block)
+        if self._hash.hexdigest() != start.digest:
             return False
-        self._bytes, self._lines = known.bytes, known.lines
-        self.read_before = known.lines
+        self._bytes, self._lines = start.bytes, start.lines
+        self.read_before = start.lines
         self._goes_on = not block.endswith(b"\n")
         return True
 
     def _read(self, file: IO[bytes]) -> Iterator[list[Given]]:
-        """Whole lines of one block after the other; what a block ends with waits for the next."""
-        rest: list[bytes] = []
-        waiting = 0
+        """Yields the complete lines of each block; the rest is prepended to the next block."""
+        pieces: list[bytes] = []
+        length = 0
         while True:
-            block = self._next(file.read1, BLOCK)  # type: ignore[attr-defined]  # what is there now
+            block = self._next(file.read1, BLOCK)  # type: ignore[attr-defined]  # available bytes only
             end = block.rfind(b"\n") + 1
-            if not block and not self.is_stream and self._waits(b"".join(rest)):
+            if not block and not self.is_stream and self._waits(b"".join(pieces)):
                 return
             if end or not block:
-                whole = b"".join((*rest, block[:end]))
-                rest, waiting = [block[end:]], len(block) - end
-                self._count(whole)
-                yield self._records(whole.split(b"\n"))
+                text = b"".join((*pieces, block[:end]))
+                pieces, length = [block[end:]], len(block) - end
+                self._count(text)
+                yield self._records(text.split(b"\n"))
             else:
-                rest.append(block)
-                waiting += len(block)
+                pieces.append(block)
+                length += len(block)
             if not block:
                 return
-            if waiting >= MAX_LINE:
-                yield self._long_line(file, b"".join(rest))
-                rest, waiting = [], 0
+            if length >= MAX_LINE:
+                yield self._long_line(file, b"".join(pieces))
+                pieces, length = [], 0
 
     def _waits(self, line: bytes) -> bool:
-        """Whether the end of the file is left for a later run: nothing, or no whole record yet."""
+        """Whether the end of the file is left for a later run: empty, or an incomplete record."""
         if not self._lines:
             line = line.removeprefix(BYTE_ORDER_MARK)
         if not line.strip() or BYTE_ORDER_MARK.startswith(line):
@@ -166,13 +166,13 @@ class Source:
         return self.unfinished > 0
 
     def _records(self, lines: list[bytes]) -> list[Given]:
-        if self._goes_on and len(lines) > 1:  # its line feed has come since, or more
+        if self._goes_on and len(lines) > 1:  # its line feed, or more, was added since
             self._lines -= not lines[0].strip()
             self._goes_on = False
         if not self._lines:
             lines[0] = lines[0].removeprefix(BYTE_ORDER_MARK)
         topic, first = self.topic, self._lines + 1
-        last = lines.pop()  # without its line feed, most often because nothing follows it
+        last = lines.pop()  # without a line feed: usually empty
         self._lines += len(lines)
         if last:
             lines.append(last)
@@ -183,11 +183,11 @@ class Source:
             if line and not line.isspace()
         ]
 
-    def _long_line(self, file: IO[bytes], begun: bytes) -> list[Given]:
-        """The first bytes of a line of more than MAX_LINE, the length of the rest."""
-        length, hidden = len(begun), False
-        self._hash.update(begun)
-        block, before = begun, b""
+    def _long_line(self, file: IO[bytes], start: bytes) -> list[Given]:
+        """Replaces a line of more than MAX_LINE by its first bytes and its length."""
+        length, hidden = len(start), False
+        self._hash.update(start)
+        block, before = start, b""
         while block:
             hidden = hidden or is_spelt_out(before + block)
             if block.endswith(b"\n"):
@@ -197,63 +197,63 @@ class Source:
             self._hash.update(block)
             length += len(block)
         self._bytes += length
-        # the edge keeps hash and length alone of what may be withheld
-        head = begun[:HEAD] + too_long(length) + (b" meta_request" if hidden else b"")
+        # decoding keeps only hash and length of lines that may be withheld
+        head = start[:HEAD] + too_long(length) + (b" meta_request" if hidden else b"")
         return self._records([head, b""])
 
-    def _next(self, read: Callable[[int], bytes], size: int) -> bytes:
+    def _next(self, read_block: Callable[[int], bytes], size: int) -> bytes:
         try:
-            return read(size)
+            return read_block(size)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise TruncatedError(f"{self.topic}: after line {self._lines}: {error}") from None
-        except OSError as error:  # a folder that was unmounted, a bad disk
-            why = error.strerror or str(error)
-            raise TruncatedError(f"{self.topic}: after line {self._lines}: {why}") from None
+        except OSError as error:  # an unmounted folder, a bad disk
+            reason = error.strerror or str(error)
+            raise TruncatedError(f"{self.topic}: after line {self._lines}: {reason}") from None
 
     def _count(self, block: bytes) -> None:
         self._hash.update(block)
         self._bytes += len(block)
 
     def _rows(self) -> Iterator[list[Given]]:
-        """Parquet: a row is a record, its columns the fields."""
+        """Yields Parquet rows as records, with columns as fields."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         self._hash = _file_hash(self._path)
-        whole = self._hash.hexdigest()
-        known = self._known
-        skip = known.lines if known and known.digest == whole else 0
+        digest = self._hash.hexdigest()
+        start = self._known
+        skip = start.lines if start and start.digest == digest else 0
         self._lines, self.read_before = 0, skip
         try:
             with pq.ParquetFile(self._path) as file:
                 for batch in file.iter_batches(batch_size=ROWS):
                     rows = batch.to_pylist() if self._lines + batch.num_rows > skip else []
-                    new = range(max(skip - self._lines, 0), len(rows))
+                    indices = range(max(skip - self._lines, 0), len(rows))
                     chunk = [
-                        (_encode(_plain(rows[at])), (self.topic, 0, self._lines + at + 1))
-                        for at in new
+                        (_encode(_plain(rows[index])), (self.topic, 0, self._lines + index + 1))
+                        for index in indices
                     ]
                     self._lines += batch.num_rows
                     self._bytes = self._lines
                     if chunk:
                         yield chunk
-        # ValueError and its like: a time that Python has no room for, text that is not UTF-8
+        # ValueError and similar: a time out of Python's range, text that is not UTF-8
         except (pa.ArrowException, OSError, ValueError, OverflowError, LookupError) as error:
             raise TruncatedError(f"{self.topic}: after row {self._lines}: {error}") from None
 
 
 def _is_torn(line: bytes) -> bool:
-    """Whether it is the beginning of a JSON value, and no more."""
-    if _begins(line):
+    """Whether a line is an incomplete JSON value."""
+    if _is_prefix(line):
         return True
     broken = BREAKS_OFF.search(line[-12:])
     if broken is None:
         return False
     is_number = len(broken[0]) == 1
-    return _begins(line + b"0" if is_number else line[: -len(broken[0])])
+    return _is_prefix(line + b"0" if is_number else line[: -len(broken[0])])
 
 
-def _begins(line: bytes) -> bool:
+def _is_prefix(line: bytes) -> bool:
     try:
         _decode(line)
     except msgspec.DecodeError as error:
@@ -264,55 +264,55 @@ def _begins(line: bytes) -> bool:
 
 
 def _is_stream(path: str) -> bool:
-    """Whether it can be read once only: stdin, a named pipe, `<(zcat FILE)`."""
+    """Whether a path can be read only once: stdin, a named pipe, `<(zcat FILE)`."""
     return path == STDIN or not Path(path).is_file()
 
 
-def _named_by_time(path: str) -> str:
-    """A pipe by its name and when it was read: others will have the same name."""
+def _stream_topic(path: str) -> str:
+    """Topic of a pipe: name and time of reading, as pipes reuse names."""
     name = "stdin" if path == STDIN else path
     return f"{name}@{format_time(time_ns() // 1_000)}"
 
 
-def _opened(path: str) -> tuple[IO[bytes], bytes]:
-    """A file, unpacked, and what it is: GZIP, PARQUET or nothing, which is lines."""
+def _open(path: str) -> tuple[IO[bytes], bytes]:
+    """Opens a file, decompressed; returns also its format: GZIP, PARQUET or empty for lines."""
     try:
         file: Any = sys.stdin.buffer if path == STDIN else Path(path).open("rb")  # noqa: SIM115
-        begins = file.peek(4)[:4]
+        magic = file.peek(4)[:4]
     except AttributeError:
         raise ConfigurationError("-: stdin is closed") from None
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror}") from None
-    if begins == PARQUET or path.lower().endswith(".parquet"):
+    if magic == PARQUET or path.lower().endswith(".parquet"):
         if _is_stream(path):
             file.close()
             raise ConfigurationError(
                 f"{path}: Parquet cannot be read from a pipe; save it as a file"
             )
         return file, PARQUET
-    if begins[:2] == GZIP:
+    if magic[:2] == GZIP:
         unpacked = gzip.GzipFile(fileobj=file)
         unpacked.myfileobj = file  # is closed with it
         file = unpacked
-    elif path.lower().endswith(".gz") and begins:
+    elif path.lower().endswith(".gz") and magic:
         file.close()
         raise DataRefused(f"{path}: is not gzip, as its name says; rename it, or pack it with gzip")
     try:
-        begins_as = file.peek(BEGINNING)[:BEGINNING]
-    except (EOFError, zlib.error, gzip.BadGzipFile):  # reading it says where it is damaged
-        begins_as = b""
-    if other := _other_than_lines(begins_as):
+        beginning = file.peek(BEGINNING)[:BEGINNING]
+    except (EOFError, zlib.error, gzip.BadGzipFile):  # reading reports the position of the damage
+        beginning = b""
+    if problem := _binary_problem(beginning):
         file.close()
-        raise DataRefused(f"{path}: {other}")
-    return file, begins[:2] if begins[:2] == GZIP else b""
+        raise DataRefused(f"{path}: {problem}")
+    return file, magic[:2] if magic[:2] == GZIP else b""
 
 
-def _other_than_lines(beginning: bytes) -> str | None:
-    """What a file is that can hold no line of JSON in UTF-8, and what to do."""
+def _binary_problem(beginning: bytes) -> str | None:
+    """Problem and remedy of a file that cannot contain JSON lines in UTF-8; None if it can."""
     if beginning[:2] in (UTF_16_LE, UTF_16_BE) or beginning[:4].count(0) == 2:
         return "is UTF-16; convert it first (iconv -f UTF-16 -t UTF-8)"
     if 0 in beginning and not any(line[:1] == b"{" for line in beginning.split(b"\n")):
-        return "holds no lines of JSON; name a file of NDJSON, plain or gzipped, or of Parquet"
+        return "contains no JSON lines; name a file of NDJSON, plain or gzipped, or of Parquet"
     return None
 
 
@@ -325,12 +325,12 @@ def _file_hash(path: str) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A Parquet value as JSON has it; times become RFC 3339 text, null fields are left out. NaN
-    stays as it is, to be refused: JSON has none."""
+    """Converts a Parquet value for JSON: times become RFC 3339 text, null fields are omitted. NaN
+    is preserved, and rejected later, as JSON has none."""
     if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items() if one is not None}
+        return {key: _plain(element) for key, element in value.items() if element is not None}
     if isinstance(value, list | tuple):  # a tuple: one pair of a map
-        return [_plain(one) for one in value]
+        return [_plain(element) for element in value]
     if isinstance(value, float) and not math.isfinite(value):
         return msgspec.Raw(json.dumps(value).encode())
     if hasattr(value, "isoformat"):
@@ -340,10 +340,10 @@ def _plain(value: Any) -> Any:
 
 
 def check(paths: list[str], *, of_records: bool = True) -> None:
-    """Raises for a path that is not a readable file, before anything is touched. `of_records`: also
-    for a file that can hold none."""
+    """Raises ConfigurationError for a path that is not a readable file; with `of_records` also
+    DataRefused for a file that cannot contain records."""
     if paths.count(STDIN) > 1:
-        raise ConfigurationError("-: stdin can be read once only")
+        raise ConfigurationError("-: stdin can be read only once")
     for path in paths:
         if path == STDIN:
             continue
@@ -362,4 +362,4 @@ def check(paths: list[str], *, of_records: bool = True) -> None:
         if not os.access(path, os.R_OK):
             raise ConfigurationError(f"{path}: Permission denied")
         if of_records and not _is_stream(path):
-            _opened(path)[0].close()
+            _open(path)[0].close()

@@ -1,4 +1,4 @@
-"""Rows of one RocksDB handed to another as sorted files, which it takes over as they are."""
+"""Moves rows between RocksDB databases as sorted files, which are ingested unchanged."""
 
 import shutil
 from collections.abc import Iterator
@@ -16,16 +16,16 @@ from rocksdict import (
 )
 
 ROWS = 200_000
-"""Of one file: its index is held as a whole."""
+"""Rows per file, whose index must fit in memory."""
 BLOCK = 65_536
 LEVEL = 6
-"""Of zstd: a sixth smaller than blocks of 16 KB at the usual level 3, for 2 µs more a row. What is
-written again later lies in the store's own small blocks."""
+"""zstd level: a sixth smaller than blocks of 16 KB at the default level 3, for 2 µs more per row.
+Rows that are rewritten later use the store's small blocks."""
 WINDOW_BITS = -14  # RocksDB's default
 
 
 def export(cursor: RdictIter, folder: Path, without: bytes) -> None:
-    """Writes all rows but those whose keys begin so, into a folder made again."""
+    """Writes all rows, except those whose keys start with `without`, into a new folder."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     rows = _rows(cursor, without)
@@ -41,11 +41,11 @@ def export(cursor: RdictIter, folder: Path, without: bytes) -> None:
 
 
 def ingest(database: Rdict, files: list[Path]) -> None:
-    """Takes over files of which no two have keys between each other's."""
+    """Ingests files with disjoint key ranges."""
     if files:
-        made = IngestExternalFileOptions()
-        made.set_move_files(True)
-        database.ingest_external_file([str(file) for file in files], made)
+        options = IngestExternalFileOptions()
+        options.set_move_files(True)
+        database.ingest_external_file([str(file) for file in files], options)
 
 
 def _rows(cursor: RdictIter, without: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -59,10 +59,10 @@ def _rows(cursor: RdictIter, without: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _options() -> Options:
-    made = Options(raw_mode=True)
-    made.set_compression_type(DBCompressionType.zstd())
-    made.set_compression_options(WINDOW_BITS, LEVEL, 0, 0)
+    options = Options(raw_mode=True)
+    options.set_compression_type(DBCompressionType.zstd())
+    options.set_compression_options(WINDOW_BITS, LEVEL, 0, 0)
     table = BlockBasedOptions()
     table.set_block_size(BLOCK)
-    made.set_block_based_table_factory(table)
-    return made
+    options.set_block_based_table_factory(table)
+    return options

@@ -1,9 +1,8 @@
-"""Records as the history keeps them, to be folded again: the one place that knows how a row of
-`events` and its like becomes the line that was folded first.
+"""SQL that restores the original line of a record from its row in the history, to fold it again.
 
-`doc` is the record without what has columns of its own: descriptions of images, which stay out of
-all other tables, and when it was recorded. Without these a record would have another fingerprint
-than it had, and sent again it would be a conflicting duplicate (docs/rules.md, "One event").
+`doc` is the record without the fields that have separate columns: descriptions of images, which are
+in no other table, and the time of recording. Without these a record would have another fingerprint,
+and the same record would be a conflicting duplicate (docs/rules.md, "One event").
 """
 
 from collections.abc import Callable, Iterator
@@ -16,13 +15,13 @@ from streams.kinds import KINDS, WRITE_PLAN
 if TYPE_CHECKING:
     from _duckdb import DuckDBPyConnection
 
-SAID = tuple(dict.fromkeys(kind.history for kind in KINDS if kind is not WRITE_PLAN))
-"""The tables of input records but for plans, whose order is one of their own (`plan_order`)."""
-OF_SESSIONS = tuple(dict.fromkeys(kind.history for kind in KINDS if kind.table == "sessions"))
-"""Those of what is folded into sessions."""
+INPUT_TABLES = tuple(dict.fromkeys(kind.history for kind in KINDS if kind is not WRITE_PLAN))
+"""Tables of input records except plans, which have a separate order (`plan_order`)."""
+SESSION_TABLES = tuple(dict.fromkeys(kind.history for kind in KINDS if kind.table == "sessions"))
+"""Tables of records that are folded into sessions."""
 PLACE = "src_topic, src_partition, src_offset"
 
-KNOWN = """
+RECORDED_AT = """
     CASE WHEN recorded_at = occurred_at THEN ''
     ELSE ',"recorded_at":"' || lpad(strftime(recorded_at, '%Y'), 4, '0')
         || strftime(recorded_at, '-%m-%dT%H:%M:%S.%fZ"') END
@@ -32,7 +31,7 @@ IMAGES = """CASE WHEN len(image_summaries) = 0 THEN ''
 
 
 def of_session(table: str) -> str:
-    """SQL that is true for the rows of a table whose records are folded into sessions."""
+    """SQL condition of the rows whose records are folded into sessions."""
     return owned_by("session_id", table)
 
 
@@ -44,31 +43,31 @@ def owner(table: str) -> str:
 
 
 def names_user(table: str) -> bool:
-    """Whether its rows say of which user they are."""
+    """Whether a table has the column `user_id`."""
     return "user_id" in TABLES[table].model_fields
 
 
-def more(table: str) -> str:
-    """SQL of what a row's record says besides its `doc`: JSON fields, each after a comma."""
-    return f"{IMAGES} || {KNOWN}" if table == "events" else KNOWN
+def extra_fields(table: str) -> str:
+    """SQL of a record's JSON fields that are not in `doc`, each after a comma."""
+    return f"{IMAGES} || {RECORDED_AT}" if table == "events" else RECORDED_AT
 
 
 LINE = "encode(IF(more = '', doc, doc[:-2] || more || '}'))"
-"""SQL of a record as a line, from `doc` and `more`; `pipeline.decode.decode_again` reads it. It may
-be longer than a line that is taken from outside."""
+"""SQL of a record as a line, from `doc` and `more`, for `pipeline.decode.decode_again`. It may
+exceed the limit of input lines."""
 
 LINES_AT_ONCE = 1_000
 
 OFFSET = "IF(src_topic = '-', recorded_at, NULL) NULLS FIRST, src_offset"
-"""Of stdin each run counts its lines from 1."""
+"""SQL order within a partition; each run counts the lines of stdin from 1."""
 
 
-def plan_order(where: str = "true") -> str:
-    """SQL of the order in which write plans were applied: `number` and `due`, when a user's memory
-    was so far. `where` limits `plans`, which with `revisions` has to be there.
+def plan_order(condition: str = "true") -> str:
+    """SQL of the order in which write plans were applied: `number`, and `due`, the latest time of
+    recording so far. `condition` limits `plans`; needs the tables `plans` and `revisions`.
 
-    They apply in the order of their partition; where a user's came by several (files run one after
-    the other), in the order that the revisions they made show.
+    Plans apply in the order of their partition; a user's plans from several partitions (files run
+    in sequence) in the order of their revisions.
     """
     return f"""
         WITH made AS (
@@ -79,7 +78,7 @@ def plan_order(where: str = "true") -> str:
                 PARTITION BY tenant, user_id, src_topic, src_partition ORDER BY {OFFSET}
                 ROWS UNBOUNDED PRECEDING
             ) AS after_seq
-            FROM (FROM plans WHERE {where}) LEFT JOIN made USING (tenant, user_id, plan_id)
+            FROM (FROM plans WHERE {condition}) LEFT JOIN made USING (tenant, user_id, plan_id)
         )
         SELECT tenant, user_id, plan_id,
             row_number() OVER of_user AS number, max(recorded_at) OVER of_user AS due
@@ -92,29 +91,31 @@ def plan_order(where: str = "true") -> str:
 
 def lines(
     db: "DuckDBPyConnection",
-    theirs: Callable[[str], str] = lambda table: "true",
+    condition: Callable[[str], str] = lambda table: "true",
     plans: str = "true",
 ) -> Iterator[bytes]:
-    """Stored records as lines: those of `SAID` in the order in which they came, then the plans in
-    the order in which they were applied. Folded so, they make the same memory again.
+    """Stored records as lines: those of `INPUT_TABLES` in order of arrival, then plans in the order
+    in which they were applied. Folding them in this order rebuilds the same memory.
 
-    `theirs` limits the rows `t` of a table, `plans` those of `plans`, by SQL.
+    `condition` limits the rows `t` of a table, `plans` those of `plans`, by SQL.
     """
     union = " UNION ALL BY NAME ".join(
-        f"SELECT recorded_at, {PLACE}, doc, {more(table)} AS more FROM {table} t "
-        f"WHERE {theirs(table)}"
-        for table in SAID
+        f"SELECT recorded_at, {PLACE}, doc, {extra_fields(table)} AS more FROM {table} t "
+        f"WHERE {condition(table)}"
+        for table in INPUT_TABLES
     )
-    said = f"SELECT {LINE} FROM ({union}) ORDER BY recorded_at, src_topic, src_partition, {OFFSET}"
+    records = (
+        f"SELECT {LINE} FROM ({union}) ORDER BY recorded_at, src_topic, src_partition, {OFFSET}"
+    )
     applied = f"""
         SELECT {LINE} FROM (
-            SELECT due, number, tenant, user_id, doc, {more("plans")} AS more
+            SELECT due, number, tenant, user_id, doc, {extra_fields("plans")} AS more
             FROM plans JOIN ({plan_order(plans)})
             USING (tenant, user_id, plan_id) WHERE {plans}
         ) ORDER BY due, number, tenant, user_id
     """
-    for sql in (said, applied):
-        answer = db.execute(sql)
-        while rows := answer.fetchmany(LINES_AT_ONCE):
+    for sql in (records, applied):
+        cursor = db.execute(sql)
+        while rows := cursor.fetchmany(LINES_AT_ONCE):
             for (line,) in rows:
                 yield bytes(line)

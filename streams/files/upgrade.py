@@ -1,7 +1,7 @@
-"""How the store of a history gets today's row format, in place (docs/upgrades.md).
+"""Upgrades the store of a history to the current row format, in place (docs/upgrades.md).
 
-Each step's rows and how far they are go into one write of RocksDB: after a kill the next command
-goes on behind the last one.
+Rows and progress of each step are written to RocksDB atomically: after a kill the next command
+continues after the last step.
 """
 
 import logging
@@ -18,19 +18,19 @@ FORMAT, AFTER = "format", "format_after"
 
 
 def reached(store: Store) -> Reached:
-    """The format of a store's rows; one that is new has none, and gets today's."""
+    """Format of a store's rows; the current one for a new store."""
     number = store.value(FORMAT)
     return CURRENT if number is None else Reached(number, store.value(AFTER))
 
 
 def upgrade(store: Store, name: str) -> None:
-    """Until all rows have today's format. Nothing of the store may be in use. Raises StoreError."""
-    before = reached(store)
-    if before.is_current:
+    """Upgrades all rows to the current format. No entity may be in use. Raises StoreError."""
+    previous = reached(store)
+    if previous.is_current:
         return
-    log.warning("%s: %s", name, before.told())  # what opens it may take long, and is for good
-    began, rows = monotonic(), 0
-    for step in row_formats.upgrade(before, store.keys, store.rows_of):
+    log.warning("%s: %s", name, previous.told())  # the upgrade may take long, and is permanent
+    start, rows = monotonic(), 0
+    for step in row_formats.upgrade(previous, store.keys, store.rows_of):
         store.rewrite(step.rows, {FORMAT: step.reached.format, AFTER: step.reached.after})
         rows += len(step.rows)
-    log.info("%s: upgraded %d rows in %.2f s", name, rows, monotonic() - began)
+    log.info("%s: upgraded %d rows in %.2f s", name, rows, monotonic() - start)

@@ -1,1 +1,2 @@
-"""Memory rebuilt beside the live one, compared, and switched to (docs/backfill.md)."""
+"""Rebuilds memory as a generation next to the live one, compares and promotes it
+(docs/backfill.md)."""

@@ -1,4 +1,4 @@
-"""Which generation `backfill` makes: of what, with which settings, in how many parts."""
+"""Checks and creates the manifest of a `backfill`: source, settings, number of parts."""
 
 import time
 from collections.abc import Sequence
@@ -17,33 +17,35 @@ from streams.files.manifest import Generation, Settings, load, save
 SHOWN = 10  # missing parts that a message names
 
 
-def place_of(history: Path, name: str, settings: Settings, split: int = 0) -> tuple[Path, Path]:
-    """The history's folder, and the generation's, which is made.
+def create_folder(
+    history: Path, name: str, settings: Settings, split: int = 0
+) -> tuple[Path, Path]:
+    """Creates the generation's folder; returns the history's and the generation's.
 
-    Raises HistoryError for an invalid name, ConfigurationError for one that is live or was begun
-    otherwise.
+    Raises HistoryError for an invalid name, ConfigurationError for a live generation, or one with
+    other settings.
     """
     root = find_root(history)
     folder = folder_of(root, name)
     if name == ROOT:
-        raise ConfigurationError(f"{ROOT!r} is what `run` wrote; name another generation")
+        raise ConfigurationError(f"{ROOT!r} is the generation of `run`; name another one")
     source_of(root, name)
-    if (known := load(folder)) is not None:  # again under its lock: here nothing is opened
-        check_begun(known, settings, split)
+    if (generation := load(folder)) is not None:  # checked again under the lock
+        check_settings(generation, settings, split)
     folder.parent.mkdir(exist_ok=True)
     open_root(folder)
     return root, folder
 
 
 class Source(NamedTuple):
-    """The generation that another one is made of."""
+    """The generation from which another one is built."""
 
     name: str
     folder: Path
 
 
 def source_of(root: Path, name: str) -> Source:
-    """The live generation. Raises ConfigurationError where it is the one to be made."""
+    """The live generation. Raises ConfigurationError if it is the one to build."""
     live = pointer(root).current
     if name == live:
         raise ConfigurationError(f"{name!r} is live; name another generation, or a new one")
@@ -51,12 +53,12 @@ def source_of(root: Path, name: str) -> Source:
 
 
 def run_extractor_of(source: Source) -> str | None:
-    """What turns that come to it are extracted with, if anybody has chosen."""
+    """Extractor of the source's new turns, if one was chosen."""
     choice = choice_of(source.folder)
     return None if choice is None else choice.name
 
 
-def begun(
+def load_or_create(
     folder: Path,
     name: str,
     settings: Settings,
@@ -64,66 +66,71 @@ def begun(
     source: Source,
     split: int = 0,
 ) -> Generation:
-    """What the generation says of itself; a new one begins here, `split` into so many parts, each
-    of which a command folds. Raises ConfigurationError where it was begun otherwise."""
-    known = load(folder)
-    if known is not None:
-        check_begun(known, settings, split)
-        return known
+    """Loads or creates the generation's manifest; `split`: number of parts that separate commands
+    fold. Raises ConfigurationError if it was started with other settings."""
+    stored = load(folder)
+    if stored is not None:
+        check_settings(stored, settings, split)
+        return stored
     if tables.tables():
         raise ConfigurationError(f"{folder}: was not made by `backfill`; name another generation")
-    above = load(source.folder)
-    inherited = above.settings.constants if above else {}
-    made = Generation(
+    source_generation = load(source.folder)
+    inherited = source_generation.settings.constants if source_generation else {}
+    generation = Generation(
         name=name, settings=replace(settings, constants=inherited | settings.constants),
         inherited=inherited, started_at=time.time_ns() // 1000, made_of=source.name,
         run_extractor=run_extractor_of(source), split=split,
     )  # fmt: skip
-    save(folder, made)
-    return made
+    save(folder, generation)
+    return generation
 
 
-def check_begun(known: Generation, settings: Settings, split: int) -> None:
-    """Raises ConfigurationError where a generation was begun with other settings, or into another
-    number of parts."""
-    settings = replace(settings, constants=known.inherited | settings.constants)
-    if wrong := settings.differs_from(known.settings):
+def check_settings(generation: Generation, settings: Settings, split: int) -> None:
+    """Raises ConfigurationError if a generation was started with other settings or another number
+    of parts."""
+    settings = replace(settings, constants=generation.inherited | settings.constants)
+    if differences := settings.differs_from(generation.settings):
         raise ConfigurationError(
-            f"generation {known.name!r} was begun with other settings ({'; '.join(wrong)}): give "
-            "the same settings to continue, or name a new generation"
+            f"generation {generation.name!r} was begun with other settings "
+            f"({'; '.join(differences)}): give the same settings to continue, or name a new "
+            "generation"
         )
-    if wrong_parts := _differs_in_parts(known, split):
-        raise ConfigurationError(f"generation {known.name!r} {wrong_parts}")
+    if problem := _parts_problem(generation, split):
+        raise ConfigurationError(f"generation {generation.name!r} {problem}")
 
 
-def _differs_in_parts(known: Generation, split: int) -> str | None:
-    if known.ended_at is not None:
-        if not split or (split, known.passes, known.stage) == (known.split, 1, "complete"):
+def _parts_problem(generation: Generation, split: int) -> str | None:
+    if generation.ended_at is not None:
+        if not split or (split, generation.passes, generation.stage) == (
+            generation.split,
+            1,
+            "complete",
+        ):
             return None
         return (
             "is complete: leave --part out to read what was added since, or name a new generation"
         )
-    if split == known.split:
+    if split == generation.split:
         return None
-    drop = f"or drop it (turnfold generations drop {known.name})"
-    if not known.split:
+    drop = f"or drop it (turnfold generations drop {generation.name})"
+    if not generation.split:
         return f"was begun without --part: leave it out to continue, {drop}"
-    last = f"{known.split - 1}/{known.split}"
+    last = f"{generation.split - 1}/{generation.split}"
     return (
-        f"is made in {known.split} parts: give --part 0/{known.split} to {last} "
-        f"({still_missing(known)}), {drop}"
+        f"is made in {generation.split} parts: give --part 0/{generation.split} to {last} "
+        f"({still_missing(generation)}), {drop}"
     )
 
 
 def still_missing(generation: Generation) -> str:
-    """Which parts are to be run yet."""
-    left = generation.missing_parts
-    if not left:
-        return "all are folded: any of them, run again, completes the generation"
-    return missing_said(left)
+    """Message about the parts that are still to be run."""
+    parts = generation.missing_parts
+    if not parts:
+        return "all are folded: run any of them again to complete the generation"
+    return missing_message(parts)
 
 
-def missing_said(parts: Sequence[str]) -> str:
-    """Parts that are missing, the first by name."""
+def missing_message(parts: Sequence[str]) -> str:
+    """Message about missing parts, the first by name."""
     more = f" and {len(parts) - SHOWN:,} more" if len(parts) > SHOWN else ""
     return f"missing: {', '.join(parts[:SHOWN])}{more}"

@@ -1,8 +1,8 @@
-"""The records that were gathered, folded: in this process, or in several that have a part each.
+"""Folds gathered records in this process, or in several processes with a part each.
 
-Parts do not touch each other: what belongs together lies together (`replay_order`).
-Each has tables and a store of its own below `_source`; in the end the generation takes over their
-files. A first pass has one part at least, for a store so taken over is half as large.
+Parts are independent: related records are in one part (`replay_order`). Each has separate tables
+and a separate store below `_source`; at the end the generation takes over their files. A first pass
+has at least one part, as a store taken over this way is half as large.
 """
 
 import os
@@ -30,11 +30,10 @@ from streams.files.manifest import Generation, Settings
 from streams.files.runner import Progress, Runner
 from streams.files.sources import Position
 from streams.files.store import Store
-from streams.files.stored_records import PLACE
+from streams.files.stored_records import INPUT_TABLES, PLACE
 from streams.folds.outcome import Outcome
 from streams.folds.rows import Input
 from streams.folds.rules import Rules
-from streams.generations.snapshot import SAID
 from streams.pipeline.decode import Given, decode_again
 
 CHUNK = 512
@@ -43,11 +42,11 @@ EXPORTED = "exported"
 UNMATCHED = "unmatched_tool_result"
 REASON = DeadLetter.__struct_fields__.index("reason")
 LOCK_SECONDS = 10.0
-"""A process whose parent was killed ends itself long before."""
+"""A process whose parent was killed exits much sooner."""
 
 
 class Reading(NamedTuple):
-    """Which rows of the gathered records are to be folded, and by what name the store knows it."""
+    """A range of gathered records to fold, and the topic under which the store has its position."""
 
     file: Path
     topic: str
@@ -62,7 +61,7 @@ def fold(
     tables: History,
     progress: Progress | None = None,
 ) -> None:
-    """Folds the rows, from where the store says it has come to."""
+    """Folds the records from the store's position on."""
     applier = Applier(store, Rules.of(settings.constants), named(settings.extractor or "none"))
     refold = _Refold(store, tables, applier, progress)
     with refold.committing():
@@ -70,8 +69,8 @@ def fold(
 
 
 class _Refold(Runner):
-    """The file runner, but for the rows of input records: the generation shares their files. Each
-    batch makes a file a table and day, and nobody waits for it, so there are fewer."""
+    """File runner without the rows of input records, whose files the generation shares. Batches are
+    larger, as each creates a file per table and day, and latency does not matter."""
 
     batch_records, batch_seconds = 65_536, 60.0
 
@@ -79,22 +78,26 @@ class _Refold(Runner):
         self,
         chunk: list[Given],
         recorded_at: int | None = None,
-        read: Sequence[Input | None] | None = None,
+        inputs: Sequence[Input | None] | None = None,
     ) -> list[Outcome]:
-        """They were bounded and searched when they came: nothing is refused for that again."""
-        again = [decode_again(line, place) for line, place in chunk]
-        known = [record if type(record) is Input else None for record in again]
-        return super().apply(chunk, recorded_at, known)
+        """Folds stored records without the limits and checks of new input."""
+        decoded = [decode_again(line, place) for line, place in chunk]
+        known_inputs = [record if type(record) is Input else None for record in decoded]
+        return super().apply(chunk, recorded_at, known_inputs)
 
     def _pack(self, rows: dict[str, list[Stored]]) -> None:
-        kept = {name: some for name, some in rows.items() if name not in SAID}
-        if letters := kept.get(DeadLetter.table):  # the source has its letters of stored results
-            kept[DeadLetter.table] = [one for one in letters if one[REASON] != UNMATCHED]
-        super()._pack(kept)
+        own_rows = {
+            name: table_rows for name, table_rows in rows.items() if name not in INPUT_TABLES
+        }
+        if letters := own_rows.get(DeadLetter.table):  # the source has these letters already
+            own_rows[DeadLetter.table] = [
+                letter for letter in letters if letter[REASON] != UNMATCHED
+            ]
+        super()._pack(own_rows)
 
 
 class _Records:
-    """Gathered records as a source of the file runner; its position counts those folded."""
+    """Gathered records as a source of the file runner; the position counts folded records."""
 
     def __init__(self, reading: Reading, store: Store) -> None:
         self.topic = reading.topic
@@ -102,8 +105,8 @@ class _Records:
         end = self._file.metadata.num_rows if reading.end is None else reading.end
         self._first = reading.first
         self.size = end - reading.first
-        known = store.value(f"file/{reading.topic}")
-        self.progress = Position(*known).lines if known else 0
+        position = store.value(f"file/{reading.topic}")
+        self.progress = Position(*position).lines if position else 0
 
     @property
     def position(self) -> Position:
@@ -123,8 +126,8 @@ class _Records:
             skip = max(0, skip - batch.num_rows)
             lines, *place = [fresh.column(name).to_pylist() for name in COLUMNS]
             self.progress += fresh.num_rows
-            given: Any = zip(lines, zip(*place, strict=True), strict=True)
-            yield list(given)
+            records: Any = zip(lines, zip(*place, strict=True), strict=True)
+            yield list(records)
             if self.progress == self.size:
                 break
 
@@ -139,8 +142,8 @@ def fold_parts(
     store: Store,
     progress: Progress | None = None,
 ) -> list[Path]:
-    """Folds a first pass: one part here, several in a process each; killed, each continues where it
-    was. The store then has their rows; in which folders their tables are, is answered."""
+    """Folds a first pass: one part in this process, several in a process each; after a kill each
+    continues. Then the store has their rows; returns the folders of their tables."""
     parts = parts_in(work, reading, generation)
     if len(parts) == 1:
         fold_part(*parts[0], generation.settings, progress)
@@ -152,7 +155,7 @@ def fold_parts(
 
 
 def parts_in(work: Path, reading: Reading, generation: Generation) -> list[tuple[Path, Reading]]:
-    """Each part's folder and its records."""
+    """Folder and records of each part."""
     ends = generation.parts
     return [
         (work / f"part-{number}", reading._replace(first=first, end=end))
@@ -164,17 +167,19 @@ def _fold_in_processes(
     parts: list[tuple[Path, Reading]], generation: Generation, progress: Progress | None
 ) -> None:
     spawn = get_context("spawn")
-    done: SynchronizedArray[int] = spawn.Array("q", len(parts) + 1)
-    pool = ProcessPoolExecutor(len(parts), spawn, _begin, (done, os.getpid()))
+    progress_counts: SynchronizedArray[int] = spawn.Array("q", len(parts) + 1)
+    pool = ProcessPoolExecutor(len(parts), spawn, _start_process, (progress_counts, os.getpid()))
     try:
         running = [
             pool.submit(_fold_numbered, number, *part, generation.settings)
             for number, part in enumerate(parts)
         ]
-        whole = generation.parts[-1]
-        _watch(running, lambda: sum(done[: len(parts)]), whole, generation.name, progress)
+        total = generation.parts[-1]
+        _watch(
+            running, lambda: sum(progress_counts[: len(parts)]), total, generation.name, progress
+        )
     except BaseException as error:
-        done[len(parts)] = 1  # an end for those that still fold
+        progress_counts[len(parts)] = 1  # stops the other processes
         if isinstance(error, BrokenProcessPool):
             raise TurnfoldError(
                 "a folding process was killed, perhaps because memory ran out; run the command "
@@ -188,31 +193,31 @@ def _fold_in_processes(
 def _watch(
     running: list[Future[None]],
     folded: Callable[[], int],
-    whole: int,
+    total: int,
     name: str,
     progress: Progress | None,
 ) -> None:
-    left = set(running)
-    while left:
-        ended, left = wait(left, 0.2, "FIRST_COMPLETED")
-        for one in ended:
-            one.result()
+    pending = set(running)
+    while pending:
+        finished, pending = wait(pending, 0.2, "FIRST_COMPLETED")
+        for future in finished:
+            future.result()
         if progress:
-            progress(name, folded(), whole, folded())
+            progress(name, folded(), total, folded())
 
 
 _done: Any = None
 
 
-def _begin(done: Any, parent: int) -> None:
+def _start_process(counts: Any, parent: int) -> None:
     global _done
-    _done = done
-    signal(SIGINT, SIG_IGN)  # the parent has it, too, and tells us
-    Thread(target=_end_with, args=(parent,), daemon=True).start()
+    _done = counts
+    signal(SIGINT, SIG_IGN)  # the parent gets it, too, and stops this process
+    Thread(target=_exit_with_parent, args=(parent,), daemon=True).start()
 
 
-def _end_with(parent: int) -> None:
-    """Ends this process when its parent has given up or was killed: as safe as a kill."""
+def _exit_with_parent(parent: int) -> None:
+    """Exits this process when its parent stops it or was killed; as safe as a kill."""
     while not _done[-1] and os.getppid() == parent:
         time.sleep(0.2)
     os._exit(1)
@@ -228,7 +233,7 @@ def _fold_numbered(number: int, part: Path, reading: Reading, settings: Settings
 def fold_part(
     part: Path, reading: Reading, settings: Settings, progress: Progress | None
 ) -> dict[str, int]:
-    """Folds one part in this process, from where it has come to; its counts."""
+    """Folds one part in this process from its position on; returns its counts."""
     part.mkdir(exist_ok=True)
     _wait_for(part)
     with writing(part) as (store, tables):
@@ -238,7 +243,7 @@ def fold_part(
 
 
 def _wait_for(part: Path) -> None:
-    """Until the process of a killed backfill has seen that it is alone."""
+    """Waits until the process of a killed backfill has exited."""
     deadline = time.monotonic() + LOCK_SECONDS
     while time.monotonic() < deadline:
         try:
@@ -249,7 +254,7 @@ def _wait_for(part: Path) -> None:
 
 
 def take_rows(parts: list[Path], store: Store) -> None:
-    """The parts' rows as the store's; called again after a kill it does the same."""
+    """Moves the parts' rows into the store; idempotent after a kill."""
     counts: Counter[str] = Counter()
     for part in parts:
         with writing(part) as (folded, _):

@@ -1,13 +1,13 @@
-"""A first pass that several commands fold, a part each, on one machine or on many that share the
+"""Folds a first pass with several commands, one per part, on one machine or several that share the
 history's folder (docs/backfill.md, "In parts").
 
-1. The first to have the generation's lock reads: all records lie in `_source` in order, cut where
-   one home ends (`replay_order`), so that no part needs anything of another.
-2. Each folds its part into a folder of its own, and notes that in `_generation.json`.
-3. The one that notes the last makes the parts' files and rows the generation's.
+1. The first command with the generation's lock gathers all records in `_source` in order, and cuts
+   them between homes (`replay_order`), so that parts are independent.
+2. Each command folds its part into a separate folder, and notes that in `_generation.json`.
+3. The command that notes the last part makes the parts' files and rows the generation's.
 
-Killed anywhere, the same part goes on when it is run again. The lock of the generation is held in 1
-and 3 and waited for; that of the part, as long as its command runs.
+After a kill, running the same part again continues. Steps 1 and 3 wait for the lock of the
+generation; a command has the lock of its part while it runs.
 """
 
 import shutil
@@ -17,25 +17,25 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from sinks.locks import held
+from sinks.locks import lock_file
 from streams.errors import ConfigurationError
 from streams.files.access import erasing, locked, opened
 from streams.files.manifest import WORK, Generation, Settings, load, rules_of, save
 from streams.files.runner import Progress
 from streams.generations import rebuild
-from streams.generations.begin import begun, check_begun, place_of, source_of
+from streams.generations.begin import check_settings, create_folder, load_or_create, source_of
 from streams.generations.folding import fold_part, parts_in, take_rows
-from streams.generations.sharing import hold_parts
+from streams.generations.sharing import adopt_parts
 
 LOCKS = "_parts"
-"""Holds a lock for each part, until the generation is complete."""
+"""Folder of the parts' locks, until the generation is complete."""
 LOOK_EVERY = 0.2
 BEGUN_WITHIN = 30.0
-"""Seconds in which who holds a new generation's lock says what it makes."""
+"""Seconds within which the owner of a new generation's lock writes its manifest."""
 
 
 class Part(NamedTuple):
-    """One of so many parts; the first is 0."""
+    """Part `number`, from 0, of `of` parts."""
 
     number: int
     of: int
@@ -45,7 +45,7 @@ class Part(NamedTuple):
 
 
 class Folded(NamedTuple):
-    """The generation as it is now, and the counts of the part; None: it had been folded before."""
+    """The generation, and the counts of the part; None if it was folded before."""
 
     generation: Generation
     counts: dict[str, int] | None
@@ -60,47 +60,51 @@ def backfill_part(
     waits: Callable[[], None] = lambda: None,
 ) -> Folded:
     """Folds one part of a generation, and completes the generation if it is the last. `waits` is
-    called where another part has to end something first.
+    called when it has to wait for another part.
 
-    Raises as `rebuild.backfill`, and ConfigurationError where another process folds this part, or
-    the generation has other parts.
+    Raises as `rebuild.backfill`, and ConfigurationError if another process folds this part, or the
+    generation has another number of parts.
     """
-    root, folder = place_of(history, name, settings, part.of)
-    known = load(folder)
-    if known is not None and known.ended_at is not None:
-        return Folded(known, None)
-    with rebuild.reported(folder), erasing(root, alone=False), _lock_of(folder, name, part):
-        with _turn(folder, settings, part, waits):
+    root, folder = create_folder(history, name, settings, part.of)
+    stored = load(folder)
+    if stored is not None and stored.ended_at is not None:
+        return Folded(stored, None)
+    with (
+        rebuild.translated_errors(folder),
+        erasing(root, alone=False),
+        _part_lock(folder, name, part),
+    ):
+        with _generation_lock(folder, settings, part, waits):
             generation = _begin(root, folder, name, settings, part)
-        counts, began = None, time.monotonic()
+        counts, start = None, time.monotonic()
         if generation.ended_at is None and part.number not in generation.folded:
             records = rebuild.records_of(folder, generation)
             place, reading = parts_in(folder / WORK, records, generation)[part.number]
             counts = fold_part(place, reading, generation.settings, progress)
-        seconds = time.monotonic() - began
-        with _turn(folder, settings, part, waits):
-            return Folded(_note(root, folder, part, seconds), counts)
+        seconds = time.monotonic() - start
+        with _generation_lock(folder, settings, part, waits):
+            return Folded(_note_folded(root, folder, part, seconds), counts)
 
 
 def _begin(root: Path, folder: Path, name: str, settings: Settings, part: Part) -> Generation:
-    """The generation, whose records are gathered."""
-    began = time.monotonic()
-    source = source_of(root, name)  # again: `promote` holds this lock, too
+    """Returns the generation after gathering its records."""
+    start = time.monotonic()
+    source = source_of(root, name)  # again: `promote` takes this lock, too
     with opened(folder) as (_, tables):
-        generation = begun(folder, name, settings, tables, source, part.of)
-    rules_of(folder)  # refused before anything is gathered
+        generation = load_or_create(folder, name, settings, tables, source, part.of)
+    rules_of(folder)  # raises before records are gathered
     if generation.stage == "reading":
         rebuild.read(source, folder, generation)
-        generation.seconds = round(time.monotonic() - began, 3)
+        generation.seconds = round(time.monotonic() - start, 3)
         save(folder, generation)
     return generation
 
 
-def _note(root: Path, folder: Path, part: Part, seconds: float) -> Generation:
-    """The part is folded; if it was the last, the generation is completed."""
+def _note_folded(root: Path, folder: Path, part: Part, seconds: float) -> Generation:
+    """Notes a folded part; completes the generation after the last one."""
     generation = load(folder)
     if generation is None:
-        raise ConfigurationError(f"{folder}: was removed meanwhile; run all parts again")
+        raise ConfigurationError(f"{folder}: was removed; run all parts again")
     if generation.ended_at is not None:
         return generation
     generation.folded = tuple(sorted({*generation.folded, part.number}))
@@ -112,56 +116,56 @@ def _note(root: Path, folder: Path, part: Part, seconds: float) -> Generation:
 
 
 def _complete(root: Path, folder: Path, generation: Generation) -> None:
-    began, source = time.monotonic(), source_of(root, generation.name)
+    start, source = time.monotonic(), source_of(root, generation.name)
     records = rebuild.records_of(folder, generation)
     parts = [place for place, _ in parts_in(folder / WORK, records, generation)]
     with opened(folder) as (store, tables):
-        rebuild.hold_said(source, folder, tables)
+        rebuild.adopt_records(source, folder, tables)
         take_rows(parts, store)
-        hold_parts(parts, tables)
-        rebuild.end(source, folder, generation, store, tables, ("dead_letters",), began)
+        adopt_parts(parts, tables)
+        rebuild.end(source, folder, generation, store, tables, ("dead_letters",), start)
     shutil.rmtree(folder / LOCKS, ignore_errors=True)
 
 
 @contextmanager
-def _lock_of(folder: Path, name: str, part: Part) -> Iterator[None]:
-    """The part's lock. Raises ConfigurationError where another process has it."""
+def _part_lock(folder: Path, name: str, part: Part) -> Iterator[None]:
+    """Locks a part. Raises ConfigurationError if another process has the lock."""
     (folder / LOCKS).mkdir(exist_ok=True)
     refusal = f"part {part} of generation {name!r} is being folded by another process"
-    with held(folder / LOCKS / f"{part.number}.lock", ConfigurationError(refusal)):
+    with lock_file(folder / LOCKS / f"{part.number}.lock", ConfigurationError(refusal)):
         yield
 
 
 @contextmanager
-def _turn(
+def _generation_lock(
     folder: Path, settings: Settings, part: Part, waits: Callable[[], None]
 ) -> Iterator[None]:
-    """The generation's lock, once the other parts let go of it. Raises ConfigurationError where
-    it is held for anything else."""
+    """Locks the generation; waits for the other parts. Raises ConfigurationError if another command
+    has the lock."""
     with ExitStack() as stack:
-        deadline, is_told = time.monotonic() + BEGUN_WITHIN, False
+        deadline, is_reported = time.monotonic() + BEGUN_WITHIN, False
         while True:
             try:
                 stack.enter_context(locked(folder))
                 break
             except ConfigurationError:
-                known = load(folder)
-                if known is not None:
-                    check_begun(known, settings, part.of)
+                generation = load(folder)
+                if generation is not None:
+                    check_settings(generation, settings, part.of)
                 elif time.monotonic() > deadline:
                     raise
-            if not is_told:
+            if not is_reported:
                 waits()
-            is_told = True
+            is_reported = True
             time.sleep(LOOK_EVERY)
         yield
 
 
 def check_no_part_folds(folder: Path, name: str) -> None:
-    """Raises ConfigurationError where a process folds a part of a generation."""
+    """Raises ConfigurationError if a process folds a part of a generation."""
     for file in sorted((folder / LOCKS).glob("*.lock")):
         refusal = ConfigurationError(
-            f"generation {name!r}: its part {file.stem} is being folded; end that process first"
+            f"generation {name!r}: its part {file.stem} is being folded; stop that process first"
         )
-        with held(file, refusal):
+        with lock_file(file, refusal):
             pass

@@ -1,7 +1,7 @@
-"""A history's records in the order in which they are folded again, as one Parquet file.
+"""Sorts a history's records into the order of folding, as one Parquet file.
 
-Events are order-independent (docs/guarantees.md). Write plans apply in their partition's order; a
-user's that came by several (files run one after the other), in the order that their revisions show.
+Events may be folded in any order (docs/guarantees.md). Write plans apply in the order of their partition;
+a user's plans from several partitions (files run in sequence) in the order of their revisions.
 All goes by `recorded_at`, so that what was known when stays as it was; what belongs together, users
 and the sessions they share, lies together: it is folded once and written once.
 
@@ -22,11 +22,11 @@ from sinks.links import files_at
 from sinks.tables import STORED
 from streams.files.manifest import Settings
 from streams.files.stored_records import (
+    INPUT_TABLES,
     LINE,
-    OF_SESSIONS,
     PLACE,
-    SAID,
-    more,
+    SESSION_TABLES,
+    extra_fields,
     names_user,
     of_session,
     owner,
@@ -38,11 +38,11 @@ RECORDS, LETTERS = "records.parquet", "letters.parquet"
 MEMORY_LIMIT = "1GB"
 ROW_GROUP = 4096
 LETTERS_AT_ONCE = 2_048
-"""DuckDB gives no fewer; of the largest they just fit an Arrow array."""
+"""DuckDB's minimum; of the largest letters they just fit an Arrow array."""
 
 NAMED = " UNION ALL ".join(
     f"SELECT tenant, session_id, user_id FROM {table} WHERE {of_session(table)}"
-    for table in OF_SESSIONS
+    for table in SESSION_TABLES
     if names_user(table)
 )
 SPEAKERS = f"""
@@ -65,14 +65,14 @@ LED = ("tenant", "user_id", "leader")
 
 TOLD = " UNION ALL ".join(
     f"SELECT tenant, {owner(table)} AS id, {of_session(table)} AS is_session, recorded_at AS due, "
-    f"0 AS number, doc, {more(table)} AS more, {PLACE} FROM {table}"
-    for table in SAID
+    f"0 AS number, doc, {extra_fields(table)} AS more, {PLACE} FROM {table}"
+    for table in INPUT_TABLES
 )
 RECORDS_IN_ORDER = f"""
 WITH told AS (
     {TOLD}
     UNION ALL
-    SELECT tenant, user_id, false, due, number, doc, {more("plans")}, {PLACE}
+    SELECT tenant, user_id, false, due, number, doc, {extra_fields("plans")}, {PLACE}
     FROM plans JOIN plan_order USING (tenant, user_id, plan_id)
 )
 SELECT coalesce(home, hash(tenant, id)) AS home, {LINE} AS line, {PLACE}
@@ -91,8 +91,8 @@ WITH cut AS MATERIALIZED (
 )
 SELECT cut_at, begins_at FROM cut JOIN begins USING (home)
 """
-"""Of the rows at some numbers: the number, and where the row's home begins. Two readings of one
-column, however many are asked for."""
+"""Row numbers -> number and start of the row's home. Reads one column twice, independent of their
+count."""
 
 SAID_IN_LETTER = "TRY_CAST(TRY(decode(payload)) AS JSON) ->> "
 PLAN_OF_LETTER = f"{SAID_IN_LETTER} '$.plan_id'"
@@ -100,24 +100,24 @@ USER_OF_LETTER = f"{SAID_IN_LETTER} '$.user_id'"
 
 
 class Gathered(NamedTuple):
-    """How many records are to be folded, and how many plans were left out."""
+    """Number of records to fold, and of omitted plans."""
 
     records: int
     left_out: int
 
 
 def gather(
-    source: Path, folder: Path, snapshot: Snapshot, settings: Settings, into: Path
+    source: Path, folder: Path, snapshot: Snapshot, settings: Settings, target: Path
 ) -> Gathered:
-    """Writes what of a snapshot of `source` the generation in `folder` has not read yet.
+    """Writes the records of a snapshot of `source` that the generation in `folder` has not read.
 
-    Into the folder `into`: the records to fold, and all dead letters of the source. DuckDB sorts
-    2,048 rows at least at once; where these are too large for our bound, its own holds.
+    Writes the records to fold and all dead letters of the source to the folder `target`. DuckDB
+    sorts at least 2,048 rows at a time; if these exceed the memory limit, DuckDB's default applies.
     """
     try:
-        return _gather(source, folder, snapshot, settings, into, bounded=True)
+        return _gather(source, folder, snapshot, settings, target, bounded=True)
     except duckdb.OutOfMemoryException:
-        return _gather(source, folder, snapshot, settings, into, bounded=False)
+        return _gather(source, folder, snapshot, settings, target, bounded=False)
 
 
 def _gather(
@@ -125,15 +125,15 @@ def _gather(
     folder: Path,
     snapshot: Snapshot,
     settings: Settings,
-    into: Path,
+    target: Path,
     *,
     bounded: bool,
 ) -> Gathered:
-    with database(into, bounded=bounded) as db:
-        for name in SAID:
+    with database(target, bounded=bounded) as db:
+        for name in INPUT_TABLES:
             _view_unread(db, name, folder, source, snapshot, settings)
         letters = select("dead_letters", _paths(source, "dead_letters", snapshot))
-        _copy(db, letters, into / LETTERS)
+        _copy(db, letters, target / LETTERS)
         plans = select("plans", _paths(source, "plans", snapshot))
         _view(db, "every_plan", plans)
         _view(db, "applied", _whole("plans", folder))
@@ -147,15 +147,15 @@ def _gather(
         _view(db, "revisions", _whole("revisions", source))
         db.execute(f"CREATE TEMP TABLE plan_order AS {plan_order()}")
         _find_homes(db)
-        _copy(db, RECORDS_IN_ORDER, into / RECORDS)
+        _copy(db, RECORDS_IN_ORDER, target / RECORDS)
         omitted = f"SELECT count(*) FROM every_plan WHERE extractor_name IN ({left_out})"
-        ((left,),) = db.execute(omitted).fetchall()
-    return Gathered(rows_in(into / RECORDS), left)
+        ((count,),) = db.execute(omitted).fetchall()
+    return Gathered(rows_in(target / RECORDS), count)
 
 
 def unknown_letters(file: Path, folder: Path) -> Iterator[pa.Table]:
-    """The gathered dead letters that the generation does not have, some at a time; not those of
-    plans that it has applied. Each is to be there before the next is asked for."""
+    """Yields chunks of gathered dead letters that the generation lacks, except letters of plans
+    that it has applied. The caller must append each chunk before it requests the next."""
     try:
         yield from _unknown(file, folder, bounded=True)
     except duckdb.OutOfMemoryException:
@@ -169,39 +169,39 @@ def _unknown(file: Path, folder: Path, *, bounded: bool) -> Iterator[pa.Table]:
         _view(db, "dead_letters", _whole("dead_letters", folder))
         _view(db, "plans", _whole("plans", folder))
         _view(db, "gathered", f"FROM read_parquet({quoted(str(file))})")
-        found = db.sql(f"""
+        letters = db.sql(f"""
             SELECT {names} FROM gathered WHERE coalesce(
                 (tenant, {USER_OF_LETTER}, {PLAN_OF_LETTER}, {PLACE}) NOT IN (
                     SELECT (tenant, user_id, plan_id, {PLACE}) FROM plans
                 ), true
             ) EXCEPT ALL SELECT {names} FROM dead_letters
         """)
-        for batch in found.to_arrow_reader(LETTERS_AT_ONCE):
+        for batch in letters.to_arrow_reader(LETTERS_AT_ONCE):
             if batch.num_rows:
                 yield pa.Table.from_batches([batch.cast(schema)])
 
 
-def parts_of(file: Path, most: int) -> tuple[int, ...]:
-    """Where each of so many about equal parts of the records ends; no home lies in two, so one may
+def parts_of(file: Path, count: int) -> tuple[int, ...]:
+    """Ends of `count` parts of the records of about equal size. A home is in one part, so parts may
     be empty."""
     rows = rows_in(file)
-    cuts = [rows * number // most for number in range(1, most)]
+    cuts = [rows * number // count for number in range(1, count)]
     with duckdb.connect() as db:
         _view(db, "gathered", f"FROM read_parquet({quoted(str(file))}, file_row_number = true)")
-        found = dict(db.execute(FIRST_OF_HOME, [cuts]).fetchall()) if cuts and rows else {}
-    return (*sorted(found.get(cut, rows) for cut in cuts), rows)
+        starts = dict(db.execute(FIRST_OF_HOME, [cuts]).fetchall()) if cuts and rows else {}
+    return (*sorted(starts.get(cut, rows) for cut in cuts), rows)
 
 
 def rows_in(file: Path) -> int:
-    """How many rows a Parquet file has."""
-    with pq.ParquetFile(file) as opened:
-        return opened.metadata.num_rows
+    """Number of rows in a Parquet file."""
+    with pq.ParquetFile(file) as parquet:
+        return parquet.metadata.num_rows
 
 
 @contextmanager
 def database(work: Path, *, bounded: bool = True) -> Iterator[duckdb.DuckDBPyConnection]:
-    """DuckDB with a bound on its memory, or with its own, four fifths of the machine's; what is
-    more lies in a folder of `work`."""
+    """DuckDB with a memory limit, or its default, 80 % of the machine's memory; spills into a
+    folder of `work`."""
     with duckdb.connect() as db:
         if bounded:
             db.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
@@ -227,18 +227,21 @@ def _view_unread(
     snapshot: Snapshot,
     settings: Settings,
 ) -> None:
-    """The rows in files that the generation does not share yet; without those that stood in files
-    it has and the source no more: they were read before they were rewritten."""
-    known = {one.path for one in files_at(folder / name) if settings.covers(one.day)}
-    now = {one.path for one in snapshot.get(name, ())}
-    _view(db, f"fresh_{name}", select(name, _below(source / name, now - known)))
-    _view(db, f"gone_{name}", select(name, _below(folder / name, known - now)))
+    """View of the rows in files that the generation does not share yet, without rows of files that
+    the source has rewritten since the generation read them."""
+    shared = {
+        data_file.path for data_file in files_at(folder / name) if settings.covers(data_file.day)
+    }
+    current = {data_file.path for data_file in snapshot.get(name, ())}
+    _view(db, f"fresh_{name}", select(name, _below(source / name, current - shared)))
+    _view(db, f"gone_{name}", select(name, _below(folder / name, shared - current)))
     unread = f"FROM fresh_{name} ANTI JOIN gone_{name} USING (tenant, {PLACE}, doc)"
-    _view(db, name, unread if known - now else f"FROM fresh_{name}")
+    _view(db, name, unread if shared - current else f"FROM fresh_{name}")
 
 
 def _plans_refused(folder: Path) -> str:
-    """SQL of the plans that were refused here, each with its place: mended, it may come again."""
+    """SQL of the plans that this generation rejected, with their positions: a corrected plan may
+    arrive again."""
     return f"""
         SELECT tenant, {USER_OF_LETTER} AS user_id, {PLAN_OF_LETTER} AS plan_id, {PLACE}
         FROM ({_whole("dead_letters", folder)})
@@ -246,37 +249,39 @@ def _plans_refused(folder: Path) -> str:
 
 
 def _whole(name: str, folder: Path) -> str:
-    return select(name, _below(folder / name, {one.path for one in files_at(folder / name)}))
+    return select(
+        name, _below(folder / name, {data_file.path for data_file in files_at(folder / name)})
+    )
 
 
 def _paths(source: Path, name: str, snapshot: Snapshot) -> list[str]:
-    return _below(source / name, {one.path for one in snapshot.get(name, ())})
+    return _below(source / name, {data_file.path for data_file in snapshot.get(name, ())})
 
 
 def _below(table: Path, files: set[str]) -> list[str]:
-    return sorted(str(table / one) for one in files)
+    return sorted(str(table / path) for path in files)
 
 
 def _find_homes(db: duckdb.DuckDBPyConnection) -> None:
-    """Users who ever met in a session have one home, which is that of their sessions, too."""
+    """Assigns one home to all users who shared a session, and to their sessions."""
     db.execute(SPEAKERS)
     leaders: dict[tuple[str, str], tuple[str, str]] = {}
 
-    def leader(of: tuple[str, str]) -> tuple[str, str]:
-        while (above := leaders.get(of, of)) != of:
-            leaders[of] = leaders.get(above, above)
-            of = above
-        return of
+    def leader(user: tuple[str, str]) -> tuple[str, str]:
+        while (parent := leaders.get(user, user)) != user:
+            leaders[user] = leaders.get(parent, parent)
+            user = parent
+        return user
 
     groups = db.execute(GROUPS)
-    while some := groups.fetchmany(1000):
-        for tenant, users in some:
-            first, *others = sorted({leader((tenant, user)) for user in users})
-            leaders.update(dict.fromkeys(others, first))
+    while rows := groups.fetchmany(1000):
+        for tenant, users in rows:
+            first, *followers = sorted({leader((tenant, user)) for user in users})
+            leaders.update(dict.fromkeys(followers, first))
             leaders.setdefault(first, first)
-    found = [(*user, leader(user)[1]) for user in leaders]
+    pairs = [(*user, leader(user)[1]) for user in leaders]
     led = pa.table(
-        {name: pa.array([one[n] for one in found], pa.string()) for n, name in enumerate(LED)}
+        {name: pa.array([pair[n] for pair in pairs], pa.string()) for n, name in enumerate(LED)}
     )
     db.register("led", led)
     db.execute(HOMES)

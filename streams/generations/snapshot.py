@@ -1,7 +1,7 @@
-"""What a generation reads: the files of its source's tables at one moment.
+"""Consistent snapshot of the files of a source's tables.
 
-A live `run` may be writing meanwhile. It notes where the tables stand before it writes a batch, and
-takes the batch back if it was killed there; so a table is read no further than the note says.
+A live `run` may be writing. Before a batch it notes the tables' versions, to which it rolls back
+after a kill; so a table is only read up to the noted version.
 """
 
 from pathlib import Path
@@ -14,38 +14,42 @@ from sinks.links import DataFile, files_at, version_of
 from streams.errors import ConfigurationError
 from streams.files.manifest import Settings
 from streams.files.store import VALUES
-from streams.files.stored_records import SAID as SAID
+from streams.files.stored_records import INPUT_TABLES
 
-READ = (*SAID, "plans", "dead_letters")
+READ = (*INPUT_TABLES, "plans", "dead_letters")
 TRIES = 20
 
 Snapshot = dict[str, list[DataFile]]
-"""Table -> its files."""
+"""Table -> files."""
 
 
 def take(source: Path, settings: Settings) -> Snapshot:
-    """The files of the days that are to be read."""
+    """Files of the days in the settings."""
     versions = {name: version_of(source / name) for name in READ}
-    # first the tables, then the note: a batch that has shown in a table has left a note before
-    noted = _note(source)
-    if noted is not None:
-        versions = {name: min(at, noted.get(name, -1)) for name, at in versions.items()}
+    # first the tables, then the note: a batch is noted before it is written to a table
+    previous = _note(source)
+    if previous is not None:
+        versions = {
+            name: min(version, previous.get(name, -1)) for name, version in versions.items()
+        }
     return {
-        name: [one for one in files_at(source / name, at) if settings.covers(one.day)]
-        for name, at in versions.items()
-        if at >= 0
+        name: [file for file in files_at(source / name, version) if settings.covers(file.day)]
+        for name, version in versions.items()
+        if version >= 0
     }
 
 
 def _note(source: Path) -> dict[str, int] | None:
-    """Table -> Delta version before the batch that is being written, if one is."""
+    """Table -> Delta version before the batch being written; None without one."""
     path = source / "_store"
     if not (path / "CURRENT").exists():  # a sink's history
         return None
     for _ in range(TRIES):
         try:
             store = Rdict(str(path), Options(raw_mode=True), access_type=AccessType.read_only())
-        except Exception as error:  # its owner may have removed a file: rocksdict raises bare ones
+        except (
+            Exception
+        ) as error:  # its owner may have removed a file; rocksdict raises bare Exceptions
             last = error
             continue
         try:

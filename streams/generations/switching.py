@@ -1,8 +1,7 @@
-"""`promote`, `rollback`, `drop`: which generation is live, and that no record is lost by it.
+"""Changes the live generation without losing records: `promote`, `rollback`, `drop`.
 
-A writer of a history holds its lock. So does a switch: under it the generation reads what has
-come since it last did, takes over how far input files were read, and goes live by one `os.replace`.
-Before that the old one is live, whole; after it the new one is.
+A switch takes the history's lock, like its writers: the generation folds the records that arrived
+since its last pass, takes over the positions in input files, and becomes live by one `os.replace`.
 """
 
 import time
@@ -30,7 +29,7 @@ from sinks.generation import (
     resolve,
     switch,
 )
-from sinks.links import missing
+from sinks.links import missing_files
 from sinks.locations import Location, replace
 from sinks.object_store import ObjectPath
 from sinks.root import HistoryError, find_root, is_shared
@@ -41,18 +40,18 @@ from streams.files.inbox import RECORDED
 from streams.files.manifest import Generation, Settings, load
 from streams.files.runner import Progress
 from streams.files.store import Store
-from streams.files.stored_records import SAID
+from streams.files.stored_records import INPUT_TABLES
 from streams.generations.begin import Source, still_missing
 
 PATIENCE = 60
-"""Seconds that a generation written from topics may be behind: sinks write now and then."""
+"""Seconds that a generation written from topics may be behind, as sinks write periodically."""
 OF_BACKFILL = "file/backfill/"
-"""Positions in what was gathered, which no other generation reads."""
+"""Prefix of positions in gathered records, which other generations do not read."""
 
 
 class Switched(NamedTuple):
-    """Who is live now, who was, and how many records were caught up with. `extractor` makes plans
-    of the turns that come (None: nobody has chosen, so the default will)."""
+    """The live and the previous generation, and the number of records folded to catch up.
+    `extractor` of new turns; None: no choice, so the default."""
 
     current: str
     previous: str | None
@@ -64,10 +63,10 @@ class Switched(NamedTuple):
 def promote(
     history: Location, name: str, progress: Progress | None = None, *, behind: bool = False
 ) -> Switched:
-    """Makes a generation live. Raises HistoryError, ConfigurationError; nothing is switched then.
+    """Makes a generation live. Raises HistoryError, ConfigurationError without switching.
 
-    Refused: a generation that is not finished, damaged, or of some days only; one written from
-    topics that lacks what the live one has had for a minute, unless it may be `behind`.
+    Rejects a generation that is unfinished, damaged, or of some days only; and one written from
+    topics that lacks records which the live one has had for a minute, unless `behind`.
     """
     root = find_root(history)
     name = resolve(root, name)
@@ -77,32 +76,32 @@ def promote(
             f"generation {name!r} is being dropped: `turnfold generations drop {name} --history "
             f"{root}` ends that"
         )
-    began = time.monotonic()
+    start = time.monotonic()
     if is_shared(root):
         return _promote_shared(root, folder, name, behind)
     if not isinstance(root, Path) or not isinstance(folder, Path):
         raise ConfigurationError(
-            f"{root}: no sink writes this, so a generation goes live in the folder that it was "
-            "copied from; copy that again"
+            f"{root}: no sink writes this history; promote in the folder that it was copied from, "
+            "then copy that again"
         )
-    if (begun := load(folder)) is not None:  # again below, where nobody can change it
-        _check_ended(begun)
-    # one whose rows another version wrote is what a backfill brings up to date
+    if (manifest := load(folder)) is not None:  # checked again under the lock
+        _check_ended(manifest)
+    # rows of another version are allowed: a backfill replaces them
     with writing(root, borrow=True, any_format=True) as (live_store, _):
-        at = pointer(root)
-        if name == at.current:
-            return Switched(at.current, at.previous, 0, 0.0, _extractor(folder))
+        live = pointer(root)
+        if name == live.current:
+            return Switched(live.current, live.previous, 0, 0.0, _extractor(folder))
         folder = find(root, name)
         with _target(root, folder) as (store, tables):
             generation = load(folder) or Generation(
                 name=ROOT, settings=Settings(), started_at=0, ended_at=0, stage="complete"
             )
             _check(generation, folder)
-            caught_up = _catch_up(root, at, folder, generation, store, tables, progress)
+            caught_up = _catch_up(root, live, folder, generation, store, tables, progress)
             _take_positions(live_store, store)
-            switch(root, Pointer(name, at.current))  # under the lock of either
-    seconds = round(time.monotonic() - began, 3)
-    return Switched(name, at.current, caught_up, seconds, _extractor(folder))
+            switch(root, Pointer(name, live.current))  # under the lock of either
+    seconds = round(time.monotonic() - start, 3)
+    return Switched(name, live.current, caught_up, seconds, _extractor(folder))
 
 
 def _extractor(folder: Location) -> str | None:
@@ -111,29 +110,29 @@ def _extractor(folder: Location) -> str | None:
 
 
 def _promote_shared(root: Location, folder: Location, name: str, behind: bool) -> Switched:
-    """Each generation of a sink's history has workers and sinks of its own, which read the inputs
-    as they come: nothing is to be caught up with here."""
+    """Promotes in a sink's history: each generation has separate workers and sinks, which read the
+    inputs, so there is no catching up."""
     if not is_shared(folder):
         raise ConfigurationError(
-            f"{root}: workers go on writing this history from their own tables, which `backfill` "
-            f"does not change. Let a worker and a sink run with --generation {name} instead: what "
-            "they write can go live"
+            f"{root}: workers continue to write this history from their own tables, which "
+            f"`backfill` does not change. Run a worker and a sink with --generation {name} "
+            "instead, and promote that"
         )
-    at = pointer(root)
-    if name != at.current:
+    live = pointer(root)
+    if name != live.current:
         if not behind:
-            _check_fresh(find(root, at.current), folder, name)
-        switch(root, Pointer(name, at.current, behind, at.number))
-    elif behind and not at.behind:  # a server that waits for it goes over now
-        switch(root, at._replace(behind=True))
-    return Switched(name, at.previous if name == at.current else at.current, 0, 0.0)
+            _check_fresh(find(root, live.current), folder, name)
+        switch(root, Pointer(name, live.current, behind, live.number))
+    elif behind and not live.behind:  # a waiting server switches now
+        switch(root, live._replace(behind=True))
+    return Switched(name, live.previous if name == live.current else live.current, 0, 0.0)
 
 
 def _check_fresh(live: Location, folder: Location, name: str) -> None:
-    """Refuses what would take memory away from readers until its own sink has come so far."""
-    lacks = unread(live, folder, SAID, int((time.time() - PATIENCE) * SECOND))
-    if lacks:
-        records, first = sum(one.records for one in lacks), lacks[0]
+    """Raises ConfigurationError for a generation whose sink lags behind the live one."""
+    gaps = unread(live, folder, INPUT_TABLES, int((time.time() - PATIENCE) * SECOND))
+    if gaps:
+        records, first = sum(partition.records for partition in gaps), gaps[0]
         raise ConfigurationError(
             f"generation {name!r} is behind: it lacks {records:,} records that the live one has "
             f"had for over {PATIENCE} s, from {first.topic}/{first.partition} offset {first.first} "
@@ -145,17 +144,17 @@ def _check_fresh(live: Location, folder: Location, name: str) -> None:
 def rollback(
     history: Location, progress: Progress | None = None, *, behind: bool = False
 ) -> Switched:
-    """Makes the generation live that was before, with what has come since. Raises as `promote`."""
+    """Promotes the previous generation, including records since. Raises as `promote`."""
     root = find_root(history)
-    at = pointer(root)
-    if at.previous is None:
-        raise ConfigurationError(f"{root}: no generation was live before {at.current!r}")
-    return promote(root, at.previous, progress, behind=behind)
+    live = pointer(root)
+    if live.previous is None:
+        raise ConfigurationError(f"{root}: no generation was live before {live.current!r}")
+    return promote(root, live.previous, progress, behind=behind)
 
 
 @contextmanager
 def _target(root: Path, folder: Path) -> Iterator[tuple[Store, History]]:
-    """The generation's tables and store; those of `root` are under the lock already held."""
+    """The generation's tables and store; `root` is locked already."""
     if folder == root:
         with opened(root) as both:
             yield both
@@ -171,7 +170,7 @@ def _check_ended(generation: Generation) -> None:
         missing = f" ({still_missing(generation)})" if split else ""
         raise ConfigurationError(
             f"generation {name!r} is not finished: `turnfold backfill --generation {name}{part}` "
-            f"with the same settings goes on{missing}"
+            f"with the same settings continues{missing}"
         )
 
 
@@ -181,30 +180,30 @@ def _check(generation: Generation, folder: Path) -> None:
     if not generation.settings.whole:
         raise ConfigurationError(
             f"generation {name!r} covers some days only (--from, --to): promoting it would lose "
-            "the others. Make one of all days"
+            "the others. Build one of all days"
         )
     for table in TABLES:
-        if lost := missing(folder / table):
+        if files := missing_files(folder / table):
             raise ConfigurationError(
-                f"generation {name!r} is damaged: {len(lost)} files of {table} are missing or "
-                f"cut short, such as {lost[0]}; drop it and run backfill again"
+                f"generation {name!r} is damaged: {len(files)} files of {table} are missing or "
+                f"incomplete, such as {files[0]}; drop it and run backfill again"
             )
 
 
 def _catch_up(
     root: Path,
-    at: Pointer,
+    live: Pointer,
     folder: Path,
     generation: Generation,
     store: Store,
     tables: History,
     progress: Progress | None,
 ) -> int:
-    from streams.generations.rebuild import read_on  # loads DuckDB, which servers need only here
+    from streams.generations.rebuild import read_on  # loads DuckDB
 
-    source = Source(at.current, find(root, at.current))
+    source = Source(live.current, find(root, live.current))
     caught_up = 0
-    if generation.stage == "folding":  # a catching up that was killed
+    if generation.stage == "folding":  # after a killed pass
         read_on(source, folder, generation, store, tables, progress)
         caught_up += generation.records
     read_on(source, folder, generation, store, tables, progress)
@@ -212,9 +211,11 @@ def _catch_up(
 
 
 def _take_positions(live: Store, store: Store) -> None:
-    """How far input files were read, and when the server's log took its last record."""
+    """Copies the positions in input files, and the time of the last record in the server's log."""
     positions = {
-        name: at for name, at in live.values("file/").items() if not name.startswith(OF_BACKFILL)
+        name: position
+        for name, position in live.values("file/").items()
+        if not name.startswith(OF_BACKFILL)
     }
     store.write_values({**positions, RECORDED: live.value(RECORDED)})
 
@@ -227,11 +228,11 @@ def drop(history: Location, name: str) -> None:
 
 @contextmanager
 def dropping(history: Location, name: str) -> Iterator[Location | None]:
-    """Removes a generation that is not live, when the block has removed what it has elsewhere:
-    if that fails it stays, and the same call continues. None in a history of sinks without
-    such a generation: a killed call may have left something elsewhere.
+    """Removes a generation that is not live, after the block has removed its data elsewhere: if
+    that fails it stays, and the same call continues. Yields None in a history of sinks without such
+    a generation: a killed call may have left data elsewhere.
 
-    The block calls `mark_dropped` before it takes anything away. Raises as `drop`.
+    The block calls `mark_dropped` before it removes data. Raises as `drop`.
     """
     from streams.generations.in_parts import check_no_part_folds  # as above
 
@@ -263,75 +264,77 @@ def _check_not_live(root: Location, folder: Location) -> None:
 
 
 def mark_dropped(folder: Location) -> None:
-    """From now on it cannot go live: part of it may be gone already. Raises ConfigurationError
-    where it has gone live meanwhile, which in an object store no lock prevents."""
+    """Marks a generation so that it cannot be promoted, as parts of it may be removed. Raises
+    ConfigurationError if it was just promoted, which no lock prevents in an object store."""
     is_marked = (folder / DROPPED).exists()
     replace(folder / DROPPED, "dropped\n")
     if isinstance(folder, ObjectPath) and not is_marked:
-        _keep_out(folder.parent.parent, folder)
+        _block_promotion(folder.parent.parent, folder)
 
 
-def _keep_out(root: ObjectPath, folder: ObjectPath) -> None:
-    """Who promotes now has looked before the mark was there: his note would be the next, so ours
-    takes its number, and says what was said."""
+def _block_promotion(root: ObjectPath, folder: ObjectPath) -> None:
+    """Invalidates a concurrent `promote` that has not seen the mark: takes the next pointer number,
+    with the unchanged pointer."""
     while True:
-        at = pointer(root)
-        if at.current == folder.name:
+        live = pointer(root)
+        if live.current == folder.name:
             (folder / DROPPED).unlink()
             raise ConfigurationError(f"{folder.name!r} is live; promote another one first")
         try:
-            switch(root, at)
+            switch(root, live)
         except HistoryError:
-            if pointer(root).number == at.number:
+            if pointer(root).number == live.number:
                 raise
         else:
             return
 
 
-def listed(history: Location) -> list[dict[str, Any]]:
-    """All generations with what they were made with, and their bytes on disk: `own_bytes` would
-    be free if it were dropped, `shared_bytes` not."""
+def list_generations(history: Location) -> list[dict[str, Any]]:
+    """All generations with their settings and bytes on disk: dropping one frees `own_bytes`, not
+    `shared_bytes`."""
     root = find_root(history)
-    at = pointer(root)
-    return [_described(name, folder_of(root, name), at) for name in names(root)]
+    live = pointer(root)
+    return [_description(name, folder_of(root, name), live) for name in names(root)]
 
 
-def _described(name: str, folder: Location, at: Pointer) -> dict[str, Any]:
-    made = load(folder)
-    settings = made.settings if made else Settings()
-    own, shared = _bytes(folder)
-    role = {at.current: "live", at.previous: "previous"}.get(name, "")
+def _description(name: str, folder: Location, live: Pointer) -> dict[str, Any]:
+    generation = load(folder)
+    settings = generation.settings if generation else Settings()
+    own_bytes, shared_bytes = _bytes(folder)
+    role = {live.current: "live", live.previous: "previous"}.get(name, "")
     return {
         "name": name,
         "role": role,
-        "stage": made.stage if made else "complete",
+        "stage": generation.stage if generation else "complete",
         "extractor": _extractor(folder),
         "left_out": settings.left_out,
         "first": settings.first,
         "last": settings.last,
         "constants": settings.constants,
-        "counts": made.counts if made else {},
-        "missing_parts": made.missing_parts if made and made.ended_at is None else [],
-        "passes": made.passes if made else 0,
-        "started_at": made.started_at if made and made.started_at else None,
-        "ended_at": made.ended_at if made and made.ended_at else None,
-        "own_bytes": own,
-        "shared_bytes": shared,
+        "counts": generation.counts if generation else {},
+        "missing_parts": generation.missing_parts
+        if generation and generation.ended_at is None
+        else [],
+        "passes": generation.passes if generation else 0,
+        "started_at": generation.started_at if generation and generation.started_at else None,
+        "ended_at": generation.ended_at if generation and generation.ended_at else None,
+        "own_bytes": own_bytes,
+        "shared_bytes": shared_bytes,
     }
 
 
 def _bytes(folder: Location) -> tuple[int, int]:
-    if not isinstance(folder, Path):  # nothing is shared there
-        others = f"{folder / FOLDER}/"
+    if not isinstance(folder, Path):  # object stores have no shared files
+        prefix = f"{folder / FOLDER}/"
         sizes = folder.sizes().items()
-        return sum(size for one, size in sizes if not one.startswith(others)), 0
-    own = shared = 0
+        return sum(size for address, size in sizes if not address.startswith(prefix)), 0
+    own_bytes = shared_bytes = 0
     for path in folder.rglob("*"):
         if FOLDER in path.relative_to(folder).parts[:1] or not path.is_file():
             continue
-        found = path.stat()
-        if found.st_nlink > 1:
-            shared += found.st_size
+        stat = path.stat()
+        if stat.st_nlink > 1:
+            shared_bytes += stat.st_size
         else:
-            own += found.st_size
-    return own, shared
+            own_bytes += stat.st_size
+    return own_bytes, shared_bytes

@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Self
 
-from sinks.generation import named
+from sinks.generation import generation_path
 from sinks.locations import Location
 from sinks.root import HistoryError, find_root
 from streams import event_loop
@@ -97,7 +97,7 @@ class Beside:
         async def open_log(settings: "LlmSettings") -> AsyncIterator[Any]:
             from streams.llm.stream import Stream, StreamOptions
 
-            root = None if history is None else named(find_root(history), generation)
+            root = None if history is None else generation_path(find_root(history), generation)
             yield Stream(kafka, settings, StreamOptions(
                 history=root, worker=group, generation=generation, maps=maps
             ))  # fmt: skip

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
-from streams.configuration import at_home
+from streams.configuration import expand_home
 from streams.llm import template
 from streams.settings import Settings
 
@@ -164,7 +164,7 @@ class LlmSettings(Settings):
     @classmethod
     def _read(cls, value: Any, info: ValidationInfo) -> str:
         """The file's text; later changes of the file have no effect."""
-        file = Path(at_home(str(value))) if value else None
+        file = Path(expand_home(str(value))) if value else None
         return template.read(file, bool(info.data.get("categories")))
 
     def redacted(self, text: str) -> str:

@@ -1,1 +1,1 @@
-"""Events of another shape than ours, as input records (docs/mapping.md)."""
+"""Maps events of other formats to input records (docs/mapping.md)."""

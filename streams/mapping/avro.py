@@ -1,8 +1,8 @@
-"""Avro data by the text of their schema, as JSON has them.
+"""Decodes Avro data by the text of their schema into JSON values.
 
-fastavro's compiled reader calls itself for each level of the data and checks no depth, so data of a
-schema that contains itself could exhaust the stack and end the process. Such schemas, and very deep
-ones, are read by fastavro's reader in Python, which raises RecursionError instead.
+fastavro's compiled reader recurses without a limit, so data of a recursive schema could exhaust the
+stack and crash the process. Recursive and very deep schemas are read by fastavro's Python reader,
+which raises RecursionError instead.
 """
 
 import json
@@ -14,11 +14,11 @@ import msgspec
 from fastavro import _read_py, parse_schema, schemaless_reader
 
 DEEP = 64
-"""Levels of a schema that the compiled reader is used for."""
+"""Maximum depth of a schema for the compiled reader."""
 
 
 def reader(schema: str, referred: dict[str, str]) -> Callable[[bytes], Any]:
-    """What reads the data of a message. Raises ValueError for a schema that gives data no bound."""
+    """Reader of a message's data. Raises ValueError for a schema with unbounded data."""
     names: dict[str, Any] = {}
     for text in referred.values():
         parse_schema(json.loads(text), names)
@@ -38,7 +38,7 @@ def reader(schema: str, referred: dict[str, str]) -> Callable[[bytes], Any]:
 
 
 class _Shape:
-    """What a schema allows. `needs_checks`: data of it may be of any depth, or are deep."""
+    """Analysis of a schema. `needs_checks`: it is recursive or very deep."""
 
     def __init__(self, names: dict[str, Any]) -> None:
         self.needs_checks = False
@@ -47,8 +47,8 @@ class _Shape:
         self._open: set[str] = set()
 
     def size(self, schema: Any, depth: int) -> int:
-        """The bytes that a value takes at least. Raises ValueError for an array of values that take
-        none: a few bytes could say any number of them."""
+        """Minimum bytes of a value. Raises ValueError for an array of values without bytes: a few
+        bytes could encode any number of them."""
         self.needs_checks |= depth > DEEP
         if isinstance(schema, list):
             for branch in schema:
@@ -73,7 +73,7 @@ class _Shape:
     def _named(self, name: str, depth: int) -> int:
         if name in self._open:
             self.needs_checks = True
-            return 1  # the array that asks is in it
+            return 1  # the array is within it
         if name in self._sizes or name not in self._names:
             return self._sizes.get(name, 0 if name == "null" else 1)
         return self.size(self._names[name], depth)

@@ -1,8 +1,7 @@
-"""What stands around an event: nothing, CloudEvents (binary or structured), or a change of a
-database row by Debezium.
+"""Unwraps events: plain JSON, CloudEvents (binary or structured), or row changes of Debezium.
 
-Each reader gives the object that expressions are asked of; None for what is no event: a tombstone,
-a row that was deleted.
+Each reader returns the object for expressions; None for messages that are not events: tombstones,
+deleted rows.
 """
 
 import re
@@ -21,8 +20,8 @@ _decode = msgspec.json.Decoder(float_hook=number).decode
 
 
 class Message(NamedTuple):
-    """What a Kafka message says beside its value; a line of a file says none of it. `timestamp`
-    in milliseconds."""
+    """Properties of a Kafka message besides its value; empty for a line of a file. `timestamp` in
+    milliseconds."""
 
     topic: str
     timestamp: int | None = None
@@ -31,37 +30,37 @@ class Message(NamedTuple):
 
 
 class NotAnEvent(ValueError):  # noqa: N818 - what it is
-    """Bytes that do not hold what the format says; the text says why."""
+    """The bytes do not match the format; the text is the reason."""
 
     reason: Reason = "invalid"
 
 
 class NotAnObject(NotAnEvent):
-    """JSON, but no object."""
+    """JSON, but not an object."""
 
     reason = "not_an_object"
 
 
 Unwrap = Callable[[bytes | None, Message], dict[str, Any] | None]
-"""Raises NotAnEvent, and what msgspec raises of what is no JSON."""
+"""Raises NotAnEvent, and msgspec's errors of invalid JSON."""
 
 
 Read = Callable[[bytes], Any]
-"""Bytes as JSON has them: what a source's encoding does."""
+"""Decoder of a source's encoding: bytes -> JSON value."""
 
 
-def unwrapper(source: SourceRule, read: Read = _decode) -> Unwrap:
-    """The reader of a source's format, whose values `read` decodes."""
+def unwrapper(source: SourceRule, decode: Read = _decode) -> Unwrap:
+    """Reader of a source's format; `decode` decodes its values."""
     if source.format == "cloudevents":
-        return _cloud_events(read, is_json=source.encoding == "json")
+        return _cloud_events(decode, is_json=source.encoding == "json")
     if source.format == "debezium":
-        return _changes(read, maps_deletes=source.deletes == "map")
-    return lambda value, message: _plain(value, read)
+        return _changes(decode, maps_deletes=source.deletes == "map")
+    return lambda value, message: _plain(value, decode)
 
 
-def _plain(value: bytes | None, read: Read) -> dict[str, Any] | None:
-    """The event itself, an object."""
-    return None if value is None else _object(read(value))
+def _plain(value: bytes | None, decode: Read) -> dict[str, Any] | None:
+    """The value as event, an object."""
+    return None if value is None else _object(decode(value))
 
 
 def _object(event: Any) -> dict[str, Any] | None:
@@ -77,18 +76,18 @@ STRUCTURED, BATCH = "application/cloudevents", "application/cloudevents-batch"
 JSON = re.compile(r"(application|text)/([\w.!#$&^-]+\+)?json\s*(;.*)?", re.ASCII | re.IGNORECASE)
 
 
-def _cloud_events(read: Read, is_json: bool) -> Unwrap:
-    """The event's attributes, and its `data`."""
+def _cloud_events(decode: Read, is_json: bool) -> Unwrap:
+    """Reader of CloudEvents: attributes and `data`."""
 
     def unwrap(value: bytes | None, message: Message) -> dict[str, Any] | None:
-        headers = {name.lower(): said for name, said in message.headers}
+        headers = {name.lower(): header for name, header in message.headers}
         content = _text("content-type", headers.get("content-type"))
         if content.lower().startswith(BATCH):
             raise NotAnEvent("a batch of CloudEvents: send one event a message")
         if f"{PREFIX}specversion" in headers and not content.lower().startswith(STRUCTURED):
             if is_json and content and value is not None and not JSON.fullmatch(content):
                 raise NotAnEvent("content-type: the data of an event must be JSON")
-            return _binary(None if value is None else read(value), headers, content)
+            return _binary(None if value is None else decode(value), headers, content)
         event = None if value is None else _object(_decode(value))
         return None if event is None else _checked(dict(event))
 
@@ -97,9 +96,9 @@ def _cloud_events(read: Read, is_json: bool) -> Unwrap:
 
 def _binary(data: Any, headers: dict[str, bytes | None], content: str) -> dict[str, Any]:
     event: dict[str, Any] = {
-        name.removeprefix(PREFIX): _text(name, said)
-        for name, said in headers.items()
-        if name.startswith(PREFIX) and said is not None
+        name.removeprefix(PREFIX): _text(name, header)
+        for name, header in headers.items()
+        if name.startswith(PREFIX) and header is not None
     }
     if wrong := event.keys() & {"data", "data_base64"}:
         raise NotAnEvent(f"header {PREFIX}{min(wrong)}: the data are the message's value")
@@ -124,9 +123,9 @@ def _checked(event: dict[str, Any]) -> dict[str, Any]:
     return event
 
 
-def _text(name: str, said: bytes | None) -> str:
+def _text(name: str, header: bytes | None) -> str:
     try:
-        return "" if said is None else said.decode()
+        return "" if header is None else header.decode()
     except UnicodeDecodeError:
         raise NotAnEvent(f"header {name}: not UTF-8") from None
 
@@ -134,12 +133,12 @@ def _text(name: str, said: bytes | None) -> str:
 # --- Debezium -------------------------------------------------------------------------------------
 
 PASSED_OVER = ("t", "m")
-"""A table was emptied; a message in the log of the database. Neither is about a row."""
+"""Operations that do not concern a row: truncate, and messages in the database's log."""
 
 
-def _changes(read: Read, maps_deletes: bool) -> Unwrap:
+def _changes(decode: Read, maps_deletes: bool) -> Unwrap:
     def unwrap(value: bytes | None, message: Message) -> dict[str, Any] | None:
-        envelope = _plain(value, read)
+        envelope = _plain(value, decode)
         if envelope is not None and "schema" in envelope and "payload" in envelope:
             envelope = _object(envelope["payload"])
         if envelope is None:

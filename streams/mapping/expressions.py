@@ -1,8 +1,7 @@
-"""JMESPath expressions as functions of an event, compiled once.
+"""Compiles JMESPath expressions into functions of an event.
 
-What nearly all of them are (paths, `==`, `&&`, `||`, `!`, constants) becomes a few dictionary
-look-ups; everything else is left to the library. A property test holds that both ways give the
-same value.
+Common expressions (paths, `==`, `&&`, `||`, `!`, constants) become a few dictionary look-ups;
+others use the library. A property test checks that both return the same values.
 """
 
 import re
@@ -14,7 +13,7 @@ from jmespath.exceptions import JMESPathError, JMESPathTypeError
 from jmespath.functions import Functions
 
 Read = Callable[[Any], Any]
-"""The value of an expression in an event; None where it has none. Raises JMESPathError."""
+"""Value of an expression in an event, or None. Raises JMESPathError."""
 
 
 _NAME = re.compile(r"[\w-]*-[\w-]*")
@@ -22,17 +21,17 @@ _QUOTED = """; a name with other characters has double quotes, and YAML's around
 
 
 class BadExpression(ValueError):  # noqa: N818 - what it is
-    """An expression that cannot be read; the text says where and why."""
+    """An invalid expression; the text has position and reason."""
 
 
 def compiled(text: str) -> Read:
-    """The function of an expression. Raises BadExpression."""
+    """Compiles an expression. Raises BadExpression."""
     try:
         return _compiled(text)
     except JMESPathError as error:
-        said = " ".join(str(error).partition("\n")[0].split())
+        problem = " ".join(str(error).partition("\n")[0].split())
         hint = _QUOTED.format(text) if _NAME.fullmatch(text) else ""
-        raise BadExpression(f"`{text}` is no JMESPath expression: {said}{hint}") from None
+        raise BadExpression(f"`{text}` is no JMESPath expression: {problem}{hint}") from None
     except RecursionError:
         raise BadExpression(f"`{text[:20]}…` is nested too deep") from None
     except BadExpression:
@@ -48,33 +47,33 @@ def _compiled(text: str) -> Read:
 
 
 def is_true(value: Any) -> bool:
-    """As JMESPath has it: 0 is true, an empty text, list or object is not."""
+    """Truth as in JMESPath: 0 is true, an empty text, list or object is false."""
     return value is not None and value is not False and value != "" and value != [] and value != {}
 
 
 def failure(error: Exception) -> str:
-    """Why an expression has no value, without the values that it met."""
+    """Reason why an expression failed, without values of the event."""
     if isinstance(error, JMESPathTypeError):
-        wanted = " or ".join(error.expected_types)
-        return f"{error.function_name}() takes {wanted}, not {error.actual_type}"
+        expected = " or ".join(error.expected_types)
+        return f"{error.function_name}() takes {expected}, not {error.actual_type}"
     return f"the expression fails ({type(error).__name__})"
 
 
 def _check(text: str, node: Any) -> None:
-    """What the library would find in the first event only, or never: an unknown function, a wrong
-    number of arguments, a path of what `!` gives."""
+    """Checks errors that the library reports only at evaluation, or never: an unknown function, a
+    wrong number of arguments, a path applied to `!`."""
     if node["type"] in _PATHS and node["children"][0]["type"] == "not_expression":
         raise BadExpression(f"`{text}`: JMESPath reads !a.b as (!a).b; write !(a.b)")
     if node["type"] == "function_expression":
         name = node["value"]
-        known = Functions.FUNCTION_TABLE.get(name)
-        if known is None:
+        function = Functions.FUNCTION_TABLE.get(name)
+        if function is None:
             raise BadExpression(f"`{text}`: JMESPath has no function {name}()")
-        wanted, given = known["signature"], len(node["children"])
-        is_variadic = bool(wanted) and wanted[-1].get("variadic")
-        if given < len(wanted) or (given > len(wanted) and not is_variadic):
-            number = f"at least {len(wanted)}" if is_variadic else str(len(wanted))
-            raise BadExpression(f"`{text}`: {name}() takes {number} arguments, not {given}")
+        signature, count = function["signature"], len(node["children"])
+        is_variadic = bool(signature) and signature[-1].get("variadic")
+        if count < len(signature) or (count > len(signature) and not is_variadic):
+            number = f"at least {len(signature)}" if is_variadic else str(len(signature))
+            raise BadExpression(f"`{text}`: {name}() takes {number} arguments, not {count}")
     for child in node["children"]:
         _check(text, child)
 
@@ -86,7 +85,7 @@ _PATHS = ("subexpression", "index_expression")
 
 
 def _quick(node: Any) -> Read | None:
-    """A node of the syntax tree as a function; None where the library is to do it."""
+    """Compiles a node of the syntax tree; None if the library must evaluate it."""
     make = _MAKERS.get(node["type"])
     return None if make is None else make(node)
 
@@ -112,7 +111,7 @@ def _index(node: Any) -> Read:
 
 
 def _path(node: Any) -> Read | None:
-    """`a.b`, `a[0]`: each step reads what the one before has found."""
+    """`a.b`, `a[0]`: each step reads the value of the previous one."""
     steps = _all(node)
     if steps is None:
         return None
@@ -154,11 +153,11 @@ def _current(node: Any) -> Read:
 def _or(node: Any) -> Read | None:
     if (both := _all(node)) is None:
         return None
-    left, right = both
+    first, second = both
 
     def read(value: Any) -> Any:
-        found = left(value)
-        return found if is_true(found) else right(value)
+        first_value = first(value)
+        return first_value if is_true(first_value) else second(value)
 
     return read
 
@@ -166,43 +165,43 @@ def _or(node: Any) -> Read | None:
 def _and(node: Any) -> Read | None:
     if (both := _all(node)) is None:
         return None
-    left, right = both
+    first, second = both
 
     def read(value: Any) -> Any:
-        found = left(value)
-        return right(value) if is_true(found) else found
+        first_value = first(value)
+        return second(value) if is_true(first_value) else first_value
 
     return read
 
 
 def _not(node: Any) -> Read | None:
-    if (one := _all(node)) is None:
+    if (operands := _all(node)) is None:
         return None
-    (read,) = one
-    return lambda value: not is_true(read(value))
+    (operand,) = operands
+    return lambda value: not is_true(operand(value))
 
 
 def _compare(node: Any) -> Read | None:
-    """`==` and `!=` with a text, which is equal to nothing but that text."""
+    """`==` and `!=` with a text, which only equals the same text."""
     left, right = node["children"]
     if node["value"] not in ("eq", "ne") or right["type"] != "literal":
         return None
-    constant, read = right["value"], _quick(left)
-    if not isinstance(constant, str) or read is None:
+    constant, operand = right["value"], _quick(left)
+    if not isinstance(constant, str) or operand is None:
         return None
     if node["value"] == "eq":
-        return lambda value: read(value) == constant
-    return lambda value: read(value) != constant
+        return lambda value: operand(value) == constant
+    return lambda value: operand(value) != constant
 
 
 def _object(node: Any) -> Read | None:
     """`{name: expression, …}`"""
     pairs = node["children"]
-    found = [_quick(pair["children"][0]) for pair in pairs]
-    reads = [(pair["value"], read) for pair, read in zip(pairs, found, strict=True) if read]
+    readers = [_quick(pair["children"][0]) for pair in pairs]
+    reads = [(pair["value"], reader) for pair, reader in zip(pairs, readers, strict=True) if reader]
     if len(reads) < len(pairs):
         return None
-    return lambda value: None if value is None else {name: read(value) for name, read in reads}
+    return lambda value: None if value is None else {name: reader(value) for name, reader in reads}
 
 
 def _list(node: Any) -> Read | None:
@@ -210,13 +209,13 @@ def _list(node: Any) -> Read | None:
     reads = _all(node)
     if reads is None:
         return None
-    return lambda value: None if value is None else [read(value) for read in reads]
+    return lambda value: None if value is None else [reader(value) for reader in reads]
 
 
 def _all(node: Any) -> list[Read] | None:
-    found = [_quick(child) for child in node["children"]]
-    known = [read for read in found if read is not None]
-    return known if len(known) == len(found) else None
+    readers = [_quick(child) for child in node["children"]]
+    quick_readers = [reader for reader in readers if reader is not None]
+    return quick_readers if len(quick_readers) == len(readers) else None
 
 
 _MAKERS: dict[str, Callable[[Any], Read | None]] = {

@@ -1,7 +1,7 @@
-"""Events to input records: a pure function of the message, with nothing of a clock.
+"""Maps events to input records: a pure function of the message, without clock.
 
-A mapped record takes the way of every other one, as JSON through `streams.pipeline.decode`: what it
-says, and what is refused, is the same as if it had been sent so.
+A mapped record is decoded as JSON by `streams.pipeline.decode`, like every record, with the same
+validation as if it had been sent in this form.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ from jmespath.exceptions import JMESPathError
 from schemas.time import format_time
 from streams.errors import ConfigurationError
 from streams.mapping import packed
-from streams.mapping.definition import Definition, FieldRule, RecordRule, Said, load
+from streams.mapping.definition import Definition, FieldRule, MessageProperty, RecordRule, load
 from streams.mapping.envelopes import Message, NotAnEvent, unwrapper
 from streams.mapping.expressions import Read, compiled, failure, is_true
 from streams.mapping.times import RFC_3339, converter
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 Place = tuple[str, int, int]
 HEAD = 65_536
 OWNERS = ("tenant", "session_id", "user_id", "scope")
-"""Fields that are mapped first: whose an event is, can then be said of one that is refused."""
+"""Fields that are mapped first, so that a rejected event still has its owner."""
 
 FRAME, FRAMED = b"\0", 5
-"""What is in front of JSON under a schema registry: a 0 and the id of its schema."""
+"""Prefix of JSON under a schema registry: byte 0 and the schema's id, 5 bytes."""
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 
 
 class Mapped(NamedTuple):
-    """What an event ends as; `line` is its record as JSON, where it has one."""
+    """Outcome of an event; `line` is its record as JSON, if it has one."""
 
     found: Decoded
     line: bytes = b""
@@ -48,15 +48,15 @@ WITHHELD, SKIPPED = Mapped("withheld"), Mapped("skipped")
 
 
 class _Withheld(Exception):  # noqa: N818 - what it is
-    """Data that a schema registry explains, and that are to be withheld."""
+    """Data decoded by a schema registry must be withheld."""
 
 
 class _Unmappable(Exception):  # noqa: N818 - what happened
-    """A field has no value that can be used; the text says why."""
+    """A field has no valid value; the text is the reason."""
 
 
 class Source:
-    """The events of one topic, or of files, by the rules of a mapping."""
+    """Maps the events of one topic, or of files, by the rules of a mapping."""
 
     def __init__(
         self, topic: str, definition: Definition, registry: "Registry | None" = None
@@ -73,11 +73,11 @@ class Source:
         self._of_files = Message(topic)
 
     def decode(self, line: bytes, place: Place) -> Decoded:
-        """A line of a file."""
+        """Maps a line of a file."""
         return self.map(line, place, self._of_files).found
 
     def map(self, value: bytes | None, place: Place, message: Message) -> Mapped:
-        """A message's value; `place` is its topic, partition and offset."""
+        """Maps a message's value; `place` is its topic, partition and offset."""
         if value is not None and self._is_withheld(value):
             return WITHHELD
         if message.headers and withheld.in_headers(message.headers):
@@ -91,7 +91,7 @@ class Source:
             event = self._unwrap(value, message)
         except _Withheld:
             return WITHHELD
-        except packed.TooMuch as error:  # it may hold what is to be withheld
+        except packed.TooMuch as error:  # it may contain data to withhold
             return Mapped(hidden(Dead("too_large", str(error), value or b"")))
         except NotAnEvent as error:
             return Mapped(foreign(error.reason, str(error), value or b""))
@@ -102,8 +102,8 @@ class Source:
         return self._by_rules(event, value or b"", place, message)
 
     def _is_withheld(self, value: bytes) -> bool:
-        """Whether the bytes say so, which may be more than is left of them when they are read: a
-        name may stand twice."""
+        """Whether the raw bytes contain the marker, which decoding may drop: a name may be there
+        twice."""
         if not withheld.may_be_said(value):
             return False
         framed = not self._is_json and value[:1] == FRAME and withheld.is_said(value[FRAMED:])
@@ -124,15 +124,15 @@ class Source:
             except RecursionError:
                 detail = rule.said("nested too deep")
                 return Mapped(foreign("too_deep", detail, value, event, record))
-            found = decode(line, place)
-            if isinstance(found, Dead):
-                found = foreign(found.reason, rule.said(found.detail), value, event, record)
-            return Mapped(found, line)
+            decoded = decode(line, place)
+            if isinstance(decoded, Dead):
+                decoded = foreign(decoded.reason, rule.said(decoded.detail), value, event, record)
+            return Mapped(decoded, line)
         return SKIPPED
 
 
 def _is_packed(value: bytes) -> bool:
-    """Whether JSON says so in something that is packed in it."""
+    """Whether encoded content within JSON must be withheld."""
     try:
         is_likely = withheld.may_be_said(value) or packed.may_be_said(value)
         return is_likely and packed.says(_decode(value))
@@ -140,11 +140,11 @@ def _is_packed(value: bytes) -> bool:
         return False
 
 
-def _guarded(read: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
-    """The same reader, which raises _Withheld of data that say so anywhere."""
+def _guarded(reader: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
+    """Wraps a reader: raises _Withheld for data that contain the marker."""
 
     def guarded(value: bytes) -> Any:
-        data = read(value)
+        data = reader(value)
         if withheld.says(data) or packed.says(data):
             raise _Withheld
         return data
@@ -153,7 +153,7 @@ def _guarded(read: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
 
 
 class _Rule:
-    """One kind of event: whether it is one, and the fields of the record."""
+    """Compiled rule of one kind of event: condition, and fields of the record."""
 
     def __init__(self, number: int, rule: RecordRule) -> None:
         self.name = f"rule {number} ({rule.type})"
@@ -174,19 +174,19 @@ class _Rule:
                 self._fields.append((name, compiled(field.from_), _finish(field)))
 
     def fits(self, event: dict[str, Any]) -> bool:
-        """Raises _Unmappable."""
+        """Whether the rule applies to an event. Raises _Unmappable."""
         try:
             return self._when is None or is_true(self._when(event))
         except JMESPathError as error:
             raise _Unmappable(f"when: {failure(error)}") from None
 
     def fill(self, record: dict[str, Any], event: dict[str, Any], message: Message) -> None:
-        """The fields that have a value. Raises _Unmappable with `record` as far as it came."""
+        """Sets the fields with a value. Raises _Unmappable; `record` is then incomplete."""
         record.update(self._constants)
         name = ""
         try:
-            for name, read, finish in self._fields:
-                value = read(event)
+            for name, expression, finish in self._fields:
+                value = expression(event)
                 if finish is not None:
                     value = finish(value, message)
                 if value is not None:
@@ -197,17 +197,17 @@ class _Rule:
             raise _Unmappable(f"{name}: {error}") from None
 
     def said(self, detail: str) -> str:
-        """The detail of a dead letter, with where in the event each field is from."""
+        """Detail of a dead letter, with the expression of each field."""
         return f"{self.name}: " + "; ".join(map(self._with_origin, detail.split("; ")))
 
     def _with_origin(self, fault: str) -> str:
-        path, colon, rest = fault.partition(":")
+        path, colon, problem = fault.partition(":")
         expression = self._expressions.get(path.partition(".")[0])
-        return f"{path} (from `{expression}`){colon}{rest}" if colon and expression else fault
+        return f"{path} (from `{expression}`){colon}{problem}" if colon and expression else fault
 
 
 def _cut(value: bytes) -> bytes:
-    """The first bytes of a very long value, and how long it is: all of it may fit no topic."""
+    """First bytes of a very long value, with its length, as the value may not fit into a topic."""
     hint = b" meta_request" if withheld.is_spelt_out(value) else b""
     return value[:HEAD] + too_long(len(value)) + hint
 
@@ -217,17 +217,17 @@ def _nothing(event: Any) -> Any:
 
 
 def _finish(field: FieldRule) -> Callable[[Any, Message], Any] | None:
-    """What is done with what an expression found; None: nothing."""
+    """Conversion of an expression's value; None without one."""
     convert = converter(field.time or RFC_3339, field.zone)
     if field.as_ == "text":
         convert = _as_text
-    default, said = field.default, field.message or field.default_message
-    if convert is None and default is None and said is None:
+    default, message_field = field.default, field.message or field.default_message
+    if convert is None and default is None and message_field is None:
         return None
 
     def finish(value: Any, message: Message) -> Any:
         if value is None:
-            return default if said is None else _SAID[said](message)
+            return default if message_field is None else _MESSAGE_PROPERTIES[message_field](message)
         return value if convert is None else convert(value)
 
     return finish
@@ -252,7 +252,7 @@ def _timestamp(message: Message) -> str | None:
     return None if message.timestamp is None else format_time(message.timestamp * 1000)
 
 
-_SAID: Mapping[Said, Callable[[Message], str | None]] = {
+_MESSAGE_PROPERTIES: Mapping[MessageProperty, Callable[[Message], str | None]] = {
     "timestamp": _timestamp,
     "key": _key,
     "topic": lambda message: message.topic,
@@ -277,12 +277,12 @@ class Mapper:
         self.sources = {topic: Source(topic, self.definition, registry) for topic in sources}
 
     def of_place(self, topic: str) -> Source | None:
-        """The source of an event by its topic, or by the path of its file."""
+        """Source of an event by its topic, or by the path of its file."""
         name = self.definition.source_of(topic) if "/" in topic else topic
         return None if name is None else self.sources.get(name)
 
     def for_file(self, file: str) -> Source:
-        """The source of a file's events. Raises ConfigurationError where none names it."""
+        """Source of a file's events. Raises ConfigurationError if none matches."""
         topic = self.definition.source_of(file)
         if topic is None:
             raise ConfigurationError(

@@ -1,7 +1,8 @@
-"""What is packed in an event: base64, gzip in it, JSON as text; at any depth that anybody uses.
+"""Searches encoded content of events for withheld requests: base64, gzip within it, JSON as text,
+nested up to a limit.
 
-A withheld request may come so: in `data_base64` of CloudEvents, in a column of bytes by Debezium,
-in a field of bytes of Avro or Protobuf. The event is unpacked for this question alone.
+A withheld request may be in `data_base64` of CloudEvents, in a binary column by Debezium, or in a
+bytes field of Avro or Protobuf. The event is only unpacked for this check.
 """
 
 import re
@@ -13,21 +14,21 @@ from sinks.unpacking import Budget, TooMuch, inflated, of_base64
 from streams.pipeline import withheld
 
 DEEP = 4
-"""Packings in one another that are looked into."""
+"""Nested encodings that are searched."""
 LETTERS = 15
-"""Characters of base64 that the shortest spelling of the marker needs."""
+"""Minimum base64 characters of the marker."""
 _PIECE = re.compile(rf"[A-Za-z0-9+/_-]{{{LETTERS},}}")
 _RUN = b"a" * LETTERS
 _SHAPE = bytes(97 if _PIECE.match(chr(one) * LETTERS) else 32 for one in range(256))
-"""Each letter of base64 as an a."""
+"""Translation table: base64 characters -> a, others -> space."""
 _BETWEEN = re.compile(r"[=.,;:]+")
-"""Around base64: padding, the parts of a token, the head of a `data:` URL."""
+"""Separators of base64: padding, parts of a token, the head of a `data:` URL."""
 _PACKED = (b"\x1f", b"\x78")
 _BEFORE_JSON = "\ufeff \t\r\n"
 
 
 def may_be_said(value: bytes, deep: int = DEEP) -> bool:
-    """Whether a closer look is worth it. Asked of every event."""
+    """Fast check whether an event must be unpacked; called for every event."""
     if value.translate(_SHAPE).find(_RUN) < 0:
         return False
     if withheld.BACKSLASH in value:
@@ -39,7 +40,7 @@ def may_be_said(value: bytes, deep: int = DEEP) -> bool:
 
 
 def _runs(value: bytes) -> Iterator[bytes]:
-    """What may be base64. A tenth of the time that a pattern takes."""
+    """Runs of base64 characters; ten times as fast as a pattern."""
     shape = value.translate(_SHAPE) + b" "
     end = 0
     while (begin := shape.find(_RUN, end)) >= 0:
@@ -52,13 +53,13 @@ def _may_hold(letters: bytes, deep: int) -> bool:
     if packed[:1] not in _PACKED and b"\0" not in packed and b"request" not in packed.lower():
         try:
             packed.decode()
-        except UnicodeDecodeError:  # as most ids
+        except UnicodeDecodeError:  # such as most ids
             return False
     return withheld.is_mentioned(packed) or (deep > 1 and may_be_said(packed, deep - 1))
 
 
 def says(event: Any) -> bool:
-    """Whether what is packed in a JSON value is to be withheld. Raises TooMuch."""
+    """Whether encoded content in a JSON value must be withheld. Raises TooMuch."""
     return withheld.says(_Unpacker().unfolded(event, DEEP))
 
 
@@ -69,22 +70,22 @@ class _Unpacker:
         self._budget = Budget()
 
     def unfolded(self, value: Any, deep: int) -> Any:
-        """The value, each text of which is followed by what it holds. Raises TooMuch."""
+        """The value, with the decoded content after each text. Raises TooMuch."""
         if isinstance(value, dict):
-            return {name: self.unfolded(inside, deep) for name, inside in value.items()}
+            return {name: self.unfolded(element, deep) for name, element in value.items()}
         if isinstance(value, list):
-            return [self.unfolded(inside, deep) for inside in value]
+            return [self.unfolded(element, deep) for element in value]
         if not isinstance(value, str) or len(value) < LETTERS or not deep:
             return value
-        held = list(filter(None, map(self._text, _pieces(value))))
+        texts = list(filter(None, map(self._text, _pieces(value))))
         if value.lstrip(_BEFORE_JSON)[:1] in ("{", "[", '"'):
-            held.append(value.lstrip(_BEFORE_JSON))
-        if not held:
+            texts.append(value.lstrip(_BEFORE_JSON))
+        if not texts:
             return value
-        return [value, *held, *(self.unfolded(self._json(text), deep - 1) for text in held)]
+        return [value, *texts, *(self.unfolded(self._json(text), deep - 1) for text in texts)]
 
     def _text(self, letters: str) -> str:
-        """What base64 says, as far as that is text."""
+        """The text in base64, without other bytes."""
         packed = of_base64(letters)
         self._budget.spend(len(packed), 1)
         packed = inflated(packed, self._budget) or packed
@@ -101,8 +102,8 @@ class _Unpacker:
 
 
 def _pieces(text: str) -> list[str]:
-    """The base64 that a text is."""
-    return [one for one in _BETWEEN.split("".join(text.split())) if _PIECE.fullmatch(one)]
+    """The base64 parts of a text."""
+    return [piece for piece in _BETWEEN.split("".join(text.split())) if _PIECE.fullmatch(piece)]
 
 
 __all__ = ["TooMuch", "may_be_said", "says"]

@@ -1,4 +1,4 @@
-"""Protobuf messages by the text of their `.proto` file, as Protobuf's JSON has them."""
+"""Decodes Protobuf messages by the text of their `.proto` file into Protobuf's JSON format."""
 
 import subprocess
 import sys
@@ -11,12 +11,13 @@ from google.protobuf import descriptor_pb2, descriptor_pool, json_format, messag
 
 COMPILE_SECONDS = 60
 MAX_VARINT = 10
-"""Bytes of a number of 64 bits."""
+"""Maximum bytes of a 64-bit varint."""
 MAIN = "turnfold_main_schema.proto"
 
 
 def reader(schema: str, referred: dict[str, str]) -> Callable[[bytes], Any]:
-    """What reads the data of a message: which type of the schema it is, then its bytes."""
+    """Reader of a message's data: its type's path in the schema, then its bytes. Raises
+    ValueError."""
     files = _compiled(schema, referred)
     pool = descriptor_pool.DescriptorPool()
     for file in files.file:
@@ -25,11 +26,11 @@ def reader(schema: str, referred: dict[str, str]) -> Callable[[bytes], Any]:
     classes: dict[tuple[int, ...], Any] = {}
 
     def read(data: bytes) -> Any:
-        path, at = _path(data)
+        path, offset = _path(data)
         if path not in classes:
-            found = pool.FindMessageTypeByName(_name(main, path))
-            classes[path] = message_factory.GetMessageClass(found)
-        message = classes[path].FromString(data[at:])
+            descriptor = pool.FindMessageTypeByName(_name(main, path))
+            classes[path] = message_factory.GetMessageClass(descriptor)
+        message = classes[path].FromString(data[offset:])
         return json_format.MessageToDict(
             message, preserving_proto_field_name=True, descriptor_pool=pool
         )
@@ -51,44 +52,44 @@ def _compiled(schema: str, referred: dict[str, str]) -> descriptor_pb2.FileDescr
             sys.executable, "-m", "grpc_tools.protoc", f"-I{folder}", "--include_imports",
             f"--descriptor_set_out={out}", MAIN,
         ]  # fmt: skip
-        # a process of its own: a schema that crashes the compiler is then one that does not compile
+        # in a separate process, as a schema may crash the compiler
         if subprocess.run(command, capture_output=True, timeout=COMPILE_SECONDS).returncode:
             raise ValueError("protoc does not compile it")
         return descriptor_pb2.FileDescriptorSet.FromString(out.read_bytes())
 
 
 def _path(data: bytes) -> tuple[tuple[int, ...], int]:
-    """Which message of the file it is, by the places of it and of those around it; and where the
-    message begins. A single 0 stands for the first."""
-    count, at = _varint(data, 0)
+    """Path of the message's type by indices in the file and its enclosing types, and the start of
+    the data. A single 0 is the first type."""
+    count, offset = _varint(data, 0)
     path = []
     for _ in range(count):
-        place, at = _varint(data, at)
+        place, offset = _varint(data, offset)
         path.append(place)
-    return tuple(path) or (0,), at
+    return tuple(path) or (0,), offset
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """A zigzag number of several bytes, and where it ends."""
+def _varint(data: bytes, offset: int) -> tuple[int, int]:
+    """Decodes a zigzag varint; returns also the next offset."""
     value = shift = 0
     while True:
-        byte = data[at]
-        at += 1
+        byte = data[offset]
+        offset += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
             break
         shift += 7
         if shift >= 7 * MAX_VARINT:
             raise ValueError("a number of more than 64 bits")
-    return (value >> 1) ^ -(value & 1), at
+    return (value >> 1) ^ -(value & 1), offset
 
 
 def _name(file: descriptor_pb2.FileDescriptorProto, path: tuple[int, ...]) -> str:
     if min(path) < 0:
         raise ValueError("no message of the schema")
-    found: Any = file.message_type[path[0]]
-    names = [file.package, found.name] if file.package else [found.name]
+    message: Any = file.message_type[path[0]]
+    names = [file.package, message.name] if file.package else [message.name]
     for place in path[1:]:
-        found = found.nested_type[place]
-        names.append(found.name)
+        message = message.nested_type[place]
+        names.append(message.name)
     return ".".join(names)

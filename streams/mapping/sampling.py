@@ -1,4 +1,4 @@
-"""What becomes of the first events of a topic or file: `turnfold map`."""
+"""Maps the first events of a topic or file, for `turnfold map`."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ _decode = msgspec.json.Decoder().decode
 
 
 class Sample(NamedTuple):
-    """How many events were looked at, what they would end as, and the first of each."""
+    """Counts of events by outcome, and the first of each."""
 
     counts: dict[str, int]
     results: list[dict[str, Any]]
@@ -23,26 +23,28 @@ class Sample(NamedTuple):
     skipped: list[str]
 
 
-def sample(source: Source, events: Iterable[Event], most: int) -> Sample:
-    """The first `most` of each ending."""
+def sample(source: Source, events: Iterable[Event], limit: int) -> Sample:
+    """Maps events; keeps the first `limit` of each outcome."""
     counts = {"read": 0, "mapped": 0, "dead": 0, "skipped": 0, "withheld": 0}
-    found = Sample(counts, [], [], [])
+    outcome = Sample(counts, [], [], [])
     for value, place, message in events:
         counts["read"] += 1
         mapped = source.map(value, place, message)
-        at = f"{place[0]}:{place[1]}:{place[2]}"
+        position = f"{place[0]}:{place[1]}:{place[2]}"
         if isinstance(mapped.found, Input):
             counts["mapped"] += 1
-            found.results.append({"place": at, "record": _decode(mapped.line)})
+            outcome.results.append({"place": position, "record": _decode(mapped.line)})
         elif isinstance(mapped.found, Dead):
             counts["dead"] += 1
             letter = mapped.found
-            found.dead.append({"place": at, "reason": letter.reason, "detail": letter.detail})
+            outcome.dead.append(
+                {"place": position, "reason": letter.reason, "detail": letter.detail}
+            )
         elif mapped.found == "skipped":
             counts["skipped"] += 1
-            found.skipped.append(at)
+            outcome.skipped.append(position)
         else:
             counts["withheld"] += 1
-        for some in found[1:]:
-            del some[most:]
-    return found
+        for group in outcome[1:]:
+            del group[limit:]
+    return outcome

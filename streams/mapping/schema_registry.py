@@ -1,7 +1,7 @@
-"""Messages framed as Confluent's serializers write them: byte 0, the id of a schema, the data.
+"""Decodes messages in Confluent's wire format: byte 0, the id of a schema, the data.
 
-The schema is asked of a registry by its id, once: what an id means never changes. While the
-registry is away nothing is decided of a message: a worker tries again, `run` ends.
+Each schema is requested from the registry once, as ids are immutable. While the registry is
+unavailable, messages wait: a worker retries, `run` fails.
 """
 
 import time
@@ -24,19 +24,19 @@ MAGIC = 0
 HEAD = 5
 """Bytes before the data: the magic byte and the id."""
 DEEP = 16
-"""Schemas that refer to one another, in a row."""
+"""Maximum depth of references between schemas."""
 
 REFUSED = (400, 405, 410, 414, 422)
-"""Statuses that say that the request itself is wrong; after others the request is repeated."""
+"""Statuses of invalid requests; after others the request is retried."""
 FAULT_SECONDS = 60.0
 MOST_FAULTS = 10_000
 
 Read = Callable[[bytes], Any]
-"""The data as JSON has it. Raises Exception where they do not fit the schema."""
+"""Decoder of data into JSON values. Raises Exception if they do not match the schema."""
 
 
 class RegistrySettings(Settings):
-    """How the schema registry is reached."""
+    """Connection to the schema registry."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, frozen=True, extra="forbid", hide_input_in_errors=True
@@ -54,7 +54,7 @@ class RegistrySettings(Settings):
 
 
 class RegistryAway(Unreachable, OSError):  # noqa: N818 - what it is
-    """The registry does not answer. An OSError: a worker's lane tries again."""
+    """The registry does not answer. An OSError, so that a worker's lane retries."""
 
 
 class Registry:
@@ -72,31 +72,31 @@ class Registry:
         self._faults: dict[int, tuple[float, NotAnEvent]] = {}
 
     def _login(self) -> httpx.BasicAuth | None:
-        told = self.settings
-        if told.username is None:
+        settings = self.settings
+        if settings.username is None:
             return None
-        secret = told.password.get_secret_value() if told.password else ""
-        return httpx.BasicAuth(told.username, secret)
+        secret = settings.password.get_secret_value() if settings.password else ""
+        return httpx.BasicAuth(settings.username, secret)
 
     def read(self, value: bytes) -> Any:
-        """The data of a message as JSON has it. Raises NotAnEvent, RegistryAway."""
+        """Decodes a message into a JSON value. Raises NotAnEvent, RegistryAway."""
         if len(value) < HEAD or value[0] != MAGIC:
             raise NotAnEvent("expected Confluent's framing: byte 0, then the id of a schema")
         id = int.from_bytes(value[1:HEAD], "big")
-        read = self._readers.get(id)
-        if read is None:
-            read = self._new_reader(id)
+        reader = self._readers.get(id)
+        if reader is None:
+            reader = self._new_reader(id)
         try:
-            return read(value[HEAD:])
+            return reader(value[HEAD:])
         except NotAnEvent:
             raise
-        except Exception as error:  # each library has errors of its own
+        except Exception as error:  # each library has its own errors
             kind = type(error).__name__
             raise NotAnEvent(f"schema {id}: the data do not fit it ({kind})") from None
 
     def _new_reader(self, id: int) -> Read:
-        """The reader of an id that is new. A fault is kept for a minute, so that many messages of
-        one bad id ask the registry once. Raises NotAnEvent, RegistryAway."""
+        """Reader of a new id. Faults are cached for a minute, so that many messages with one bad id
+        cause one request. Raises NotAnEvent, RegistryAway."""
         now = time.monotonic()
         until, fault = self._faults.get(id, (now, None))
         if fault is not None and now < until:
@@ -116,50 +116,51 @@ class Registry:
             return self._made(id)
         except (NotAnEvent, RegistryAway):
             raise
-        except Exception as error:  # what the registry answered, or a library made of it
-            why = f"{type(error).__name__}: {error}"[:300]
-            raise NotAnEvent(f"schema {id}: cannot be used ({why})") from None
+        except Exception as error:  # an invalid reply, or an error of a library
+            problem = f"{type(error).__name__}: {error}"[:300]
+            raise NotAnEvent(f"schema {id}: cannot be used ({problem})") from None
 
     def _made(self, id: int) -> Read:
-        found = self._get(f"/schemas/ids/{id}", f"schema {id}")
-        kind = found.get("schemaType", "AVRO")
+        registered = self._get(f"/schemas/ids/{id}", f"schema {id}")
+        kind = registered.get("schemaType", "AVRO")
         make = {"AVRO": _avro, "JSON": _json, "PROTOBUF": _protobuf}.get(kind)
         if make is None:
             raise NotAnEvent(f"schema {id}: type {kind} is not known")
-        referred = self._referred(found, {}, id, DEEP)
-        return make(found["schema"], referred)
+        referred = self._referred(registered, {}, id, DEEP)
+        return make(registered["schema"], referred)
 
     def _referred(
-        self, found: dict[str, Any], known: dict[str, str], id: int, deep: int
+        self, registered: dict[str, Any], texts: dict[str, str], id: int, deep: int
     ) -> dict[str, str]:
-        """The schemas that one refers to, by their names there; those that others need first."""
+        """Referenced schemas by name, in order of dependency."""
         if not deep:
             raise NotAnEvent(f"schema {id}: its references go round in a circle, or too deep")
-        for one in found.get("references") or ():
-            if one["name"] not in known:
-                path = f"/subjects/{quote(one['subject'], safe='')}/versions/{one['version']}"
-                inner = self._get(path, f"schema {id}: its reference {one['name']}")
-                self._referred(inner, known, id, deep - 1)
-                known[one["name"]] = inner["schema"]
-        return known
+        for reference in registered.get("references") or ():
+            if reference["name"] not in texts:
+                subject = quote(reference["subject"], safe="")
+                path = f"/subjects/{subject}/versions/{reference['version']}"
+                inner = self._get(path, f"schema {id}: its reference {reference['name']}")
+                self._referred(inner, texts, id, deep - 1)
+                texts[reference["name"]] = inner["schema"]
+        return texts
 
-    def _get(self, path: str, what: str) -> dict[str, Any]:
+    def _get(self, path: str, name: str) -> dict[str, Any]:
         try:
-            answer = httpx.get(self._url + path, auth=self._login(), timeout=self.settings.timeout)
+            reply = httpx.get(self._url + path, auth=self._login(), timeout=self.settings.timeout)
         except httpx.HTTPError as error:
-            why = str(error) or type(error).__name__
-            raise RegistryAway(f"schema registry {self._url}: {why}") from None
-        if answer.status_code == 404:
-            raise NotAnEvent(f"{what}: is not in the registry")
-        if answer.status_code in REFUSED:
-            raise NotAnEvent(f"{what}: the registry answers {answer.status_code}")
+            problem = str(error) or type(error).__name__
+            raise RegistryAway(f"schema registry {self._url}: {problem}") from None
+        if reply.status_code == 404:
+            raise NotAnEvent(f"{name}: is not in the registry")
+        if reply.status_code in REFUSED:
+            raise NotAnEvent(f"{name}: the registry answers {reply.status_code}")
         try:
-            found = answer.raise_for_status().json()
+            document = reply.raise_for_status().json()
         except (httpx.HTTPStatusError, ValueError):
             raise RegistryAway(
-                f"schema registry {self._url}: {path}: HTTP {answer.status_code}"
+                f"schema registry {self._url}: {path}: HTTP {reply.status_code}"
             ) from None
-        return found if isinstance(found, dict) else {}
+        return document if isinstance(document, dict) else {}
 
 
 def _avro(schema: str, referred: dict[str, str]) -> Read:

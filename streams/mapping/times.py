@@ -1,5 +1,5 @@
-"""Times of other platforms as RFC 3339 text in UTC: seconds and their parts since 1970, and texts
-in a format of `strptime` with a zone."""
+"""Converts times of other platforms to RFC 3339 text in UTC: epoch seconds, milliseconds and
+microseconds, and texts in a `strptime` format with a zone."""
 
 import re
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from schemas.time import EARLIEST, EPOCH, LATEST, format_time
 
 Convert = Callable[[Any], str]
-"""Raises ValueError with what was expected, without what was found."""
+"""Converter of a time. Raises ValueError with the expected format, without the value."""
 
 RFC_3339 = "rfc3339"
 MICROSECONDS = {"epoch_s": 1_000_000, "epoch_ms": 1_000, "epoch_us": 1}
@@ -24,12 +24,11 @@ FIRST, LAST = ((moment - EPOCH) // MICROSECOND for moment in (EARLIEST, LATEST))
 
 
 class BadTimeFormat(ValueError):  # noqa: N818 - what it is
-    """A format or zone that cannot be used; the text says why."""
+    """An invalid format or zone; the text is the reason."""
 
 
 def converter(format: str, zone: str | None) -> Convert | None:
-    """How times of a format become ours; None where they are ours already. Raises
-    BadTimeFormat."""
+    """Converter of times in a format; None for RFC 3339. Raises BadTimeFormat."""
     if format in FORMATS:
         if zone is not None:
             raise BadTimeFormat(f"zone: {format} has its own; remove it")
@@ -58,7 +57,7 @@ def _since_1970(name: str, factor: int) -> Convert:
 
 
 def _of_text(name: str, value: Any, factor: int) -> int:
-    """Of "1355517523.000005": digits in text lose nothing."""
+    """Microseconds of a text such as "1355517523.000005", without loss of precision."""
     number = Decimal(value) if isinstance(value, str) and DIGITS.fullmatch(value) else None
     if number is None or not -(10**19) < number < 10**19:
         raise ValueError(f"expected {name}: a number, or its digits as text")
@@ -67,9 +66,11 @@ def _of_text(name: str, value: Any, factor: int) -> int:
 
 def _formatted(format: str, zone: str | None) -> Convert:
     directives = format.replace("%%", "")
-    whole = format if YEAR.search(directives) else f"{format} %Y"  # Python warns of none
+    dated_format = format if YEAR.search(directives) else f"{format} %Y"  # Python warns of none
     try:
-        day = datetime.strptime(datetime(2026, 1, 31, tzinfo=EPOCH.tzinfo).strftime(whole), whole)
+        day = datetime.strptime(
+            datetime(2026, 1, 31, tzinfo=EPOCH.tzinfo).strftime(dated_format), dated_format
+        )
     except (ValueError, re.error):
         raise BadTimeFormat(f"time: {format!r} is no format that strptime can read") from None
     says_zone = "%z" in directives
@@ -83,7 +84,7 @@ def _formatted(format: str, zone: str | None) -> Convert:
         place = ZoneInfo(zone) if zone is not None else None
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise BadTimeFormat(f"zone: {zone!r} is no zone of the IANA database") from None
-    if whole != format or day.date() != SOME_DAY:
+    if dated_format != format or day.date() != SOME_DAY:
         raise BadTimeFormat(f"time: {format!r} has no whole date: year, month and day")
 
     def convert(value: Any) -> str:

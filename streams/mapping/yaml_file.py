@@ -1,5 +1,5 @@
-"""YAML, read strictly: a name stands once in an object, dates are text, nothing refers to anything
-else in the file, and every value is known by the line it stands in."""
+"""Strict YAML reader: unique names in objects, dates as text, no references, and line numbers of
+all values."""
 
 import re
 from pathlib import Path
@@ -24,22 +24,24 @@ _HINTS = {
     "while parsing a block mapping": "put all of the text into one pair of quotes, or correct the "
     "indentation",
 }
-"""What to do, by what the parser was at or what it says."""
+"""Remedy, by the context or problem of a parser error."""
 
 
 class _Loader(yaml.SafeLoader):
-    """Without references, of which a small file can make a huge value."""
+    """YAML loader without references, with which a small file can create a huge value."""
 
     def compose_node(self, parent: Node | None, index: Any) -> Node | None:
         if self.check_event(AliasEvent):
             event = self.peek_event()  # type: ignore[no-untyped-call]
-            why = f"`*{event.anchor}` is a reference, and none are read; write the part out, or "
-            raise yaml.MarkedYAMLError(problem=f"{why}{_QUOTE}", problem_mark=event.start_mark)
+            problem = (
+                f"`*{event.anchor}` is a reference, and none are read; write the part out, or "
+            )
+            raise yaml.MarkedYAMLError(problem=f"{problem}{_QUOTE}", problem_mark=event.start_mark)
         return super().compose_node(parent, index)
 
 
 class Document:
-    """A file's `value`, and the `lines` of its parts by their path."""
+    """A file's `value`, and the `lines` of its parts by path."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -60,8 +62,8 @@ class Document:
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 1
             hint = _HINTS.get(error.context or "") or _HINTS.get(error.problem or "")
-            why = f"{error.problem}; {hint}" if hint else error.problem
-            raise ConfigurationError(f"{path}, line {line}: {why}".replace("\0", "")) from None
+            problem = f"{error.problem}; {hint}" if hint else error.problem
+            raise ConfigurationError(f"{path}, line {line}: {problem}".replace("\0", "")) from None
         except yaml.reader.ReaderError as error:
             line = text.count("\n", 0, error.position) + 1
             code = ord(error.character) if isinstance(error.character, str) else error.character
@@ -72,13 +74,15 @@ class Document:
         except (yaml.YAMLError, RecursionError) as error:
             raise ConfigurationError(f"{path}: no YAML: {type(error).__name__}") from None
 
-    def refusal(self, place: Place, why: str) -> ConfigurationError:
-        """The error of a part of the file."""
-        known = next(
+    def refusal(self, place: Place, problem: str) -> ConfigurationError:
+        """Error at a part of the file."""
+        line = next(
             (self.lines[place[:n]] for n in range(len(place), -1, -1) if place[:n] in self.lines), 1
         )
         name = shown(place)
-        return ConfigurationError(f"{self.path}, line {known}: {f'{name}: ' if name else ''}{why}")
+        return ConfigurationError(
+            f"{self.path}, line {line}: {f'{name}: ' if name else ''}{problem}"
+        )
 
     def _plain(self, node: Node, place: Place) -> Any:
         self.lines.setdefault(place, node.start_mark.line + 1)
@@ -90,17 +94,17 @@ class Document:
         return self._scalar(node, place)
 
     def _object(self, node: MappingNode, place: Place) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for key, value in node.value:
             if not isinstance(key, ScalarNode) or key.tag == f"{_TAG}merge":
                 self.lines[place] = key.start_mark.line + 1
                 raise self.refusal(place, "a name must be plain text")
-            at = (*place, key.value)
-            self.lines[at] = key.start_mark.line + 1
-            if key.value in found:
-                raise self.refusal(at, "stands here twice; remove one")
-            found[key.value] = self._plain(value, at)
-        return found
+            key_place = (*place, key.value)
+            self.lines[key_place] = key.start_mark.line + 1
+            if key.value in values:
+                raise self.refusal(key_place, "stands here twice; remove one")
+            values[key.value] = self._plain(value, key_place)
+        return values
 
     def _scalar(self, node: ScalarNode, place: Place) -> Any:
         kind, text = node.tag.removeprefix(_TAG), str(node.value)
@@ -116,8 +120,8 @@ class Document:
             if kind == "float":
                 return float(text)
         except ValueError:
-            why = f"{text}: write the number in plain digits; {_QUOTE}, if it is one"
-            raise self.refusal(place, why) from None
+            problem = f"{text}: write the number in plain digits; {_QUOTE}, if it is one"
+            raise self.refusal(place, problem) from None
         if kind == "bool":
             raise self.refusal(place, f"{text}: write true or false; {_QUOTE}, if it is one")
         if kind in ("str", "timestamp", "null"):
@@ -129,7 +133,7 @@ class Document:
 
 
 def shown(place: Place) -> str:
-    """A path as people write it: sources."chat.messages".records[0]."""
+    """A path for messages: sources."chat.messages".records[0]."""
     text = ""
     for part in place:
         if isinstance(part, int):

@@ -95,7 +95,7 @@ def stderr_as_json() -> None:
     logging.captureWarnings(True)
     _COMMAND.setLevel(logging.INFO)
     sys.stderr = _JsonStderr(sys.stderr)
-    output.tell_by(lambda text, failed: _COMMAND.log(ERROR if failed else INFO, "%s", text))
+    output.redirect_notes(lambda text, failed: _COMMAND.log(ERROR if failed else INFO, "%s", text))
     sys.excepthook = lambda kind, error, trace: _COMMAND.critical(
         "%s", kind.__name__, exc_info=(kind, error, trace)
     )

@@ -19,7 +19,7 @@ from schemas.events import MAX_RECORD_BYTES, SCHEMA_VERSION, Record, Turn
 from schemas.faults import faults
 from schemas.upcast import number, settled, upcast
 from streams.folds.rows import Input
-from streams.kinds import KINDS, MODELS, kind_told
+from streams.kinds import KINDS, MODELS, kind_by_fields
 from streams.pipeline import bounds, escapes, images, numbers, plain, withheld
 from streams.pipeline.withheld import means_withheld as means_withheld
 
@@ -411,7 +411,7 @@ def _whose(record: dict[str, Any]) -> tuple[str, str | None]:
     tenant = record.get("tenant", plain.TENANT)
     if not (isinstance(tenant, str) and TENANT.fullmatch(tenant)) or images.is_in(tenant):
         return plain.TENANT, None
-    kind, scope = kind_told(record.get("type"), record.get("scope")), record.get("scope")
+    kind, scope = kind_by_fields(record.get("type"), record.get("scope")), record.get("scope")
     by_user = (kind is not None and kind.table == "users") or scope == "user"
     owner = record.get("user_id" if by_user else "session_id")
     if not isinstance(owner, str) or images.is_in(owner):

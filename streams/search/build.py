@@ -22,7 +22,7 @@ from uuid import uuid4
 from _duckdb import DuckDBPyConnection
 
 from sinks.locations import Location
-from sinks.locks import taken
+from sinks.locks import acquire
 from sinks.object_store import ObjectPath
 from sinks.root import HistoryError, HistoryWriteError
 from streams.search import revising, source, vectors
@@ -176,7 +176,7 @@ def forget(
 def _lock(folder: Location, tenant: str, wait: float) -> Iterator[bool]:
     """Takes the build lock within `wait` seconds; yields whether it is taken."""
     with (folder_of(folder) / f"{_hash(tenant)}.lock").open("a") as lock:
-        yield taken(lock, within=wait)
+        yield acquire(lock, within=wait)
 
 
 def _try_update(folder: Location, tenant: str, path: Path, most: int | None, ending: Event) -> bool:

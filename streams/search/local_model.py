@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from streams.configuration import at_home
+from streams.configuration import expand_home
 from streams.search.embedding import NoVectors, Vector, log_fault
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def is_folder(name: str) -> bool:
 
 def _load(name: str, may_download: bool) -> _Loaded:
     if is_folder(name):
-        return _from_folder(Path(at_home(name)).absolute())
+        return _from_folder(Path(expand_home(name)).absolute())
     from fastembed import TextEmbedding
 
     descriptions = {

@@ -117,7 +117,7 @@ def make_readable(db: DuckDBPyConnection, table: Location, new: TableFiles) -> N
         from sinks import object_files
 
         sizes = dict(zip(new.files, new.sizes, strict=True))
-        object_files.know(db, table, {file: (ObjectPath(file, table.store), size)
+        object_files.register(db, table, {file: (ObjectPath(file, table.store), size)
                                       for file, size in sizes.items()})  # fmt: skip
 
 

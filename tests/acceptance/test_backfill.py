@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sinks.digest import digest
-from sinks.generation import Pointer, named, stamp, switch
+from sinks.generation import Pointer, generation_path, stamp, switch
 from sinks.maintenance import compact
 from sinks.root import open_root
 from streams.apps import maintenance
@@ -24,7 +24,7 @@ from streams.files.manifest import WORK, Settings, load
 from streams.generations import begin, rebuild, switching
 from streams.generations.folding import _Refold
 from streams.generations.rebuild import backfill
-from streams.generations.switching import drop, listed, promote, rollback
+from streams.generations.switching import drop, list_generations, promote, rollback
 from streams.sample import CONVERSATIONS
 from tests.acceptance.test_guarantees import ALICE, company
 from tests.command import files_holding, ndjson, rows, turn, turnfold
@@ -60,7 +60,7 @@ def test_guarantee_1_a_backfill_makes_the_memory_that_was_live(history: Path) ->
     live = digest(history)
     made = backfill(history, "again", SAME)
     assert made.counts["read"] == made.counts["applied"] + made.counts.get("duplicate", 0) > 0
-    again = digest(named(history, "again"))
+    again = digest(generation_path(history, "again"))
     assert differing(live, again) == set()
     assert again["memory"] == live["memory"]
     assert digest(history) == live
@@ -81,7 +81,7 @@ def test_guarantee_3_interrupted_between_batches_it_continues(
         backfill(history, "again", SAME, halfway)
     made = backfill(history, "again", SAME)
     assert made.counts["read"] == made.records
-    again = digest(named(history, "again"))
+    again = digest(generation_path(history, "again"))
     assert differing(live, again) == set()
     assert again["memory"] == live["memory"]
 
@@ -97,12 +97,12 @@ def test_guarantee_1_several_processes_make_the_same(
     ((users,),) = rows(history, "SELECT count(DISTINCT user_id) FROM events")
     assert made.parts[-1] == made.counts["read"]
     assert (len(made.parts) > 1) == (users > 1)  # what is one user's lies in one part
-    again = digest(named(history, "again"))
+    again = digest(generation_path(history, "again"))
     assert differing(live, again) == set()
     assert again["log"] == live["log"]
     assert promote(history, "again").caught_up == 0
     assert backfill(history, "heir", SAME).counts["read"] == made.counts["read"]
-    assert digest(named(history, "heir"))["memory"] == live["memory"]
+    assert digest(generation_path(history, "heir"))["memory"] == live["memory"]
 
 
 def test_what_is_folded_on_after_several_processes_stands_after_it(
@@ -121,9 +121,9 @@ def test_what_is_folded_on_after_several_processes_stands_after_it(
 @pytest.mark.parametrize("history", ["ledger"], indirect=True)
 def test_a_second_pass_reads_nothing_and_changes_nothing(history: Path) -> None:
     first = backfill(history, "again", SAME).counts
-    before = digest(named(history, "again"))
+    before = digest(generation_path(history, "again"))
     assert backfill(history, "again", SAME).counts == first
-    assert digest(named(history, "again")) == before
+    assert digest(generation_path(history, "again")) == before
 
 
 def test_no_record_is_lost_or_doubled_by_switches(growing: Any, tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_no_record_is_lost_or_doubled_by_switches(growing: Any, tmp_path: Path) 
     growing(500)
     assert promote(history, "again").caught_up == 500
     growing(500)
-    compact(named(history, "again"))
+    compact(generation_path(history, "again"))
     growing(500)
     assert rollback(history).caught_up == 1_000
     growing(500)
@@ -146,9 +146,9 @@ def test_no_record_is_lost_or_doubled_by_switches(growing: Any, tmp_path: Path) 
     local.run([str(tmp_path / "turns.ndjson")], quiet)
     expected = digest(quiet)
     for name in ("root", "again"):
-        assert differing(expected, digest(named(history, name))) == set()
+        assert differing(expected, digest(generation_path(history, name))) == set()
         sql = "SELECT count(*), count(DISTINCT event_id) FROM events"
-        assert rows(named(history, name), sql) == [(6_500, 6_500)]
+        assert rows(generation_path(history, name), sql) == [(6_500, 6_500)]
 
 
 def test_a_server_sees_a_switch_by_the_stamp(growing: Any, tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def test_generations_share_what_was_said(growing: Any, tmp_path: Path) -> None:
     history = tmp_path / "history"
     growing(2_000)
     backfill(history, "again", SAME)
-    root, again = listed(history)
+    root, again = list_generations(history)
     tables = sum(path.stat().st_size for path in history.glob("*/date=*/*.parquet"))
     assert again["shared_bytes"] == root["shared_bytes"] == tables
 
@@ -243,12 +243,16 @@ def test_compact_in_one_leaves_the_other(growing: Any, tmp_path: Path) -> None:
     growing(1_000)
     growing(1_000)
     backfill(history, "again", SAME)
-    before = digest(named(history, "again"))
+    before = digest(generation_path(history, "again"))
     compact(history, retention_hours=0)
     assert len(list((history / "events").glob("date=*/*.parquet"))) == 1
-    assert digest(named(history, "again")) == before
+    assert digest(generation_path(history, "again")) == before
     assert backfill(history, "again", SAME).counts["read"] == 2_000
-    assert listed(history)[1]["shared_bytes"] == listed(history)[0]["shared_bytes"] > 0
+    assert (
+        list_generations(history)[1]["shared_bytes"]
+        == list_generations(history)[0]["shared_bytes"]
+        > 0
+    )
 
 
 def test_guarantee_8_forget_erases_in_all_generations(growing: Any, tmp_path: Path) -> None:
@@ -264,7 +268,7 @@ def test_guarantee_8_forget_erases_in_all_generations(growing: Any, tmp_path: Pa
     assert set(receipt["generations"]) == {"root", "third"}
     assert files_holding(history, "zaphod") == []
     for name in ("root", "third"):
-        assert digest(named(history, name))["memory"] == digest(history)["memory"]
+        assert digest(generation_path(history, name))["memory"] == digest(history)["memory"]
     assert rollback(history).caught_up == 0
     assert files_holding(history, "zaphod") == []
 
@@ -282,7 +286,7 @@ def test_guarantee_8_forget_folds_a_shared_session_again_where_nothing_was_folde
     assert set(maintenance.forget(history, "default", ALICE)["generations"]) == {"again"}
     maintenance.forget(quiet, "default", ALICE)
     assert files_holding(history, ALICE) == []
-    assert digest(named(history, "again"))["memory"] == digest(quiet)["memory"]
+    assert digest(generation_path(history, "again"))["memory"] == digest(quiet)["memory"]
     promote(history, "again")
     for at in (history, quiet):
         local.run([str(ndjson(tmp_path / "later.ndjson", [later]))], at)
@@ -307,7 +311,7 @@ def test_guarantee_8_forget_drops_what_was_never_finished(
     receipt = maintenance.forget(history, "default", user)
     assert receipt["generations"] == {"again": "dropped: it was not finished"}
     assert backfill(history, "again", SAME).counts["read"] > 0
-    assert differing(digest(history), digest(named(history, "again"))) == set()
+    assert differing(digest(history), digest(generation_path(history, "again"))) == set()
 
 
 def test_guarantee_8_forget_erases_what_a_killed_backfill_had_gathered(
@@ -352,7 +356,7 @@ def test_guarantee_8_what_a_killed_drop_left_is_removed(growing: Any, tmp_path: 
         backfill(history, name, SAME)
     folder = history / "generations"
     (folder / "again").rename(folder / ".again")
-    assert [one["name"] for one in listed(history)] == ["root", "third"]
+    assert [one["name"] for one in list_generations(history)] == ["root", "third"]
     assert set(maintenance.forget(history, "default", "user-0")["generations"]) == {"third"}
     assert not (folder / ".again").exists()
     shutil.copytree(folder / "third", folder / ".third")

@@ -11,7 +11,7 @@ import pytest
 from schemas.rows import TABLES
 from sinks.diff import diff
 from sinks.digest import digest
-from sinks.generation import named
+from sinks.generation import generation_path
 from sinks.links import files_at
 from sinks.root import open_root
 from streams.apps import maintenance
@@ -23,7 +23,7 @@ from streams.generations import in_parts
 from streams.generations.folding import fold_part
 from streams.generations.in_parts import Folded, Part, backfill_part
 from streams.generations.rebuild import backfill
-from streams.generations.switching import drop, listed, promote, rollback
+from streams.generations.switching import drop, list_generations, promote, rollback
 from streams.sample import CONVERSATIONS
 from tests.command import ndjson, rows, turn
 from tests.waiting import WITHIN
@@ -63,10 +63,10 @@ def test_guarantee_1_parts_make_the_memory_that_was_live(history: Path) -> None:
     made, counts = in_three(history)
     assert counts is not None and made.ended_at is not None
     assert made.counts["read"] == made.records == made.parts[-1] > 0
-    again = digest(named(history, "again"))
+    again = digest(generation_path(history, "again"))
     assert differing(live, again) == set()
     assert (again["memory"], again["log"]) == (live["memory"], live["log"])
-    assert {one.name for one in named(history, "again").glob("_*")} == {
+    assert {one.name for one in generation_path(history, "again").glob("_*")} == {
         "_generation.json",
         "_store",
     }
@@ -79,7 +79,7 @@ def test_guarantee_1_parts_with_other_settings_make_what_one_command_makes(histo
     whole = backfill(history, "whole", CHANGED)
     made = in_three(history, "parted", CHANGED).generation
     assert made.counts == whole.counts
-    one, other = (digest(named(history, name)) for name in ("whole", "parted"))
+    one, other = (digest(generation_path(history, name)) for name in ("whole", "parted"))
     assert differing(one, other) == set()
     assert (one["memory"], one["log"]) == (other["memory"], other["log"])
     assert one["memory"] != digest(history)["memory"]
@@ -97,7 +97,7 @@ def test_people_who_share_sessions_are_in_one_part(tmp_path: Path) -> None:
     counts = [backfill_part(history, "again", SAME, Part(number, 4)).counts for number in range(4)]
     read = [one.get("read", 0) for one in counts if one is not None]
     assert sum(read) == 120 and max(read) >= 80
-    assert digest(named(history, "again"))["log"] == digest(history)["log"]
+    assert digest(generation_path(history, "again"))["log"] == digest(history)["log"]
 
 
 def test_more_parts_than_people_and_an_empty_history(tmp_path: Path) -> None:
@@ -108,8 +108,8 @@ def test_more_parts_than_people_and_an_empty_history(tmp_path: Path) -> None:
         for number in range(3):
             made = backfill_part(history, name, SAME, Part(number, 3)).generation
         assert made.ended_at is not None and made.missing_parts == []
-        assert digest(named(history, name)) == digest(history)
-    assert rows(named(history, name), "SELECT event_id FROM events") == [("e1",)]
+        assert digest(generation_path(history, name)) == digest(history)
+    assert rows(generation_path(history, name), "SELECT event_id FROM events") == [("e1",)]
 
 
 def test_what_comes_between_the_parts_is_read_afterwards(growing: Any, tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_what_comes_between_the_parts_is_read_afterwards(growing: Any, tmp_path:
     local.run([str(tmp_path / "turns.ndjson")], quiet)
     for name in ("root", "again"):
         assert promote(history, name).current == name
-        assert differing(digest(quiet), digest(named(history, name))) == set()
+        assert differing(digest(quiet), digest(generation_path(history, name))) == set()
 
 
 def test_a_backfill_afterwards_shares_what_is_equal(growing: Any, tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_a_backfill_afterwards_shares_what_is_equal(growing: Any, tmp_path: Path
     history = tmp_path / "history"
     growing(3_000, 1_000)
     in_three(history)
-    root, again = history, named(history, "again")
+    root, again = history, generation_path(history, "again")
 
     def own(name: str) -> set[str]:
         theirs = {one.path for one in files_at(root / name)}
@@ -170,15 +170,15 @@ def test_a_part_that_fails_goes_on_without_doubling(
             backfill_part(history, "again", SAME, Part(0, 2))
     made, counts = backfill_part(history, "again", SAME, Part(0, 2))
     assert counts is not None and counts["read"] == counts["applied"] == made.parts[0]
-    for place in ("rebuild.adopt", "in_parts.take_rows", "in_parts.hold_parts", "rebuild.save"):
+    for place in ("rebuild.adopt", "in_parts.take_rows", "in_parts.adopt_parts", "rebuild.save"):
         with monkeypatch.context() as patched:
             patched.setattr(f"streams.generations.{place}", full)
             with pytest.raises(TurnfoldError, match="No space left on device"):
                 backfill_part(history, "again", SAME, Part(1, 2))
-        with pytest.raises(ConfigurationError, match="all are folded: any of them, run again"):
+        with pytest.raises(ConfigurationError, match="all are folded: run any of them again"):
             promote(history, "again")
     assert backfill_part(history, "again", SAME, Part(0, 2)).generation.ended_at is not None
-    assert digest(named(history, "again"))["log"] == digest(history)["log"]
+    assert digest(generation_path(history, "again"))["log"] == digest(history)["log"]
 
 
 def test_guarantee_8_forget_drops_a_generation_of_which_parts_are_missing(
@@ -193,7 +193,7 @@ def test_guarantee_8_forget_drops_a_generation_of_which_parts_are_missing(
     made = backfill_part(history, "again", SAME, Part(1, 2)).generation
     assert made.missing_parts == ["0/2"]  # begun anew: what was folded held that person
     backfill_part(history, "again", SAME, Part(0, 2))
-    assert digest(named(history, "again"))["log"] == digest(history)["log"]
+    assert digest(generation_path(history, "again"))["log"] == digest(history)["log"]
 
 
 def test_while_a_part_is_folded_nobody_takes_its_generation_away(
@@ -232,11 +232,11 @@ def test_a_part_waits_for_the_others_and_for_nobody_else(
     ):
         backfill_part(history, "again", SAME, Part(0, 2))
     backfill_part(history, "again", SAME, Part(0, 2))
-    with ThreadPoolExecutor(1) as other, locked(named(history, "again")):
+    with ThreadPoolExecutor(1) as other, locked(generation_path(history, "again")):
         last = other.submit(backfill_part, history, "again", SAME, Part(1, 2), None, waited.set)
         assert waited.wait(WITHIN)
-        generation = load(named(history, "again"))
+        generation = load(generation_path(history, "again"))
         assert generation is not None and generation.missing_parts == ["1/2"]
-        assert listed(history)[1]["missing_parts"] == ["1/2"]
+        assert list_generations(history)[1]["missing_parts"] == ["1/2"]
     assert last.result().generation.ended_at is not None
-    assert listed(history)[1]["missing_parts"] == []
+    assert list_generations(history)[1]["missing_parts"] == []

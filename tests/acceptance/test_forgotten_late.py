@@ -268,8 +268,8 @@ def test_guarantee_8_a_sink_that_cannot_note_whom_it_leaves_out_writes_nothing(
         assert db.execute("SELECT count(*) FROM events").fetchall() == [(0,)]
     (root / erased_ids.FOLDER).unlink()
     sunk_late(root, split(late, list(late))[1])
-    assert erased_ids.noted([root], "default", "u")
-    assert erased_ids.noted([root], "default", "bob") == set()
+    assert erased_ids.read_hashes([root], "default", "u")
+    assert erased_ids.read_hashes([root], "default", "bob") == set()
     (note,) = erased_ids.files(root)
     assert set(json.loads(note.read_text())) == {"erased"}
     assert "e1" not in note.read_text()

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import locomo
 from schemas.time import parse_time
-from sinks.locks import taken
+from sinks.locks import acquire
 from streams.context import Item, PackRequest
 from streams.context.gather import context
 from streams.extractors.naming import named
@@ -148,15 +148,15 @@ def test_a_search_waits_for_another_that_adds_what_was_just_written(
 
     def trying(*args: Any, **given: Any) -> bool:
         tried.set()
-        return taken(*args, **given)
+        return acquire(*args, **given)
 
     def ask() -> None:
         hits.extend(hit.id for hit in search(root, "default", query, at_once=True).hits)
 
-    monkeypatch.setattr(build, "taken", trying)
+    monkeypatch.setattr(build, "acquire", trying)
     monkeypatch.setattr(build, "WAIT_FOR_OTHERS", WITHIN)
     with (folder_of(root) / f"{build._hash('default')}.lock").open("a") as lock:
-        assert taken(lock)
+        assert acquire(lock)
         asking = Thread(target=ask)
         asking.start()
         assert tried.wait(WITHIN)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sinks.digest import digest
-from sinks.generation import named
+from sinks.generation import generation_path
 from streams.files import local
 from streams.files.access import writing
 from streams.files.manifest import Settings
@@ -55,5 +55,5 @@ def test_three_backfills_hold_what_the_first_held(sgd_run: Path, tmp_path: Path)
     seen = []
     for _ in range(3):
         backfill(history, "again", Settings(constants={"max_intents": 9}))
-        seen.append((parquet(again), state(again), digest(named(history, "again"))))
+        seen.append((parquet(again), state(again), digest(generation_path(history, "again"))))
     assert seen[0] == seen[1] == seen[2]

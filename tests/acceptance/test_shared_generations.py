@@ -23,7 +23,7 @@ from sinks import links
 from sinks.delta import History
 from sinks.diff import diff
 from sinks.digest import digest
-from sinks.generation import named
+from sinks.generation import generation_path
 from sinks.links import files_at
 from sinks.maintenance import compact
 from sinks.root import HistoryWriteError
@@ -84,7 +84,7 @@ def test_one_changed_rule_takes_a_third_of_the_disk_at_most(history: Path, alone
     before, live = disk(history), digest(history)
     backfill(history, "changed", CHANGED)
     assert disk(history) < 1.3 * before < disk(alone)
-    one, other = named(history, "changed"), named(alone, "changed")
+    one, other = generation_path(history, "changed"), generation_path(alone, "changed")
     assert digest(one) == digest(other) != live == digest(history)
     assert diff(history, one, samples=5) == diff(alone, other, samples=5)
     assert any(kind["changed"] for kind in diff(history, one, samples=0)["kinds"])
@@ -222,7 +222,7 @@ def test_records_too_large_for_the_bound_are_folded_nonetheless(
             f"CREATE TABLE doc AS SELECT doc FROM ({replay_order._whole('events', history)})"
         )
     backfill(history, "again", Settings())
-    again = named(history, "again")
+    again = generation_path(history, "again")
     assert digest(again)["tables"] == digest(history)["tables"]
     letters = "SELECT count(*), count(DISTINCT payload) FROM dead_letters"
     assert rows(again, letters) == rows(history, letters) == [(10, 10)]
@@ -288,19 +288,19 @@ def test_killed_in_the_middle_it_continues(
             raise KeyboardInterrupt
         hold(tables, name, *given, **more)
 
-    hold = links.hold
+    hold = links.set_files
     with monkeypatch.context() as patched:
-        patched.setattr(sharing, "hold", killed)
+        patched.setattr(sharing, "set_files", killed)
         with pytest.raises(KeyboardInterrupt):
             backfill(history, "again", Settings())
     backfill(history, "again", Settings())
-    assert digest(named(history, "again"))["tables"] == digest(history)["tables"]
+    assert digest(generation_path(history, "again"))["tables"] == digest(history)["tables"]
     assert not (history / "generations" / "again" / "_source").exists()
     assert promote(history, "again").caught_up == 0
 
 
 def test_where_one_table_fails_the_others_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sharing, "AT_ONCE", 2)
+    monkeypatch.setattr(sharing, "PARALLEL_TABLES", 2)
     told: list[bool] = []
 
     def take_over(name: str, over: Event) -> None:
@@ -349,7 +349,7 @@ def test_compact_of_either_leaves_the_other(
     assert names(again) == names(history)
     promote(history, "again")
     compact(again, retention_hours=0)
-    for one in (history, named(history, "root")):
+    for one in (history, generation_path(history, "root")):
         assert digest(one)["tables"] == expected
 
 
@@ -369,7 +369,7 @@ def test_a_live_table_that_is_rewritten_meanwhile_is_read_again(
     monkeypatch.setattr(sharing, "_compare", compacting)
     backfill(history, "again", Settings())
     assert tried.count(tried[0]) == 2
-    assert digest(named(history, "again"))["tables"] == digest(history)["tables"]
+    assert digest(generation_path(history, "again"))["tables"] == digest(history)["tables"]
 
 
 def test_guarantee_8_forget_erases_what_is_shared(growing: Any, tmp_path: Path) -> None:
@@ -383,6 +383,6 @@ def test_guarantee_8_forget_erases_what_is_shared(growing: Any, tmp_path: Path) 
     assert len(holding) == 2 and len(inodes) == 1  # in either generation, by one file
     maintenance.forget(history, "default", "zaphod")
     assert files_holding(history, "zaphod") == []
-    again = named(history, "again")
+    again = generation_path(history, "again")
     assert digest(again)["tables"] == digest(history)["tables"]
     assert rows(again, "SELECT count(*) FROM events") == [(300,)]

@@ -63,9 +63,9 @@ WHOLE = ("backfill", "--generation", "whole", "--part", "0/2")
         ((*HALVES, "--part", "0/3"), "made in 2 parts: give --part 0/2 to 1/2 (missing: 0/2)"),
         (HALVES, "made in 2 parts: give --part 0/2 to 1/2 (missing: 0/2)"),
         ((*HALVES, "--part", "0/2", "--extractor", "none"), "begun with other settings"),
-        (("promote", "halves"), "--part i/2` with the same settings goes on (missing: 0/2)"),
+        (("promote", "halves"), "--part i/2` with the same settings continues (missing: 0/2)"),
         (WHOLE, "is complete: leave --part out to read what was added since"),
-        (("backfill", "--generation", "root", "--part", "0/2"), "is what `run` wrote"),
+        (("backfill", "--generation", "root", "--part", "0/2"), "is the generation of `run`"),
     ],
 )
 def test_what_does_not_fit_is_refused(begun: Path, words: tuple[str, ...], said: str) -> None:

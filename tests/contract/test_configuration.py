@@ -230,7 +230,7 @@ def test_other_settings_of_a_file_that_nobody_named_hold(tmp_path: Path) -> None
         ("[kafka]\nsasl_password = true\n", "kafka.sasl_password: expected text, in quotes"),
         ("[serve]\nPORT = 1\n", "serve.PORT: there is no such setting; did you mean port?"),
         ('HISTORY = "x"\n', "HISTORY: there is no such setting; did you mean history?"),
-        ('history = "a\\u0000b"\n', "history: holds the character NUL"),
+        ('history = "a\\u0000b"\n', "history: contains the character NUL"),
     ],
 )
 def test_a_wrong_file_is_refused_and_says_where(tmp_path: Path, text: str, said: str) -> None:
@@ -389,7 +389,7 @@ def test_no_secret_is_printed(tmp_path: Path) -> None:
         assert "***" in done.out and "***@mirror.example/maven" in done.out
     written(tmp_path, f'[llm]\napi_key = "{SECRET}\\u0000"\n')
     done = config_show(tmp_path)
-    refused(done, "llm.api_key: holds the character NUL")
+    refused(done, "llm.api_key: contains the character NUL")
     assert SECRET not in done.out + done.err
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from sinks.root import open_root
 from streams.extractors.naming import DEFAULT, chosen
-from streams.files.extractor_choice import FILE, settle
+from streams.files.extractor_choice import FILE, update_choice
 from streams.folds.rules import Rules
 from streams.kafka.agents.session_agent import SessionAgent
 from streams.kafka.transport.rows import MemoryRows
@@ -33,7 +33,7 @@ def test_the_newest_choice_holds_in_a_history_and_in_a_lane(
     stored: str | None = None
     for option in options:
         stored = option or stored or "rules"
-        assert settle(history, option, lambda _: None).name == stored
+        assert update_choice(history, option, lambda _: None).name == stored
         agent = SessionAgent(0, MemoryRows(), 1, None, Rules(), option)
         agent.restored(note)
         note = agent.note()

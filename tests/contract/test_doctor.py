@@ -106,7 +106,7 @@ def test_a_umask_that_is_none_is_a_finding_and_others_refuse_it(tmp_path: Path) 
     env = environment(TURNFOLD_UMASK="999")
     done = turnfold("doctor", "--json", cwd=tmp_path, env=env)
     assert (done.code, done.err) == (2, "")
-    assert any("'999' is no umask" in one["found"] for one in done.json()["findings"])
+    assert any("'999' is not a umask" in one["found"] for one in done.json()["findings"])
     assert turnfold("config", "show", cwd=tmp_path, env=env).code == 3
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from schemas.time import parse_time
 from sinks.digest import digest
-from sinks.generation import named
+from sinks.generation import generation_path
 from streams import reading
 from streams.errors import ConfigurationError
 from streams.files import local
@@ -88,7 +88,7 @@ def test_two_histories_folded_and_read_by_turns_have_their_own(tmp_path: Path, f
     for _ in range(2):
         assert (session(one), session(other)) == (SHORT, PLAIN)
         assert (then(one), then(other)) == (SHORT, PLAIN)
-        assert session(named(one, "root")) == (["i1"], "closed")
+        assert session(generation_path(one, "root")) == (["i1"], "closed")
     at_once = short(tmp_path / "at once", first)
     local.run([str(tmp_path / f"{number}.ndjson") for number in range(2, 6)], at_once)
     assert digest(at_once)["memory"] == digest(one)["memory"] != digest(other)["memory"]

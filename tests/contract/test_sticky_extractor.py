@@ -62,7 +62,7 @@ def test_a_run_continues_with_the_extractor_of_the_one_before_and_says_so(told: 
 def test_none_ends_it_and_is_remembered(told: Told) -> None:
     told.run("--extractor", "rules")
     ended = told.run("--extractor", "none")
-    assert "rules makes no plans from now on; those already made stay" in ended.err
+    assert "rules makes no plans from now on; existing plans stay" in ended.err
     assert "backfill" in ended.err and ended.json()["extractor"] == "none"
     after = told.run()
     assert after.err == "" and after.json()["extractor"] == "none"
@@ -73,8 +73,8 @@ def test_turns_that_were_folded_without_an_extractor_stay_as_they_are(told: Told
     assert (told.run("--extractor", "none").err, told.run().err) == ("", "")
     assert (told.history / FILE).exists()
     begun = told.run("--extractor", "rules")
-    assert "turns already folded stay as they are" in begun.err
-    assert "--extractor rules makes all anew" in begun.err
+    assert "folded turns stay unchanged" in begun.err
+    assert "--extractor rules rebuilds all" in begun.err
     assert told.plans() == ["e3"]
 
 
@@ -84,7 +84,7 @@ def test_another_version_of_the_rules_is_reported_once_and_plans_stay(told: Told
     file.write_text(json.dumps(json.loads(file.read_text()) | {"version": "0"}))
     done = told.run()
     assert f"memory is made by rules {VERSION} from now on, until now by rules 0" in done.err
-    assert "plans already made stay" in done.err
+    assert "existing plans stay" in done.err
     assert told.run().err.startswith(STICKY)
     assert told.plans() == ["e1", "e2", "e3"]
 

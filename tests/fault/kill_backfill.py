@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sinks.digest import digest
-from sinks.generation import ROOT, find, named, pointer
+from sinks.generation import ROOT, find, generation_path, pointer
 from streams.files import local
 from streams.files.manifest import load
 from tests.command import checked, killed, rows, start, turnfold
@@ -185,14 +185,14 @@ def _compare(history: _History, quiet: Path) -> list[str]:
     _end(history, "promote", history.other)  # nothing comes since: both have everything now
     expected = digest(quiet)
     for name in (ROOT, NAME):
-        found = digest(named(history.root, name))
+        found = digest(generation_path(history.root, name))
         differing = [
             one for one in expected["tables"] if found["tables"][one] != expected["tables"][one]
         ]
         if differing or found["log"] != expected["log"]:
             wrong.append(f"{name} differs from the quiet run's: {differing}")
         sql = "SELECT count(*), count(DISTINCT event_id), max(src_offset) FROM events"
-        events = rows(named(history.root, name), sql)
+        events = rows(generation_path(history.root, name), sql)
         if events != [(history.turns,) * 3]:
             wrong.append(f"{name}: events {events}, not {history.turns} of each")
         if left := [path for path in (find(history.root, name) / "_source",) if path.exists()]:

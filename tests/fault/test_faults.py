@@ -156,7 +156,7 @@ def test_reading_continues_while_a_run_writes(tmp_path: Path) -> None:
         stdout=subprocess.DEVNULL,
         env=environment(),
     )
-    until(lambda: locks.is_taken(locks.of_history(history)))
+    until(lambda: locks.is_taken(locks.history_lock(history)))
     done = turnfold("sql", "SELECT event_id FROM events", "--history", history, "--json")
     assert (done.code, done.json()) == (0, [{"event_id": "e1"}])
     assert writer.poll() is None, "it was still at work"

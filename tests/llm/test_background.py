@@ -15,7 +15,7 @@ import pytest
 from schemas.base import JsonObject, format_time
 from streams.extractors.naming import named
 from streams.files import local
-from streams.files.extractor_choice import remembered
+from streams.files.extractor_choice import dev_choice
 from streams.llm import beside
 from streams.llm.beside import Beside
 from tests.command import checked, ndjson, rows, turn
@@ -33,7 +33,7 @@ class Folding:
         self.end = self.committed = 0
         self._files = (folder / f"{number}.ndjson" for number in itertools.count())
         self.say("hello", user="nobody")
-        remembered(self.history, "llm")
+        dev_choice(self.history, "llm")
 
     def say(self, *texts: str, user: str = "u", **fields: Any) -> None:
         self._fold([

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sinks.generation import named as generation
+from sinks.generation import generation_path as generation
 from streams.extractors.naming import named
 from streams.files import local
 from streams.llm.known import choose

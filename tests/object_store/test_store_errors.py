@@ -21,7 +21,7 @@ from sinks.object_store import (
 )
 from sinks.root import check_root
 from sinks.shared import SharedHistory
-from sinks.store_errors import WORDS, refused, told
+from sinks.store_errors import WORDS, store_error, write_error
 from tests.object_store.cli import turnfold
 from tests.object_store.faulty_store import FaultyStore, healthy, read_only
 from tests.object_store.s3_server import KEY, SECRET, S3Server
@@ -44,7 +44,7 @@ LEAKY = (
 )  # fmt: skip
 def test_only_the_code_and_the_status_are_told(code: str, passes: bool) -> None:
     error = OSError(LEAKY.format(code=code))
-    for found in (told(error, "s3://memory/x"), refused(error, "s3://memory/x")):
+    for found in (store_error(error, "s3://memory/x"), write_error(error, "s3://memory/x")):
         assert isinstance(found, StoreError | HistoryWriteError)
         assert str(found).startswith("s3://memory/x: ")
         assert str(found).endswith(f"({code}, HTTP 403)")
@@ -56,7 +56,7 @@ def test_only_the_code_and_the_status_are_told(code: str, passes: bool) -> None:
 @pytest.mark.parametrize("code", ["ContainerNotFound", "AuthenticationFailed", "AccessDenied"])
 def test_a_store_s_own_variables_are_named(scheme: str, code: str) -> None:
     """No store but Amazon's is told of AWS_…, and no placeholder is left."""
-    said = str(told(OSError(LEAKY.format(code=code)), f"{scheme}://memory/x"))
+    said = str(store_error(OSError(LEAKY.format(code=code)), f"{scheme}://memory/x"))
     assert ("AWS_" in said or "s3:" in said.partition(": ")[2]) == (
         scheme == "s3" and code != "ContainerNotFound"
     )
@@ -72,18 +72,18 @@ def test_a_store_that_cannot_be_reached_has_one_code_whatever_is_asked(
     said: str, codes: tuple[int, int]
 ) -> None:
     """At the start of a command, or in the midst of writing."""
-    read, written = (of(OSError(said), "s3://memory/x") for of in (told, refused))
+    read, written = (of(OSError(said), "s3://memory/x") for of in (store_error, write_error))
     assert isinstance(read, StoreError) and isinstance(written, HistoryWriteError)
     assert (read.exit_code, written.exit_code) == codes
 
 
 def test_a_whole_bucket_is_no_place_of_a_history(settings: dict[str, str]) -> None:
-    with pytest.raises(HistoryError, match="a prefix of its own: s3://memory/PREFIX"):
+    with pytest.raises(HistoryError, match="give the history a prefix: s3://memory/PREFIX"):
         check_root(ObjectPath("s3://memory"))
 
 
 def test_another_writer_is_no_fault_of_the_store() -> None:
-    assert refused(OSError(LEAKY.format(code="PreconditionFailed")), "s3://memory/x") is None
+    assert write_error(OSError(LEAKY.format(code="PreconditionFailed")), "s3://memory/x") is None
 
 
 @pytest.mark.parametrize(
@@ -111,8 +111,8 @@ def test_plain_http_is_used_only_if_it_is_asked_for(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("url", "why"),
-    [("s3://b/x", "two characters"), ("s3://me:pass@memory/x", "it holds a login"),
-     ("s3://memory/x?v=1", "it holds a query"), ("s3://memory/a/../x", "is . or ..")],
+    [("s3://b/x", "two characters"), ("s3://me:pass@memory/x", "it contains a login"),
+     ("s3://memory/x?v=1", "it contains a query"), ("s3://memory/a/../x", "is . or ..")],
 )  # fmt: skip
 def test_what_is_wrong_with_a_url_is_said(url: str, why: str) -> None:
     with pytest.raises(StoreError, match=re.escape(why)) as caught:

@@ -93,7 +93,7 @@ def test_of_two_who_switch_at_once_one_is_refused(root: ObjectPath) -> None:
             switch(root, Pointer(name, at.current, number=at.number))
         except HistoryError as error:
             refused.append(name)
-            assert "promoted meanwhile" in str(error)
+            assert "promoted at the same time" in str(error)
 
     threads = [Thread(target=go, args=[f"g{number}"]) for number in range(4)]
     for one in threads:
@@ -144,7 +144,7 @@ def test_who_promotes_what_is_being_dropped_is_refused(
         switching.mark_dropped(two / FOLDER / "new")
 
     monkeypatch.setattr(switching, "_check_fresh", late)
-    with pytest.raises(HistoryError, match="promoted meanwhile"):
+    with pytest.raises(HistoryError, match="promoted at the same time"):
         switching.promote(two, "new")
     monkeypatch.undo()
     with pytest.raises(ConfigurationError, match="is being dropped"):

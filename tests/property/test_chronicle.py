@@ -81,7 +81,7 @@ def check_session(root: Path, tenant: str, name: str, at: int, known_at: int | N
     assert session.session(
         root, tenant, name, size=3, turn=last, as_of=at, known_at=known_at
     )["chunk"] == len(pages) - 1  # fmt: skip
-    document, _ = session.then(root, tenant, name, at, known_at, ())
+    document, _ = session.documents_as_of(root, tenant, name, at, known_at, ())
     assert document == reading.session(root, tenant, name, at, at, known_at)
 
 

@@ -71,7 +71,7 @@ def test_likes_of_a_past_time_are_those_of_its_records_alone(tmp_path: Path, see
         folder = tmp_path / str(n)
         folder.mkdir()
         expected = likes(folder, early) if early else []
-        known = reading.known_of(root, "default", "u", at, known_at)
+        known = reading.memory_as_of(root, "default", "u", at, known_at)
         assert by_id(known["preferences"]) == expected
         if known_at is None and expected:
             assert by_id(reading.user(root, "default", "u", at)["preferences"]) == expected

@@ -168,7 +168,7 @@ class World:
     def documents(self) -> dict[str, list[Json]]:
         """The snapshots a commit would write now."""
         documents: dict[str, list[Json]] = {}
-        for taken in self.applier.take_documents(most=2):
+        for taken in self.applier.take_documents(limit=2):
             for name, some in taken.items():
                 rows = [dict(zip(COLUMNS[name], row, strict=True)) for row in some]
                 documents.setdefault(name, []).extend(rows)

@@ -374,7 +374,7 @@ def test_what_another_wrote_after_an_error_is_read(
         disk.full = False
         file = root.parent / "more.ndjson"
         file.write_bytes(b"\n".join(encoded(turn("e2"))) + b"\n")
-        while memory.readiness().ready or locks.is_taken(locks.of_history(root)):
+        while memory.readiness().ready or locks.is_taken(locks.history_lock(root)):
             await asyncio.sleep(0.01)
         await asyncio.to_thread(local.run, [str(file)], root)
         await eventually(lambda: memory.readiness().ready)

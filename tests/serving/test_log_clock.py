@@ -12,7 +12,7 @@ import pytest
 from streams.apps import maintenance
 from streams.files.access import locked
 from streams.files.inbox import FOLDER, Inbox
-from streams.files.inbox_recovery import fold_left
+from streams.files.inbox_recovery import fold_leftover
 from streams.files.manifest import Settings
 from streams.generations import rebuild, switching
 from streams.serving.backends.embedded import EmbeddedBackend
@@ -85,7 +85,7 @@ def test_a_server_that_was_killed_goes_on_from_its_log(
     clock[0] -= 2 * HOUR
     if folder == "a command":
         with locked(root):
-            fold_left(root, clock[0])
+            fold_leftover(root, clock[0])
     serve(root, ["c"])
     serve(root, ["d"])
     assert recorded(root) == [NOON, NOON + HOUR, NOON + HOUR, NOON + HOUR]

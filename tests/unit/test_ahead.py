@@ -17,7 +17,7 @@ from streams.folds.rules import Rules
 from streams.kafka.agents.memory_agent import MemoryAgent
 from streams.kafka.agents.session_agent import SessionAgent
 from streams.kafka.transport.rows import MemoryRows
-from streams.kinds import kind_told
+from streams.kinds import kind_by_fields
 from streams.pipeline.ahead import MOST
 from streams.pipeline.decode import decode
 from streams.serving.http import submitting
@@ -55,7 +55,7 @@ def taken(log: str, applier: Applier, line: bytes, now: int = NOW) -> tuple[str,
 
 def _taken_by_a_lane(line: bytes, now: int) -> tuple[str, str | None]:
     said = json.loads(line)
-    kind = kind_told(said["type"], said.get("scope"))
+    kind = kind_by_fields(said["type"], said.get("scope"))
     assert kind is not None
     agent: Any = SessionAgent(0, MemoryRows(), 1, None, Rules())
     if kind.table == "users":

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sinks.erased_ids import EVENT, SESSION, TASK, WHOLE, hash_of, hash_sql
-from sinks.history import begin, connect, quoted, read
+from sinks.history import connect, connect_empty, quoted, read
 from sinks.maintenance import forget, sessions_of
 from tests.unit.test_sinks_support import row, write
 
@@ -17,7 +17,7 @@ IDS = ("a", "a b", "a/b", "1 a", "ä é", "\U0001f98a", "it's", "\x1f\\", "")
 
 
 def test_python_and_sql_make_the_same_hash_of_an_id() -> None:
-    with begin() as db:
+    with connect_empty() as db:
         for one in IDS:
             for other in IDS:
                 sql = hash_sql("'task'", quoted(one), quoted(other), quoted(one + other))

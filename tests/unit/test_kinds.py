@@ -13,7 +13,7 @@ from streams.generations import replay_order
 from streams.kafka.agents.encoding import Origin
 from streams.kafka.agents.outbox import Outbox
 from streams.kafka.agents.routing import route
-from streams.kinds import ID_FIELDS, KINDS, MODELS, RecordKind, kind_of, kind_told
+from streams.kinds import ID_FIELDS, KINDS, MODELS, RecordKind, kind_by_fields, kind_of
 from streams.pipeline.decode import IDS, decode
 from streams.topology import AGENTS, MEMORY_AGENT, SESSION_AGENT, TOPICS, USER_SIGNALS, topic_of
 from tests.property.world import Json, encode, plan, recursion, result, signal, turn
@@ -63,7 +63,7 @@ def test_a_record_goes_by_its_kind(name: str) -> None:
     assert isinstance(found, Input)
     kind = kind_of(found.record)
     assert " ".join(filter(None, (kind.type, kind.scope))) == name
-    assert kind_told(record["type"], record.get("scope")) is kind
+    assert kind_by_fields(record["type"], record.get("scope")) is kind
     way = route(line)
     assert way is not None
     assert (way.topic, way.key) == (kind.topic, f"default/{record[kind.owner]}".encode())
@@ -72,14 +72,14 @@ def test_a_record_goes_by_its_kind(name: str) -> None:
 
 @pytest.mark.parametrize("type_", [None, 3, [], {}, "", "turns"])
 def test_an_unknown_type_has_no_kind(type_: Any) -> None:
-    assert kind_told(type_, "user") is None
+    assert kind_by_fields(type_, "user") is None
 
 
 @pytest.mark.parametrize("scope", [None, 3, [], {"user": 1}, "somebody"])
 def test_a_signal_of_no_known_scope_goes_where_a_session_s_goes(scope: Any) -> None:
-    told = kind_told("signal", scope)
+    told = kind_by_fields("signal", scope)
     assert told is not None and told.topic == "turns"
-    assert kind_told("signal", "user") is not told
+    assert kind_by_fields("signal", "user") is not told
 
 
 def test_an_agent_sends_nothing_that_the_topology_does_not_say() -> None:
@@ -101,13 +101,13 @@ def test_what_reads_the_history_s_records_knows_all_their_tables() -> None:
     """A table that is left out is lost to a backfill, and to the check of what a sink has written,
     without a word."""
     tables = {kind.history for kind in KINDS}
-    assert tables == {*stored_records.SAID, "plans"}
+    assert tables == {*stored_records.INPUT_TABLES, "plans"}
     assert tables <= set(re.findall(r"FROM (\w+)", replay_order.RECORDS_IN_ORDER))
     assert {"events", "signals"} <= set(re.findall(r"FROM (\w+)", replay_order.SPEAKERS))
 
 
 def test_a_stored_record_is_folded_again_into_whom_it_was_folded_into() -> None:
-    owners = {table: stored_records.owner(table) for table in stored_records.SAID}
+    owners = {table: stored_records.owner(table) for table in stored_records.INPUT_TABLES}
     assert owners["signals"] == "IF(scope = 'session', session_id, user_id)"
     for kind in KINDS:
         if kind.scope is None and kind.history in owners:

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
-from streams.apps.metrics import asked, exposition
+from streams.apps.metrics import collected, exposition
 from streams.observing.definitions import METRICS, Metric
 from streams.observing.histogram import Histogram
 
@@ -141,7 +141,7 @@ def test_a_histogram_counts_what_does_not_exceed_a_bound() -> None:
     seconds = Histogram(metric.buckets)
     for value in (0.01, 0.05, 0.06, 59.0, 61.0):
         seconds.observe(value)
-    with asked(lambda: [(metric, (), seconds)]):
+    with collected(lambda: [(metric, (), seconds)]):
         text = exposition().decode()
     (family,) = [one for one in text_string_to_metric_families(text) if one.name == metric.name]
     buckets = {one.labels["le"]: one.value for one in family.samples if one.name.endswith("bucket")}

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from streams.generations.begin import missing_said
+from streams.generations.begin import missing_message
 from streams.generations.replay_order import parts_of
 
 LARGEST = 2**64 - 1
@@ -41,6 +41,6 @@ def test_no_home_lies_in_two_parts(
 
 def test_of_many_missing_parts_a_message_names_the_first() -> None:
     parts = [f"{one}/2000" for one in range(2000)]
-    assert missing_said(parts[:2]) == "missing: 0/2000, 1/2000"
-    said = missing_said(parts)
+    assert missing_message(parts[:2]) == "missing: 0/2000, 1/2000"
+    said = missing_message(parts)
     assert said.startswith("missing: 0/2000, ") and said.endswith(", 9/2000 and 1,990 more")

@@ -100,7 +100,7 @@ def test_a_torn_write_is_read_again_and_finished(tmp_path: Path) -> None:
 def test_whose_history_it_is_is_checked(tmp_path: Path) -> None:
     with SharedHistory(tmp_path / "h", OWNER):
         pass
-    wrong = "its rows are from the cluster c, but Kafka here is the cluster d. Name a folder"
+    wrong = "its rows are from the cluster c, but Kafka here is the cluster d. Name another folder"
     with pytest.raises(HistoryError, match=wrong):
         SharedHistory(tmp_path / "h", OWNER | {"cluster": "d"})
     with pytest.raises(HistoryError, match="the sink 's' writes this history, not 'another'"):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from schemas.events import Record
-from streams.kinds import TURN, RecordKind, kind_of, kind_told
+from streams.kinds import TURN, RecordKind, kind_by_fields, kind_of
 from streams.pipeline import withheld
 from streams.pipeline.decode import Dead, decode, means_withheld
 from streams.pipeline.plain import TENANT
@@ -63,7 +63,7 @@ def route(line: bytes) -> Route | None:
 
 
 def _route_of_head(head: Any, line: bytes) -> Route:
-    kind = kind_told(head.type, head.scope)
+    kind = kind_by_fields(head.type, head.scope)
     if kind is None:
         return Route(TURNS.name, _key(head, TURN), line, is_known=False)
     return Route(kind.topic, _key(head, kind), line, is_known=True)

@@ -85,7 +85,7 @@ def _signature(file: Path) -> tuple[int, int, int] | None:
 
 
 def _unusable(setting: str, path: Path | None, error: OSError) -> ConfigurationError:
-    path_text = configuration.shown("", str(path))  # may contain a pasted key
+    path_text = configuration.masked("", str(path))  # may contain a pasted key
     variable = configuration.variable("kafka", setting)
     return ConfigurationError(
         f"{variable}: {path_text} cannot be used: {error.strerror or error}; give a readable PEM "

@@ -145,7 +145,7 @@ class EmbeddedBackend:
         try:
             (self._root / FOLDER).mkdir(mode=0o700, exist_ok=True)
             self._held.enter_context(
-                locks.held(self._root / locks.SERVED, ConfigurationError(refusal), within=0.2)
+                locks.lock_file(self._root / locks.SERVED, ConfigurationError(refusal), within=0.2)
             )
         except OSError as error:
             raise ConfigurationError(f"{self._root / FOLDER}: {error.strerror or error}") from None

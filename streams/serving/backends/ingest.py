@@ -24,14 +24,14 @@ from streams.extractors.naming import MODEL
 from streams.files.access import writing
 from streams.files.applier import Applier
 from streams.files.batches import Packed
-from streams.files.extractor_choice import settle
+from streams.files.extractor_choice import update_choice
 from streams.files.inbox import TOPIC, Group, Inbox
 from streams.files.inbox_recovery import (
     EXTRACTOR,
     applier_of,
     committed_of,
     inbox_of,
-    numbered,
+    with_positions,
 )
 from streams.files.runner import Runner
 from streams.files.sources import Position
@@ -191,7 +191,7 @@ class IngestThread:
 
     def _settle(self) -> str:
         """What extracts; what the server was told counts until another generation goes live."""
-        choice = settle(self.root, self._extractor, self._say)
+        choice = update_choice(self.root, self._extractor, self._say)
         self._extractor = None
         self.extractor = choice.name if self.asks_model else choice.in_process
         if choice.name == MODEL and not self.asks_model:
@@ -265,7 +265,7 @@ class IngestThread:
         for start in range(0, len(group.records), PIECE):
             piece = group.part(start, PIECE)
             began = time.monotonic()
-            outcomes = runner.apply(numbered(piece), piece.recorded_at, piece.read)
+            outcomes = runner.apply(with_positions(piece), piece.recorded_at, piece.read)
             each = (time.monotonic() - began) / len(piece.records)
             self._seconds += LATELY * (each - self._seconds)
             self._at = piece.last
@@ -323,7 +323,7 @@ class IngestThread:
     def _is_asked(self) -> bool:
         now = time.monotonic()
         if now >= self._next_look:
-            self._asked = locks.is_taken(locks.of_asking(self.root))
+            self._asked = locks.is_taken(locks.request_lock(self.root))
             self._next_look = now + TICK
         return self._asked
 

@@ -22,7 +22,7 @@ from sinks.freshness import unread
 from sinks.generation import Stamp, find_tables, stamp
 from sinks.locations import Location
 from sinks.root import HistoryError
-from streams.files.stored_records import SAID
+from streams.files.stored_records import INPUT_TABLES
 from streams.serving.backends.backend import Prepare
 from streams.serving.backends.live import AGAIN, UNREADABLE, Live, promoted
 from streams.serving.backends.replica_tables import ReplicaTables
@@ -199,7 +199,7 @@ class Promotion:
         before = int((now if now - began < HISTORY_SECONDS else began) * SECOND)
         try:
             lacks = await asyncio.to_thread(
-                unread, find_tables(old.tables), find_tables(new.tables), SAID, before
+                unread, find_tables(old.tables), find_tables(new.tables), INPUT_TABLES, before
             )
         except (*UNREADABLE, _duckdb.Error) as error:
             self._say(f"its history cannot be compared with the old one: {error}")

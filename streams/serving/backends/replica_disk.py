@@ -22,7 +22,7 @@ from typing import IO
 from aiokafka.structs import TopicPartition
 from rocksdict import Cache
 
-from sinks.locks import taken
+from sinks.locks import acquire
 from sinks.root import replace
 from streams.errors import ConfigurationError
 from streams.kafka.client.admin import cluster_of, connected
@@ -76,7 +76,7 @@ class DiskStore:
                 f"{self._folder}: has files that are not a server's; --data is a folder of its own"
             )
         lock = (self._folder / LOCK).open("a")
-        if not taken(lock):
+        if not acquire(lock):
             lock.close()
             raise ConfigurationError(
                 f"{self._folder}: another server has it; each needs a --data of its own"

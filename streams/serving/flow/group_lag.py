@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from streams.apps.metric_samples import Sample
-from streams.apps.metrics import asked
+from streams.apps.metrics import collected
 from streams.observing import definitions as known
 from streams.serving.flow.parts import Broker
 from streams.topology import HISTORY
@@ -27,7 +27,7 @@ async def exported(settings: "KafkaSettings", app_id: str) -> AsyncIterator[None
     broker = Broker(settings, EVERY)
     watching = asyncio.create_task(broker.run(), name="lag")
     try:
-        with asked(lambda: samples(broker.lag or (), app_id)):
+        with collected(lambda: samples(broker.lag or (), app_id)):
             yield
     finally:
         watching.cancel()

@@ -10,7 +10,7 @@ from sinks.locations import Location
 from sinks.root import HistoryError
 from streams import listing
 from streams.apps.metric_samples import Sample
-from streams.apps.metrics import asked
+from streams.apps.metrics import collected
 from streams.observing import definitions as known
 
 log = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ async def exported(history: Location) -> AsyncIterator[None]:
 
     watching = asyncio.create_task(watch(), name="unsettled letters")
     try:
-        with asked(samples):
+        with collected(samples):
             yield
     finally:
         watching.cancel()

@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from schemas.time import SECOND, format_time, parse_time
-from sinks.locks import held
+from sinks.locks import lock_file
 from sinks.root import replace
 from streams.errors import ConfigurationError, DataRefused, UsageError
 from streams.pipeline.decode import TENANT
@@ -159,7 +159,7 @@ def changed(file: Path) -> Iterator[list[Key]]:
     """
     busy = ConfigurationError(f"{file}: another command is changing it; run it again")
     try:
-        with held(file.with_name(f".{file.name}.lock"), busy):
+        with lock_file(file.with_name(f".{file.name}.lock"), busy):
             mode = S_IMODE(file.stat().st_mode) if file.exists() else 0o600
             keys = read(file) if file.exists() else []
             yield keys

@@ -62,7 +62,7 @@ class LocalServer:
             _check_is_ours(self._folder)
             self._told = (self._folder / TOLD).open("a+")
             self._held = (self._folder / HELD).open("a+")
-            if not locks.taken(self._told, within=LOCK_WITHIN):
+            if not locks.acquire(self._told, within=LOCK_WITHIN):
                 raise ConfigurationError(f"{self._folder.parent}: has a local server already")
             self._told.truncate(0)
             self._token, key = key_file.make(access.LOCAL.tenant, "admin", None, "local")

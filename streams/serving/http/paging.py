@@ -7,7 +7,7 @@ valid: `12` (a place in a list), `1772355000000000:e1` (a time and an id).
 from collections.abc import Sequence
 from typing import Any
 
-from streams.listing import Came
+from streams.listing import Arrival
 from streams.reading import FAR
 
 OFFSET = r"^[0-9]{1,15}$"
@@ -33,7 +33,7 @@ def write(at: int, name: str) -> str:
     return f"{at}:{name}"
 
 
-def came(cursor: str) -> Came:
+def came(cursor: str) -> Arrival:
     """The record behind a cursor that is as `LETTER_PLACE` says."""
     at, _, rest = cursor.partition(":")
     topic, partition, offset = rest.rsplit(":", 2)

@@ -17,7 +17,7 @@ from sinks.locations import Location
 from sinks.root import check_root, is_marked, is_shared
 from streams import event_loop, gc_policy
 from streams.apps.metric_samples import of_model, of_process
-from streams.apps.metrics import asked
+from streams.apps.metrics import collected
 from streams.context.tokenizer import tokenizer
 from streams.errors import ConfigurationError, TurnfoldError, UsageError
 from streams.extractors.naming import MODEL
@@ -136,7 +136,7 @@ async def _serve(
     say: Callable[[str, str | None], None],
 ) -> None:
     async with entered as backend, beside(backend.readiness), AsyncExitStack() as observing:
-        observing.enter_context(asked(lambda: of_process(backend.readiness())))
+        observing.enter_context(collected(lambda: of_process(backend.readiness())))
         if (kafka := getattr(backend, "kafka", None)) is not None:
             from streams.serving.flow.group_lag import exported
 
@@ -175,7 +175,7 @@ async def _serve(
         failing = loop.create_task(backend.failed())
         failing.add_done_callback(lambda _: end())
         if model:
-            observing.enter_context(asked(lambda: of_model(model)))
+            observing.enter_context(collected(lambda: of_model(model)))
         await server._serve([listening])  # `serve` would raise the signals once more
         if failing.done():
             if isinstance(failing.result(), ConfigurationError | StoreError):

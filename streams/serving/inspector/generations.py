@@ -40,7 +40,7 @@ Kind = Annotated[str | None, Query(max_length=200, description="Only this kind o
 async def generations(request: Request) -> Json:
     """All of them: how each was made, its size, which is live."""
     root = _root(request)
-    found = await asyncio.to_thread(switching.listed, root) if is_marked(root) else []
+    found = await asyncio.to_thread(switching.list_generations, root) if is_marked(root) else []
     return {"generations": [_timed(one) for one in found], "missing": []}
 
 
@@ -59,7 +59,10 @@ async def difference(
 
     here = serving(request)
     found = await here.past.ask("generation", tenant, compared, seconds=SECONDS)
-    roles = {one["name"]: one["role"] for one in await asyncio.to_thread(switching.listed, root)}
+    roles = {
+        one["name"]: one["role"]
+        for one in await asyncio.to_thread(switching.list_generations, root)
+    }
     return {
         "generation": name,
         "role": roles.get(name, ""),
@@ -78,7 +81,7 @@ async def difference(
 async def promote(request: Request, generation: Generation) -> Json:
     """What would happen if it went live; of the live one nothing."""
     root, name = _named(request, generation)
-    listed = await asyncio.to_thread(switching.listed, root)
+    listed = await asyncio.to_thread(switching.list_generations, root)
     found = {one["name"]: one for one in listed}
     live = next(one for one in listed if one["role"] == "live")
     chosen = found[name]

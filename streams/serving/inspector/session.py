@@ -56,7 +56,7 @@ async def session(
         if then is None:
             tasks, document = chronicle.tasks(root, tenant, session_id, named), {}
         else:
-            held, tasks = chronicle.then(root, tenant, session_id, then, known_at, named)
+            held, tasks = chronicle.documents_as_of(root, tenant, session_id, then, known_at, named)
             document = {"document": held}
         return {
             **found,

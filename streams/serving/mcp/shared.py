@@ -52,13 +52,13 @@ class SharedServer:
         """Without a holder the server ends. Raises ConfigurationError."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         late = ConfigurationError(f"{self._root}: the server before does not end")
-        with locks.held(self._folder / HELD, late, shared=True, within=WITHIN):
+        with locks.lock_file(self._folder / HELD, late, shared=True, within=WITHIN):
             yield
 
     def address(self) -> Address:
         """The address; a server is started if none runs. Raises ConfigurationError."""
         late = ConfigurationError(f"{self._root}: another program does not get the server started")
-        with locks.held(self._folder / STARTING, late, within=WITHIN):
+        with locks.lock_file(self._folder / STARTING, late, within=WITHIN):
             address = self._told() or self._start()
         if self._extractor is None or address.extractor in (None, self._extractor):
             return address
@@ -100,7 +100,7 @@ class SharedServer:
         """What the running server said. A file without its lock was left by one that is gone."""
         try:
             with (self._folder / TOLD).open() as file:
-                if locks.taken(file, shared=True):
+                if locks.acquire(file, shared=True):
                     return None
                 text = file.read()
         except FileNotFoundError:
@@ -112,7 +112,7 @@ class SharedServer:
 
     def _is_vacant(self) -> bool:
         with (self._folder / TOLD).open("a") as file:
-            if not locks.taken(file):
+            if not locks.acquire(file):
                 return False
             file.truncate(0)
             return True
