@@ -92,7 +92,7 @@ def position(commit: OffsetAndMetadata) -> tuple[int, str]:
 def turn_of(record: Any, partitions: int, settings: LlmSettings, recorded_at: int) -> Turn | None:
     """Converts a record; None without a user's words. Invalid records are left to the worker, which
     writes dead letters. `recorded_at`: append time (milliseconds)."""
-     read(=decoded = validate(= read(record, partitions, TURNS.name)
+    decoded = validate(record, partitions, TURNS.name)
     turn: Any = decoded.record if isinstance(decoded, Input) else None
     if turn is None or turn.type != "turn" or not speaks(turn, settings.sources):
         return None
