@@ -24,7 +24,7 @@ from sinks.locations import Location
 from sinks.locks import taken
 from sinks.object_store import ObjectPath
 from sinks.root import HistoryError, HistoryWriteError
-from streams.search import revising, source, vectors
+from streams.search import retracted, revising, source, vectors
 from streams.search.doc import Doc
 from streams.search.opening import connected, notes
 from streams.search.place import FOLDER as FOLDER
@@ -238,8 +238,11 @@ def _add(
     """All of it or, killed or `ending`, nothing: the tables' versions are part of the
     transaction."""
     index.db.execute("BEGIN IMMEDIATE")
+    are_retracted = retracted.is_any(index)
     for docs in _until(ending, source.events(db, found["events"].files, tenant)):
         _add_events(index, docs)
+        if are_retracted:
+            retracted.take_in(index, docs)
     revisions = found["revisions"].files
     for changes in _until(ending, source.changes(db, revisions, tenant)):
         revising.apply(index, changes)
@@ -249,6 +252,8 @@ def _add(
                 index.touch(kind, id, at)
     for plans in _until(ending, source.planned(db, found["plans"].files, tenant)):
         index.plan(plans)
+    for retracting in _until(ending, source.retracting(db, found["plans"].files, tenant)):
+        retracted.apply(index, retracting)
     index.settle_counts()
     for name, one in found.items():
         index.note(name, one.version)

@@ -242,6 +242,16 @@ def planned(
     yield from _batches(db, sql)
 
 
+def retracting(
+    db: DuckDBPyConnection, files: list[str], tenant: str
+) -> Iterator[list[tuple[str, str]]]:
+    """(user, plan as JSON) of the write plans in files that retract or restore turns."""
+    rows = select("plans", files, tenant=tenant)
+    yield from _batches(
+        db, f"""SELECT user_id, doc FROM ({rows}) WHERE contains(doc, '"event_updates"')"""
+    )
+
+
 def _change(row: tuple[Any, ...]) -> Change:
     owner, kind, key, seq, at, recorded, of, text, gone = row
     value: dict[str, Any] = msgspec.json.decode(text)

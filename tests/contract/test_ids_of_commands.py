@@ -2,6 +2,7 @@
 does, with the same words; no text of a command is half of a surrogate pair."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import click
 import pytest
@@ -12,7 +13,11 @@ from schemas.faults import faults
 from streams import cli
 from streams.commands import options
 
-FIELDS = {options.ID: base.Id, options.ENTITY_ID: base.EntityId, options.TENANT: base.Tenant}
+FIELDS: dict[object, Any] = {
+    options.ID: base.Id,
+    options.ENTITY_ID: base.EntityId,
+    options.TENANT: base.Tenant,
+}
 VALUES = (
     "", " ", "a", "a/b", "é", "\N{FAMILY}", "\u2028", "\u202e", "a\nb", "\x00", "\x1f", "\x7f",
     "\x80", "\x9f", "\udcff", "a\ud800", "*", "x" * 128, "x" * 129, "é" * 128, "é" * 129, "x" * 256,
@@ -40,7 +45,7 @@ def commands(
 EVERY = dict(commands())
 
 
-def meant(field: object, value: str) -> str | None:
+def meant(field: Any, value: str) -> str | None:
     """Why the record's field refuses a value."""
     try:
         TypeAdapter(field).validate_python(value)

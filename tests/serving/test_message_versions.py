@@ -41,6 +41,13 @@ def server(
         yield server
 
 
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One with a history, which has the messages as they were sent."""
+    with serving("--within=60", f"--history={tmp_path_factory.mktemp('originals')}") as server:
+        yield server
+
+
 def say(
     server: Server, user: str, text: str, id: str, at: int = 0, session: str = "", **more: Any
 ) -> httpx.Response:
@@ -131,6 +138,41 @@ def test_a_deletion_may_be_sent_again_and_takes_the_original_back(server: Server
     assert delete(server, user, "first").json()["counts"] == {"applied": 2}
     assert delete(server, user, "first").json() == {"counts": {}, "results": []}
     until(lambda: holding(server, user) == set())
+
+
+def originals(server: Server, session: str) -> set[str]:
+    reply = server.client.get(f"/v1/sessions/{session}/messages")
+    assert reply.status_code == 200, reply.text
+    return {one["original"] for one in reply.json()["messages"]}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_deletion_takes_back_the_originals_of_the_versions_before_it(
+    files: Server, seed: int
+) -> None:
+    """Of any version, in whatever order they replace each other; later versions stay."""
+    draw, user, listed, deleted = Random(seed), uuid4().hex, set[str](), set[str]()
+    messages: list[list[str]] = []
+    for at in range(12):
+        versions = draw.choice(messages) if messages and draw.random() < 0.8 else []
+        if versions and draw.random() < 0.5:
+            id = draw.choice(versions)
+            assert delete(files, user, id).status_code == 200
+            listed -= set() if id in deleted else {*versions}
+            deleted.add(id)
+        else:
+            id = f"m{at}"
+            replaced: Json = {"replaces": draw.choice(versions)} if versions else {}
+            body = {"id": id, "role": "user", "content": draw.choice(SAYINGS), "original": id}
+            answer = {"role": "assistant", "content": "Noted."}
+            sent = {"user_id": user, "session_id": user, "messages": [body | replaced, answer]}
+            reply = files.client.post("/v1/messages", json=sent, headers=WAIT)
+            assert reply.status_code == 200, reply.text
+            listed.add(id)
+            if not versions:
+                messages.append(versions)
+            versions.append(id)
+        assert originals(files, user) == listed
 
 
 @pytest.mark.parametrize("how", ["deleted", "replaced"])
