@@ -55,6 +55,13 @@ def knows_user(root: Location, tenant: str, user_id: str, known_at: int | None) 
         return any(about.rows(table, ("1",), f"{of} AND {known}", *given) for table, of in OF_USERS)
 
 
+def speakers(root: Location, tenant: str, session_id: str, event_id: str) -> set[str]:
+    """The user of a session's turn; none where it names none."""
+    turn = "session_id = ? AND event_id = ? AND user_id IS NOT NULL"
+    with Lookup(root, tenant) as about:
+        return {user for (user,) in about.rows("events", ("user_id",), turn, session_id, event_id)}
+
+
 def timeline(
     root: Location,
     tenant: str,

@@ -11,6 +11,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from tests.command import turn
 from tests.kafka.working import alone
 from tests.serving.serving import Server, serving
 from tests.waiting import until
@@ -173,6 +174,21 @@ def test_a_deletion_takes_back_the_originals_of_the_versions_before_it(
                 messages.append(versions)
             versions.append(id)
         assert originals(files, user) == listed
+
+
+def test_a_message_in_a_session_of_many_users_is_deleted(files: Server) -> None:
+    """A session's rows name 64 of them, by id."""
+    session, users = uuid4().hex, [f"user-{number:02}" for number in range(70)]
+    turns = [turn(f"e-{user}", session_id=session, user_id=user) for user in users]
+    assert set(files.endings(turns)) == {"applied"}
+    for user in (users[0], users[-1]):
+        assert delete(files, session, f"e-{user}").status_code == 200
+    query = {"q": "say", "session_id": session, "limit": 100}
+    for user in (users[0], users[-1]):  # whose plan may be in the tables a moment later
+        found = files.client.get("/v1/search", params=query | {"user_id": user})
+        assert found.json()["hits"] == []
+    found = files.client.get("/v1/search", params=query)
+    assert {one["user_id"] for one in found.json()["hits"]} == set(users[1:-1])
 
 
 @pytest.mark.parametrize("how", ["deleted", "replaced"])

@@ -12,10 +12,11 @@ from starlette.responses import Response
 from schemas import http
 from schemas.base import Id, JsonObject, format_time
 from schemas.events import SCHEMA_VERSION
+from streams import listing
 from streams.folds import ends
 from streams.folds.ids import make_id
 from streams.folds.rows import Rows
-from streams.folds.session_state import speakers_in
+from streams.folds.session_state import MOST_USERS, speakers_in
 from streams.observing.memory_spans import Operation
 from streams.pipeline import retracting
 from streams.serving.http import kept_messages, request_headers, submitting
@@ -54,7 +55,14 @@ async def delete_message(
         now = format_time(at)
         records: list[JsonObject] = []
         gone = {message_id}
-        for user_id in sorted(speakers_in(session)):
+        users = speakers_in(session)
+        if len(users) >= MOST_USERS:  # it does not name all of them
+            users |= await here.past.ask(
+                "message", tenant,
+                lambda root: listing.speakers(root, tenant, session_id, message_id),
+                of=[("sessions", session_id)],
+            )  # fmt: skip
+        for user_id in sorted(users):
             user = await here.rows_after("users", tenant, user_id, until)
             since = _retracted_at(user, session_id, message_id)
             if since is None:
