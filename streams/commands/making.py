@@ -64,6 +64,7 @@ def run(
     from streams.files import local
     from streams.files.extractor_choice import Choice, settle
     from streams.files.manifest import rules_of
+    from streams.files.sources import Truncated
     from streams.folds.rules import Rules
     from streams.progress import progress_bar
 
@@ -99,7 +100,7 @@ def run(
                 progress=progress,
                 **mapped,
             )
-        except local.Truncated as error:
+        except Truncated as error:
             _say_counts(_with_skipped(error.counts, mapping) | _told(chosen, rules), as_json)
             _say_refused(error.counts, history)
             raise

@@ -7,14 +7,14 @@ from typing import Any
 
 from sinks.delta import History
 from sinks.locations import location_of
-from streams.errors import TurnfoldError, UsageError
+from streams.errors import UsageError
 from streams.extractors.naming import Extractor
 from streams.files import sources
 from streams.files.access import writing
 from streams.files.applier import Applier
 from streams.files.manifest import rules_of
 from streams.files.runner import Progress, Runner
-from streams.files.sources import Position, Source, TruncatedError
+from streams.files.sources import Position, Source, Truncated, TruncatedError
 from streams.files.store import Store
 from streams.pipeline.decode import Decode, decode
 from streams.pipeline.processor import EXTRACTED, LATE, SETTLED, WAITING
@@ -23,18 +23,6 @@ from streams.pipeline.retention import retention_of
 OUTCOMES = ("applied", "duplicate", "dead", "withheld")
 LATER = (WAITING, SETTLED, LATE)
 """Counts of records that other records decide about."""
-
-
-class Truncated(TurnfoldError):  # noqa: N818 - what the file is
-    """A file cannot be read to its end; what came before is in the history."""
-
-    exit_code = 4
-
-    def __init__(self, where: str, counts: dict[str, Any]) -> None:
-        what = "the file ends too early, or is damaged; what came before is kept"
-        do = "get the file again, then run the same command"
-        super().__init__(f"{what}: {where}; {do}")
-        self.counts = counts
 
 
 def run(
@@ -104,7 +92,7 @@ class FileRunner(Runner):
                 self._cool_all()
         counts = self._counts(time.monotonic() - began)
         if truncated:
-            raise Truncated("; ".join(truncated), counts)
+            raise Truncated("kept", truncated, counts)
         return counts
 
     def _read(self, path: str) -> None:

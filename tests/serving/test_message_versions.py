@@ -183,7 +183,7 @@ def test_a_message_in_a_session_of_many_users_is_deleted(files: Server) -> None:
     assert set(files.endings(turns)) == {"applied"}
     for user in (users[0], users[-1]):
         assert delete(files, session, f"e-{user}").status_code == 200
-    query = {"q": "say", "session_id": session, "limit": 100}
+    query: Json = {"q": "say", "session_id": session, "limit": 100}
     for user in (users[0], users[-1]):  # whose plan may be in the tables a moment later
         found = files.client.get("/v1/search", params=query | {"user_id": user})
         assert found.json()["hits"] == []
