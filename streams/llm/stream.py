@@ -119,7 +119,7 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         self._finished: list[Finished] = []
         self._writing = asyncio.Lock()
         self._assignment = Assignment()
-        self._sending = Pending()
+        self._sending = Pending(repeats=True)
         self._told_at = 0.0
         self._folded: dict[TopicPartition, int] = {}
         self._folded_at = 0.0
@@ -232,6 +232,8 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         jobs = [job for part in self._held.values() for job in self._taken(part)]
         jobs += self._idle(found)
         await self._write()
+        if self._rests():
+            self._sending.rest()
         is_done = self.options.once and not found and not jobs and self._is_done()
         return None if is_done else jobs
 
@@ -278,6 +280,11 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
             at_end = at not in found and not part.ahead and not self._source.behind(at)
             if part.reach.is_full or (at_end and silent):
                 yield from (Job(group, part) for group in part.debounce.flush())
+
+    def _rests(self) -> bool:
+        """Whether nothing is left to commit of what others have not."""
+        known = all(map(self._source.is_known, self._held))
+        return self._assignment.stands and known and not self._finished and not self.lag
 
     def _is_done(self) -> bool:
         """Whether nothing is left of what there is."""

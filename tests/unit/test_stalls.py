@@ -30,6 +30,9 @@ class Log:
     def unheard(self, at: TopicPartition) -> float:
         return self.silent
 
+    def longest_unheard(self) -> float:
+        return self.silent
+
 
 class Watched:
     """A lane that is ready, under a clock that `after` moves."""

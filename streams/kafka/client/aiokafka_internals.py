@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from functools import partial
+from time import monotonic
 from typing import Any, Protocol
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
@@ -315,6 +316,8 @@ class KafkaConsumer(AIOKafkaConsumer):  # type: ignore[misc]
     to be tried again. It never returns where the assignment has just gone: its fetching task then
     takes the one cancellation for that of a fetch.
 
+    `heard_at`: when the group's coordinator last answered a heartbeat, by `monotonic`.
+
     `raw`: its `getmany` answers with `RawRecord`s. They are aiokafka's own, as its C parser makes
     them, instead of a ConsumerRecord for each, which is a quarter of its time. It answers by
     partition: a record need not say which it is from.
@@ -326,6 +329,7 @@ class KafkaConsumer(AIOKafkaConsumer):  # type: ignore[misc]
         super().__init__(*topics, **settings)
         Client.replace(self._client, names)
         self._raw = raw
+        self.heard_at = monotonic()
 
     async def start(self) -> None:
         await start_or_stop((self._begin, self.stop))
@@ -343,6 +347,15 @@ class KafkaConsumer(AIOKafkaConsumer):  # type: ignore[misc]
             return False
 
         fetcher._proc_fetch_request = processed
+        self.heard_at = monotonic()
+        if (beat := getattr(self._coordinator, "_do_heartbeat", None)) is not None:
+            self._coordinator._do_heartbeat = partial(self._hear, beat)
+
+    async def _hear(self, beat: Callable[[], Awaitable[bool]]) -> bool:
+        is_heard = await beat()
+        if is_heard:
+            self.heard_at = monotonic()
+        return is_heard
 
     async def _begin(self) -> None:
         await super().start()

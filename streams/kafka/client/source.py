@@ -148,6 +148,11 @@ class ConsumerSource:
             return 0
         return max(0, int(state.lso) - int(state.position))
 
+    def is_known(self, partition: TopicPartition) -> bool:
+        """Whether the broker has told how far the partition goes."""
+        state = self.state(partition)
+        return state is not None and state.lso is not None
+
     def end(self, partition: TopicPartition) -> int:
         """Where the partition is known to end for readers of what is committed."""
         state = self.state(partition)
@@ -158,7 +163,7 @@ class ConsumerSource:
         first looked at; 0 while nothing of it is fetched. The answers' own times are of a clock
         that may be set, so they only tell two answers apart."""
         state = self.state(partition)
-        if state is None or state.paused or self._kafka.has_unread(partition):
+        if not self._is_fetched(partition):
             self._answers.pop(partition, None)
             return 0.0
         now, answer = monotonic(), self._answers.get(partition)
@@ -167,8 +172,15 @@ class ConsumerSource:
         return now - answer[1]
 
     def longest_unheard(self) -> float:
-        """The same of the partition that has waited longest."""
-        return max(map(self.unheard, self._kafka.assignment()), default=0.0)
+        """The same of the partition that has waited longest; while nothing is fetched, as with a
+        member that has no partition, seconds since the coordinator answered a heartbeat."""
+        fetched = [at for at in self._kafka.assignment() if self._is_fetched(at)]
+        now = monotonic()
+        return max(map(self.unheard, fetched), default=now - self._kafka.heard_at)
+
+    def _is_fetched(self, partition: TopicPartition) -> bool:
+        state = self.state(partition)
+        return not (state is None or state.paused or self._kafka.has_unread(partition))
 
     def state(self, partition: TopicPartition) -> Any:
         """aiokafka's own record of a partition; None where it is not assigned."""

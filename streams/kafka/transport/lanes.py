@@ -38,6 +38,10 @@ class GroupSource(Source, Protocol):
         """How many partitions each topic has now; None where no broker says it."""
         ...
 
+    def longest_unheard(self) -> float:
+        """Seconds since the broker answered, of the partition that has waited longest."""
+        ...
+
 
 class Lanes:
     """Made once a worker; the transport attaches itself when it starts. `assigned`: the group has
@@ -231,9 +235,7 @@ class Lanes:
         """Seconds since the last success, of the lane that has waited longest: `Readiness.ages`."""
         running = list(self.running())
         return {
-            FETCH: self.assignment.age(
-                lambda: max((lane.unheard for lane in running), default=0.0)
-            ),
+            FETCH: self.assignment.age(lambda: self.source.longest_unheard()),
             COMMIT: max((lane.unfinished for lane in running), default=0.0),
         }
 
