@@ -34,6 +34,7 @@ from streams.kafka.transport.set_aside import Ahead, SetAside
 from streams.kafka.transport.upgrade import upgrade
 from streams.kafka.transport.writer import TransactionFailed, Writer
 from streams.observing.logs import OF_BROKER
+from streams.observing.readiness import Pending
 from streams.pipeline.row_formats import NewerRows
 
 log = logging.getLogger(__name__)
@@ -100,6 +101,7 @@ class Lane:
         self.progress = Progress(self.changelog)
         self.counts = Counts()
         self.state, self.since = "closed", monotonic()
+        self._committing = Pending(repeats=True)
         self.why = ""
         self.restored = (0, 0)
         self.epoch = 0
@@ -143,9 +145,10 @@ class Lane:
 
     @property
     def unfinished(self) -> float:
-        """Seconds since the lane last made progress with its work; 0 while it has none."""
+        """Seconds since the lane last made progress with its work, be it over several sessions in
+        which a transaction failed; 0 while it has none."""
         is_idle = self.state == "ready" and not self.waiting
-        return 0.0 if is_idle else monotonic() - self.since
+        return max(self._committing.age, 0.0 if is_idle else monotonic() - self.since)
 
     def uncommitted(self, topic: str) -> int:
         """How many offsets are fetched and not committed."""
@@ -155,6 +158,11 @@ class Lane:
     def enter(self, state: str) -> None:
         """Also counts as progress: `since` is what the stall detector looks at."""
         self.state, self.since = state, monotonic()
+
+    def rest(self) -> None:
+        """There is nothing to do: what comes next has not waited until now."""
+        self.enter("ready")
+        self._committing.rest()
 
     def passes(self, point: str) -> None:
         """Tells `LaneSettings.observe`."""
@@ -255,6 +263,7 @@ class Lane:
                 task.cancel()
                 await asyncio.wait({task})
         await self._close()
+        self._committing.rest()
         self.enter("closed")
 
     async def _close(self) -> None:
@@ -274,6 +283,7 @@ class Lane:
                 if not await self._open(generation):
                     self.counts.released += 1
                     await closed(self.rows)
+                    self._committing.rest()
                     self.enter("released")
                     log.warning("%s: is another worker's now", self.name, extra=self.where)
                     break
@@ -377,6 +387,7 @@ class Lane:
         assert self._writer is not None
         started = monotonic()
         self.enter("committing")
+        self._committing.begin()
         log_id = self.standing.marker.log if self.standing.marker else new_log()
         try:
             with self._owner.settings.span(self.plan.agent, records):
@@ -396,8 +407,10 @@ class Lane:
                 )
             self.passes("committed")
         except BaseException:
+            self._committing.end(False)
             self.processor.rolled_back()
             raise
+        self._committing.end(True)
         self.processor.committed()
         self.progress.wrote(written.position, marker)
         self.standing.offsets = offsets

@@ -287,7 +287,7 @@ class Lanes:
             return f"the broker has not answered a fetch of {topics} for {silent:.0f} s"
         behind = {at.topic: self.source.behind(at) for at in lane.sources.values()}
         if not any(behind.values()):
-            lane.enter("ready")  # what comes next has not waited until now
+            lane.rest()
         elif monotonic() - lane.since > patience:
             missing = " and ".join(
                 f"{count} of {topic}" for topic, count in behind.items() if count
