@@ -92,14 +92,14 @@ def timeline(
     given = (key, key if of_users else None, *after, limit)
     with Lookup(root, tenant) as about:
         _load_turns(about, key, of_users)
+        if about.db.execute("SELECT 1 FROM events LIMIT 1").fetchone() is None:
+            raise DataRefused(f"no session or user {key!r} in this history")
         # first which turns: sorting their texts and moods too would make each page pay for all
         page = f"CREATE TABLE page AS SELECT e.event_id {theirs.format('', '')}"
         about.define("event_current").execute(page, given)
         about.db.execute("DELETE FROM events WHERE event_id NOT IN (FROM page)")
         about.load("affects", "event_id IN (FROM page)")
         found = rows(about.define("event_current", "affect_current"), sql, *given)
-    if not found:
-        raise DataRefused(f"no session or user {key!r} in this history")
     return [{**row, **_about(row)} for row in found]
 
 

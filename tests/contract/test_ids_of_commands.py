@@ -12,6 +12,7 @@ from schemas import base
 from schemas.faults import faults
 from streams import cli
 from streams.commands import options
+from streams.importers.base import ImportFault, identifier
 
 FIELDS: dict[object, Any] = {
     options.ID: base.Id,
@@ -79,6 +80,16 @@ def test_an_id_is_checked_as_its_field_is(path: str) -> None:
         assert field is not None or not takes_id(param), param
         for value in VALUES if field is not None else ():
             assert refused(param, value) == meant(field, value), (param, value[:20])
+
+
+def test_an_importer_takes_the_ids_that_a_record_takes() -> None:
+    for value in VALUES:
+        try:
+            identifier(value, item=1, field="session_id")
+            is_taken = True
+        except ImportFault:
+            is_taken = False
+        assert is_taken == (meant(base.Id, value) is None), repr(value[:20])
 
 
 @pytest.mark.parametrize("path", EVERY)
