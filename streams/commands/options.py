@@ -128,19 +128,18 @@ class Number(click.FloatRange):
 
 
 class Whole(click.IntRange):
-    """A whole number from `min` to `max`, either None: no bound."""
+    """A whole number from `min` to `max`."""
+
+    def __init__(self, min: int, max: int = int(configuration.MOST)) -> None:
+        super().__init__(min, max)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         try:
             int(value)
         except ValueError:
-            self.fail(f"{value!r} is not a whole number; {self._bounds()}", param, ctx)
+            bounds = f"give one from {self.min} to {self.max}"
+            self.fail(f"{value!r} is not a whole number; {bounds}", param, ctx)
         return super().convert(value, param, ctx)
-
-    def _bounds(self) -> str:
-        least = "" if self.min is None else f" from {self.min}"
-        most = "" if self.max is None else f" to {self.max}"
-        return f"give one{least}{most}"
 
 
 class _Days(click.ParamType):

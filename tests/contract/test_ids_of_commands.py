@@ -1,5 +1,6 @@
-"""Ids on the command line: every argument and option that takes one checks it as the record's field
-does, with the same words; no text of a command is half of a surrogate pair."""
+"""Ids and numbers on the command line: every argument and option that takes an id checks it as the
+record's field does, with the same words; no text of a command is half of a surrogate pair; a
+number has bounds."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -107,3 +108,12 @@ def test_half_of_a_surrogate_pair_is_refused(path: str) -> None:
         with context, pytest.raises(click.BadParameter, match="half of a surrogate pair") as error:
             command.callback(**context.params)
         assert error.value.param is param
+
+
+@pytest.mark.parametrize("path", EVERY)
+def test_a_number_has_bounds(path: str) -> None:
+    """One that no database takes is refused before one is asked."""
+    for param in EVERY[path].params:
+        if isinstance(param.type, click.IntRange | click.FloatRange):
+            for value in ("9" * 40, "-" + "9" * 40, "9" * 5_000, "nan", "inf", ""):
+                assert refused(param, value), (param, value[:9])
