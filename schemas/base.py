@@ -43,6 +43,8 @@ def _whole(value: Any) -> Any:
 AsWhole = BeforeValidator(_whole)
 """Of an integer as JSON Schema means it: 1.0 is one. Its bounds stand before it."""
 Id = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=ID)]
+EntityId = Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=ID)]
+"""Of anything that has revisions: a thread's is its key, a `Label`."""
 Tenant = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=TENANT)]
 Label = Annotated[str, StringConstraints(max_length=256, pattern=TEXT)]
 UnsignedZero = AfterValidator(lambda value: value + 0.0)

@@ -77,6 +77,8 @@ def list_of(names: Iterable[str]) -> str:
 
 def reason(fault: ErrorDetails) -> str:
     """One fault of a ValidationError; needs its context, and does not quote the value."""
+    if fault["type"] == "string_unicode":
+        return "must not contain half of a surrogate pair"
     pattern = fault.get("ctx", {}).get("pattern")
     if pattern in MEANT:
         return MEANT[pattern]

@@ -25,6 +25,8 @@ PATTERN = (
 """The same with its offset, for JSON Schema, whose `format` is a remark only."""
 EARLIEST = datetime(1, 1, 2, tzinfo=UTC)  # a day of margin: every offset stays in the calendar
 LATEST = datetime(9999, 12, 31, tzinfo=UTC)
+FIRST, LAST = ((moment - EPOCH) // EPOCH.resolution for moment in (EARLIEST, LATEST))
+"""The same in microseconds."""
 
 
 _SECONDS = {f"{number:02}": number * SECOND for number in range(60)}

@@ -58,6 +58,13 @@ def knows_user(root: Location, tenant: str, user_id: str, known_at: int | None) 
         )
 
 
+def speakers(root: Location, tenant: str, session_id: str, event_id: str) -> set[str]:
+    """The user of a session's turn; none where it names none."""
+    turn = "session_id = ? AND event_id = ? AND user_id IS NOT NULL"
+    with Lookup(root, tenant) as lookup:
+        return {user for (user,) in lookup.rows("events", ("user_id",), turn, session_id, event_id)}
+
+
 def timeline(
     root: Location,
     tenant: str,
@@ -89,14 +96,14 @@ def timeline(
     parameters = (key, key if of_users else None, *after, limit)
     with Lookup(root, tenant) as lookup:
         _load_turns(lookup, key, of_users)
+        if lookup.db.execute("SELECT 1 FROM events LIMIT 1").fetchone() is None:
+            raise DataRefused(f"no session or user {key!r} in this history")
         # first the ids of the page: sorting all texts and moods would cost too much
         page = f"CREATE TABLE page AS SELECT e.event_id {clauses.format('', '')}"
         lookup.define("event_current").execute(page, parameters)
         lookup.db.execute("DELETE FROM events WHERE event_id NOT IN (FROM page)")
         lookup.load("affects", "event_id IN (FROM page)")
         turns = rows(lookup.define("event_current", "affect_current"), sql, *parameters)
-    if not turns:
-        raise DataRefused(f"no session or user {key!r} in this history")
     return [{**row, **_about(row)} for row in turns]
 
 

@@ -21,7 +21,7 @@ from streams.apps.maintenance import compact
 from streams.errors import DataRefused, UsageError
 from streams.extractors.naming import named
 from streams.files import local, sources
-from streams.files.sources import STDIN, Source, TruncatedError
+from streams.files.sources import STDIN, Source, Truncated, TruncatedError
 from streams.folds.rules import Rules
 from streams.kafka.agents.agent import LaneAgent
 from streams.kafka.agents.log_clock import DatedMessage
@@ -132,7 +132,7 @@ class _Sample:
                 for line, _ in chunk:
                     self._add(line)
         except TruncatedError as error:
-            raise DataRefused(f"{path}: ends too early, or is damaged: {error}") from None
+            raise Truncated("not measured", [str(error)]) from None
         if not self.turns:
             raise DataRefused(f"{path}: has no turn with a session")
 

@@ -13,7 +13,7 @@ from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
 from tempfile import gettempdir
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sinks.locations import Location
 from streams import event_loop
@@ -37,6 +37,9 @@ from streams.llm.beside import Beside
 from streams.observing import traces
 from streams.topology import SESSION_AGENT
 
+if TYPE_CHECKING:  # only where there is a mapping
+    from streams.mapping.mapper import Mapper
+
 log = logging.getLogger(__name__)
 
 
@@ -45,18 +48,25 @@ def _rows(worker: WorkerSettings, lane: str) -> RowStore:
     return MemoryRows() if worker.data is None else DiskRows(worker.data / worker.group / lane)
 
 
+def _mapper(worker: WorkerSettings) -> "Mapper | None":
+    """The mapping of its topics, if it has one. Raises ConfigurationError."""
+    if worker.mapping is None:
+        return None
+    from streams.mapping.mapper import Mapper
+
+    return Mapper(worker.mapping)
+
+
 def make_app(kafka: KafkaSettings, worker: WorkerSettings, traced: bool = False) -> App:
     """The Faust app of both agents. The topics must exist: `prepare`. `traced`: batches have spans
     (after `streams.observing.traces.begin`)."""
     span, origin = (traces.span, TracedOrigin) if traced else (no_span, Origin)
     topics = own_topics(worker.generation)
     plans: list[AgentSpec] = []
-    if worker.mapping is not None:
+    if (mapper := _mapper(worker)) is not None:
         from streams.kafka.agents import mapped_topics
-        from streams.mapping.mapper import Mapper
 
         topics += own_inputs(worker.generation)
-        mapper = Mapper(worker.mapping)
         plans = mapped_topics.plans(worker.group, mapper, kafka.partitions, origin)
         kafka = kafka.with_unprefixed(mapper.sources)
     return App(
@@ -101,13 +111,12 @@ def prepare(kafka: KafkaSettings, worker: WorkerSettings) -> list[str]:
 
 
 async def _prepare(kafka: KafkaSettings, worker: WorkerSettings) -> list[str]:
+    mapper = _mapper(worker)  # a wrong file is told before a broker is asked
     await check(kafka, worker.group, worker.generation, kafka.partitions)
     changelogs = agents.changelogs(worker.group, kafka.partitions)
-    if worker.mapping is not None:
+    if mapper is not None:
         from streams.kafka.agents import mapped_topics
-        from streams.mapping.mapper import Mapper
 
-        mapper = Mapper(worker.mapping)
         mapped = kafka.with_unprefixed(mapper.sources)
         changelogs += await mapped_topics.changelogs(mapped, worker.group, mapper)
     topics = agents.own_specs(worker.generation, kafka.partitions, worker.mapping is not None)

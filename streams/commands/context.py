@@ -9,12 +9,14 @@ from streams.commands.query_commands import asked_at
 
 
 @click.command()
-@options.argument("user_id", help="Id of the user.")
+@options.argument("user_id", type=options.ID, help="Id of the user.")
 @options.asked_history
 @options.search_folder
 @options.meaning
 @click.option("--query", help="The user's question; facts and turns about it are recalled.")
-@click.option("--session", help="Current session: what was decided in it is shown.")
+@click.option(
+    "--session", type=options.ID, help="Current session: what was decided in it is shown."
+)
 @click.option("--max-tokens", type=int, default=1500, show_default=True, help="Token budget.")
 @click.option("--sections", help="Comma-separated sections. Default: all.")
 @click.option(

@@ -155,6 +155,7 @@ def produce(
 
     Example: turnfold produce turns.ndjson.gz --bootstrap localhost:9092
     """
+    from streams.files.sources import Truncated
     from streams.kafka.client import outages
     from streams.kafka.client.settings import KafkaSettings
     from streams.kafka.tools.produce import produce as send
@@ -164,12 +165,16 @@ def produce(
     outages.watch()
     settings = KafkaSettings.load(bootstrap=bootstrap)
     packed = None if compression == "none" else compression
-    with progress_bar() as progress:
-        counts = event_loop.run(
-            send(files, settings, compression=packed, progress=progress, say=output.note)
-        )
+    try:
+        with progress_bar() as progress:
+            counts = event_loop.run(
+                send(files, settings, compression=packed, progress=progress, say=output.note)
+            )
+    except Truncated as error:
+        _say_counts(error.counts, as_json)
+        raise
     _say_counts(counts, as_json)
-    if counts["truncated"] or (strict and (counts["too_large"] or counts["unreadable"])):
+    if strict and (counts["too_large"] or counts["unreadable"]):
         raise click.exceptions.Exit(4)
 
 

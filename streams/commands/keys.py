@@ -29,7 +29,10 @@ def keys() -> None:
 @keys.command()
 @file
 @click.option(
-    "--tenant", required=True, help="Tenant of the key; '*' (admin only) for all tenants."
+    "--tenant",
+    type=options.TENANT,
+    required=True,
+    help="Tenant of the key; '*' (admin only) for all tenants.",
 )
 @click.option(
     "--role",

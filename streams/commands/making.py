@@ -64,6 +64,7 @@ def run(
     from streams.files import local
     from streams.files.extractor_choice import Choice, update_choice
     from streams.files.manifest import rules_of
+    from streams.files.sources import Truncated
     from streams.folds.rules import Rules
     from streams.progress import progress_bar
 
@@ -99,7 +100,7 @@ def run(
                 progress=progress,
                 **mapped,
             )
-        except local.Truncated as error:
+        except Truncated as error:
             _say_counts(_with_skipped(error.counts, mapping) | _told(chosen, rules), as_json)
             _say_refused(error.counts, history)
             raise
@@ -235,7 +236,9 @@ class _Moment(click.ParamType):
 @click.command("import")
 @options.argument("format", help=f"One of {', '.join(FORMATS)}.")
 @options.argument("file", type=options.FOLDER, help="The file to read; - for stdin.")
-@click.option("--user", metavar="NAME", help="User of conversations that name none.")
+@click.option(
+    "--user", metavar="NAME", type=options.ID, help="User of conversations that name none."
+)
 @click.option(
     "--created",
     type=_Moment(),
@@ -260,14 +263,10 @@ def import_(format: str, file: Path, user: str | None, created: int | None) -> N
     import msgspec
 
     from streams.files.sources import check
-    from streams.importers.base import ImportFault, Told, identifier
+    from streams.importers.base import ImportFault, Told
     from streams.importers.convert import convert
     from streams.importers.telling import Telling
 
-    try:
-        identifier(user, item=0, field="--user")
-    except ImportFault as error:
-        raise UsageError(str(error)) from None
     check([str(file)], of_records=False)
     told = Telling(output.note)
     encode = msgspec.json.Encoder().encode

@@ -9,7 +9,7 @@ import click
 
 from streams import output
 from streams.commands import options
-from streams.errors import DataRefused, UsageError
+from streams.errors import ConfigurationError
 
 
 @click.command("map")
@@ -45,6 +45,7 @@ def map_(
     turnfold map chat.yaml --sample export.ndjson
     turnfold map chat.yaml --sample chat.messages --bootstrap localhost:9092
     """
+    from streams.files.sources import Truncated
     from streams.mapping.mapper import Mapper
     from streams.mapping.sampling import sample as try_out
 
@@ -61,13 +62,12 @@ def map_(
         found = try_out(source, _of_topic(sample, bootstrap, most), limit)
     else:
         known = ", ".join(mapper.sources)
-        raise UsageError(f"--sample {sample}: no such file, and no source of {file}, has: {known}")
+        raise ConfigurationError(
+            f"{sample}: no such file; correct the path, or name a source of {file}: {known}"
+        )
     _say_found(found, as_json)
     if damage:
-        raise DataRefused(
-            f"the file ends too early, or is damaged; what came before is shown: {damage[0]}; "
-            "get the file again, then run the same command"
-        )
+        raise Truncated("shown", damage)
 
 
 def _say_found(found: Any, as_json: bool) -> None:

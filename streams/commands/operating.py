@@ -68,9 +68,13 @@ def compact(history: Location, as_json: bool) -> None:
 
 
 @click.command()
-@options.argument("user_id", required=False, help="Id of the user to erase.")
-@click.option("--session", metavar="ID", help="Instead of a user: a session to erase.")
-@click.option("--turn", metavar="ID", help="Of --session only this turn: its event id.")
+@options.argument("user_id", type=options.ID, required=False, help="Id of the user to erase.")
+@click.option(
+    "--session", metavar="ID", type=options.ID, help="Instead of a user: a session to erase."
+)
+@click.option(
+    "--turn", metavar="ID", type=options.ID, help="Of --session only this turn: its event id."
+)
 @options.located_history
 @options.tenant
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
@@ -120,14 +124,14 @@ def forget(
 
 
 @click.command()
-@options.argument("user_id", required=False, help="Id of the user.")
+@options.argument("user_id", type=options.ID, required=False, help="Id of the user.")
 @click.option(
     "--records",
     is_flag=True,
     help="Instead of a user: every input record, as `run` and `produce` read them.",
 )
 @options.asked_history
-@click.option("--tenant", help="Tenant. Default: default; with --records all.")
+@click.option("--tenant", type=options.TENANT, help="Tenant. Default: default; with --records all.")
 @options.fails_in_a_line
 def export(user_id: str | None, records: bool, history: Location, tenant: str | None) -> None:
     """Write all that is held of a user, as JSON lines.

@@ -2,6 +2,7 @@
 
 import functools
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -30,6 +31,7 @@ if TYPE_CHECKING:  # not loaded by a command that has no use for them
 
 P = ParamSpec("P")
 R = TypeVar("R")
+SURROGATE = re.compile("[\ud800-\udfff]")
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
@@ -67,6 +69,34 @@ def _typed(ctx: click.Context | None) -> str:
     return ctx.command_path.partition(" ")[2] if ctx else "this"
 
 
+class _OfField(click.ParamType):
+    """Text that a field of a record takes: refused for the field's reason."""
+
+    name = "text"
+
+    def __init__(self, field: str, plain: str) -> None:
+        """`field`: of schemas.base. `plain`: pattern of what it takes for sure; all else is left to
+        pydantic, for which most calls need not wait."""
+        self._field = field
+        self._is_plain = re.compile(plain).fullmatch
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if self._is_plain(value):
+            return value
+        from pydantic import TypeAdapter, ValidationError
+
+        from schemas import base
+        from schemas.faults import faults
+
+        try:
+            return TypeAdapter(getattr(base, self._field)).validate_python(value)
+        except ValidationError as error:
+            self.fail(faults(error)[0].reason, param, ctx)
+
+
+ID = _OfField("Id", "[ -~]{1,128}")
+ENTITY_ID = _OfField("EntityId", "[ -~]{1,256}")
+TENANT = _OfField("Tenant", "[ -.0-~]{1,128}")
 FOLDER = _Path()
 LOCATION = _Path(in_stores=True)
 REASON = click.Choice(REASONS)
@@ -98,19 +128,18 @@ class Number(click.FloatRange):
 
 
 class Whole(click.IntRange):
-    """A whole number from `min` to `max`, either None: no bound."""
+    """A whole number from `min` to `max`."""
+
+    def __init__(self, min: int, max: int = int(configuration.MOST)) -> None:
+        super().__init__(min, max)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         try:
             int(value)
         except ValueError:
-            self.fail(f"{value!r} is not a whole number; {self._bounds()}", param, ctx)
+            bounds = f"give one from {self.min} to {self.max}"
+            self.fail(f"{value!r} is not a whole number; {bounds}", param, ctx)
         return super().convert(value, param, ctx)
-
-    def _bounds(self) -> str:
-        least = "" if self.min is None else f" from {self.min}"
-        most = "" if self.max is None else f" to {self.max}"
-        return f"give one{least}{most}"
 
 
 class _Days(click.ParamType):
@@ -148,8 +177,8 @@ located_history = click.option(
 _generation = click.option(
     "--generation", metavar="NAME", help="Generation to read. Default: the live one."
 )
-tenant = click.option("--tenant", default="default", help="Tenant. Default: default.")
-any_tenant = click.option("--tenant", help="Only this tenant. Default: all.")
+tenant = click.option("--tenant", type=TENANT, default="default", help="Tenant. Default: default.")
+any_tenant = click.option("--tenant", type=TENANT, help="Only this tenant. Default: all.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 as_of = click.option(
     "--as-of", metavar="TIME", help="State at this time. A date means its end (UTC)."
@@ -344,6 +373,7 @@ def fails_in_a_line(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        _check_texts()
         try:
             result = function(*args, **kwargs)
             sys.stdout.flush()  # at the end of Python it would be too late to say what fails
@@ -384,6 +414,17 @@ def fails_in_a_line(function: Callable[P, R]) -> Callable[P, R]:
             raise click.exceptions.Exit(130) from None
 
     return wrapped
+
+
+def _check_texts() -> None:
+    """Raises BadParameter for text that no file, broker or database takes: half of a surrogate
+    pair, as Python makes one of a byte that is no UTF-8. A path may hold such a byte."""
+    ctx = click.get_current_context(silent=True)
+    for param in ctx.command.params if ctx else ():
+        value = ctx.params.get(param.name) if ctx and param.name else None
+        for text in value if isinstance(value, tuple) else (value,):
+            if isinstance(text, str) and not text.isascii() and SURROGATE.search(text):
+                raise click.BadParameter("must not contain half of a surrogate pair", ctx, param)
 
 
 def _damaged(error: Exception) -> HistoryError | None:

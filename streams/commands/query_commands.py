@@ -80,7 +80,7 @@ def _say_read(read: dict[str, int], as_json: bool) -> None:
 
 
 @click.command()
-@options.argument("session_id", help="Id of the session.")
+@options.argument("session_id", type=options.ID, help="Id of the session.")
 @options.asked_history
 @options.as_of
 @options.tenant
@@ -101,10 +101,12 @@ def session(
 
 
 @click.command()
-@options.argument("task_id", help="Id of the task.")
+@options.argument("task_id", type=options.ID, help="Id of the task.")
 @options.asked_history
 @click.option(
-    "--session", help="Session of the task; needed if several sessions have a task of this id."
+    "--session",
+    type=options.ID,
+    help="Session of the task; needed if several sessions have a task of this id.",
 )
 @options.tenant
 @options.as_json
@@ -118,7 +120,7 @@ def task(task_id: str, history: Location, session: str | None, tenant: str, as_j
 
 
 @click.command()
-@options.argument("user_id", help="Id of the user.")
+@options.argument("user_id", type=options.ID, help="Id of the user.")
 @options.asked_history
 @options.as_of
 @options.tenant
@@ -134,7 +136,7 @@ def user(user_id: str, history: Location, as_of: str | None, tenant: str, as_jso
 
 @click.command()
 @options.asked_history
-@click.option("--user", help="Only this user. Default: all.")
+@click.option("--user", type=options.ID, help="Only this user. Default: all.")
 @options.as_of
 @options.known_at
 @options.tenant
@@ -164,6 +166,7 @@ def state(
 @click.command()
 @options.argument(
     "entity_id",
+    type=options.ENTITY_ID,
     help="Id of a state, preference, session, session memory item, link or thread.",
 )
 @options.asked_history
@@ -182,7 +185,7 @@ def why(entity_id: str, history: Location, tenant: str, as_json: bool) -> None:
 
 
 @click.command()
-@options.argument("key", help="Id of a session or user.")
+@options.argument("key", type=options.ID, help="Id of a session or user.")
 @options.asked_history
 @options.tenant
 @options.as_json

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 @options.search_folder
 @options.meaning
 @options.tenant
-@click.option("--user", help="Only this user's events and states.")
-@click.option("--session", help="Only this session.")
+@click.option("--user", type=options.ID, help="Only this user's events and states.")
+@click.option("--session", type=options.ID, help="Only this session.")
 @click.option(
     "--kind",
     "kinds",

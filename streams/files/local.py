@@ -7,14 +7,14 @@ from typing import Any
 
 from sinks.delta import History
 from sinks.locations import location_of
-from streams.errors import TurnfoldError, UsageError
+from streams.errors import UsageError
 from streams.extractors.naming import Extractor
 from streams.files import sources
 from streams.files.access import writing
 from streams.files.applier import Applier
 from streams.files.manifest import rules_of
 from streams.files.runner import Progress, Runner
-from streams.files.sources import Position, Source, TruncatedError
+from streams.files.sources import Position, Source, Truncated, TruncatedError
 from streams.files.store import Store
 from streams.pipeline.decode import Decode, decode
 from streams.pipeline.processor import EXTRACTED, LATE, SETTLED, WAITING
@@ -23,18 +23,6 @@ from streams.pipeline.retention import retention_of
 OUTCOMES = ("applied", "duplicate", "dead", "withheld")
 PENDING_COUNTS = (WAITING, SETTLED, LATE)
 """Counts of records that depend on later records."""
-
-
-class Truncated(TurnfoldError):  # noqa: N818 - what the file is
-    """A file cannot be read to its end; the records before are in the history."""
-
-    exit_code = 4
-
-    def __init__(self, files: str, counts: dict[str, Any]) -> None:
-        reason = "the file ends too early, or is damaged; the records before are kept"
-        remedy = "get the file again, then run the same command"
-        super().__init__(f"{reason}: {files}; {remedy}")
-        self.counts = counts
 
 
 def run(
@@ -103,7 +91,7 @@ class FileRunner(Runner):
                 self._cool_all()
         counts = self._counts(time.monotonic() - start)
         if truncated:
-            raise Truncated("; ".join(truncated), counts)
+            raise Truncated("kept", truncated, counts)
         return counts
 
     def _read(self, path: str) -> None:

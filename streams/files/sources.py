@@ -13,7 +13,7 @@ import os
 import re
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from stat import S_ISDIR
@@ -56,6 +56,20 @@ class Position(NamedTuple):
 
 class TruncatedError(Exception):
     """The file cannot be read to its end: truncated or damaged; the records before were read."""
+
+
+class Truncated(DataRefused):
+    """Files could not be read to their ends. `became`: what has become of what came before;
+    `where`: each file, its last line that could be read, and why; `counts`: of the command."""
+
+    def __init__(
+        self, became: str, where: Sequence[str], counts: dict[str, Any] | None = None
+    ) -> None:
+        super().__init__(
+            f"the file ends too early, or is damaged; what came before is {became}: "
+            f"{'; '.join(where)}; get the file again, then run the same command"
+        )
+        self.counts = counts or {}
 
 
 class Source:
@@ -289,6 +303,9 @@ def _open(path: str) -> tuple[IO[bytes], bytes]:
             raise ConfigurationError(
                 f"{path}: Parquet cannot be read from a pipe; save it as a file"
             )
+        if magic != PARQUET:
+            file.close()
+            raise DataRefused(f"{path}: is not Parquet, as its name says; rename it")
         return file, PARQUET
     if magic[:2] == GZIP:
         unpacked = gzip.GzipFile(fileobj=file)

@@ -17,6 +17,7 @@ from streams.errors import ConfigurationError
 from streams.files import sst_files
 from streams.files.database import (
     WRITE_BUFFER,
+    create_database,
     is_full,
     keys_after,
     open_database,
@@ -47,7 +48,10 @@ class Store:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
+            create_database(path)
             self._db = open_database(path)
+        except OSError as error:
+            raise StoreError(f"{path}: {error.strerror or error}") from None
         except Exception as error:  # rocksdict raises bare Exceptions
             if "IO error" in str(error) and "lock" not in str(error).lower():
                 raise StoreError(f"{path}: {error}") from None

@@ -16,7 +16,7 @@ from schemas.row import Row, replace
 from streams.folds.ids import normalise
 from streams.folds.order import FIRST, Place
 from streams.folds.quoting import shortened
-from streams.folds.rows import Effects, RowKey, RowKind, Rows
+from streams.folds.rows import SEP, Effects, RowKey, RowKind, Rows
 
 MAX_ENDS = 64
 """Ends remembered of a family: the latest."""
@@ -200,6 +200,12 @@ def _mark_versions(rows: Rows, event_id: str, session_id: str | None) -> None:
             deleted = max(deleted or row.sent, row.sent, key=Mark.order)
 
 
+def versions_until(rows: Rows, event_id: str, session_id: str | None, at: int) -> set[str]:
+    """The versions of an event's message that had begun by a time, of many those next to it."""
+    marks, edits = _versions(rows, event_id, session_id)
+    return marks.keys() - {edit.version for edit in edits if edit.at > at}
+
+
 def _versions(
     rows: Rows, event_id: str, session_id: str | None
 ) -> tuple[dict[str, Marks], set[Edit]]:
@@ -236,6 +242,16 @@ def _in_order(edits: Iterable[Edit]) -> list[str]:
 def mark_key(event_id: str, session_id: str | None) -> RowKey[Marks]:
     """The name of the row that says whether an event is retracted."""
     return MARKS.key(event_id, session_id or "")
+
+
+def mark_names(event_id: str, session_id: str | None) -> list[str]:
+    """The names of the rows that may say so."""
+    return [mark_key(event_id, session_id), mark_key(event_id, None)]
+
+
+def marked_event(name: str) -> str:
+    """The event of such a name; of the row without an id ""."""
+    return name.partition("/")[2].partition(SEP)[0]
 
 
 def trim_marks(rows: Rows, evidence: Callable[[], set[Event]]) -> None:

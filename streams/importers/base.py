@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import msgspec
 
 from schemas.base import SECOND, JsonObject, parse_time
+from schemas.time import FIRST, LAST
 from streams.pipeline.withheld import says
 
 Shape = TypeVar("Shape", dict[str, Any], list[Any], str)
@@ -20,7 +21,7 @@ MAX_ID = 128
 STDIN = "-"
 LIKELY = int(datetime(1990, 1, 1, tzinfo=UTC).timestamp())
 """Seconds. What archives made to be reproducible give their files is earlier: 1970 or 1980."""
-CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 SURROGATE = re.compile("[\ud800-\udfff]")
 HALF_PAIR = "half of a surrogate pair: no text"
 UNEXPECTED = (
@@ -34,7 +35,6 @@ UNEXPECTED = (
 )
 """What a value of an unexpected type raises where it is read as another."""
 _encode = msgspec.json.Encoder().encode
-LAST_SECOND = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp())
 
 
 class Importer(Protocol):
@@ -169,10 +169,12 @@ def micros(value: Any, *, item: int, field: str) -> int:
             raise ImportFault(str(error), item=item, field=field) from None
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ImportFault("expected Unix seconds or RFC 3339 text", item=item, field=field)
-    if not abs(value) <= LAST_SECOND:  # also refuses NaN
-        reason = f"{value} lies beyond the year 9999: give Unix seconds, not milliseconds"
+    # also refuses NaN
+    since = round(value * SECOND) if abs(value) <= LAST // SECOND else LAST
+    if not FIRST <= since < LAST:
+        reason = f"{value} lies outside the years 1 to 9999: give Unix seconds, not milliseconds"
         raise ImportFault(reason, item=item, field=field)
-    return round(value * SECOND)
+    return since
 
 
 def is_identifier(text: str) -> bool:

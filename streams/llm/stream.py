@@ -120,7 +120,7 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         self._finished: list[Finished] = []
         self._writing = asyncio.Lock()
         self._assignment = Assignment()
-        self._sending = Pending()
+        self._sending = Pending(repeats=True)
         self._told_at = 0.0
         self._folded: dict[TopicPartition, int] = {}
         self._folded_at = 0.0
@@ -232,6 +232,8 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         jobs = [job for part in self._parts.values() for job in self._closed(part)]
         jobs += self._idle(batches)
         await self._write()
+        if self._rests():
+            self._sending.rest()
         is_done = self.options.once and not batches and not jobs and self._is_done()
         return None if is_done else jobs
 
@@ -279,6 +281,11 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
             at_end = at not in batches and not part.ahead and not self._source.unfetched(at)
             if part.offsets.is_full or (at_end and silent):
                 yield from (Job(group, part) for group in part.debounce.flush())
+
+    def _rests(self) -> bool:
+        """Whether everything readable is committed."""
+        known = all(map(self._source.is_known, self._parts))
+        return self._assignment.stands and known and not self._finished and not self.lag
 
     def _is_done(self) -> bool:
         """Whether all records are settled."""

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from schemas.time import EARLIEST, EPOCH, LATEST, format_time
+from schemas.time import EPOCH, FIRST, LAST, format_time
 
 Convert = Callable[[Any], str]
 """Converter of a time. Raises ValueError with the expected format, without the value."""
@@ -20,7 +20,6 @@ DIGITS = re.compile(r"-?\d+(\.\d+)?", re.ASCII)
 YEAR = re.compile(r"%[YyGcx]")
 SOME_DAY = date(2026, 1, 31)
 MICROSECOND = EPOCH.resolution
-FIRST, LAST = ((moment - EPOCH) // MICROSECOND for moment in (EARLIEST, LATEST))
 
 
 class BadTimeFormat(ValueError):  # noqa: N818 - what it is

@@ -51,28 +51,26 @@ class Document:
         except OSError as error:
             raise ConfigurationError(f"{path}: {error.strerror}") from None
         except UnicodeDecodeError as error:
-            raise ConfigurationError(f"{path}: not UTF-8 (byte {error.start})") from None
+            raise self._fault(f"not UTF-8 (byte {error.start})") from None
         if len(text) > MOST_BYTES:
-            raise ConfigurationError(f"{path}: larger than {MOST_BYTES} bytes")
+            raise self._fault(f"larger than {MOST_BYTES} bytes")
         try:
             node = yaml.compose(text, _Loader)
             if node is None:
-                raise ConfigurationError(f"{path}: is empty; docs/mapping.md has an example")
+                raise self._fault("is empty")
             self.value: Any = self._plain(node, ())
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 1
             hint = _HINTS.get(error.context or "") or _HINTS.get(error.problem or "")
-            problem = f"{error.problem}; {hint}" if hint else error.problem
-            raise ConfigurationError(f"{path}, line {line}: {problem}".replace("\0", "")) from None
+            problem = f"{error.problem}; {hint}" if hint else f"{error.problem}"
+            raise self._fault(problem.replace("\0", ""), line) from None
         except yaml.reader.ReaderError as error:
             line = text.count("\n", 0, error.position) + 1
             code = ord(error.character) if isinstance(error.character, str) else error.character
-            raise ConfigurationError(
-                f"{path}, line {line}: holds the character U+{code:04X}, which YAML does not "
-                "allow; remove it"
-            ) from None
+            why = f"holds the character U+{code:04X}, which YAML does not allow; remove it"
+            raise self._fault(why, line) from None
         except (yaml.YAMLError, RecursionError) as error:
-            raise ConfigurationError(f"{path}: no YAML: {type(error).__name__}") from None
+            raise self._fault(f"no YAML: {type(error).__name__}") from None
 
     def refusal(self, place: Place, problem: str) -> ConfigurationError:
         """Error at a part of the file."""
@@ -80,9 +78,13 @@ class Document:
             (self.lines[place[:n]] for n in range(len(place), -1, -1) if place[:n] in self.lines), 1
         )
         name = shown(place)
-        return ConfigurationError(
-            f"{self.path}, line {line}: {f'{name}: ' if name else ''}{problem}"
-        )
+        return self._fault(f"{name}: {problem}" if name else problem, line)
+
+    def _fault(self, problem: str, line: int | None = None) -> ConfigurationError:
+        """Error with the problem, its line, and the fix."""
+        where = "" if line is None else f", line {line}"
+        remedy = "" if "; " in problem else "; docs/mapping.md has an example"
+        return ConfigurationError(f"{self.path}{where}: {problem}{remedy}")
 
     def _plain(self, node: Node, place: Place) -> Any:
         self.lines.setdefault(place, node.start_mark.line + 1)

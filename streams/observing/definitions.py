@@ -34,7 +34,8 @@ READY = Metric("turnfold_ready", "gauge", "process", (), "0 or 1", "1 if /readyz
 SUCCESS_AGE = Metric(
     "turnfold_success_age_seconds", "gauge", "process", ("act",), "seconds",
     "Time since the last success of a repeated act: fetch, commit or write; of the partition that "
-    "has waited longest. 0 while the act has nothing to do.",
+    "has waited longest. A process that fetches nothing: since its last heartbeat was answered. "
+    "Commit and write: 0 while there is nothing to do.",
 )  # fmt: skip
 
 # --- worker: committed transactions, from the lanes' markers --------------------------------------

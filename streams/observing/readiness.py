@@ -41,28 +41,36 @@ class Readiness(NamedTuple):
 
 
 class Pending:
-    """Measures how long acts are pending without a success; several may be pending at once."""
+    """Measures how long acts are pending without a success; several may be pending at once. With
+    `repeats` a failed act is pending until one succeeds, or until `rest`."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, repeats: bool = False) -> None:
+        self._repeats = repeats
         self._count = 0
+        self._failed = False
         self._since = 0.0
 
     def begin(self) -> None:
         """An act starts."""
-        if not self._count:
+        if not self._count and not self._failed:
             self._since = monotonic()
         self._count += 1
 
     def end(self, succeeded: bool) -> None:
         """An act ends."""
         self._count -= 1
+        self._failed = self._repeats and not succeeded
         if succeeded:
             self._since = monotonic()
+
+    def rest(self) -> None:
+        """There is nothing to do: what has failed is done, or is another's."""
+        self._failed = False
 
     @property
     def age(self) -> float:
         """Seconds since the last success; 0 if nothing is pending."""
-        return monotonic() - self._since if self._count else 0.0
+        return monotonic() - self._since if self._count or self._failed else 0.0
 
 
 class Assignment:

@@ -25,7 +25,7 @@ from sinks.locations import Location
 from sinks.locks import acquire
 from sinks.object_store import ObjectPath
 from sinks.root import HistoryError, HistoryWriteError
-from streams.search import revising, source, vectors
+from streams.search import retracted, revising, source, vectors
 from streams.search.doc import Doc
 from streams.search.opening import connected, read_meta
 from streams.search.place import FOLDER as FOLDER
@@ -246,8 +246,11 @@ def _add(
     """Adds all files in one transaction, which includes the tables' versions: a killed or ended
     update changes nothing."""
     index.db.execute("BEGIN IMMEDIATE")
+    are_retracted = retracted.is_any(index)
     for docs in _until(ending, source.events(db, tables["events"].files, tenant)):
         _add_events(index, docs)
+        if are_retracted:
+            retracted.take_in(index, docs)
     revisions = tables["revisions"].files
     for changes in _until(ending, source.changes(db, revisions, tenant)):
         revising.apply(index, changes)
@@ -257,6 +260,8 @@ def _add(
                 index.touch(kind, id, at)
     for plans in _until(ending, source.plans(db, tables["plans"].files, tenant)):
         index.plan(plans)
+    for retracting in _until(ending, source.retracting(db, tables["plans"].files, tenant)):
+        retracted.apply(index, retracting)
     index.settle_counts()
     for name, files in tables.items():
         index.set_meta(name, files.version)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from schemas.time import format_time
 from streams.search.candidates import Candidates, Row
+from streams.search.doc import FOREVER
 from streams.search.opening import IN_VALUES, values_parameter
 from streams.search.query import EXCERPT, Neighbour, Query
 from streams.search.store import STRETCH
@@ -13,7 +14,7 @@ from streams.search.store import STRETCH
 PASSAGES = 2
 """Passages before and after the hit's own that are searched for its neighbours."""
 SQL = f"""
-SELECT passage.no, doc.at, doc.id, u.name FROM passage
+SELECT passage.no, doc.at, doc.id, u.name, doc.until FROM passage
 CROSS JOIN doc ON doc.id BETWEEN passage.no * {STRETCH} AND passage.no * {STRETCH} + {STRETCH - 1}
 LEFT JOIN name u ON u.no = doc.person
 WHERE doc.kind = 'event' AND passage.no IN {IN_VALUES}
@@ -71,6 +72,7 @@ class _Turn(NamedTuple):
     at: int
     number: int
     user: str | None
+    until: int
 
 
 def _turns(db: sqlite3.Connection, passages: Collection[int]) -> dict[int, list[_Turn]]:
@@ -100,4 +102,6 @@ def _beside(
 def _is_allowed(query: Query, turn: _Turn) -> bool:
     if query.user_id is not None and turn.user != query.user_id:
         return False
-    return query.as_of is None or turn.at <= query.as_of
+    if query.as_of is None:
+        return turn.until == FOREVER
+    return turn.at <= query.as_of < turn.until

@@ -42,6 +42,7 @@ LATER = """
 SELECT doc.id, doc.key, doc.at, doc.terms FROM doc
 WHERE doc.id IN (SELECT rowid FROM term WHERE term MATCH ? ORDER BY rowid DESC LIMIT ?)
     AND doc.kind = 'event' AND doc.person = ? AND doc.at > ? AND doc.at <= ?
+    AND doc.until > ?
 ORDER BY doc.at DESC, doc.id DESC
 """
 
@@ -131,7 +132,9 @@ def _later(
         match = f'({words}) AND "{scope("u", user)}" AND "{scope("k", "event")}"'
         evidence = set((fact.row.evidence or "").split("\n"))
         since, best = max(fact.row.at, fact.row.since), SAME
-        for number, key, _, turn_terms in db.execute(LATER, [match, NEWEST, user, since, until]):
+        for number, key, _, turn_terms in db.execute(
+            LATER, [match, NEWEST, user, since, until, until]
+        ):
             overlap = _overlap(terms, turn_terms.partition(ANSWER)[0])
             if overlap > best and key not in evidence:
                 best, later[fact.number] = overlap, number

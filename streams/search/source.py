@@ -243,6 +243,16 @@ def plans(
     yield from _batches(db, sql)
 
 
+def retracting(
+    db: DuckDBPyConnection, files: list[str], tenant: str
+) -> Iterator[list[tuple[str, str]]]:
+    """(user, plan as JSON) of the write plans in files that retract or restore turns."""
+    rows = select("plans", files, tenant=tenant)
+    yield from _batches(
+        db, f"""SELECT user_id, doc FROM ({rows}) WHERE contains(doc, '"event_updates"')"""
+    )
+
+
 def _change(row: tuple[Any, ...]) -> Change:
     owner, entity_type, key, seq, at, recorded, kind, text, is_removed = row
     document: dict[str, Any] = msgspec.json.decode(text)

@@ -11,7 +11,7 @@ depends on that user's data alone.
 """
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -25,7 +25,7 @@ from streams.search import about
 from streams.search.doc import Doc, event_columns, fts_text, joined, terms_of
 from streams.search.query import Kind
 
-FORMAT = 15
+FORMAT = 16
 """Format of the file, its terms and dates; an index of another format is rebuilt."""
 COMMON = 0.002
 """Share of all documents above which a term's frequency is stored."""
@@ -57,6 +57,10 @@ CREATE TABLE doc (
 CREATE INDEX doc_key ON doc (key, kind, owner, since);
 CREATE INDEX doc_said ON doc (at, owner, person, recorded) WHERE kind = 'event';
 CREATE INDEX doc_held ON doc (owner, kind, until) WHERE kind <> 'event';
+CREATE TABLE mark ( -- rows of `ends.MARKS` of users with retracted turns
+    name TEXT, person INTEGER, row BLOB, PRIMARY KEY (name, person)
+) WITHOUT ROWID;
+CREATE INDEX mark_person ON mark (person);
 CREATE TABLE changed (no INTEGER PRIMARY KEY, doc INTEGER); -- in order: new texts, for `vectors`
 CREATE TABLE common (term TEXT PRIMARY KEY, docs INTEGER) WITHOUT ROWID;
 CREATE VIRTUAL TABLE term USING fts5(
@@ -306,6 +310,28 @@ class Index:
         """Stores the `until` and `newest` of documents."""
         sql = "UPDATE doc SET until = ?2, newest = ?3 WHERE id = ?1"
         self.db.executemany(sql, bounds)
+
+    def marks(self, person: int) -> dict[str, bytes]:
+        """A user's rows that say which turns are retracted, by name."""
+        return dict(self.db.execute("SELECT name, row FROM mark WHERE person = ?", [person]))
+
+    def put_marks(self, person: int, rows: Mapping[str, bytes | None]) -> None:
+        """Replaces some of them."""
+        given = ((name, person, row) for name, row in rows.items())
+        self.db.executemany("INSERT OR REPLACE INTO mark VALUES (?, ?, ?)", given)
+
+    def marking(self, names: list[str]) -> list[int]:
+        """The users who have one of these rows."""
+        sql = f"SELECT DISTINCT person FROM mark WHERE name IN ({', '.join('?' * len(names))})"
+        return [person for (person,) in self.db.execute(sql, names)]
+
+    def turns_of(self, person: int, event_id: str) -> list[tuple[int, str]]:
+        """The turns of an id that are the user's, or nobody's: number and session."""
+        sql = (
+            "SELECT doc.id, name.name FROM doc JOIN name ON name.no = doc.owner "
+            "WHERE doc.key = ? AND doc.kind = 'event' AND (person = ? OR person IS NULL)"
+        )
+        return list(self.db.execute(sql, [event_id, person]))
 
     def end(self, number: int, at: int) -> None:
         """Ends the validity of a document."""

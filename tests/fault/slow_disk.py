@@ -155,6 +155,7 @@ async def measure(folder: Path) -> dict[str, float]:
     await lane.reopen()
     await time("following", follow(lane))
     await close_stores(lane.rows)
+    await time("making", asyncio.to_thread(Store, folder / "made"))
     await time("filling", asyncio.to_thread(fill, Store(folder / "filled")))
     await time("sinking", sink(folder / "sunk"))
     return {**silences, "one": one[0], "serving": await serve(folder / "served")}

@@ -41,7 +41,7 @@ def test_what_waits_for_a_sync_lets_the_event_loop_run(
 
 @pytest.mark.component
 @pytest.mark.needs("cc")
-@pytest.mark.parametrize("what", ["creating", "opening"])
+@pytest.mark.parametrize("what", ["creating", "opening", "making"])
 def test_the_event_loop_waits_for_five_syncs_of_one_store_at_most(
     what: str, silences: dict[str, float]
 ) -> None:

@@ -1,19 +1,27 @@
 """A broker that is lost is one line, and one when it is back: in every process that uses it."""
 
+import asyncio
 import json
 import logging
 import re
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 
 from streams.broker import Broker
+from streams.kafka.client.aiokafka_internals import KafkaConsumer
 from streams.kafka.client.outages import DOUBT, SETTLES, Outages
+from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.client.source import ConsumerSource
+from streams.kafka.client.topics import ensure_topics
 from streams.observing.logs import OF_BROKER
+from streams.observing.readiness import STALE_AFTER
+from streams.topology import TURNS
 from tests.command import PROGRAM, environment, turn
 
 AWAY = 40.0  # seconds; a lane is called stalled after 30
@@ -197,3 +205,42 @@ def test_a_connection_that_is_made_again_at_once_is_no_loss(watched: Watched) ->
     watched.now += DOUBT + 1
     assert watched.shows_library()
     assert watched.caplog.messages == []
+
+
+@pytest.mark.component
+def test_a_member_without_partitions_sees_that_the_broker_is_away(broker: Broker) -> None:
+    """It fetches nothing: its heartbeats tell it. While they are answered, it is no older than
+    they are apart."""
+    settings = KafkaSettings.load(bootstrap=broker.bootstrap, partitions=1)
+
+    async def until(condition: Callable[[], bool]) -> None:
+        async with asyncio.timeout(TOO_LONG):
+            while not condition():
+                await asyncio.sleep(0.1)
+
+    async def inside() -> None:
+        await ensure_topics(settings, topics=(TURNS,))
+        async with AsyncExitStack() as running:
+            members = [
+                KafkaConsumer(group_id="g", heartbeat_interval_ms=500, **settings.client())
+                for _ in range(2)
+            ]
+            for member in members:
+                member.subscribe([TURNS.name])
+                await member.start()
+                running.push_async_callback(member.stop)
+            await until(lambda: {len(one.assignment()) for one in members} == {0, 1})
+            (idle,) = (one for one in members if not one.assignment())
+            source = ConsumerSource(idle, {})
+            for _ in range(3):
+                heard = idle.heard_at
+                await until(lambda: idle.heard_at > heard)  # noqa: B023
+                assert source.oldest_fetch_age() < STALE_AFTER
+            node = broker.nodes[0]
+            await asyncio.to_thread(node.kill)
+            await until(lambda: source.oldest_fetch_age() > 15)
+            await asyncio.to_thread(node.start)
+            await asyncio.to_thread(broker.await_ready)
+            await until(lambda: source.oldest_fetch_age() < 2)
+
+    asyncio.run(inside())

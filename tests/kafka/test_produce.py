@@ -20,6 +20,7 @@ from streams.kafka.tools.dead_letters import REPLAY, Letter, of_history
 from streams.kafka.tools.replay import select
 from streams.topology import INPUT_BYTES
 from tests.command import ndjson, turn, turnfold
+from tests.contract.test_faults_of_files import DAMAGED, FILES, NEXT_STEP
 from tests.kafka.counting import read_all
 from tests.kafka.history import message, send
 from tests.kafka.working import options_of
@@ -100,6 +101,24 @@ def test_meta_requests_never_reach_a_topic(source: str) -> None:
     assert broken is not None
     assert b"secret" not in broken.value
     assert b"sha256" in broken.value
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_of_a_damaged_file_what_comes_before_is_sent(
+    prefixed: KafkaSettings, tmp_path: Path, name: str
+) -> None:
+    """Other files are sent whole; the last line is as of any command that reads the file."""
+    whole, file = ndjson(tmp_path / "whole.ndjson", [turn("e")]), tmp_path / name
+    file.write_bytes(FILES[name] or b"")
+    done = turnfold("produce", file, whole, *options_of(prefixed), "--json")
+    assert done.code == 4
+    counts = json.loads(done.out)
+    assert counts["truncated"] == 1
+    assert len(read(prefixed, "turns")) == counts["sent"]
+    assert counts["sent"] - counts["unreadable"] == (1 if name == "cut.parquet" else 10)
+    last = done.err.rstrip().splitlines()[-1]
+    assert last.startswith("turnfold: ") and str(file) in last and NEXT_STEP.search(last), last
+    assert "what came before is sent" in last
 
 
 def test_files_of_all_forms_reach_their_topics_in_order(

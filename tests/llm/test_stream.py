@@ -66,7 +66,7 @@ def test_the_time_without_an_assignment_is_the_age_of_the_fetch(
         nonlocal now
         stream = Stream(*SETTINGS)
         stream._consumer = cast(AIOKafkaConsumer, None)  # of no partitions it is asked nothing
-        stream._source = cast(ConsumerSource, SimpleNamespace(longest_unheard=lambda: 7.0))
+        stream._source = cast(ConsumerSource, SimpleNamespace(oldest_fetch_age=lambda: 7.0))
         now += 40
         assert stream.ages() == {"fetch": 40.0, "commit": 0.0}
         await stream.on_partitions_assigned([])
@@ -75,5 +75,50 @@ def test_the_time_without_an_assignment_is_the_age_of_the_fetch(
             await stream.on_partitions_revoked([])
             now += 30
         assert stream.ages()["fetch"] == 60.0
+
+    asyncio.run(inside())
+
+
+def test_the_age_of_the_commit_goes_on_over_sessions_that_fail(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Until a commit succeeds, or there is nothing left to commit."""
+    now = 100.0
+    monkeypatch.setattr(readiness, "monotonic", lambda: now)
+
+    class Failing(Stream):
+        async def _send(self, finished: Any, moved: Any) -> None:
+            raise KafkaError("no broker")
+
+    async def nothing(**_: Any) -> dict[TopicPartition, Any]:
+        return {}
+
+    async def inside() -> None:
+        nonlocal now
+        stream = Failing(*SETTINGS)
+        stream._consumer = SimpleNamespace(stop=nothing, getmany=nothing)
+        stream._producer = SimpleNamespace(stop=nothing)
+        stream._source = cast(
+            ConsumerSource,
+            SimpleNamespace(
+                oldest_fetch_age=lambda: 0.0, is_known=lambda at: True, unfetched=lambda at: 0,
+                resume=lambda some: None, pause=lambda some: None,
+            ),
+        )  # fmt: skip
+        for session in range(1, 4):
+            part = Part(AT, OffsetTracker(0), Debounce(1, 1))
+            part.offsets.read(0)
+            stream._is_open, stream._parts = True, {AT: part}
+            stream._assignment.begin()
+            group = Group((Turn("default", "s", "u", "e", 0, 0, user_input="I have a cat."),))
+            await stream.write(Job(group, part), {"plan_id": "p"})
+            with pytest.raises(KafkaError):
+                await stream._write()
+            await stream.end()
+            now += 30
+            assert stream.ages()["commit"] == 30.0 * session
+        stream._assignment.begin()  # of no partition: they are another's
+        assert await stream._read(0) == []
+        assert stream.ages()["commit"] == 0.0
 
     asyncio.run(inside())

@@ -198,6 +198,10 @@ def test_the_session_is_the_users_of_the_day(server: Server) -> None:
         ([USER | {"id": "x"}, ANSWER | {"id": "x"}], ["messages[1].id"]),
         ([USER | {"id": "\n"}], ["messages[0].id"]),
         ([USER, ANSWER | {"created_at": "yesterday"}], ["messages[1].created_at"]),
+        *(
+            ([USER, ANSWER | {"created_at": at}], ["messages[1].created_at"])
+            for at in (-62_135_596_801, -62_135_510_401.5, 253_402_214_400, -1e300, 1e300, 10**30)
+        ),
         ([USER | {"status": "in_progress"}, ANSWER], ["messages[0].status"]),
         ([USER, ANSWER, {"role": "system", "content": "x"}], ["messages[2].role"]),
         ([USER, ANSWER, USER | {"content": "x" * 1_000_001}], ["messages[2]"]),

@@ -15,8 +15,10 @@ import pytest
 from schemas.memory import UserDocument
 from schemas.session import SessionDocument
 from schemas.task import TaskDocument
+from streams.files import local
+from streams.sample import CONVERSATIONS
 from streams.serving.http.endpoints import ENDPOINTS
-from streams.serving.http.route import Route
+from streams.serving.http.route import STREAM, Route
 from tests.command import turn
 from tests.serving.serving import Server, serving
 from tests.serving.test_api_memory import fields, ok
@@ -345,3 +347,28 @@ def _by_id(states: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _by_place(page: Any) -> set[tuple[str, str]]:
     return {(one["kind"], one["id"]) for one in page["hits"]}
+
+
+READ = [
+    route.path.format(
+        user_id="emma", session_id="emma-move", state_id="emma-home", task_id="emma-move-1",
+        letter_id="a:0:1", erasure_id="0" * 32,
+    )
+    for route in ENDPOINTS
+    if route.method == "GET" and route.media != STREAM
+]  # fmt: skip
+QUERIES = {"/v1/search": {"q": "move"}, "/memory/summary": {"user_id": "emma"}}
+
+
+def test_no_read_fails_where_a_file_of_the_history_is_gone(tmp_path: Path) -> None:
+    """As while it is erased from, or after a part of it was lost: it is not ready, or answers."""
+    history = tmp_path / "history"
+    local.run([str(CONVERSATIONS)], history)
+    with serving("--history", history) as server:
+        server.until("/readyz", 200)
+        for file in history.glob("*/**/*.parquet"):
+            file.unlink()
+        found = {path: server.client.get(path, params=QUERIES.get(path)) for path in READ}
+        odd = {path: one.text for path, one in found.items() if one.status_code not in (200, 503)}
+    assert {path for path, text in odd.items() if '"status":404' not in text} == set(), odd
+    assert found["/v1/users/emma/export"].status_code == 503

@@ -8,12 +8,15 @@ import pytest
 from starlette import routing
 from starlette.types import Message, Receive, Scope, Send
 
+from schemas.base import EntityId, Id
 from streams.serving.http.endpoints import ENDPOINTS
 from streams.serving.http.keys import Keys, Role, changed, make
 from streams.serving.http.limits import guarded
+from streams.serving.http.problems import Fault
 from streams.serving.http.route import Router
 from streams.serving.http.routes_health import METRICS
 from streams.serving.inspector.inspector import Inspector
+from tests.contract.test_ids_of_commands import VALUES, meant
 
 ADMIN = {
     "DELETE /v1/users/{user_id}", "DELETE /v1/sessions/{session_id}",
@@ -128,3 +131,19 @@ def test_a_route_lets_through_whom_it_says(server: Server, route: Any) -> None:
         assert unnamed == ((204, "*") if route is METRICS else (400, "")), "no tenant"
         named = server.ask(route, "all", (b"turnfold-tenant", b"other"))
         assert named == (204, "*" if route is METRICS else "other")
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{name_of(route)} {route.path}")
+def test_an_id_is_checked_as_its_field_is(route: Any) -> None:
+    """In path and query, with the same words."""
+    in_query = [(field, name) for field, name, _ in getattr(route, "_in_query", ())]
+    for field, name in [*getattr(route, "_in_path", ()), *in_query]:
+        if not name.endswith("_id") or name in ("letter_id", "erasure_id"):
+            continue  # a letter's is its file's path and line, an erasure's hexadecimal
+        own = (
+            EntityId if name == "state_id" and field.field_info.metadata[0].max_length > 128 else Id
+        )
+        for value in VALUES:
+            faults: list[Fault] = []
+            route._read(field, value, {}, faults)
+            assert [fault.reason for fault in faults] == [one for one in [meant(own, value)] if one]

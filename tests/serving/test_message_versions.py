@@ -11,6 +11,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from tests.command import turn
 from tests.kafka.working import alone
 from tests.serving.serving import Server, serving
 from tests.waiting import until
@@ -38,6 +39,13 @@ def server(
             options = list(working.at)
         server = held.enter_context(serving("--within=60", *options))
         server.until("/readyz", 200)
+        yield server
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One with a history, which has the messages as they were sent."""
+    with serving("--within=60", f"--history={tmp_path_factory.mktemp('originals')}") as server:
         yield server
 
 
@@ -131,6 +139,56 @@ def test_a_deletion_may_be_sent_again_and_takes_the_original_back(server: Server
     assert delete(server, user, "first").json()["counts"] == {"applied": 2}
     assert delete(server, user, "first").json() == {"counts": {}, "results": []}
     until(lambda: holding(server, user) == set())
+
+
+def originals(server: Server, session: str) -> set[str]:
+    reply = server.client.get(f"/v1/sessions/{session}/messages")
+    assert reply.status_code == 200, reply.text
+    return {one["original"] for one in reply.json()["messages"]}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_deletion_takes_back_the_originals_of_the_versions_before_it(
+    files: Server, seed: int
+) -> None:
+    """Of any version, in whatever order they replace each other; later versions stay."""
+    draw, user, listed, deleted = Random(seed), uuid4().hex, set[str](), set[str]()
+    messages: list[list[str]] = []
+    for at in range(12):
+        versions = draw.choice(messages) if messages and draw.random() < 0.8 else []
+        if versions and draw.random() < 0.5:
+            id = draw.choice(versions)
+            assert delete(files, user, id).status_code == 200
+            listed -= set() if id in deleted else {*versions}
+            deleted.add(id)
+        else:
+            id = f"m{at}"
+            replaced: Json = {"replaces": draw.choice(versions)} if versions else {}
+            body = {"id": id, "role": "user", "content": draw.choice(SAYINGS), "original": id}
+            answer = {"role": "assistant", "content": "Noted."}
+            sent = {"user_id": user, "session_id": user, "messages": [body | replaced, answer]}
+            reply = files.client.post("/v1/messages", json=sent, headers=WAIT)
+            assert reply.status_code == 200, reply.text
+            listed.add(id)
+            if not versions:
+                messages.append(versions)
+            versions.append(id)
+        assert originals(files, user) == listed
+
+
+def test_a_message_in_a_session_of_many_users_is_deleted(files: Server) -> None:
+    """A session's rows name 64 of them, by id."""
+    session, users = uuid4().hex, [f"user-{number:02}" for number in range(70)]
+    turns = [turn(f"e-{user}", session_id=session, user_id=user) for user in users]
+    assert set(files.endings(turns)) == {"applied"}
+    for user in (users[0], users[-1]):
+        assert delete(files, session, f"e-{user}").status_code == 200
+    query: Json = {"q": "say", "session_id": session, "limit": 100}
+    for user in (users[0], users[-1]):  # whose plan may be in the tables a moment later
+        found = files.client.get("/v1/search", params=query | {"user_id": user})
+        assert found.json()["hits"] == []
+    found = files.client.get("/v1/search", params=query)
+    assert {one["user_id"] for one in found.json()["hits"]} == set(users[1:-1])
 
 
 @pytest.mark.parametrize("how", ["deleted", "replaced"])

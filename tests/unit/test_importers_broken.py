@@ -25,6 +25,7 @@ encode = msgspec.json.Encoder().encode
 
 WRONG: list[Any] = [
     None, True, 0, -1, 1e300, 10**30, float("nan"), "", "x", "\x00", "\ud83d", "a" * 200,
+    -62_135_596_801, -62_135_510_401.5, 253_402_300_800, -1e300, float("-inf"),
     [], [None], [[]], {}, {"x": "\udcff"}, [{"x": None}], {"a": [[[]]]},
 ]  # fmt: skip
 """Values in the place of any field."""

@@ -11,7 +11,8 @@ import pytest
 from streams.extractors.naming import named
 from streams.mapping.definition import load
 from streams.mapping.envelopes import Message
-from streams.mapping.mapper import Source
+from streams.mapping.mapper import SKIPPED, Mapped, Source
+from streams.pipeline.decode import Dead
 from tests.building import ROOT
 from tests.property.test_guarantee_2_replaced import SAYINGS, holding
 from tests.property.test_guarantee_2_rules import OPPOSITE, memory_of, told
@@ -25,7 +26,7 @@ def compiled() -> None:
     told(Files, OPPOSITE)
 
 
-@pytest.fixture(params=["slack.events", "teams.messages"])
+@pytest.fixture(params=["slack.events", "teams.messages", "discord.gateway"])
 def source(request: pytest.FixtureRequest, tmp_path: Path) -> Source:
     page = (ROOT / "docs" / "mapping.md").read_text("utf-8")
     blocks = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
@@ -76,10 +77,44 @@ class Teams:
         return f"2025-06-15T15:{number:02}:00Z"
 
 
-PLATFORMS: dict[str, Slack | Teams] = {"slack.events": Slack(), "teams.messages": Teams()}
+class Discord:
+    """Events of its gateway; an edit and a deletion name the message alone. The program between has
+    added a deletion's author and time."""
+
+    def posted(self, number: int, text: str) -> Json:
+        return self._event(number, "MESSAGE_CREATE", {
+            "type": 0, "tts": False, "timestamp": self._at(number), "pinned": False, "nonce": "17",
+            "mentions": [], "mention_roles": [], "mention_everyone": False, "flags": 0,
+            "member": {"roles": [], "nick": None, "mute": False, "deaf": False},
+            "id": f"{1_383_000_000_000_000_000 + number}", "embeds": [], "edited_timestamp": None,
+            "content": text, "components": [], "channel_id": "C1", "attachments": [],
+            "author": {"username": "ann", "id": "ann", "global_name": "Ann", "avatar": None},
+            "guild_id": "G1",
+        })  # fmt: skip
+
+    def edited(self, number: int, old: Json, text: str) -> Json:
+        changed = {"content": text, "edited_timestamp": self._at(number)}
+        return self._event(number, "MESSAGE_UPDATE", old["d"] | changed)
+
+    def deleted(self, number: int, old: Json) -> Json:
+        gone = {name: old["d"][name] for name in ("id", "channel_id", "guild_id")}
+        added = {"author_id": "ann", "deleted_at": self._at(number)}
+        return self._event(number, "MESSAGE_DELETE", gone) | added
+
+    def _event(self, number: int, name: str, said: Json) -> Json:
+        return {"op": 0, "s": number, "t": name, "d": said}
+
+    def _at(self, number: int) -> str:
+        return f"2025-06-15T15:{number:02}:00.123000+00:00"
 
 
-def events(draw: Random, by: Slack | Teams, count: int = 12) -> tuple[list[Json], list[Json]]:
+Platform = Slack | Teams | Discord
+PLATFORMS: dict[str, Platform] = {
+    "slack.events": Slack(), "teams.messages": Teams(), "discord.gateway": Discord()
+}  # fmt: skip
+
+
+def events(draw: Random, by: Platform, count: int = 12) -> tuple[list[Json], list[Json]]:
     """Events of some messages, and plain ones of those that are left, at their last times."""
     sent: list[Json] = []
     left: list[tuple[Json, int, str]] = []
@@ -110,3 +145,26 @@ def test_memory_is_what_the_messages_that_are_left_say_now(source: Source, seed:
     held = memory(source, sent)
     assert memory(source, draw.sample(sent, len(sent))) == held
     assert holding(held) == holding(memory(source, now))
+
+
+@pytest.mark.parametrize("source", ["discord.gateway"], indirect=True)
+def test_what_discord_sends_besides_is_skipped_or_names_what_it_lacks(source: Source) -> None:
+    """A preview of a link is no edit, what a bot says is no user's; a deletion as the gateway sends
+    it has no author."""
+    discord = Discord()
+    posted = discord.posted(1, "I moved to Oslo. https://example.org")
+    shown = discord.edited(2, posted, posted["d"]["content"])
+    shown["d"]["edited_timestamp"] = None
+    bot = discord.posted(3, "Noted.")
+    bot["d"]["author"]["bot"] = True
+    deleted = discord.deleted(4, posted)
+    del deleted["author_id"], deleted["deleted_at"]
+
+    def mapped(event: Json) -> Mapped:
+        return source.map(json.dumps(event).encode(), (source.topic, 0, 0), Message(source.topic))
+
+    assert mapped(posted).line
+    for event in (shown, bot, {"op": 0, "s": 5, "t": "TYPING_START", "d": {"user_id": "ann"}}):
+        assert mapped(event) is SKIPPED
+    dead = mapped(deleted).found
+    assert isinstance(dead, Dead) and "user_id" in dead.detail

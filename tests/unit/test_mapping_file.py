@@ -12,6 +12,7 @@ from streams.kafka.client.settings import KafkaSettings
 from streams.mapping.definition import load
 from streams.mapping.mapper import Mapper
 from streams.topology import TOPICS
+from tests.contract.test_faults_of_files import NEXT_STEP
 
 GOOD = """\
 version: 1
@@ -35,6 +36,7 @@ def refused(tmp_path: Path, old: str, new: str) -> str:
     file.write_text(GOOD.replace(old, new))
     with pytest.raises(ConfigurationError) as error:
         load(file)
+    assert NEXT_STEP.search(str(error.value)), error.value
     return str(error.value).replace(str(file), "FILE")
 
 
@@ -48,6 +50,7 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
 AT = 'sources."chat.messages"'
 WRONG = [
     ("version: 1", "version: 2", "line 1: version: Input should be 1"),
+    ("version: 1", "", "line 2: version: Field required; docs/mapping.md has an example"),
     ("version: 1", "version: one", "line 1: version: Input should be 1"),
     ("files:", "fles:", f"line 4: {AT}.fles: is not known here"),
     ('files: ["chat-*.ndjson"]', "files: x", f"line 4: {AT}.files: Input should be a valid list"),

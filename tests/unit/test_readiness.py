@@ -75,6 +75,26 @@ def test_pending_acts_have_the_age_of_the_last_success(clock: Clock) -> None:
     assert pending.age == 0.0
 
 
+def test_what_is_repeated_is_pending_from_the_first_failure_on(clock: Clock) -> None:
+    """Until it succeeds, or there is nothing to do, whatever begins anew in between."""
+    for over in ("succeeded", "nothing to do"):
+        pending = Pending(repeats=True)
+        for attempt in range(1, 5):
+            pending.begin()
+            clock.now += 1
+            pending.end(succeeded=False)
+            clock.now += 9
+            assert pending.age == 10.0 * attempt
+        pending.begin()
+        if over == "succeeded":
+            pending.end(succeeded=True)
+        else:
+            pending.end(succeeded=False)
+            pending.rest()
+        clock.now += 100
+        assert pending.age == 0.0, over
+
+
 def test_a_position_that_stands_before_its_end_grows_old(clock: Clock) -> None:
     advance = Advance()
     assert advance.age(5, 5) == 0.0
@@ -98,6 +118,7 @@ class Kafka:
     def __init__(self) -> None:
         self.states = {HERE: Partition(), THERE: Partition()}
         self.unread: set[TopicPartition] = set()
+        self.heard_at = 1_000.0
 
     def state(self, at: TopicPartition) -> Any:
         return self.states.get(at)
@@ -158,6 +179,8 @@ def test_what_is_not_fetched_is_not_waited_for(
     else:
         kafka.states = {}
     clock.now += 500
+    assert (source.oldest_fetch_age(), source.fetch_age(HERE)) == (500.0, 0.0), "nor any heartbeat"
+    kafka.heard_at = clock.now
     assert source.oldest_fetch_age() == source.fetch_age(HERE) == 0.0
     kafka.states, kafka.unread = {HERE: Partition(timestamp=1)}, set()
     assert source.oldest_fetch_age() == 0.0  # it has just begun to fetch again

@@ -1,7 +1,9 @@
 """When a lane is said to be stalled: work to do and no progress, for as long as is patient."""
 
+import asyncio
 from collections.abc import Callable
-from typing import cast
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from aiokafka.structs import TopicPartition
@@ -11,6 +13,7 @@ from streams.kafka.transport import lanes as lanes_module
 from streams.kafka.transport.lane import Lane
 from streams.kafka.transport.lanes import GroupSource, Lanes
 from streams.kafka.transport.processing import LaneSettings
+from streams.kafka.transport.writer import TransactionFailed
 from streams.observing import readiness
 from tests.kafka.counting_worker import plan, topics
 
@@ -28,6 +31,9 @@ class Log:
         return self.ahead.get(at, 0)
 
     def fetch_age(self, at: TopicPartition) -> float:
+        return self.silent
+
+    def oldest_fetch_age(self) -> float:
         return self.silent
 
 
@@ -114,6 +120,27 @@ def test_the_ages_of_a_worker_are_those_of_the_lane_that_waits_longest(
     watched.lane._queue.messages = records
     watched.now += 40
     assert watched.lanes.ages() == {"fetch": fetch, "commit": commit}
+
+
+def test_the_age_of_the_commit_goes_on_over_transactions_that_fail(watched: Watched) -> None:
+    """The lane is opened again after each, and is ready before it fails again."""
+
+    async def fails(*_: object) -> None:
+        raise TransactionFailed("no broker")
+
+    lane, batch = watched.lane, SimpleNamespace(misplaced=False, note={}, outputs=[], changelog=[])
+    fold = SimpleNamespace(process=lambda *_: batch, rolled_back=lambda: None)
+    lane.processor, lane._writer = cast(Any, fold), cast(Any, SimpleNamespace(commit=fails))
+    watched.lanes.assignment.begin()
+    watched.lanes._active[CLICKS] = lane
+    for attempt in range(1, 4):
+        with pytest.raises(TransactionFailed):
+            asyncio.run(lane._commit([], {}, None))
+        watched.now += 30
+        lane.enter("ready")
+        assert watched.lanes.ages()["commit"] == 30.0 * attempt
+    watched.after(1)  # nothing is left in the topics: another worker has folded it
+    assert watched.lanes.ages()["commit"] == 0.0
 
 
 def test_a_broker_that_does_not_answer_is_a_stall_without_work(watched: Watched) -> None:

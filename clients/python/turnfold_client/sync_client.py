@@ -113,9 +113,9 @@ class Turnfold(Sender):
         *,
         prefer: str | None = None,
     ) -> RecordsReply:
-        """Ends the facts and preferences that rest only on a user's message and its answer. The
-        turn stays in the session and in the history: to erase it, erase the session. 202: stored
-        and not applied yet."""
+        """Ends the facts and preferences that rest only on a user's message and its answer, and
+        hides the turn from search and context packs. It stays in the session and in the history: to
+        erase it, erase the turn. 202: stored and not applied yet."""
         return self._send(
             operations.delete_message(message_id, session_id=session_id, prefer=prefer),
         )

@@ -117,9 +117,9 @@ export class Turnfold extends Sender {
   }
 
   /**
-   * Ends the facts and preferences that rest only on a user's message and its answer. The turn
-   * stays in the session and in the history: to erase it, erase the session. 202: stored and
-   * not applied yet.
+   * Ends the facts and preferences that rest only on a user's message and its answer, and
+   * hides the turn from search and context packs. It stays in the session and in the history:
+   * to erase it, erase the turn. 202: stored and not applied yet.
    */
   deleteMessage(message_id: string, options: { session_id: string; prefer?: string }): Promise<RecordsReply> {
     return this.send({

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from functools import partial
+from time import monotonic
 from typing import Any, Protocol
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
@@ -316,6 +317,8 @@ class KafkaConsumer(AIOKafkaConsumer):  # type: ignore[misc]
     retry. It never returns if the assignment has just been revoked: its fetching task takes the
     only cancellation for that of a fetch.
 
+    `heard_at`: time of the coordinator's last response to a heartbeat (`monotonic`).
+
     `raw`: `getmany` returns `RawMessage`s: objects of aiokafka's C parser, instead of a
     ConsumerRecord each, which takes a quarter of its time. Results are by partition, which raw
     messages lack.
@@ -327,6 +330,7 @@ class KafkaConsumer(AIOKafkaConsumer):  # type: ignore[misc]
         super().__init__(*topics, **settings)
         Client.replace(self._client, names)
         self._raw = raw
+        self.heard_at = monotonic()
 
     async def start(self) -> None:
         await start_or_stop((self._begin, self.stop))
@@ -344,6 +348,15 @@ class KafkaConsumer(AIOKafkaConsumer):  # type: ignore[misc]
             return False
 
         fetcher._proc_fetch_request = processed
+        self.heard_at = monotonic()
+        if (beat := getattr(self._coordinator, "_do_heartbeat", None)) is not None:
+            self._coordinator._do_heartbeat = partial(self._hear, beat)
+
+    async def _hear(self, beat: Callable[[], Awaitable[bool]]) -> bool:
+        is_heard = await beat()
+        if is_heard:
+            self.heard_at = monotonic()
+        return is_heard
 
     async def _begin(self) -> None:
         await super().start()

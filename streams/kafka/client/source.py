@@ -149,6 +149,11 @@ class ConsumerSource:
             return 0
         return max(0, int(state.lso) - int(state.position))
 
+    def is_known(self, partition: TopicPartition) -> bool:
+        """Whether the broker has told how far the partition goes."""
+        state = self.state(partition)
+        return state is not None and state.lso is not None
+
     def end(self, partition: TopicPartition) -> int:
         """Known end of the partition for read_committed consumers."""
         state = self.state(partition)
@@ -159,7 +164,7 @@ class ConsumerSource:
         0 while it is not fetched. Timestamps of responses only distinguish them, since their clock
         may be set."""
         state = self.state(partition)
-        if state is None or state.paused or self._kafka.has_unread(partition):
+        if not self._is_fetched(partition):
             self._answers.pop(partition, None)
             return 0.0
         now, fetch = monotonic(), self._answers.get(partition)
@@ -168,8 +173,14 @@ class ConsumerSource:
         return now - fetch[1]
 
     def oldest_fetch_age(self) -> float:
-        """Maximum `fetch_age` of the assigned partitions."""
-        return max(map(self.fetch_age, self._kafka.assignment()), default=0.0)
+        """Maximum `fetch_age` of the fetched partitions. Without one, such as for a member without
+        partitions, seconds since the coordinator's last response to a heartbeat."""
+        fetched = [at for at in self._kafka.assignment() if self._is_fetched(at)]
+        return max(map(self.fetch_age, fetched), default=monotonic() - self._kafka.heard_at)
+
+    def _is_fetched(self, partition: TopicPartition) -> bool:
+        state = self.state(partition)
+        return not (state is None or state.paused or self._kafka.has_unread(partition))
 
     def state(self, partition: TopicPartition) -> Any:
         """aiokafka's state of a partition; None if it is not assigned."""

@@ -16,7 +16,7 @@ from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 
 from streams.errors import Unreachable
 from streams.files import sources
-from streams.files.sources import Source, TruncatedError
+from streams.files.sources import Source, Truncated, TruncatedError
 from streams.kafka.agents.routing import Route, route
 from streams.kafka.client import denials
 from streams.kafka.client.admin import lost
@@ -140,13 +140,14 @@ async def produce(
     """Sends the records of files; returns counts: `read = sent + too_large + withheld`.
 
     `unreadable` counts sent records without a recognizable topic; they will become dead letters.
-    `say` receives a line for each record that is too large and for each truncated file
-    (`truncated`). Raises ConfigurationError; Unreachable with the number of records stored.
+    `say` receives a line for each record that is too large. Raises Truncated with the counts for
+    files that end too early; ConfigurationError; Unreachable with the number of records stored.
     """
     sources.check(list(files))
     began = time.monotonic()
     async with Feed(settings, compression) as feed:
         job = _Job(feed, say)
+        truncated: list[str] = []
         for path in files:
             source = Source(path)
             try:
@@ -156,22 +157,23 @@ async def produce(
                     if progress:
                         progress(path, source.progress, source.size, job.counts["read"])
             except TruncatedError as error:
-                job.counts["truncated"] += 1
-                say(
-                    f"the file ends too early, or is damaged; the records before were sent: {error}"
-                )
+                truncated.append(str(error))
             if source.unfinished:
                 say(
                     f"{path}: the last line ({source.unfinished} bytes) is incomplete; it is not "
                     "sent"
                 )
         await feed.flush()
-    return {
-        **{name: job.counts[name] for name in ("read", "sent", "withheld", "unreadable",
-                                               "too_large", "truncated")},
+    names = ("read", "sent", "withheld", "unreadable", "too_large")
+    counts = {
+        **{name: job.counts[name] for name in names},
+        "truncated": len(truncated),
         "topics": dict(sorted(job.topics.items())),
         "seconds": round(time.monotonic() - began, 3),
-    }  # fmt: skip
+    }
+    if truncated:
+        raise Truncated("sent", truncated, counts)
+    return counts
 
 
 class _Job:

@@ -41,6 +41,7 @@ from streams.kafka.transport.set_aside import Ahead, SetAside
 from streams.kafka.transport.upgrade import upgrade
 from streams.kafka.transport.writer import TransactionFailed, Writer
 from streams.observing.logs import OF_BROKER
+from streams.observing.readiness import Pending
 from streams.pipeline.row_formats import NewerRows
 
 log = logging.getLogger(__name__)
@@ -107,6 +108,7 @@ class Lane:
         self.progress = Progress(self.changelog)
         self.counts = LaneCounts()
         self.state, self.since = "closed", monotonic()
+        self._committing = Pending(repeats=True)
         self.last_error = ""
         self.restored = (0, 0)
         self.epoch = 0
@@ -148,9 +150,10 @@ class Lane:
 
     @property
     def unfinished(self) -> float:
-        """Seconds without progress while there is work; 0 if idle."""
+        """Seconds since the last progress while there is work, also over sessions whose transactions
+        failed; 0 if idle."""
         is_idle = self.state == "ready" and not self.waiting
-        return 0.0 if is_idle else monotonic() - self.since
+        return max(self._committing.age, 0.0 if is_idle else monotonic() - self.since)
 
     def uncommitted(self, topic: str) -> int:
         """Number of offsets fetched and not committed."""
@@ -160,6 +163,11 @@ class Lane:
     def enter(self, state: str) -> None:
         """Changes the state and records progress: the stall detector reads `since`."""
         self.state, self.since = state, monotonic()
+
+    def rest(self) -> None:
+        """Records that there is no work: the next message has not waited yet."""
+        self.enter("ready")
+        self._committing.rest()
 
     def observe(self, point: str) -> None:
         self._owner.settings.observe(self.name, point)
@@ -262,6 +270,7 @@ class Lane:
                 task.cancel()
                 await asyncio.wait({task})
         await self._close()
+        self._committing.rest()
         self.enter("closed")
 
     async def _close(self) -> None:
@@ -281,6 +290,7 @@ class Lane:
                 if not await self._open(generation):
                     self.counts.released += 1
                     await close_stores(self.rows)
+                    self._committing.rest()
                     self.enter("released")
                     log.warning("%s: partition reassigned", self.name, extra=self.log_context)
                     break
@@ -385,6 +395,7 @@ class Lane:
         assert self._writer is not None
         started = monotonic()
         self.enter("committing")
+        self._committing.begin()
         log_id = self.standing.marker.log if self.standing.marker else new_log()
         try:
             with self._owner.settings.span(self.plan.agent, messages):
@@ -404,8 +415,10 @@ class Lane:
                 )
             self.observe("committed")
         except BaseException:
+            self._committing.end(False)
             self.processor.rolled_back()
             raise
+        self._committing.end(True)
         self.processor.committed()
         self.progress.wrote(written.position, marker)
         self.standing.offsets = offsets

@@ -38,6 +38,10 @@ class GroupSource(LaneSource, Protocol):
         """Current number of partitions by topic; None if no broker responds."""
         ...
 
+    def oldest_fetch_age(self) -> float:
+        """Seconds since the broker's last response, of the partition that has waited longest."""
+        ...
+
 
 class Lanes:
     """All lanes of a worker; the transport calls `attach` when it starts. `assigned`: the group has
@@ -229,9 +233,7 @@ class Lanes:
         """Seconds since the last success, of the lane that has waited longest: `Readiness.ages`."""
         running = list(self.running())
         return {
-            FETCH: self.assignment.age(
-                lambda: max((lane.fetch_age for lane in running), default=0.0)
-            ),
+            FETCH: self.assignment.age(lambda: self.source.oldest_fetch_age()),
             COMMIT: max((lane.unfinished for lane in running), default=0.0),
         }
 
@@ -285,7 +287,7 @@ class Lanes:
             return f"the broker has not responded to a fetch of {topics} for {silent:.0f} s"
         behind = {tp.topic: self.source.unfetched(tp) for tp in lane.sources.values()}
         if not any(behind.values()):
-            lane.enter("ready")  # the next message has not waited yet
+            lane.rest()
         elif monotonic() - lane.since > patience:
             missing = " and ".join(
                 f"{count} of {topic}" for topic, count in behind.items() if count

@@ -14,9 +14,9 @@ from sinks import history
 from sinks.locations import Location
 from sinks.root import HistoryError
 from streams.serving.backends.backend import Busy
-from streams.serving.http.problems import Problem, no_history, not_found, retry_after
+from streams.serving.http.problems import no_history, not_found
 from streams.serving.http.route import HISTORY_ERRORS, Endpoints, UserInPath, serving, tenant_of
-from streams.serving.past.history_queries import Watch, too_slow
+from streams.serving.past.history_queries import Watch, is_gone, too_slow, unreadable
 
 MEDIA = "application/x-ndjson"
 AT_ONCE = 2
@@ -48,12 +48,17 @@ async def export_user(request: Request, user_id: UserInPath) -> Response:
     watch = Watch(SETTINGS)
     pieces = _pieces(tables, tenant_of(request), user_id)
     try:
-        first = await _next(pieces, watch)
+        try:
+            first = await _next(pieces, watch)
+        except _duckdb.Error as error:
+            if not is_gone(error):
+                raise
+            pieces = _pieces(tables, tenant_of(request), user_id)
+            first = await _next(pieces, watch)
     except TimeoutError:
         raise too_slow(PIECE_SECONDS) from None
-    except HistoryError:
-        detail = "the history cannot be read now; the server's log says why"
-        raise Problem(503, "Not ready", detail, retry_after(5)) from None
+    except (HistoryError, _duckdb.Error) as error:
+        raise unreadable(error) from None
     if first is None:
         raise not_found("user")
     if request.method == "HEAD":

@@ -12,10 +12,11 @@ from starlette.responses import Response
 from schemas import http
 from schemas.base import Id, JsonObject, format_time
 from schemas.events import SCHEMA_VERSION
+from streams import listing
 from streams.folds import ends
 from streams.folds.ids import make_id
 from streams.folds.rows import Rows
-from streams.folds.session_state import speakers_in
+from streams.folds.session_state import MOST_USERS, speakers_in
 from streams.observing.memory_spans import Operation
 from streams.pipeline import retracting
 from streams.serving.http import kept_messages, request_headers, submitting
@@ -39,9 +40,9 @@ api = Endpoints()
 async def delete_message(
     request: Request, message_id: MessageInPath, session_id: SessionOfMessage
 ) -> Response:
-    """Ends the facts and preferences that rest only on a user's message and its answer. The turn
-    stays in the session and in the history: to erase it, erase the session. 202: stored and not
-    applied yet."""
+    """Ends the facts and preferences that rest only on a user's message and its answer, and hides
+    the turn from search and context packs. It stays in the session and in the history: to erase it,
+    erase the turn. 202: stored and not applied yet."""
     here, tenant = serving(request), tenant_of(request)
     asked = request_headers.preference(request, here.within)
     until = monotonic() + max(asked.wait, here.within)
@@ -50,19 +51,29 @@ async def delete_message(
         session = await here.rows_after("sessions", tenant, session_id, until)
         if not retracting.is_turn(session, message_id):
             raise not_found("user's message")
-        users = [
-            user_id
-            for user_id in sorted(speakers_in(session))
-            if not _is_retracted(
-                await here.rows_after("users", tenant, user_id, until), session_id, message_id
-            )
-        ]
-        now = format_time(time.time_ns() // 1000)
-        records = [
-            retracting.plan(tenant, session_id, user_id, message_id, now, retracting.DELETED)
-            for user_id in users
-        ]
-        records += _taken_back(session, tenant, session_id, message_id, now)
+        at = time.time_ns() // 1000
+        now = format_time(at)
+        records: list[JsonObject] = []
+        gone = {message_id}
+        users = speakers_in(session)
+        if len(users) >= MOST_USERS:  # it does not name all of them
+            users |= await here.past.ask(
+                "message", tenant,
+                lambda root: listing.speakers(root, tenant, session_id, message_id),
+                of=[("sessions", session_id)],
+            )  # fmt: skip
+        for user_id in sorted(users):
+            user = await here.rows_after("users", tenant, user_id, until)
+            since = _retracted_at(user, session_id, message_id)
+            if since is None:
+                records.append(
+                    retracting.plan(
+                        tenant, session_id, user_id, message_id, now, retracting.DELETED
+                    )
+                )
+            gone |= ends.versions_until(user, message_id, session_id, since or at)
+        for version in sorted(gone):
+            records += _taken_back(session, tenant, session_id, version, now)
         results = await submitting.submit(
             here.backend, here.quotas, tenant, list(map(encode, records)), asked.wait,
             all_or_none=True, readers=here.readers,
@@ -74,9 +85,11 @@ async def delete_message(
     )
 
 
-def _is_retracted(user: Rows, session_id: str, message_id: str) -> bool:
+def _retracted_at(user: Rows, session_id: str, message_id: str) -> int | None:
+    """Since when the message is deleted for a user."""
     marks = user.get(ends.mark_key(message_id, session_id))
-    return marks is not None and marks.sent is not None and marks.sent.retracted
+    sent = None if marks is None else marks.sent
+    return sent.at if sent is not None and sent.retracted else None
 
 
 def _taken_back(

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from schemas import http
-from schemas.base import Id
+from schemas.base import EntityId, Id
 from schemas.dead_letters import Reason
 from schemas.faults import list_of
 from schemas.http import Moment, Since, StateThen
@@ -90,7 +90,7 @@ SessionOfTask = Annotated[
     Id | None, Query(description="Id of the task's session. Without it the history is searched.")
 ]
 EntityInPath = Annotated[
-    Id,
+    EntityId,
     Path(description="Id of a state, preference, session, session memory item, link or thread; a "
          "slash in it is `%2F`."),
 ]  # fmt: skip

@@ -64,8 +64,8 @@ def serve(
     tokenizer()  # a wrong one is told now
     if (embeds := embedder()) is not None:
         embeds.begin()
+    keys = Keys(settings.keys) if settings.keys else None  # before a history is begun
     backend = backend_of(settings, history, bootstrap)
-    keys = Keys(settings.keys) if settings.keys else None
     raise_file_limit()
     sys.setswitchinterval(SWITCH_SECONDS)
     with _listening(settings.host, settings.port) as listening:

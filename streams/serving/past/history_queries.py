@@ -248,13 +248,8 @@ class HistoryQueries:
             raise invalid([fault]) from None
         except NotIndexed:
             raise
-        except (HistoryError, _duckdb.IOException) as error:
-            raise _unreadable(damage.of_duckdb(error) or error) from None
-        except _duckdb.Error as error:
-            failure = of_duckdb(error) or damage.of_duckdb(error)
-            if failure is None:
-                raise
-            raise _unreadable(failure) from None
+        except (HistoryError, _duckdb.Error) as error:
+            raise unreadable(error) from None
 
     def close(self) -> None:
         """Questions that wait are dropped, those under way left to end."""
@@ -283,16 +278,31 @@ def _run(question: Callable[[Location], T], root: Location, watch: Watch) -> T:
     token = history.WATCH.set(watch.opened)
     try:
         return question(root)
-    except _duckdb.Error as error:  # a file that `compact` has just made part of another
-        if not isinstance(error, _duckdb.IOException) and DELETED not in str(error):
+    except _duckdb.Error as error:
+        if not is_gone(error):
             raise
         return question(root)
     finally:
         history.WATCH.reset(token)
 
 
-def _unreadable(error: Exception) -> Problem:
-    _log.error("%s", error)
+def is_gone(error: Exception) -> bool:
+    """Whether a question failed for a file that `compact` or `forget` has just replaced."""
+    return isinstance(error, _duckdb.IOException) or (
+        isinstance(error, _duckdb.Error) and DELETED in str(error)
+    )
+
+
+def unreadable(error: Exception) -> Problem:
+    """The reply where tables cannot be read now. Raises the error where it is another's fault."""
+    failure: Exception | None
+    if isinstance(error, HistoryError | _duckdb.IOException):
+        failure = damage.of_duckdb(error) or error
+    else:
+        failure = of_duckdb(error) or damage.of_duckdb(error)
+        if failure is None:
+            raise error
+    _log.error("%s", failure)
     detail = "the history cannot be read now; the server's log says why"
     return Problem(503, "Not ready", detail, retry_after(5))
 
