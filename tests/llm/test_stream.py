@@ -66,7 +66,7 @@ def test_the_time_without_an_assignment_is_the_age_of_the_fetch(
         nonlocal now
         stream = Stream(*SETTINGS)
         stream._consumer = cast(AIOKafkaConsumer, None)  # of no partitions it is asked nothing
-        stream._source = cast(ConsumerSource, SimpleNamespace(longest_unheard=lambda: 7.0))
+        stream._source = cast(ConsumerSource, SimpleNamespace(oldest_fetch_age=lambda: 7.0))
         now += 40
         assert stream.ages() == {"fetch": 40.0, "commit": 0.0}
         await stream.on_partitions_assigned([])
