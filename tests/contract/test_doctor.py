@@ -265,12 +265,12 @@ def test_probe_needs_a_broker(tmp_path: Path) -> None:
 def test_a_worker_s_folder_of_another_format_is_a_warning(tmp_path: Path) -> None:
     from streams.doctor.tables import tables
     from streams.kafka.transport.disk_rows import DiskRows
-    from streams.kafka.transport.marker import Standing
+    from streams.kafka.transport.marker import TablePosition
 
     for lane in ("session-0", "session-1"):
         rows = DiskRows(tmp_path / "app" / lane)
         rows.open()
-        rows.commit(Standing())
+        rows.commit(TablePosition())
         rows.close()
     assert [one.status for one in tables(tmp_path / "app")] == ["ok"]
     store = Rdict(str(tmp_path / "app" / "session-1"), Options(raw_mode=True))

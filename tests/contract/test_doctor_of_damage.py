@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from streams import cli
 from streams.doctor.tables import rows
 from streams.kafka.transport.disk_rows import DiskRows
-from streams.kafka.transport.marker import Marker, Standing
+from streams.kafka.transport.marker import Marker, TablePosition
 from streams.pipeline.row_formats import ROW_FORMAT
 from tests.command import turnfold
 from tests.contract.doctor import found, obeying
@@ -153,7 +153,7 @@ def test_rows_of_a_server_can_be_continued_and_have_room(
     gone, lane = (DiskRows(tmp_path / name / "changelog-0") for name in (".gone-1", "turnfold+4"))
     for one in (gone, lane):
         one.open()
-        one.commit(Standing(1, marker=Marker({}, {}, "log", 1), marker_at=0))
+        one.commit(TablePosition(1, marker=Marker({}, {}, "log", 1), marker_at=0))
     gone.close()
     (gone.folder / "CURRENT").write_text("noise")
     assert statuses() == {"server rows": "ok"}

@@ -26,7 +26,7 @@ from streams.kafka.sink.options import SinkOptions
 from streams.kafka.sink.writer import BatchWriter
 from streams.kafka.transport.changelog import ChangelogChunk, Progress
 from streams.kafka.transport.disk_rows import DiskRows
-from streams.kafka.transport.marker import Standing
+from streams.kafka.transport.marker import TablePosition
 from streams.kafka.transport.restore import reopen
 from streams.kafka.transport.rows import close_stores
 from streams.serving.backends.changes import Changes
@@ -79,7 +79,7 @@ def fill(store: Store) -> None:
 
 async def write(rows: DiskRows) -> None:
     """Commits batches, as a lane does."""
-    standing = Standing()
+    standing = TablePosition()
     for batch in range(BATCHES):
         rows.put(rows_of(batch))
         rows.commit(standing)
@@ -112,7 +112,7 @@ async def sink(folder: Path) -> None:
             batch = SinkBatch()
             batch.add(AT, "none", cast("Any", SimpleNamespace(**MISFIT, offset=offset)))
             batch.upto[AT] = offset
-            writer.start(batch, cast("Any", SimpleNamespace(apps={AT: "a"}, whole={})))
+            writer.start(batch, cast("Any", SimpleNamespace(apps={AT: "a"}, written={})))
             await writer.written()
 
 

@@ -24,7 +24,7 @@ from streams.kafka.transport import changelog
 from streams.kafka.transport.changelog import AWAY, ChangelogChunk, Progress, Replaced, Short
 from streams.kafka.transport.follower import Follower
 from streams.kafka.transport.lane import Lane
-from streams.kafka.transport.marker import MARKER_KEY, Marker, Standing
+from streams.kafka.transport.marker import MARKER_KEY, Marker, TablePosition
 from streams.kafka.transport.processing import LaneSettings
 from tests.kafka.counting import read_all
 from tests.kafka.counting_worker import Counting, plan
@@ -420,12 +420,12 @@ def test_a_table_that_was_away_for_long_is_made_again_if_there_is_news(broker: B
         await log.commit({b"a": b"1"})
         await table.restore()
         old = table.progress.standing
-        old = Standing(old.position, {}, old.marker, old.marker_at, time.time() - AWAY - 1)
+        old = TablePosition(old.position, {}, old.marker, old.marker_at, time.time() - AWAY - 1)
         table.progress = Progress(log.at, old)
         await table.restore()
         table.progress = Progress(log.at, old)
         await log.commit({b"a": b"2"})
-        with pytest.raises(Replaced, match="it may have lost deletions"):
+        with pytest.raises(Replaced, match="deletions may be missing"):
             await table.restore()
         assert table.rows == {b"a": b"1"}
 

@@ -32,7 +32,7 @@ from streams.kafka.client.topics import STATE, create
 from streams.kafka.tools.copying import PartitionMessage
 from streams.kafka.tools.repartition import repartition
 from streams.kafka.tools.repartition_places import Places, merged, owner_of
-from streams.kafka.tools.repartition_plan import State, kinds_of
+from streams.kafka.tools.repartition_plan import RepartitionState, kinds_of
 from streams.kafka.transport.layout import topics_of
 from streams.kafka.transport.marker import MARKER_KEY, Marker, decode
 from streams.topology import AGENTS, SESSION_AGENT, TOPICS
@@ -517,7 +517,7 @@ SOURCES = [
 def test_hops_out_of_several_partitions_are_each_told_once_whatever_their_order(
     generation: str | None, topic: str
 ) -> None:
-    state = State(APP, generation, 3, 2, [], {}, hops={0: {f"{topic}/1": 4}})
+    state = RepartitionState(APP, generation, 3, 2, [], {}, hops={0: {f"{topic}/1": 4}})
     places = Places(state)
     offsets = count(10)
 

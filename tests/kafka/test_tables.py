@@ -20,7 +20,7 @@ from streams.broker import Broker
 from streams.kafka.client.partitions import partition_of
 from streams.kafka.transport.app import App
 from streams.kafka.transport.disk_rows import STANDING_KEY, DiskRows
-from streams.kafka.transport.marker import MARKER_KEY, Standing
+from streams.kafka.transport.marker import MARKER_KEY, TablePosition
 from tests.fault.disk import can_mount, mounted
 from tests.kafka.counting import PARTITIONS, Counting, read_all
 from tests.kafka.counting_worker import plan
@@ -53,7 +53,7 @@ def rows_of(counting: Counting) -> int:
     return sum(one.key != MARKER_KEY for one in records)
 
 
-def at_rest(counting: Counting, data: Path, copies: Path) -> dict[int, Standing]:
+def at_rest(counting: Counting, data: Path, copies: Path) -> dict[int, TablePosition]:
     """Where each lane's store stands; it must hold the changelog up to there, and nothing else."""
     held, found = {}, {}
     for partition in range(PARTITIONS):

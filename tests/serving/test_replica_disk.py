@@ -18,7 +18,7 @@ from aiokafka.structs import TopicPartition
 from streams.errors import ConfigurationError
 from streams.kafka.transport.changelog import AWAY
 from streams.kafka.transport.disk_rows import Damaged, DiskRows
-from streams.kafka.transport.marker import Marker, Standing
+from streams.kafka.transport.marker import Marker, TablePosition
 from streams.kafka.transport.rows import MemoryRows
 from streams.pipeline.ports import StoreError
 from streams.serving.backends import replica_disk, replica_lane
@@ -262,7 +262,7 @@ def test_what_cannot_be_rewritten_is_left_as_it_is(
     rows = store.rows("turnfold", AT, 4)
     rows.open()
     rows.put([(b"s\0default\0s-1\0c/0", b"x")])
-    rows.commit(Standing(1, marker=Marker({}, {}, "log", 1), marker_at=0))
+    rows.commit(TablePosition(1, marker=Marker({}, {}, "log", 1), marker_at=0))
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=0))
     asyncio.run(store._compact(rows))  # type: ignore[arg-type]
     assert "too little room" in caplog.text
@@ -277,7 +277,7 @@ def test_closing_breaks_off_what_takes_long(folder: Path) -> None:
     for number in range(60):
         rows.put([(b"s\0default\0%08d\0c" % chance.randrange(10**8), chance.randbytes(1_000))
                   for _ in range(1_000)])  # fmt: skip
-        rows.commit(Standing(number + 1, marker=Marker({}, {}, "log", 1), marker_at=number))
+        rows.commit(TablePosition(number + 1, marker=Marker({}, {}, "log", 1), marker_at=number))
     rewriting = Thread(target=rows.compact)
     rewriting.start()
     while not rows._compacting.locked() and rewriting.is_alive():
@@ -382,7 +382,7 @@ if can_mount():
             kept = DiskRows(disk / "rows")
             kept.open()
             kept.put([(b"s\0name", WORDS)])
-            kept.commit(Standing())
+            kept.commit(TablePosition())
             kept.close()
             filled(disk / "ballast", pages * 4_096)
             for name in ("rows", "new"):
@@ -419,7 +419,7 @@ def test_a_lane_in_which_nobody_speaks_was_not_away(
     assert seen(lane) == b"b"
     lane = restarted(AWAY + 1)
     lane.progress.open(0, 9)
-    with pytest.raises(OSError, match="may have lost deletions"):
+    with pytest.raises(OSError, match="deletions may be missing"):
         read(lane, [marker(4, 2), row(6, b"c"), marker(7, 3)], 9)
 
 

@@ -14,7 +14,7 @@ from streams.folds.outcome import Outcome
 from streams.folds.preferences import PREFERENCES
 from streams.kafka.agents.outcomes import OutcomeNote
 from streams.kafka.transport.changelog import AWAY, Replaced
-from streams.kafka.transport.marker import MARKER_KEY, Marker, Standing
+from streams.kafka.transport.marker import MARKER_KEY, Marker, TablePosition
 from streams.kafka.transport.rows import COOLED, WARM, MemoryRows
 from streams.kafka.transport.set_aside import Ahead
 from streams.pipeline.row_formats import Reached
@@ -179,7 +179,7 @@ def test_rows_are_packed_a_few_at_a_time() -> None:
     """Requests wait for it: half of them at once took 70 ms."""
     rows = MemoryRows()
     rows.put((b"s\0default\0s-%d\0i/0" % number, b"%d" % number) for number in range(WARM + 10))
-    rows.commit(Standing())
+    rows.commit(TablePosition())
     assert len(rows._warm) == WARM - COOLED
     assert len(rows) == WARM + 10
     for number in (0, COOLED + 9, COOLED + 10, WARM + 9):

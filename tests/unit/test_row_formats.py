@@ -8,7 +8,7 @@ import pytest
 from streams.errors import ConfigurationError
 from streams.kafka.transport import marker
 from streams.kafka.transport.disk_rows import DiskRows
-from streams.kafka.transport.marker import Marker, Standing
+from streams.kafka.transport.marker import Marker, TablePosition
 from streams.kafka.transport.rows import MemoryRows
 from streams.pipeline import row_formats
 from streams.pipeline.entity import COLD, Entity, pack_cold
@@ -135,7 +135,7 @@ def test_memory_and_rocksdb_have_keys_in_one_order(tmp_path: Path) -> None:
     for rows in (memory, disk):
         rows.open()
         rows.put(kept)
-        rows.commit(Standing())
+        rows.commit(TablePosition())
     memory.put([(b"s\0t\0gone\0u", b"x"), (b"s\0t\0gone\0u", None)])
     every = list(memory.keys(b""))
     assert every == list(disk.keys(b"")) == sorted({key.rpartition(b"\0")[0] for key, _ in kept})

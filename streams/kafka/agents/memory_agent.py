@@ -9,7 +9,7 @@ from streams.folds.rules import Rules
 from streams.kafka.agents import user_signal
 from streams.kafka.agents.agent import LEFT_OUT, LaneAgent
 from streams.kafka.agents.encoding import Origin
-from streams.kafka.agents.memory_messages import MemoryMessages
+from streams.kafka.agents.memory_messages import MemoryEmitter
 from streams.kafka.agents.routing import is_mapped
 from streams.kafka.agents.table import LaneEntity
 from streams.kafka.agents.validation import validate
@@ -22,7 +22,7 @@ HAS_MODEL = "has_model"
 """Name in a generation's note."""
 
 
-class MemoryAgent(LaneAgent[MemoryMessages]):
+class MemoryAgent(LaneAgent[MemoryEmitter]):
     """Folds user signals of turns, posted signals and write plans.
 
     A generation, whose sources `topics` names, skips hops and extractor plans of the live memory:
@@ -44,7 +44,7 @@ class MemoryAgent(LaneAgent[MemoryMessages]):
         maps: bool = False,
         extractor: str | None = None,
     ) -> None:
-        super().__init__(rows, MemoryMessages(partition, partitions, origin, rules))
+        super().__init__(rows, MemoryEmitter(partition, partitions, origin, rules))
         self.configured_extractor = extractor
         self.has_model = extractor == MODEL and bool(topics)
         self.maps = maps

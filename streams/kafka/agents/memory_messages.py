@@ -18,7 +18,7 @@ from streams.topology import MEMORY_AGENT, MOODS, PROFILES, REVISED_TOPICS, STAT
 KINDS = {revised.kind.name: revised for revised in REVISED_KINDS}
 
 
-class MemoryMessages(MessageEmitter):
+class MemoryEmitter(MessageEmitter):
     agent = MEMORY_AGENT
 
     def begin(self, version: int = 0) -> None:

@@ -34,7 +34,7 @@ class Route(NamedTuple):
     is_known: bool
 
 
-class _Head(msgspec.Struct, gc=False):
+class _RecordHead(msgspec.Struct, gc=False):
     """Fields that determine a record's route; of any type, since the worker reports errors."""
 
     type: Any = None
@@ -45,7 +45,7 @@ class _Head(msgspec.Struct, gc=False):
     source: Any = None
 
 
-_decode_head = msgspec.json.Decoder(_Head).decode
+_decode_head = msgspec.json.Decoder(_RecordHead).decode
 
 
 def route(line: bytes) -> Route | None:

@@ -13,7 +13,7 @@ from streams.kafka.agents.agent import LEFT_OUT, LaneAgent
 from streams.kafka.agents.encoding import Origin
 from streams.kafka.agents.retention import Retention
 from streams.kafka.agents.routing import is_mapped
-from streams.kafka.agents.session_messages import SessionMessages
+from streams.kafka.agents.session_messages import SessionEmitter
 from streams.kafka.agents.table import LaneEntity
 from streams.kafka.agents.validation import validate
 from streams.kafka.transport.processing import Batch, Row
@@ -40,7 +40,7 @@ COLD_BYTES = INPUT_BYTES // 2
 rows."""
 
 
-class SessionAgent(LaneAgent[SessionMessages]):
+class SessionAgent(LaneAgent[SessionEmitter]):
     """Folds turns, recursions, tool results and session signals. `retention`: see `Retention`.
     `extractor` finds memory in turns, as write plans sent with the turn's other effects; for a
     model, which runs later, the rules that run first. The marker stores it: None continues with the
@@ -60,7 +60,7 @@ class SessionAgent(LaneAgent[SessionMessages]):
         origin: type[Origin] = Origin,
         topics: Mapping[str, str] | None = None,
     ) -> None:
-        super().__init__(rows, SessionMessages(partition, partitions, origin, rules))
+        super().__init__(rows, SessionEmitter(partition, partitions, origin, rules))
         self.topics = topics or {}
         self.retention = Retention(retention)
         self.configured_extractor = extractor

@@ -34,7 +34,7 @@ def _fits_surely(record: FoldedRecord) -> bool:
     return type(record) is Input and record.plain and len(record.doc) <= SURELY_FITS
 
 
-class SessionMessages(MessageEmitter):
+class SessionEmitter(MessageEmitter):
     """The session agent's emitter. `opened`: cold sessions that changed."""
 
     agent = SESSION_AGENT

@@ -51,7 +51,7 @@ def _plain(error: Exception, values: Sequence[bytes]) -> str:
     return text.removesuffix(" in row 0") if len(values) == 1 else text
 
 
-class _Shape:
+class _RowSchema:
     """Schema and constraints of one table's columns."""
 
     def __init__(self, table: str) -> None:
@@ -130,4 +130,4 @@ def _all(flags: Any) -> bool:
 
 
 _STANDARD = str.maketrans("-_", "+/")
-_SHAPES = {table: _Shape(table) for table in TABLES}
+_SHAPES = {table: _RowSchema(table) for table in TABLES}

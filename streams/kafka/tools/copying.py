@@ -22,7 +22,7 @@ from streams.kafka.client.aiokafka_internals import KafkaConsumer, RawMessage
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.transaction import Transactions
 from streams.kafka.transport.follower import FETCH_BYTES, written_to
-from streams.kafka.transport.writer import BATCH_BYTES, Batches
+from streams.kafka.transport.writer import BATCH_BYTES, RecordBatches
 
 AT_ONCE = 10_000
 """Maximum records per fetch of a partition, and per transaction."""
@@ -217,11 +217,11 @@ class CopyWriter:
         """Calls `state` for the progress record once the offsets of the copies are known."""
         transactions = self._transactions
         begin = partial(transactions.batch, COMPRESSION, BATCH_BYTES)
-        by_partition: dict[int, Batches] = {}
+        by_partition: dict[int, RecordBatches] = {}
         for copy in copies:
             batches = by_partition.get(copy.partition)
             if batches is None:
-                batches = by_partition[copy.partition] = Batches(begin)
+                batches = by_partition[copy.partition] = RecordBatches(begin)
             headers = list(copy.headers)
             if batches.append(batches.count, copy.timestamp, copy.key, copy.value, headers) is None:
                 batches.next()(0, copy.timestamp, copy.key, copy.value, headers)

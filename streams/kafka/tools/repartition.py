@@ -47,7 +47,7 @@ from streams.kafka.tools.repartition_plan import (
     STAGING,
     STEPS,
     MovedTopic,
-    State,
+    RepartitionState,
     begin,
     other_memories,
     planned,
@@ -104,7 +104,7 @@ async def repartition(
 
 
 def _summary(
-    state: State, began: float, is_done: bool, refusal: str | None = None
+    state: RepartitionState, began: float, is_done: bool, refusal: str | None = None
 ) -> dict[str, Any]:
     """`refused`: reason why it would be rejected now."""
     return {
@@ -129,7 +129,7 @@ def _summary(
     }
 
 
-def _check_same(state: State, group: str, to: int) -> None:
+def _check_same(state: RepartitionState, group: str, to: int) -> None:
     if (state.group, state.to) != (group, to):
         raise ConfigurationError(
             f"a change of the memory of {state.group} to {state.to} partitions is not complete: "
@@ -141,7 +141,11 @@ class Repartition(Copying):
     """Takes one topic after another through its steps."""
 
     def __init__(
-        self, settings: KafkaSettings, state: State, say: Say = quiet, observe: Say = quiet
+        self,
+        settings: KafkaSettings,
+        state: RepartitionState,
+        say: Say = quiet,
+        observe: Say = quiet,
     ) -> None:
         super().__init__(settings, state, say, observe)
         self.places = Places(state)

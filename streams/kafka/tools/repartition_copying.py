@@ -17,7 +17,7 @@ from streams.kafka.tools.copying import (
     Spans,
     TopicReader,
 )
-from streams.kafka.tools.repartition_plan import STAGING, State
+from streams.kafka.tools.repartition_plan import STAGING, RepartitionState
 
 REPORT_EVERY = 2.0
 Say = Callable[[str], None]
@@ -31,7 +31,11 @@ class Copying:
     """`observe` receives each transaction, `say` a progress line every two seconds."""
 
     def __init__(
-        self, settings: KafkaSettings, state: State, say: Say = quiet, observe: Say = quiet
+        self,
+        settings: KafkaSettings,
+        state: RepartitionState,
+        say: Say = quiet,
+        observe: Say = quiet,
     ) -> None:
         self.settings, self.state = settings, state
         self._say, self._observe = say, observe

@@ -8,7 +8,7 @@ from urllib.parse import unquote_to_bytes
 from streams.kafka.agents.user_signal import is_repeated, place_of
 from streams.kafka.client.partitions import partition_of
 from streams.kafka.tools.copying import Copy, PartitionMessage
-from streams.kafka.tools.repartition_plan import MovedTopic, State
+from streams.kafka.tools.repartition_plan import MovedTopic, RepartitionState
 from streams.kafka.transport.layout import owner_of as owner_of_row
 from streams.kafka.transport.marker import MARKER_KEY
 
@@ -16,7 +16,7 @@ from streams.kafka.transport.marker import MARKER_KEY
 class Places:
     """Returns the new place of a record; None to drop it."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: RepartitionState) -> None:
         self._state = state
 
     def folded(self, topic: MovedTopic, message: PartitionMessage) -> Copy | None:

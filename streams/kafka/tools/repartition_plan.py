@@ -58,7 +58,7 @@ class MovedTopic(msgspec.Struct):
     moved: bool = True
 
 
-class State(msgspec.Struct):
+class RepartitionState(msgspec.Struct):
     """Progress, stored in the newest record of `topics.STATE`.
 
     `read`: the old lanes' markers by changelog and partition. Of the current topic: `step`; `at`:
@@ -95,7 +95,7 @@ class State(msgspec.Struct):
 
 async def state_of(
     settings: KafkaSettings, admin: AIOKafkaAdminClient, isolation: str = "read_committed"
-) -> State | None:
+) -> RepartitionState | None:
     """Progress of a killed call; None if there is none. Waits for its open transaction; `isolation`
     read_uncommitted does not, and includes that transaction."""
     if STATE not in await admin.list_topics():
@@ -104,7 +104,7 @@ async def state_of(
         newest = None
         async for message, _ in reader.read(STATE, await reader.bounds(STATE, 1)):
             newest = message.record.value
-    return None if newest is None else msgspec.json.decode(newest, type=State)
+    return None if newest is None else msgspec.json.decode(newest, type=RepartitionState)
 
 
 def other_memories(group: str, names: Collection[str]) -> str | None:
@@ -128,7 +128,7 @@ def other_memories(group: str, names: Collection[str]) -> str | None:
 
 async def planned(
     settings: KafkaSettings, admin: KafkaAdmin, group: str, generation: str | None, to: int
-) -> State:
+) -> RepartitionState:
     """Builds the plan. Raises ConfigurationError if a topic has wrong settings."""
     names = await admin.list_topics()
     counts = await partitions_of(admin, layout.topics_of(group, generation))
@@ -178,7 +178,7 @@ async def planned(
         note = {k: v for k, v in marker.note.items() if k != NOTED}
         old_marker = {"offsets": marker.offsets, "note": note, "log": marker.log}
         old_markers[tp.topic][tp.partition] = old_marker
-    return State(group, generation, to, current.folded, topics, old_markers)
+    return RepartitionState(group, generation, to, current.folded, topics, old_markers)
 
 
 async def _check_settings(
@@ -220,9 +220,13 @@ def kinds_of(group: str, generation: str | None) -> dict[str, tuple[Kind, str]]:
 
 
 async def begin(
-    settings: KafkaSettings, admin: AIOKafkaAdminClient, state: State, is_new: bool, behind: bool
+    settings: KafkaSettings,
+    admin: AIOKafkaAdminClient,
+    state: RepartitionState,
+    is_new: bool,
+    behind: bool,
 ) -> None:
-    """Checks that no group reads the inputs, and prevents workers from starting. `fresh`: first
+    """Checks that no group reads the inputs, and prevents workers from starting. `is_new`: first
     call. `behind`: sinks may have unwritten messages.
 
     Raises:
@@ -249,7 +253,7 @@ async def begin(
                 await fence.close()
 
 
-async def _refuse_readers(admin: AIOKafkaAdminClient, state: State) -> list[str]:
+async def _refuse_readers(admin: AIOKafkaAdminClient, state: RepartitionState) -> list[str]:
     """Other groups that read the inputs. Raises ConfigurationError if one has members."""
     readers = await _stopped(admin, state)
     if any(readers.values()):
@@ -261,7 +265,9 @@ async def _refuse_readers(admin: AIOKafkaAdminClient, state: State) -> list[str]
     return sorted(readers.keys() - {state.group})
 
 
-async def _refuse_behind(settings: KafkaSettings, admin: AIOKafkaAdminClient, state: State) -> None:
+async def _refuse_behind(
+    settings: KafkaSettings, admin: AIOKafkaAdminClient, state: RepartitionState
+) -> None:
     """Checks that sinks have written everything: several partitions of `history` may contain
     versions of one document afterwards, and a sink can only order them if it has written the old
     ones.
@@ -300,7 +306,7 @@ async def _behind(admin: AIOKafkaAdminClient, reader: TopicReader, topics: list[
     return sorted(groups)
 
 
-async def _readers(admin: AIOKafkaAdminClient, state: State) -> dict[str, int]:
+async def _readers(admin: AIOKafkaAdminClient, state: RepartitionState) -> dict[str, int]:
     """Number of members of each group that reads the inputs."""
     names = {topic.name for topic in state.topics if topic.kind == "source" and topic.moved}
     members = {}
@@ -312,7 +318,7 @@ async def _readers(admin: AIOKafkaAdminClient, state: State) -> dict[str, int]:
     return members
 
 
-async def _stopped(admin: AIOKafkaAdminClient, state: State) -> dict[str, int]:
+async def _stopped(admin: AIOKafkaAdminClient, state: RepartitionState) -> dict[str, int]:
     """As `_readers`, after members that were just stopped have had time to leave."""
     deadline = monotonic() + LEAVE_WITHIN
     while True:

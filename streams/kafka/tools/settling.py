@@ -25,7 +25,7 @@ from streams.topology import DEAD_LETTERS
 
 
 def unsettled(letters: Iterable[Letter], all_letters: Iterable[Letter]) -> list[Letter]:
-    """The unsettled letters, with their rejected replays in `every`."""
+    """The unsettled letters, with their rejected replays in `all_letters`."""
     selected = {letter.place: letter for letter in letters}
     replays = {letter.place: letter for letter in all_letters if letter.original in selected}
     return [letter for letter in {**selected, **replays}.values() if not letter.is_settled]

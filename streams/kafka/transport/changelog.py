@@ -14,7 +14,7 @@ from aiokafka.structs import TopicPartition
 
 from streams.errors import ConfigurationError
 from streams.kafka.client.aiokafka_internals import RawMessage
-from streams.kafka.transport.marker import MARKER_KEY, Marker, Standing, decode
+from streams.kafka.transport.marker import MARKER_KEY, Marker, TablePosition, decode
 from streams.kafka.transport.rows import Row
 
 WHOLE_WITHIN = 10.0
@@ -53,9 +53,9 @@ class Progress:
     have parts of a transaction and is not read. `answered_at`: time (`time.monotonic`) of the
     broker's last fetch response, initially of construction."""
 
-    def __init__(self, tp: TopicPartition, standing: Standing | None = None) -> None:
+    def __init__(self, tp: TopicPartition, standing: TablePosition | None = None) -> None:
         self.at = tp
-        self.standing = standing or Standing()
+        self.standing = standing or TablePosition()
         self.position = self.first = self.end = self.standing.position
         self.restored = False
         self._pending: list[Row] = []

@@ -26,7 +26,7 @@ from streams.files.database import (
     rows_named,
     rows_under,
 )
-from streams.kafka.transport.marker import Standing
+from streams.kafka.transport.marker import TablePosition
 from streams.kafka.transport.rows import Row, open_store
 from streams.pipeline.ports import StoreError
 from streams.pipeline.row_formats import OLDEST, ROW_FORMAT
@@ -42,7 +42,7 @@ REMOVABLE = "Corruption", "No such file", "File exists"
 
 _threads = ThreadPoolExecutor(4, "flush")
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(tuple[int, Standing]).decode
+_decode = msgspec.msgpack.Decoder(tuple[int, TablePosition]).decode
 
 
 class Damaged(OSError):  # noqa: N818 - what the store is
@@ -79,7 +79,7 @@ class DiskRows:
         self._gone: Future[None] | None = None  # closes the store after an error
         self._renewing: asyncio.Future[None] | None = None
 
-    def open(self) -> Standing | None:
+    def open(self) -> TablePosition | None:
         if self._db is not None:
             return None
         self.close()
@@ -92,7 +92,7 @@ class DiskRows:
         self._destroy()
         return self._open()
 
-    def _open(self) -> Standing:
+    def _open(self) -> TablePosition:
         try:
             create_database(self.folder)
             db = open_database(self.folder, *self._sizes)
@@ -103,7 +103,7 @@ class DiskRows:
             entry = db.get(STANDING_KEY)
             if entry is None and not _empty(db.iter()):
                 raise Damaged("it has rows, but no changelog position")
-            format_, standing = (ROW_FORMAT, Standing()) if entry is None else _decode(entry)
+            format_, standing = (ROW_FORMAT, TablePosition()) if entry is None else _decode(entry)
         except Exception as error:
             raise self._fault(error) from None
         if not OLDEST <= format_ <= ROW_FORMAT:
@@ -145,7 +145,7 @@ class DiskRows:
             else:
                 put(key, value)
 
-    def commit(self, standing: Standing) -> None:
+    def commit(self, standing: TablePosition) -> None:
         db = self._opened()
         standing.written = time()
         self._batch.put(STANDING_KEY, _encode((ROW_FORMAT, standing)))

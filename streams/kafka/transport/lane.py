@@ -25,7 +25,7 @@ from streams.errors import TurnfoldError
 from streams.kafka.client import denials
 from streams.kafka.transport.batch_buffer import Chunk, ChunkQueue
 from streams.kafka.transport.changelog import Progress
-from streams.kafka.transport.marker import MARKER_KEY, Marker, Standing
+from streams.kafka.transport.marker import MARKER_KEY, Marker, TablePosition
 from streams.kafka.transport.passes import Passes
 from streams.kafka.transport.processing import AgentSpec, LaneSettings
 from streams.kafka.transport.restore import (
@@ -126,7 +126,7 @@ class Lane:
         self._writer: Writer | None = None
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> TablePosition:
         """Position of the table in its changelog."""
         return self.progress.standing
 

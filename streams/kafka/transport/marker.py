@@ -75,7 +75,7 @@ def decode(value: bytes | None) -> Marker:
 
 
 @dataclass(slots=True)
-class Standing:
+class TablePosition:
     """Position of a lane's table: the changelog offset after its newest row, and the newest marker
     with its offset. `written`: time of the last write to disk, in seconds since 1970."""
 

@@ -29,7 +29,7 @@ HEAD_BATCHES = 8
 """Maximum batches per pass while the other pass has work."""
 
 
-class Step(NamedTuple):
+class PassStep(NamedTuple):
     """A batch, the offsets before which all is folded, and the records folded beyond."""
 
     messages: list[Any]
@@ -78,24 +78,26 @@ class Passes:
         messages = [message for message in chunk.messages if message.offset < until]
         return chunk._replace(messages=messages, end=until)
 
-    def step(self) -> Step:
+    def step(self) -> PassStep:
         """Takes the next batch from the lane's queue."""
         lane = self._lane
         offsets = lane.standing.offsets
         if self.again and self.ahead is not None:
             messages, next_offsets = lane.take(offsets, AGAIN_RECORDS)
             is_behind = any(next_offsets[topic] < end for topic, end in self.ahead.offsets.items())
-            return Step(tail(messages, self.ahead), next_offsets, self.ahead if is_behind else None)
+            return PassStep(
+                tail(messages, self.ahead), next_offsets, self.ahead if is_behind else None
+            )
         ahead = self.ahead
         starts = dict(offsets if ahead is None else ahead.offsets)
         messages, next_offsets = lane.take(starts)
         if ahead is None and self._set_aside is None:
-            return Step(messages, next_offsets, None)
+            return PassStep(messages, next_offsets, None)
         return self._sorted(messages, starts, next_offsets)
 
     def _sorted(
         self, messages: Sequence[Any], starts: dict[str, int], next_offsets: dict[str, int]
-    ) -> Step:
+    ) -> PassStep:
         late = {} if self.ahead is None else self.ahead.behind
         folded, behind = list(messages), late
         if self._set_aside is not None:
@@ -104,9 +106,9 @@ class Passes:
             folded = [message for message in messages if tenant_of(message.key) not in late]
         self.counted += len(messages) - len(folded)
         if not behind:
-            return Step(folded, next_offsets, None)
+            return PassStep(folded, next_offsets, None)
         offsets = settled_offsets(behind) if self.ahead is None else self._lane.standing.offsets
-        return Step(folded, dict(offsets), ahead_after(messages, starts, behind))
+        return PassStep(folded, dict(offsets), ahead_after(messages, starts, behind))
 
     def committed(self, ahead: Ahead | None) -> None:
         """The batch was committed."""

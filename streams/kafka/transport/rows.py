@@ -15,7 +15,7 @@ from typing import Protocol, TypeVar
 import msgspec
 from cramjam import lz4
 
-from streams.kafka.transport.marker import Standing
+from streams.kafka.transport.marker import TablePosition
 
 Row = tuple[bytes, bytes | None]
 """A changelog row: its key, and its value or None if deleted."""
@@ -102,7 +102,7 @@ class RowStore(Protocol):
     entities: int
     """Maximum number of decoded entities above the store."""
 
-    def open(self) -> Standing | None:
+    def open(self) -> TablePosition | None:
         """Returns the position of the stored rows; None if already open.
 
         Raises:
@@ -127,7 +127,7 @@ class RowStore(Protocol):
         """Adds rows of a committed transaction, in changelog order."""
         ...
 
-    def commit(self, standing: Standing) -> None:
+    def commit(self, standing: TablePosition) -> None:
         """Atomically stores the rows since the last commit and their position."""
         ...
 
@@ -162,11 +162,11 @@ class MemoryRows:
     def __len__(self) -> int:
         return len(self._packed) + sum(1 for rows in self._warm.values() if rows)
 
-    def open(self) -> Standing | None:
+    def open(self) -> TablePosition | None:
         if self._opened:
             return None
         self._opened = True
-        return Standing()
+        return TablePosition()
 
     def read(self, prefix: bytes) -> dict[str, bytes]:
         rows = self._warm.get(prefix)
@@ -199,7 +199,7 @@ class MemoryRows:
         packed = self._packed.pop(prefix, None)
         return {} if packed is None else _unpack(packed)
 
-    def commit(self, standing: Standing) -> None:
+    def commit(self, standing: TablePosition) -> None:
         """Packs the oldest unpacked entities if there are too many; only a few at a time, since a
         server's requests wait for it."""
         if (many := len(self._warm) - WARM) > 0:

@@ -34,7 +34,7 @@ class Written(NamedTuple):
     changelog_bytes: int
 
 
-class Batches:
+class RecordBatches:
     """Records for one partition, as record batches in order."""
 
     __slots__ = ("_begin", "append", "count", "done", "open")
@@ -109,18 +109,18 @@ class Writer:
     ) -> dict[TopicPartition, list[tuple[Any, int]]]:
         now = int(time() * 1000)
         begin = partial(self._transactions.batch, self._compression, BATCH_BYTES)
-        by_partition: dict[tuple[str, int], Batches] = {}
+        by_partition: dict[tuple[str, int], RecordBatches] = {}
         for topic, partition, key, value, headers, timestamp in outputs:
             if partition is None:
                 partition = self._hashed(topic, key)
             batches = by_partition.get((topic, partition))
             if batches is None:
-                batches = by_partition[topic, partition] = Batches(begin)
+                batches = by_partition[topic, partition] = RecordBatches(begin)
             tp = now if timestamp is None else timestamp
             if batches.append(batches.count, tp, key, value, headers) is None:
                 batches.next()(0, tp, key, value, headers)
             batches.count += 1
-        batches = by_partition[changelog] = Batches(begin)
+        batches = by_partition[changelog] = RecordBatches(begin)
         for key, value in rows:
             if batches.append(batches.count, now, key, value, []) is None:
                 batches.next()(0, now, key, value, [])
