@@ -12,9 +12,6 @@ from streams.evaluation.labels import Question
 from streams.evaluation.retrieval import Events, PackResult, is_paraphrase, moment, rows
 from streams.search.query import By
 
-BUDGETS = (400, 800, 1500)
-"""Default budgets of the packs, in tokens."""
-
 
 class PackFigures(msgspec.Struct, frozen=True):
     """The packs of a category's questions at one budget: shares (0..1) with any and with all of the
