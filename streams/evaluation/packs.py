@@ -53,14 +53,14 @@ def pack(
             query = msgspec.structs.replace(query, by=by)
             recall = search.recall(history, question.tenant, query, update=False)
             pack = gather.build(request, users[key], None, recall)
-            shown = {event for item in pack.items for event in (*item.evidence, item.later_id)}
+            event_ids = {event for item in pack.items for event in (*item.evidence, item.later_id)}
             results.append(
                 PackResult(
                     question.line,
                     question.category,
                     budget,
-                    not shown.isdisjoint(question.evidence),
-                    shown.issuperset(question.evidence),
+                    not event_ids.isdisjoint(question.evidence),
+                    event_ids.issuperset(question.evidence),
                     len(pack.items),
                     pack.tokens,
                     paraphrase,
