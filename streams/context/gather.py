@@ -81,9 +81,9 @@ def build(
     if recall is not None and not recall.hits:
         recall = None  # "Hello": rank by recency instead
     candidates = items(user, session, recall, request.at)
-    shown = [item for item in candidates if item.section in request.sections]
+    selected = [item for item in candidates if item.section in request.sections]
     return pack(
-        shown, request.max_tokens, request.format,
+        selected, request.max_tokens, request.format,
         is_query=recall is not None, count=request.count,
     )  # fmt: skip
 

@@ -52,9 +52,9 @@ def pack(
     while chosen and count(text) > max_tokens:  # the tokenizer counts lines in context differently
         chosen.pop()
         text = render(chosen, lines)
-    shown = {(item.kind, item.id) for item in chosen}
+    chosen_keys = {(item.kind, item.id) for item in chosen}
     left_out = Counter(
-        item.section for item in (*session, *ranked) if (item.kind, item.id) not in shown
+        item.section for item in (*session, *ranked) if (item.kind, item.id) not in chosen_keys
     )
     return Pack(text, count(text), chosen, dict(sorted(left_out.items())))
 

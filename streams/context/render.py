@@ -54,10 +54,10 @@ def line(item: Item) -> str:
             parts.append(f"agent: {quoted(item.answer)}")
         return " ".join([*parts, f"[{item.cite}]"])
     marks = _marks(item)
-    shown = f"- {quoted(item.text)}{f' ({marks})' if marks else ''} [{item.cite}]"
+    text = f"- {quoted(item.text)}{f' ({marks})' if marks else ''} [{item.cite}]"
     if item.later_id is None:
-        return shown
-    return f"{shown} later: {quoted(item.later)} [{cited('event', item.later_id)}]"
+        return text
+    return f"{text} later: {quoted(item.later)} [{cited('event', item.later_id)}]"
 
 
 def _marks(item: Item) -> str:

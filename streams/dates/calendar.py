@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from schemas.time import DAY, EPOCH
 
-WINTER = 12
-"""First month of a winter; a winter is named by the year of this month."""
 SEASON_MONTHS = 3
 
 
@@ -62,7 +60,7 @@ def year(base: date, offset: int = 0) -> Period:
 
 
 def season(year: int, first_month: int) -> Period:
-    """The three months that start with `first_month` of a year."""
+    """The three months that start with `first_month` of a year; a winter starts in December."""
     start = date(year, first_month, 1)
     return Period(start, months_after(start, SEASON_MONTHS))
 

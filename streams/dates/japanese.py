@@ -9,7 +9,6 @@ from streams.dates.numerals import OF_A_DAY, PATTERN, number
 _NOT_HABIT = r"(?<!毎週)(?<!毎週の)(?<!隔週)(?<!第)(?<!毎)"
 _ABOUT = r"(?:ほど|くらい|ぐらい|ちょっと)?"
 _NO_KANA = "(?<![ぁ-ん])"
-_LAST_WEEK = r"(?P<shift>先々週|先週|今週|来週|再来週|翌週)"
 _ENDS_SAID = r"(?:[。！!…♪〜～]|$|\n|んです|けど|が|ので|から|よ|ね|な|の|って|し|わ|、|って)"
 
 JAPANESE = Language(

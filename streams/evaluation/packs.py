@@ -12,9 +12,6 @@ from streams.evaluation.labels import Question
 from streams.evaluation.retrieval import Events, PackResult, is_paraphrase, moment, rows
 from streams.search.query import By
 
-BUDGETS = (400, 800, 1500)
-"""Default budgets of the packs, in tokens."""
-
 
 class PackFigures(msgspec.Struct, frozen=True):
     """The packs of a category's questions at one budget: shares (0..1) with any and with all of the
@@ -56,14 +53,14 @@ def pack(
             query = msgspec.structs.replace(query, by=by)
             recall = search.recall(history, question.tenant, query, update=False)
             pack = gather.build(request, users[key], None, recall)
-            shown = {event for item in pack.items for event in (*item.evidence, item.later_id)}
+            event_ids = {event for item in pack.items for event in (*item.evidence, item.later_id)}
             results.append(
                 PackResult(
                     question.line,
                     question.category,
                     budget,
-                    not shown.isdisjoint(question.evidence),
-                    shown.issuperset(question.evidence),
+                    not event_ids.isdisjoint(question.evidence),
+                    event_ids.issuperset(question.evidence),
                     len(pack.items),
                     pack.tokens,
                     paraphrase,

@@ -185,14 +185,14 @@ class Endpoint:
         status, body = error.status_code, error.body or ""
         message = body.get("message", body) if isinstance(body, dict) else body
         details = " ".join(str(message).split())
-        shown = details[: 10 * SHOWN]
-        if _quotes(shown, messages):  # logs and readiness must not contain a user's text
-            shown = "its words quote the request, and are left out"
+        excerpt = details[: 10 * SHOWN]
+        if _quotes(excerpt, messages):  # logs and readiness must not contain a user's text
+            excerpt = "its words quote the request, and are left out"
         try:
             phrase = HTTPStatus(status).phrase  # the endpoint's own phrase may be any text
         except ValueError:
             phrase = ""
-        text = f"HTTP {status} {phrase}".rstrip() + (f": {shown}" if shown else "")
+        text = f"HTTP {status} {phrase}".rstrip() + (f": {excerpt}" if excerpt else "")
         text = self._settings.redacted(text)[:SHOWN]
         if status in PASSING or status >= 500:
             return Transient(text, _retry_after(error.response), status=status)

@@ -58,15 +58,15 @@ def choose(remembered: Remembered, text: str, most: int, most_bytes: int) -> Sho
     words = _words(text)
     replaced = tuple(remembered.get(REPLACED, ()))
     replaced_ids = set(map(identity, replaced))
-    shown, left_out = {}, {}
+    selected, left_out = {}, {}
     for name, kind in PROMPTED.items():
         if name not in remembered:
             continue
         rows = [row for row in remembered[name] if identity(row) not in replaced_ids]
         ranked = _ranked(rows, kind.text, words)
-        shown[name] = tuple(_bounded(ranked, kind.fields, most, most_bytes))
-        left_out[name] = len(rows) - len(shown[name])
-    return ShownMemory(shown, left_out, replaced)
+        selected[name] = tuple(_bounded(ranked, kind.fields, most, most_bytes))
+        left_out[name] = len(rows) - len(selected[name])
+    return ShownMemory(selected, left_out, replaced)
 
 
 def identity(row: Row) -> tuple[str, ...]:

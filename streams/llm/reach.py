@@ -57,11 +57,6 @@ class OffsetTracker:
         return next(iter(self._open), self.next)
 
     @property
-    def waiting(self) -> int:
-        """Number of unsettled records."""
-        return len(self._open)
-
-    @property
     def is_full(self) -> bool:
         """Whether reading must wait for older turns: the metadata could exceed `LARGEST`."""
         return self.next - self.committed >= ROOM and len(self._open) > OPEN

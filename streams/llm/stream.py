@@ -303,7 +303,7 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
             groups = [group for group in with_texts(root, groups, texts=False) if group]
         if self.options.worker is not None:
             pairs = zip(memory, groups, strict=True)
-            memory = [with_rules(row, group) for row, group in pairs]
+            memory = [with_rules(rows, group) for rows, group in pairs]
         return list(zip(groups, memory, strict=True))
 
     def still(self, job: Job) -> None:
