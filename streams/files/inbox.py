@@ -39,12 +39,14 @@ class NoRoom(TurnfoldError):  # noqa: N818 - a state, not a fault
 
 class Group(NamedTuple):
     """Records that were written at once, the first one's offset, and when (microseconds); `read`
-    is what they say, as far as somebody has decoded them and kept it."""
+    is what they say, as far as somebody has decoded them and kept it; `tenants`: the tenant of
+    each, where what its records take is measured."""
 
     first: int
     recorded_at: int
     records: Sequence[bytes]
     read: Sequence[Input | None] | None = None
+    tenants: Sequence[str] | None = None
 
     @property
     def last(self) -> int:
@@ -54,7 +56,9 @@ class Group(NamedTuple):
         """So many of them from a place on."""
         end = start + length
         read = None if self.read is None else self.read[start:end]
-        return Group(self.first + start, self.recorded_at, self.records[start:end], read)
+        tenants = None if self.tenants is None else self.tenants[start:end]
+        records = self.records[start:end]
+        return Group(self.first + start, self.recorded_at, records, read, tenants)
 
 
 class Inbox:
