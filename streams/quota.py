@@ -52,7 +52,7 @@ class Bucket:
         """Remaining records or bytes."""
         return (BURST_SECONDS - max(self._full_at - now, 0.0)) * self.per_second
 
-    def take(self, amount: int, now: float) -> None:
+    def take(self, amount: float, now: float) -> None:
         self._full_at = max(self._full_at, now) + amount / self.per_second
 
     def give_back(self, amount: int) -> None:

@@ -38,13 +38,14 @@ class NoRoom(TurnfoldError):  # noqa: N818 - a state, not a fault
 
 
 class Group(NamedTuple):
-    """Records written together, offset of the first, and time (microseconds); `inputs`: their
-    decoded form, if available."""
+    """Records written together, offset of the first, and time (microseconds). `read`: their decoded
+    form, if available; `tenants`: of each record, where its cost is measured."""
 
     first: int
     recorded_at: int
     records: Sequence[bytes]
     read: Sequence[Input | None] | None = None
+    tenants: Sequence[str] | None = None
 
     @property
     def last(self) -> int:
@@ -53,8 +54,10 @@ class Group(NamedTuple):
     def part(self, start: int, length: int) -> "Group":
         """`length` records from the index `start` on."""
         end = start + length
-        inputs = None if self.read is None else self.read[start:end]
-        return Group(self.first + start, self.recorded_at, self.records[start:end], inputs)
+        read = None if self.read is None else self.read[start:end]
+        tenants = None if self.tenants is None else self.tenants[start:end]
+        records = self.records[start:end]
+        return Group(self.first + start, self.recorded_at, records, read, tenants)
 
 
 class Inbox:

@@ -19,6 +19,9 @@ from streams.pipeline import escapes
 
 LEAST = 32
 """Characters of base64: what is shorter may speak of an image, but holds none."""
+LEAST_OF_TEXT = len("data:image/a,<svg")
+"""Characters of the shortest text that holds one: of a record with many shorter ones none is
+searched."""
 LEAST_OF_URL = 24
 """The same where a data URL's name says what it is."""
 MOST = 1_000
@@ -84,7 +87,7 @@ _STANDARD = str.maketrans("-_", "+/")
 def may_hold(text: str) -> bool:
     """Whether a closer look is worth it: asked of nearly every text, so it looks for letters
     first, which is quick."""
-    return (
+    return len(text) >= LEAST_OF_TEXT and (
         ("9" in text and ("9j" in text or "PD94bW" in text))
         or ("V" in text and ("iVBORw" in text or "JVBERi" in text))
         or ("U" in text and ("UklGR" in text or "SUk" in text or "TU0AK" in text))

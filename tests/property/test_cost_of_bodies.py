@@ -8,46 +8,21 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import islice
 from random import Random
-from typing import Any
 
 import pytest
 
-from streams.pipeline import bounds
-from streams.serving.http import message_bodies, routes_records, submitting
+from streams.pipeline import bounds, images
+from streams.serving.http import routes_records, submitting
 from streams.serving.http.problems import Problem
 from tests.command import turn
-from tests.property.test_cost_of_reading import UNITS, VALUES, WHOLE, lines, seconds, steps
+from tests.property import costly
+from tests.property.costly import CLOUD, JSON, LATEST, NDJSON, RECORDS, frame, read
+from tests.property.test_cost_of_reading import SECONDS_OF_SMALL, WHOLE, lines, seconds, steps
 from tests.tiers import soaked
 
 SMALL, LARGE = 65_536, 16_000_000
 MOST_OF_SMALL, MOST_OF_LARGE = 800_000, 10_000_000
 """Steps: a million take 50 to 100 ms."""
-LATEST = 2**62
-"""No record of these tests is from the future."""
-RECORDS = 10_000
-NDJSON, JSON, CLOUD, EVENT, MESSAGES = (
-    "application/x-ndjson", "application/json", "application/cloudevents-batch+json",
-    "application/cloudevents+json", "messages",
-)  # fmt: skip
-AT = "2026-01-01T00:00:00Z"
-SIGNAL = {"type": "signal", "signal_id": "g", "scope": "user", "user_id": "u", "occurred_at": AT}
-PLAN = {"type": "write_plan", "plan_id": "p", "user_id": "u", "occurred_at": AT}
-STEP = {"type": "recursion", "session_id": "s", "task_id": "t", "trace_id": "r", "occurred_at": AT,
-        "iteration_index": 1, "action": {"action_type": "ANSWER"}}  # fmt: skip
-SEEDS: list[Any] = [
-    {}, [], 0, "x", {"type": "turn"}, {"type": "write_plan"}, {"type": "no"}, turn("e"), SIGNAL,
-    turn("e", intent=[0] * 20), turn("e", intent=[0] * 400), turn("e", intent=["a"] * 400),
-    turn("e", observations=[{"type": "decision", "content": "x"}] * 40),
-    turn("e", observations=[{}] * 60), turn("e", x=[{}] * 500),
-    turn("e", metadata={"k": [[]] * 500}),
-    turn("e", error="x"), turn("e", source="q"), turn("e", **{f"k{at}": 0 for at in range(150)}),
-    PLAN | {"extractor": {"name": "n"}, "state_updates": [{}] * 200},
-    PLAN | {"extractor": {"name": "n"}, "state_updates": [{"kind": "fact", "body_text": "x"}] * 50},
-    STEP | {"plan": [{"step_id": "x"}] * 100}, STEP | {"plan": [{}] * 400},
-    STEP | {"short_term_memory_append": [0] * 800},
-    {"specversion": "1.0", "data": turn("e")}, {"specversion": "1.0", "data_base64": "e30="},
-]  # fmt: skip
-PARTS: list[Any] = ["a", [{"type": "text", "text": "a"}], [{"type": "no"}] * 50, [{}] * 50, 0]
 
 
 def repeated(one: bytes, between: bytes, size: int) -> bytes:
@@ -55,47 +30,15 @@ def repeated(one: bytes, between: bytes, size: int) -> bytes:
     return between.join([one] * max(size // (len(one) + len(between)), 1))
 
 
-def bodies(chance: Random, size: int) -> Iterator[tuple[str, bytes]]:
-    """One body of some media type after the other, and mutations of it."""
-    while True:
-        record = chance.choice(SEEDS)
-        if isinstance(record, dict) and chance.random() < 0.4:
-            text = "".join(chance.choice(UNITS) for _ in range(chance.choice([1, 3, 100])))
-            value = json.loads(chance.choice(VALUES))
-            record = record | {chance.choice(["user_input", "x", "source"]): text, "y": value}
-        one = json.dumps(record).encode()
-        if chance.random() < 0.2:
-            one = bytes([*one[:-1], chance.choice(b'"{}[],:\\q\x80')])
-        yield NDJSON, repeated(one, b"\n", size)
-        yield JSON, b"[" + repeated(one, b",", size) + b"]"
-        yield CLOUD, b"[" + repeated(one, b",", size) + b"]"
-        yield EVENT, b'{"specversion":"1.0","data":' + one + b"}"
-        message = {"role": chance.choice(["user", "tool", "no"]), "content": chance.choice(PARTS)}
-        said = repeated(json.dumps(message).encode(), b",", size)
-        yield MESSAGES, b'{"user_id":"u","messages":[' + said + b"]}"
+def dearest(seed: int, count: int, size: int, most: int) -> tuple[float, costly.Recipe]:
+    """The most steps that a body took, and how it is made: so many are tried, most of them changes
+    of those that took most."""
+    left = iter(range(count))
 
+    def cost(recipe: costly.Recipe) -> float:
+        return steps(partial(read, recipe.way, recipe.body(size)), 2 * most)
 
-def read(kind: str, body: bytes) -> None:
-    """What a server does to read a body."""
-    try:
-        if kind == MESSAGES:
-            message_bodies.read(body)
-            return
-        records = routes_records._records(body, kind, False, RECORDS)
-        form = routes_records._event_form if kind in (CLOUD, EVENT) else None
-        submitting._checked(records, "default", LATEST, form)
-    except Problem:
-        pass
-
-
-def searched(seed: int, count: int, size: int, most: int) -> tuple[int, str, bytes]:
-    """The most steps that a body took, its way in, and its beginning."""
-    made = bodies(Random(seed), size)
-    worst = (0, "", b"")
-    for _ in range(count):
-        kind, body = next(made)
-        worst = max(worst, (steps(partial(read, kind, body), 2 * most), kind, body[:200]))
-    return worst
+    return costly.climb(Random(seed), cost, lambda: next(left, None) is None)[0]
 
 
 @pytest.mark.parametrize("record", [b"{}", b'{"type":"turn"}', b"0", b"x"])
@@ -110,17 +53,54 @@ def test_many_tiny_records_take_no_more_than_their_share(kind: str, record: byte
 @pytest.mark.component
 @pytest.mark.parametrize("seed", soaked(range(8), 1))
 def test_no_body_of_64_kb_takes_more_than_its_share(seed: int) -> None:
-    count, kind, body = searched(seed, 100, SMALL, MOST_OF_SMALL)
-    print(f"at most {count:,} steps: {kind} {body[:80]!r}")
-    assert count < MOST_OF_SMALL, (kind, body)
+    count, recipe = dearest(seed, 100, SMALL, MOST_OF_SMALL)
+    print(f"at most {count:,} steps: {recipe}")
+    assert count < MOST_OF_SMALL, recipe
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("seed", soaked(range(4), 1))
 def test_no_body_of_16_mb_takes_more_than_its_share(seed: int) -> None:
-    count, kind, body = searched(seed, 30, LARGE, MOST_OF_LARGE)
-    print(f"at most {count:,} steps: {kind} {body[:80]!r}")
-    assert count < MOST_OF_LARGE, (kind, body)
+    count, recipe = dearest(seed, 30, LARGE, MOST_OF_LARGE)
+    print(f"at most {count:,} steps: {recipe}")
+    assert count < MOST_OF_LARGE, recipe
+
+
+PLAN = turn("p", type="write_plan", plan_id="p", user_id="u", extractor={"name": "n"},
+            x="request meta q /9j", event_affect=costly.HOLE)  # fmt: skip
+SIGNAL = turn("s", type="signal", signal_id="g", scope="session", x="request meta q /9j",
+              metadata=costly.HOLE)  # fmt: skip
+WORST = [
+    costly.Recipe(costly.EVENT, frame(PLAN), "values", ('["/9j/4"]', "null", "9"), 4_000),
+    costly.Recipe(NDJSON, frame(PLAN), "values", ('["/9j/4"]',), 4_000),
+    costly.Recipe(NDJSON, frame(PLAN), "values", ("{}",), 4_000),
+    costly.Recipe(NDJSON, frame(SIGNAL), "values", ('{"a":{}}', '["/9j/4"]', "{}"), 4_000),
+    costly.Recipe(NDJSON, frame(turn("t", replaces=costly.HOLE)), "deep", ('{"a":{}}',), 4_000),
+]
+"""What the search found to take most."""
+
+
+@pytest.mark.parametrize("recipe", WORST, ids=lambda recipe: "".join(recipe.units))
+def test_what_took_most_of_the_processor_takes_no_more_than_its_share(
+    recipe: costly.Recipe,
+) -> None:
+    body = recipe.body(SMALL)
+    taken = seconds(partial(read, recipe.way, body), SECONDS_OF_SMALL)
+    assert taken < SECONDS_OF_SMALL
+
+
+def test_of_a_record_with_many_short_texts_none_is_searched_for_an_image(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    find, searched = images.Search.find, list[str]()
+
+    def counting(search: images.Search, text: str) -> Iterator[tuple[int, int]]:
+        searched.append(text)
+        return find(search, text)
+
+    monkeypatch.setattr(images.Search, "find", counting)
+    read(NDJSON, WORST[1].body(SMALL))
+    assert set(searched) <= {PLAN["x"]}
 
 
 @pytest.mark.component

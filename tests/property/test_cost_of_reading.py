@@ -318,9 +318,9 @@ def test_what_begins_as_an_image_too_often_is_taken_for_images() -> None:
 
 
 def test_the_same_over_many_texts_of_one_record() -> None:
-    few = ["/9j/ no image"] * images.MOST
+    few = ["/9j/ is not an image"] * images.MOST
     assert not isinstance(decode(json.dumps(turn("e", metadata={"k": few})).encode(), PLACE), Dead)
-    line = json.dumps(turn("e", metadata={"k": [*few, "/9j/ one more"]})).encode()
+    line = json.dumps(turn("e", metadata={"k": [*few, "/9j/ is yet one more"]})).encode()
     letter = decode(line, PLACE)
     assert isinstance(letter, Dead) and letter.reason == "image"
 

@@ -45,6 +45,7 @@ class Accepting:
     def __init__(self) -> None:
         self.changes = Changes()
         self.preparing: list[Any] = []
+        self.worked: list[Any] = []
 
     async def rows(self, table: str, tenant: str, key: str) -> Found:
         return Found(Entity(table, tenant, key, {}), Rules())

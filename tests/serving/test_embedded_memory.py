@@ -18,9 +18,10 @@ from sinks.files import data_files
 from sinks.root import HistoryWriteError
 from streams.apps import maintenance
 from streams.errors import ConfigurationError
+from streams.extractors import rules
 from streams.files import local
 from streams.files.access import writing
-from streams.files.inbox import Group, Inbox
+from streams.files.inbox import Group, Inbox, NoRoom
 from streams.files.store import Store
 from streams.folds import documents
 from streams.folds.outcome import Outcome
@@ -176,25 +177,86 @@ def test_what_one_tenant_has_waiting_is_no_reason_to_refuse_another(
     run(tmp_path / "h", ask)
 
 
-def test_a_tenants_many_posts_keep_those_of_another_waiting_for_few(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def of_tenant(tenant: str, post: int, count: int) -> list[bytes]:
+    """Records of one request."""
+    return encoded(*(turn(f"{post}-{at}", tenant=tenant) for at in range(count)))
+
+
+def places(root: Path, tenant: str) -> list[int]:
+    """Where the log has a tenant's records."""
+    query = f"SELECT src_offset FROM events WHERE tenant = '{tenant}' ORDER BY ALL"
+    return [offset for (offset,) in rows(root, query)]
+
+
+@pytest.mark.parametrize(("posts", "each"), [(40, 10), (1, 1_000)], ids=["many", "one, large"])
+def test_a_tenants_many_records_keep_those_of_another_waiting_for_few(
+    posts: int, each: int, tmp_path: Path
 ) -> None:
-    """The log is never far ahead of the folding, and tenants take turns on their way into it."""
-    monkeypatch.setattr(ingest.IngestThread, "records_within", lambda *_: 10)
+    """The log is never far ahead of the folding, and tenants take turns on their way into it,
+    also within a request."""
 
     async def ask(memory: EmbeddedBackend) -> None:
-        many = [
-            asyncio.create_task(
-                memory.submit(encoded(*(turn(f"e{at}-{n}", tenant="a") for n in range(10))), WITHIN)
-            )
-            for at in range(POSTS)
-        ]
-        await asyncio.sleep(0)
-        assert await memory.submit(encoded(turn("e", tenant="b")), WITHIN) == [Outcome("applied")]
-        assert sum(one.done() for one in many) < POSTS // 4
-        assert await asyncio.gather(*many) == [[Outcome("applied")] * 10] * POSTS
+        many = [memory.submit(of_tenant("a", post, each), WITHIN) for post in range(posts)]
+        one = memory.submit(of_tenant("b", 0, 1), WITHIN)
+        assert await asyncio.gather(*many, one) == [
+            *[[Outcome("applied")] * each] * posts, [Outcome("applied")]
+        ]  # fmt: skip
 
     run(tmp_path / "h", ask)
+    assert places(tmp_path / "h", "b")[0] <= posts * each // 2
+    assert places(tmp_path / "h", "a")[-1] == posts * each + 1
+
+
+def test_a_tenant_whose_records_take_long_waits_and_not_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What their records take of the processor is measured: the same number of records of the same
+    length is folded in the time of some of the others."""
+
+    def extract(record: Any, affect: Any) -> None:
+        until = time.thread_time() + (0.005 if record.tenant == "a" else 0)
+        while time.thread_time() < until:
+            pass
+
+    monkeypatch.setattr(rules, "extract", extract)
+
+    async def ask() -> None:
+        async with EmbeddedBackend(tmp_path / "h", "rules") as memory:
+            posts = [
+                memory.submit(of_tenant(tenant, post, 10), WITHIN)
+                for post in range(16)
+                for tenant in "ab"
+            ]
+            assert await asyncio.gather(*posts) == [[Outcome("applied")] * 10] * 32
+
+    asyncio.run(ask())
+    assert places(tmp_path / "h", "b")[-1] < 160 + 100
+
+
+def test_a_request_of_which_a_part_found_no_room_is_refused_and_may_be_sent_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append, appended = Inbox.append, list[int]()
+
+    def full(inbox: Inbox, records: Any) -> Group:
+        if len(appended) == 2:
+            raise NoRoom("make room")
+        appended.append(len(records))
+        return append(inbox, records)
+
+    async def ask(memory: EmbeddedBackend) -> None:
+        sent = of_tenant("a", 0, 1_000)
+        with monkeypatch.context() as patched:
+            patched.setattr(Inbox, "append", full)
+            with pytest.raises(NoRoom):
+                await memory.submit(sent, WITHIN)
+        assert not memory._waiting
+        endings = [one.ending for one in await memory.submit(sent, WITHIN)]
+        assert endings[: sum(appended)] == ["duplicate"] * sum(appended)
+        assert endings[sum(appended) :] == ["applied"] * (1_000 - sum(appended))
+
+    run(tmp_path / "h", ask)
+    assert len(places(tmp_path / "h", "a")) == 1_000
 
 
 def test_a_post_that_waits_too_long_for_its_turn_is_refused_and_not_stored(

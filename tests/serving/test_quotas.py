@@ -11,6 +11,7 @@ import pytest
 from streams.errors import ConfigurationError
 from streams.files import local
 from streams.quota import Quota, Quotas, TenantQuota
+from streams.serving.backends.backend import Work
 from streams.serving.http.keys import changed, make
 from streams.serving.http.quotas import OverQuota, TenantQuotas
 from streams.serving.http.settings import ServeSettings
@@ -95,6 +96,19 @@ def test_what_was_not_stored_is_given_back() -> None:
     for _ in range(50):
         quotas.take("acme", 20, 200)
         quotas.give_back("acme", 20, 200)
+
+
+def test_a_record_that_takes_long_counts_as_several() -> None:
+    clock = Clock()
+    quotas = TenantQuotas(Quotas(Quota(records=100)), clock)
+    quotas.take("acme", 10, 1)
+    quotas.charge_work(Work("acme", 10, 0.002))
+    quotas.check("acme")  # two tenths of a millisecond each
+    quotas.charge_work(Work("acme", 10, 0.5))
+    assert refusal(quotas, "acme") | {"remaining": 0} == {
+        "tenant": "acme", "limit": "records", "per_second": 100, "remaining": 0, "retry_after": 4,
+    }  # fmt: skip
+    quotas.charge_work(Work("free", 10, 100.0))
 
 
 def test_a_tenants_own_quota_counts_and_what_it_leaves_out_is_as_for_all() -> None:

@@ -55,6 +55,17 @@ Prepare = Callable[[Live], Awaitable[None]]
 """Makes something ready for a generation before it answers."""
 
 
+class Work(NamedTuple):
+    """What records of a tenant took of the processor to be folded."""
+
+    tenant: str
+    records: int
+    seconds: float
+
+
+Charge = Callable[[Work], None]
+
+
 class Backend(Protocol):
     """One tier's committed memory. Methods are called on the event loop's thread."""
 
@@ -65,6 +76,9 @@ class Backend(Protocol):
 
     preparing: list[Prepare]
     """Called before another generation answers, where that can be known before."""
+
+    worked: list[Charge]
+    """Called with what records took, where this process folds them."""
 
     @property
     def live(self) -> Live:
@@ -99,7 +113,7 @@ class Backend(Protocol):
     async def submit(
         self, records: Sequence[bytes], within: float, read: Sequence[Input | None] | None = None
     ) -> list[Outcome]:
-        """Appends input records (one JSON object each) to the log as one, and waits so many
+        """Appends input records (one JSON object each) to the log in order, and waits so many
         seconds at most for the transactions that apply them. After it returned no record is lost,
         whatever dies. `read`: what they say, as far as a caller who has decoded
         them to check them has kept it.

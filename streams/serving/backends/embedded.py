@@ -7,7 +7,7 @@ copy of rows that are folded and not yet there; both belong to the event loop al
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from threading import Event, Thread
@@ -29,11 +29,13 @@ from streams.pipeline.ports import StoreError
 from streams.serving.backends.backend import (
     BEHIND,
     Busy,
+    Charge,
     Found,
     NotReady,
     Prepare,
     Subject,
     Table,
+    Work,
 )
 from streams.serving.backends.changes import Changes, Where
 from streams.serving.backends.ingest import FAILED, LENT, IngestThread
@@ -108,6 +110,7 @@ class EmbeddedBackend:
         self._erasing = Erasures(self._root, lambda: self._store is not None)
         self.erasures: Erasures | None = self._erasing
         self.preparing: list[Prepare] = []
+        self.worked: list[Charge] = []
         self.promoted: str | None = None
         self.model: Beside | None = None
         """What asks the model, while it does."""
@@ -383,12 +386,22 @@ class EmbeddedBackend:
         gone.wait(LOOP_WITHIN)
 
     def folded(
-        self, group: Group, outcomes: Sequence[Outcome], changed: list[Entity], rules: Rules
+        self,
+        group: Group,
+        outcomes: Sequence[Outcome],
+        changed: list[Entity],
+        rules: Rules,
+        seconds: Mapping[str, float],
     ) -> None:
         self._counts.add(group.first, outcomes)
-        self._call(self._show, changed, rules, self._posts.end(group, outcomes))
+        self._call(self._show, changed, rules, *self._posts.end(group, outcomes, seconds))
 
-    def _show(self, changed: list[Entity], rules: Rules, ended: list[Posted]) -> None:
+    def _show(
+        self, changed: list[Entity], rules: Rules, ended: list[Posted], work: list[Work]
+    ) -> None:
+        for hear in self.worked:
+            for of_tenant in work:
+                hear(of_tenant)
         for entity in changed:
             self._read.drop(entity.where)
             self._folded[entity.where] = (Found(entity, rules), self._batch)

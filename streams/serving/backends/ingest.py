@@ -8,8 +8,9 @@ same end.
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from itertools import groupby
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Protocol
@@ -51,12 +52,6 @@ TICK = 0.1
 """Seconds in which it is noticed that somebody else asks for the history."""
 PIECE = 512
 """Records that are folded before their senders hear of it."""
-MANY = 1_000_000
-"""Records, where it is not known how long one takes."""
-FEW = 16
-"""Records that are folded together however long they take: one by one would take longer."""
-LATELY = 0.2
-"""The weight of the newest piece in how long a record takes."""
 AGAIN = 1.0
 """Seconds until it is tried again to go on, after an error."""
 FAILED = "the history cannot be read or written now; the server's log says why"
@@ -79,10 +74,16 @@ class Told(Protocol):
         """The store is about to be closed; `lent`: another may change everything in it."""
 
     def folded(
-        self, group: Group, outcomes: Sequence[Outcome], changed: list[Entity], rules: Rules
+        self,
+        group: Group,
+        outcomes: Sequence[Outcome],
+        changed: list[Entity],
+        rules: Rules,
+        seconds: Mapping[str, float],
     ) -> None:
         """These ended so; copies of the rows as they are now, until `committed` not in the
-        store, and the rules that they were folded under."""
+        store, and the rules that they were folded under. `seconds` of the processor that the
+        records of each tenant took; of a group that was read from disk none."""
 
     def committed(self) -> None:
         """The store has all that was folded before the last call of `committing`."""
@@ -125,7 +126,6 @@ class IngestThread:
         """How long the writing of each batch took."""
         self.is_open = False
         """Whether what is in the log is being folded."""
-        self._seconds = 0.0  # that a record takes to be folded, lately
         self._told = told
         self._extractor = extractor
         self._said = ""
@@ -144,15 +144,6 @@ class IngestThread:
     def folded_to(self) -> int:
         """The offset up to which the log is folded."""
         return self._at
-
-    @property
-    def unfolded(self) -> int:
-        """Records of the log that are not folded yet."""
-        return 0 if self.inbox is None else self.inbox.end - self._at
-
-    def records_within(self, seconds: float) -> int:
-        """About how many records are folded in a time; `FEW` at least."""
-        return max(int(seconds / self._seconds), FEW) if self._seconds else MANY
 
     def fold(self, started: Callable[[BaseException | None], None]) -> None:
         """Until `ending`. `started` hears once that the history is open, or why it cannot be."""
@@ -264,15 +255,27 @@ class IngestThread:
             return
         for start in range(0, len(group.records), PIECE):
             piece = group.part(start, PIECE)
-            began = time.monotonic()
-            outcomes = runner.apply(with_positions(piece), piece.recorded_at, piece.read)
-            each = (time.monotonic() - began) / len(piece.records)
-            self._seconds += LATELY * (each - self._seconds)
+            outcomes, seconds = self._apply(runner, piece)
             self._at = piece.last
             changed = [entity.copy() for entity in self._to_show(runner.store.take_kept())]
-            self._told.folded(piece, outcomes, changed, runner.applier.rules)
+            self._told.folded(piece, outcomes, changed, runner.applier.rules, seconds)
             if runner.is_full:
                 self._commit(runner)
+
+    def _apply(self, runner: Runner, piece: Group) -> tuple[list[Outcome], dict[str, float]]:
+        """What the records ended as, and the seconds of this thread that each tenant's took."""
+        seconds: dict[str, float] = {}
+        if piece.tenants is None:
+            return runner.apply(with_positions(piece), piece.recorded_at, piece.read), seconds
+        outcomes: list[Outcome] = []
+        began = time.thread_time()
+        for tenant, same in groupby(piece.tenants):
+            run = piece.part(len(outcomes), len(list(same)))
+            outcomes += runner.apply(with_positions(run), run.recorded_at, run.read)
+            ended = time.thread_time()
+            seconds[tenant] = seconds.get(tenant, 0.0) + ended - began
+            began = ended
+        return outcomes, seconds
 
     def _to_show(self, kept: list[Entity]) -> list[Entity]:
         """Those that readers may see now. What is folded again after an error was seen as it was

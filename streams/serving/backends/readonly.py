@@ -24,7 +24,15 @@ from streams.files.refold import refold, refold_user
 from streams.folds.outcome import Outcome
 from streams.folds.rows import Input
 from streams.observing.readiness import Readiness
-from streams.serving.backends.backend import Found, NotReady, Prepare, Subject, Table, ended_of
+from streams.serving.backends.backend import (
+    Charge,
+    Found,
+    NotReady,
+    Prepare,
+    Subject,
+    Table,
+    ended_of,
+)
 from streams.serving.backends.changes import Changes
 from streams.serving.backends.live import Live, Pointer
 from streams.serving.backends.observed import Observed
@@ -50,6 +58,7 @@ class HistoryBackend:
         self.changes = Changes()
         self.erasures: Erasures | None = None
         self.preparing: list[Prepare] = []
+        self.worked: list[Charge] = []
         self.promoted: str | None = None
         self._pointer = Pointer(self._root)
         self._turns = TenantQueue(AT_ONCE, WAITING)

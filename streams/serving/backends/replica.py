@@ -29,6 +29,7 @@ from streams.observing.readiness import WRITE, Readiness
 from streams.serving.backends.backend import (
     BEHIND,
     Busy,
+    Charge,
     Found,
     NotReady,
     Prepare,
@@ -86,6 +87,7 @@ class ReplicaBackend:
         self.changes = Changes()
         self.erasures: Erasures | None = None
         self.preparing: list[Prepare] = []
+        self.worked: list[Charge] = []
         self._kafka = kafka
         self._app_id = app_id
         self._store: ReplicaStore = store or MemoryStore()

@@ -1,8 +1,8 @@
-"""Who is next among tenants: the one that has had least. A tenant's many posts keep those of others
-waiting for one of them at most."""
+"""Which tenant is next: the one whose records have taken least of the processor."""
 
+import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from itertools import count
 from threading import Condition
@@ -10,28 +10,54 @@ from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
+UNKNOWN = 0.002
+"""Seconds that a record of a tenant takes, until some were measured."""
+LATELY = 64
+"""Records after which what those before them took is forgotten, where they take longer."""
+TRUST = 4
+"""Times as many records, where they take less: a tenant may turn to expensive ones at once."""
+ALONE = 60.0
+"""Seconds after which a tenant is alone, if no other has put anything."""
+MOST_ACCOUNTS = 10_000
+"""Tenants whose accounts are kept while none of theirs waits."""
+
+
+class Account(Generic[T]):
+    """Of a tenant: what waits, the seconds that its records have taken, and lately each."""
+
+    __slots__ = ("each", "had", "is_queued", "waiting")
+
+    def __init__(self) -> None:
+        self.waiting: deque[T] = deque()
+        self.had = 0.0
+        self.each = UNKNOWN
+        self.is_queued = False
+
 
 class TenantTurns(Generic[T]):
     """Waiting items by tenant, for threads. Of each tenant first in, first out; between tenants
-    what they have had counts, by the `cost` of each item (start-time fair queueing)."""
+    the seconds of the processor count that their records have taken (start-time fair queueing). A
+    tenant of which nothing waited has had as much as the one that was next last, or more."""
 
-    def __init__(self, cost: Callable[[T], float]) -> None:
-        self._cost = cost
-        self._waiting: dict[str, deque[T]] = {}
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._accounts: dict[str, Account[T]] = {}
         self._turns: list[tuple[float, int, str]] = []
         self._order = count()
         self._now = 0.0
         self._changed = Condition()
         self._is_ended = False
+        self._newest = ""
+        self._alone_since = float("-inf")
 
-    def put(self, tenant: str, item: T) -> None:
+    def put(self, tenant: str, items: Sequence[T]) -> None:
         """Behind the tenant's others."""
         with self._changed:
-            waiting = self._waiting.get(tenant)
-            if waiting is None:
-                waiting = self._waiting[tenant] = deque()
-                self._enter(tenant, self._now)
-            waiting.append(item)
+            account = self._account(tenant)
+            account.waiting.extend(items)
+            if tenant != self._newest:
+                self._newest, self._alone_since = tenant, self._clock()
+            self._queue(tenant, account)
             self._changed.notify()
 
     def end(self) -> None:
@@ -40,14 +66,14 @@ class TenantTurns(Generic[T]):
             self._is_ended = True
             self._changed.notify()
 
-    def withdraw(self, tenant: str, item: T) -> bool:
-        """Whether the item was still waiting; it waits no longer."""
+    def withdraw(self, tenant: str, items: Sequence[T]) -> bool:
+        """Whether the items, which follow one another, were all still waiting; none waits then."""
         with self._changed:
-            waiting = self._waiting.get(tenant, ())
-            if item not in waiting:
+            waiting = self._account(tenant).waiting
+            if items[0] not in waiting:
                 return False
-            assert isinstance(waiting, deque)
-            waiting.remove(item)
+            for item in items:
+                waiting.remove(item)
             return True
 
     def take(self, wait: bool) -> T | None:
@@ -62,15 +88,53 @@ class TenantTurns(Generic[T]):
                     return None
                 self._changed.wait()
 
+    def charge(self, tenant: str, records: int, seconds: float) -> None:
+        """So many records of the tenant took so many seconds of the processor."""
+        with self._changed:
+            account = self._account(tenant)
+            account.had += seconds
+            each, weight = seconds / records, min(records / LATELY, 1.0)
+            account.each += (each - account.each) * (
+                weight if each > account.each else weight / TRUST
+            )
+
+    def seconds_of(self, tenant: str) -> float:
+        """Of the processor, that a record of the tenant takes lately."""
+        with self._changed:
+            return self._account(tenant).each
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether one tenant has put everything for a while."""
+        return self._clock() - self._alone_since > ALONE
+
     def _next(self) -> T | None:
-        self._now, _, tenant = heappop(self._turns)
-        waiting = self._waiting[tenant]
-        item = waiting.popleft() if waiting else None  # all may have been withdrawn
-        if waiting and item is not None:
-            self._enter(tenant, self._now + self._cost(item))
-        else:
-            del self._waiting[tenant]
+        had, _, tenant = heappop(self._turns)
+        account = self._accounts[tenant]
+        account.is_queued = False
+        if account.had > had and account.waiting:  # charged since
+            self._queue(tenant, account)
+            return None
+        item = account.waiting.popleft() if account.waiting else None  # all may be withdrawn
+        if item is not None:
+            self._now = had
+        if account.waiting:
+            self._queue(tenant, account)
         return item
 
-    def _enter(self, tenant: str, had: float) -> None:
-        heappush(self._turns, (had, next(self._order), tenant))
+    def _queue(self, tenant: str, account: Account[T]) -> None:
+        if not account.is_queued:
+            account.is_queued = True
+            account.had = max(account.had, self._now)
+            heappush(self._turns, (account.had, next(self._order), tenant))
+
+    def _account(self, tenant: str) -> Account[T]:
+        account = self._accounts.get(tenant)
+        if account is None:
+            if len(self._accounts) >= MOST_ACCOUNTS:
+                self._accounts = {
+                    name: one for name, one in self._accounts.items()
+                    if one.is_queued or one.had > self._now
+                }  # fmt: skip
+            account = self._accounts[tenant] = Account()
+        return account

@@ -80,6 +80,7 @@ def create_app(
         readers.close()
 
     quotas = quotas or TenantQuotas()
+    backend.worked.append(quotas.charge_work)
     pages = Inspector(keys) if inspected else None
     app = _Api(
         keys,

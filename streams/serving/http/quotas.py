@@ -1,4 +1,5 @@
-"""How much a tenant may write: records and bytes a second, counted by this process.
+"""How much a tenant may write: records and bytes a second, counted by this process. A record that
+takes long to be folded counts as several.
 
 A request is taken whole while anything is left, and what it takes beyond that is waited for: so no
 request is too large for a quota, and in the long run none is exceeded.
@@ -12,11 +13,14 @@ import msgspec
 
 from streams.apps.metrics import QUOTA_CHARGED, QUOTA_REFUSALS
 from streams.quota import BURST_SECONDS, Quotas
+from streams.serving.backends.backend import Work
 from streams.serving.http.limits import rate_headers
 from streams.serving.http.problems import Problem, retry_after
 
 log = logging.getLogger(__name__)
 
+RECORD_SECONDS = 0.001
+"""Of the processor, that count as a record."""
 SAY_EVERY = 60.0
 """Seconds between two lines of the log about one tenant."""
 
@@ -74,6 +78,15 @@ class TenantQuotas:
         if bucket is not None:
             bucket.take(size, now)
             QUOTA_CHARGED.labels("bytes").inc(size)
+
+    def charge_work(self, work: Work) -> None:
+        """Counts what records took beyond what they were counted as when they came."""
+        now = self._clock()
+        bucket = self._quotas.buckets(work.tenant, now).get("records")
+        more = work.seconds / RECORD_SECONDS - work.records
+        if bucket is not None and more > 0:
+            bucket.take(more, now)
+            QUOTA_CHARGED.labels("records").inc(more)
 
     def give_back(self, tenant: str, records: int, size: int) -> None:
         """It was not stored."""

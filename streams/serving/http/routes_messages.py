@@ -308,8 +308,8 @@ def _check(rows: Rows, plan: _Plan) -> None:
 
 
 async def _submit(asked: _Asked, plan: _Plan, wait: float) -> list[submitting.Result]:
-    """The results of the plan's records: all are taken, or none. Raises Problem, and _Overtaken
-    where the session has not stayed as the plan takes it to be."""
+    """The results of the plan's records: all are taken, or none, if there is room. Raises Problem,
+    and _Overtaken where the session has not stayed as the plan takes it to be."""
     here, tenant = asked.here, asked.tenant
     if plan.is_old:
         return [submitting.Result(at, "duplicate") for at in range(1, len(plan.lines) + 1)]
@@ -318,7 +318,7 @@ async def _submit(asked: _Asked, plan: _Plan, wait: float) -> list[submitting.Re
             here.backend, here.quotas, tenant, plan.lines, wait,
             all_or_none=True, readers=here.readers,
         )  # fmt: skip
-    except (Busy, NoRoom, OverQuota):  # nothing of it was taken
+    except (Busy, NoRoom, OverQuota):  # nothing of it was taken, or, without room, not all
         here.keys.drop(_cache_key(asked))
         raise
     faults = [

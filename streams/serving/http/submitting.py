@@ -87,7 +87,8 @@ async def submit(
     `readers`: the threads that read what is long; None: the event loop reads it. `form`: what a
     record is made of what was sent, and of its position (from 1).
 
-    Raises NotReady, Busy, NoRoom, OverQuota, Problem: nothing was taken then.
+    Raises NotReady, Busy, OverQuota, Problem: nothing was taken then; NoRoom: of a long request the
+    first records may have been.
     """
     quotas.check(tenant)
     sent = sum(map(len, records))
