@@ -66,7 +66,7 @@ def _told(file: str, why: str) -> HistoryError:
     table = file.rpartition("/date=")[0] or file.rpartition("/")[0]
     history = table.rpartition("/")[0]
     return HistoryError(
-        f"{file}: a data file of the history {why}; run `turnfold doctor --history {history}`"
+        f"{file}: a data file of the history {why}; run `turnfold admin doctor --history {history}`"
     )
 
 

@@ -97,7 +97,7 @@ def switch(root: Location, to: Pointer) -> None:
         if not note.create_text(text) and note.read_text() != text:  # else our answer was lost
             raise HistoryError(
                 f"{root}: another generation was promoted meanwhile; look which one is live "
-                "(turnfold generations list), then call this again"
+                "(turnfold generation list), then call this again"
             )
         return
     number = newest(root)

@@ -202,8 +202,8 @@ def why(root: Location, tenant: str, entity_id: str) -> list[dict[str, Any]]:
     if not found:
         raise DataRefused(
             f"{entity_id!r} has no revision in this history: no state, preference, session or "
-            "item of session memory of that id was ever changed; `turnfold user` and `session` "
-            "show ids"
+            "item of session memory of that id was ever changed; `turnfold show user` and "
+            "`turnfold show session` print ids"
         )
     return found
 
@@ -290,7 +290,7 @@ def dead_letters(
     after: tuple[int, str] = (-FAR, ""),
     limit: int | None = None,
 ) -> list[dict[str, Any]]:
-    """The dead letters, oldest first; `id` is what `dlq show` and `dlq replay` take.
+    """The dead letters, oldest first; `id` is what `admin dlq show` and `admin dlq replay` take.
 
     `topic`: only those that were read from it. `since`: only those recorded from that time on
     (microseconds). `settled`: also letters that are settled, each with `settled_at`. `after`: only

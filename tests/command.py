@@ -54,7 +54,7 @@ def environment(**more: str) -> dict[str, str]:
 
 BY_DEFAULT = "(the default extractor)"
 """Among a command's words: the test is about what extracts where it names no extractor."""
-FOLDING = frozenset({"run", "serve", "worker", "dev"})
+FOLDING = (["run"], ["serve"], ["dev"], ["kafka", "worker"])
 
 
 def words(*args: str | Path) -> list[str]:
@@ -62,9 +62,13 @@ def words(*args: str | Path) -> list[str]:
     extractor, or its history has a choice: most tests are about something else, and the rules take
     a second of CPU to load."""
     given = [str(arg) for arg in args if arg != BY_DEFAULT]
-    if len(given) < len(args) or not FOLDING & {*given[:1]} or _chooses(given):
+    if len(given) < len(args) or not _folds(given) or _chooses(given):
         return given
     return [*given, "--extractor", "none"]
+
+
+def _folds(given: list[str]) -> bool:
+    return any(given[: len(path)] == path for path in FOLDING)
 
 
 def _chooses(given: list[str]) -> bool:

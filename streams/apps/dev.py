@@ -128,7 +128,7 @@ def run(
             prefix = settings.topic_prefix and f" --topic-prefix {settings.topic_prefix}"
             usual = settings.partitions == KafkaSettings.model_fields["partitions"].default
             number = "" if usual else f"{PARTITIONS}={settings.partitions} "
-            say(f"  {number}turnfold produce FILE.ndjson --bootstrap {at}{prefix}")
+            say(f"  {number}turnfold kafka produce FILE.ndjson --bootstrap {at}{prefix}")
             for name in sorted(commands.keys() & ports.keys(), reverse=True):
                 where = ports[name]
                 say(f"  metrics of the {name}: http://127.0.0.1:{where}/metrics")
@@ -152,7 +152,15 @@ def _commands(
     """The commands by part, in the order in which they end: the sink after the worker."""
     into = ["--history", str(history)]
     found_by = [] if extractor is None else ["--extractor", extractor]
-    worker = ["worker", *into, "--partitions", str(partitions), "--metrics-port", ports["worker"]]
+    worker = [
+        "kafka",
+        "worker",
+        *into,
+        "--partitions",
+        str(partitions),
+        "--metrics-port",
+        ports["worker"],
+    ]
     return {
         "worker": [*worker, *found_by],
         "serve": [
@@ -165,7 +173,7 @@ def _commands(
             "--metrics-from",
             f"127.0.0.1:{ports['worker']},127.0.0.1:{ports['sink']}",
         ],
-        "sink": ["sink", *into, "--roll-seconds", "1", "--metrics-port", ports["sink"]],
+        "sink": ["kafka", "sink", *into, "--roll-seconds", "1", "--metrics-port", ports["sink"]],
     }
 
 
@@ -190,7 +198,7 @@ def _part(name: str, command: list[str], counted: dict[str, str], silent: bool) 
 def _sending(bootstrap: str, counted: dict[str, str]) -> Iterator[None]:
     """The sample's records are sent meanwhile; sent again they change nothing."""
     with as_file(CONVERSATIONS) as sample:
-        command = [sys.executable, *PROGRAM, "produce", str(sample)]
+        command = [sys.executable, *PROGRAM, "kafka", "produce", str(sample)]
         sending = subprocess.Popen(
             [*command, "--bootstrap", bootstrap],
             start_new_session=True,

@@ -152,7 +152,7 @@ def _in_others(
     root: Path, last: Path, erase: Callable[[Path, Path | None], dict[str, Any]]
 ) -> dict[str, Any]:
     """The same in all generations but one: name -> its tables. One that has never been finished is
-    dropped: its gathered records hold everybody, and `backfill` makes it again."""
+    dropped: its gathered records hold everybody, and `generation create` makes it again."""
     done: dict[str, Any] = {}
     remove_leftovers(root)
     for name in names(root):
@@ -192,7 +192,7 @@ def _is_of_some_days(made: Generation | None) -> bool:
 
 
 def _noted(root: Location, tenant: str, user_id: str) -> set[str]:
-    """What was erased of a person in all generations: `backfill` makes one of another's rows."""
+    """What was erased of a person in all generations: a backfill makes one of another's rows."""
     folders = [folder_of(root, name) for name in names(root)]
     return erased_ids.noted(folders, tenant, user_id)
 

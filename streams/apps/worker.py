@@ -2,9 +2,9 @@
 
 See docs/kafka-tier.md.
 
-`turnfold worker` is the usual way to start it; `faust -A streams.apps.worker worker` works too
-and takes its settings from the environment alone (TURNFOLD_KAFKA_…, TURNFOLD_WORKER_…); it asks no
-model.
+`turnfold kafka worker` is the usual way to start it; `faust -A streams.apps.worker worker` works
+too and takes its settings from the environment alone (TURNFOLD_KAFKA_…, TURNFOLD_WORKER_…); it asks
+no model.
 """
 
 import logging
@@ -156,7 +156,9 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     kafka, worker = KafkaSettings.load(), WorkerSettings.load()
     if worker.extractor == MODEL:
-        raise ConfigurationError("only `turnfold worker` asks a model; give the extractor rules")
+        raise ConfigurationError(
+            "only `turnfold kafka worker` asks a model; give the extractor rules"
+        )
     prepare(kafka, worker)
     globals()["app"] = app = make_app(kafka, worker)
     return app

@@ -1,4 +1,4 @@
-"""What a worker is told. It stands apart from the worker, which loads Faust: `config show` and
+"""What a worker is told. It stands apart from the worker, which loads Faust: `admin config` and
 `doctor` only want to know the settings.
 """
 

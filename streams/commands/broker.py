@@ -1,4 +1,4 @@
-"""The commands `broker start`, `broker stop` and `broker status`."""
+"""The commands `kafka broker start`, `stop` and `status`."""
 
 from pathlib import Path
 
@@ -9,16 +9,7 @@ from streams.commands import options
 from streams.errors import ConfigurationError, Unreachable
 
 
-@click.group(no_args_is_help=True)
-def broker() -> None:
-    """A real Apache Kafka on this machine, without Docker.
-
-    Kafka's jars are downloaded once into the cache. Java is the machine's own (17 or newer) or the
-    one that the extra `broker` installs. The broker listens on localhost only.
-    """
-
-
-@broker.command()
+@click.command()
 @click.option(
     "--keep",
     metavar="DIR",
@@ -47,8 +38,8 @@ def start(keep: Path | None, port: int | None, nodes: int, heap: int, as_json: b
     If it runs and some of its nodes have ended, start these again, with their data.
 
     \b
-    turnfold broker start
-    turnfold broker start --keep ./kafka --port 9092
+    turnfold kafka broker start
+    turnfold kafka broker start --keep ./kafka --port 9092
     """
     from streams.broker import Broker, current
 
@@ -59,7 +50,7 @@ def start(keep: Path | None, port: int | None, nodes: int, heap: int, as_json: b
         if not ended:
             raise ConfigurationError(
                 f"broker: one runs already at {running.bootstrap} ({running.folder}); "
-                "stop it first: turnfold broker stop"
+                "stop it first: turnfold kafka broker stop"
             )
         output.note(f"started again: node {', '.join(map(str, ended))}")
         started = running
@@ -76,7 +67,7 @@ def start(keep: Path | None, port: int | None, nodes: int, heap: int, as_json: b
         output.say(started.bootstrap)
 
 
-@broker.command()
+@click.command()
 @options.as_json
 @options.fails_in_a_line
 def stop(as_json: bool) -> None:
@@ -94,7 +85,7 @@ def stop(as_json: bool) -> None:
         output.say("stopped" if was_running else "no broker was running")
 
 
-@broker.command()
+@click.command()
 @options.as_json
 @options.fails_in_a_line
 def status(as_json: bool) -> None:
@@ -106,7 +97,7 @@ def status(as_json: bool) -> None:
     if as_json:
         output.say_json(said)
     if found is None:
-        raise Unreachable("broker: none is running; start one: turnfold broker start")
+        raise Unreachable("broker: none is running; start one: turnfold kafka broker start")
     answer = f"{said['answering']} of {len(found.nodes)} node(s) answer"
     if not as_json:
         output.say(f"{found.bootstrap}: {answer}; Kafka {said['version']} in {found.folder}")

@@ -1,4 +1,4 @@
-"""The commands `config …`: which settings hold, and where each comes from."""
+"""The command `admin config`: effective settings and their sources."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -30,24 +30,19 @@ class Setting(NamedTuple):
     about: str
 
 
-@click.group()
-def config() -> None:
-    """Show which settings hold, and where they come from."""
-
-
-@config.command()
+@click.command()
 @click.option("--all", "every", is_flag=True, help="Also settings that have their default.")
 @options.as_json
 @options.fails_in_a_line
-def show(every: bool, as_json: bool) -> None:
-    """Print the settings that were set: value, and whether the file or the environment gave it.
+def config(every: bool, as_json: bool) -> None:
+    """Show effective settings and their source: the file or the environment.
 
     Values of keys and passwords are never printed. Exit code 3: a setting is wrong; stderr says
     which and why.
 
     \b
-    turnfold config show
-    turnfold config show --all --json
+    turnfold admin config
+    turnfold admin config --all --json
     """
     file = configuration.find(click.get_current_context().find_root().params["config"])
     settings = settings_as_set()

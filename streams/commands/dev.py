@@ -65,7 +65,7 @@ def dev(
     \b
     turnfold dev --history memory --port 9092
     turnfold dev --history turnfold-demo-dev --demo
-    turnfold produce turns.ndjson --bootstrap localhost:9092
+    turnfold kafka produce turns.ndjson --bootstrap localhost:9092
     curl localhost:8400/memory/user/USER_ID
     """
     from streams.apps.dev import run

@@ -60,8 +60,8 @@ def doctor(history: str | None, bootstrap: str | None, probe: bool, as_json: boo
     Exit code: 0 all is well, 1 there are warnings, 2 something is wrong.
 
     \b
-    turnfold doctor --history memory
-    turnfold doctor --bootstrap localhost:9092 --json
+    turnfold admin doctor --history memory
+    turnfold admin doctor --bootstrap localhost:9092 --json
     """
     if probe and bootstrap is None:
         raise click.UsageError("--probe needs --bootstrap")

@@ -83,7 +83,7 @@ def evaluate(
 ) -> None:
     """Measure search, packs and extraction on a labelled set.
 
-    Example: turnfold evaluate labelled.ndjson --extractor rules
+    Example: turnfold admin evaluate labelled.ndjson --extractor rules
     """
     from streams.evaluation import labels
     from streams.evaluation.retrieval import Options

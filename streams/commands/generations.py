@@ -1,4 +1,4 @@
-"""Memory made again beside the live one: `backfill`, `diff`, `promote`, `rollback` and more."""
+"""The commands `generation …`: memory rebuilt under other rules."""
 
 import re
 from datetime import date
@@ -51,8 +51,8 @@ class _Part(click.ParamType):
 
 
 @click.command()
+@options.argument("name", help="Name of the new generation.")
 @options.history
-@click.option("--generation", "name", required=True, help="Name of the new generation.")
 @click.option(
     "--part",
     type=_Part(),
@@ -75,9 +75,9 @@ class _Part(click.ParamType):
 @options.constants("Change a constant of docs/constants.md. Can be repeated.")
 @options.as_json
 @options.fails_in_a_line
-def backfill(
-    history: Path,
+def create(
     name: str,
+    history: Path,
     part: Any,
     extractor: str | None,
     without: tuple[str, ...],
@@ -86,12 +86,12 @@ def backfill(
     constants: dict[str, Any],
     as_json: bool,
 ) -> None:
-    """Fold the history again into a generation beside the live one.
+    """Backfill: fold the history again into a new generation.
 
     Run the same command again to continue after an interruption, or to read what has been added
     since. The live memory does not change and can be written meanwhile.
 
-    Example: turnfold backfill --history memory --generation new --extractor none
+    Example: turnfold generation create new --history memory --extractor none
     """
     from streams.files.manifest import Settings
     from streams.files.manifest import as_json as said
@@ -119,7 +119,7 @@ def backfill(
     for what in COUNTED:
         output.say_count(what, made.counts.get(what, 0))
     output.say_count("seconds", made.seconds)
-    output.note(f"turnfold diff live {name} --history {history} says what would change")
+    output.note(f"turnfold generation diff live {name} --history {history} says what would change")
 
 
 def _backfill_part(history: Path, name: str, settings: Any, part: Any, as_json: bool) -> None:
@@ -145,8 +145,8 @@ def _backfill_part(history: Path, name: str, settings: Any, part: Any, as_json: 
         output.note(f"part {part} is folded; {still_missing(made)}")
     else:
         output.note(
-            f"generation {name} is complete; turnfold diff live {name} --history {history} says "
-            "what would change"
+            f"generation {name} is complete; turnfold generation diff live {name} --history "
+            f"{history} says what would change"
         )
 
 
@@ -182,7 +182,7 @@ def diff(
 ) -> None:
     """Compare two generations: differences by kind, with evidence.
 
-    Example: turnfold diff live new --history memory
+    Example: turnfold generation diff live new --history memory
     """
     from sinks.diff import diff as compare
 
@@ -295,16 +295,11 @@ def _say_switched(done: Any, as_json: bool) -> None:
             output.note(f"memory is made by {done.extractor} from now on")
 
 
-@click.group(no_args_is_help=True)
-def generations() -> None:
-    """List and drop the generations of a history."""
-
-
-@generations.command("list")
+@click.command("list")
 @options.located_history
 @options.as_json
 @options.fails_in_a_line
-def generations_list(history: Location, as_json: bool) -> None:
+def list_(history: Location, as_json: bool) -> None:
     """List generations: how each was made and its size on disk.
 
     Own bytes are freed when the generation is dropped; shared bytes belong to several generations.
@@ -322,7 +317,7 @@ def generations_list(history: Location, as_json: bool) -> None:
             output.say(f"{one['name']}: parts {missing_said(one['missing_parts'])}")
 
 
-@generations.command("drop")
+@click.command("drop")
 @options.argument("name", help="A generation that is not live.")
 @options.located_history
 @options.bootstrap
@@ -336,7 +331,7 @@ def generations_list(history: Location, as_json: bool) -> None:
 @click.option("--keep-topics", is_flag=True, help="Keep its consumer groups and topics in Kafka.")
 @options.as_json
 @options.fails_in_a_line
-def generations_drop(
+def drop(
     name: str,
     history: Location,
     bootstrap: str | None,
@@ -349,7 +344,7 @@ def generations_drop(
     Refused while its workers or sinks run. If it was interrupted, run it again. Kafka is contacted
     only if sinks write the history.
 
-    Example: turnfold generations drop new --history memory --bootstrap localhost:9092
+    Example: turnfold generation drop new --history memory --bootstrap localhost:9092
     """
     from sinks.root import find_root, is_shared
     from streams.generations.switching import dropping, mark_dropped
@@ -378,7 +373,9 @@ def generations_drop(
     for key, some in removed.items():
         output.say(f"  {key}: {', '.join(some) or 'none'}")
     if of_kafka and keep_topics:
-        output.note(f"what it has in Kafka stays: turnfold reset {app_id} --generation {name}")
+        output.note(
+            f"what it has in Kafka stays: turnfold kafka reset {app_id} --generation {name}"
+        )
 
 
 def _in_kafka(name: str, folder: Location, bootstrap: str | None, app_id: str) -> Any:

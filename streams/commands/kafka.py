@@ -1,4 +1,4 @@
-"""Commands of the Kafka tier: `sink`, `produce`, `lag`, `reset`; `dlq replay` stands with `dlq`."""
+"""The commands `kafka sink`, `produce`, `lag`, `topics` and `reset`, and `admin dlq replay`."""
 
 import asyncio
 import signal
@@ -40,7 +40,7 @@ from streams.observing import logs
     help="Write the rows of this generation's workers into the history's generation NAME.",
 )
 @options.constants(
-    "A constant that the workers were started with (`worker --set`). Needed once, for a new "
+    "A constant that the workers were started with (`kafka worker --set`). Needed once, for a new "
     "history: its readers use it. Can be repeated."
 )
 @click.option("--once", is_flag=True, help="Read up to the current end of the topics, then end.")
@@ -69,7 +69,7 @@ def sink(
     the sink first writes what it has read. After SIGTERM the partitions of a sink with --instance
     wait 30 s for its return.
 
-    Example: turnfold sink --bootstrap localhost:9092 --history memory
+    Example: turnfold kafka sink --bootstrap localhost:9092 --history memory
     """
     from sinks.generation import RESERVED, folder_of
     from sinks.locations import make_folder
@@ -95,7 +95,8 @@ def sink(
     _say_counts({**counts, "seconds": round(time.monotonic() - began, 3)}, as_json)
     if counts["misfits"]:
         output.note(
-            f"{counts['misfits']} messages were not valid rows: turnfold dlq list --reason bad_row"
+            f"{counts['misfits']} messages were not valid rows: "
+            "turnfold admin dlq list --reason bad_row"
         )
         if strict:
             raise click.exceptions.Exit(4)
@@ -153,7 +154,7 @@ def produce(
     their order. A line that is no record goes to `turns` and becomes a dead letter. Sending a file
     twice changes nothing: its records are duplicates.
 
-    Example: turnfold produce turns.ndjson.gz --bootstrap localhost:9092
+    Example: turnfold kafka produce turns.ndjson.gz --bootstrap localhost:9092
     """
     from streams.kafka.client import outages
     from streams.kafka.client.settings import KafkaSettings
@@ -226,8 +227,8 @@ def topics(
     first worker creates missing topics, if it may. Nothing is changed here.
 
     \b
-    turnfold topics --topic-prefix acme.
-    turnfold topics --topic-prefix acme. --commands > for-the-administrator.sh
+    turnfold kafka topics --topic-prefix acme.
+    turnfold kafka topics --topic-prefix acme. --commands > for-the-administrator.sh
     """
     from streams.apps.worker_settings import WorkerSettings
     from streams.kafka.client.settings import KafkaSettings
@@ -288,8 +289,8 @@ def reset(
     outputs again. Refused while a worker runs.
 
     \b
-    turnfold reset turnfold                     # shows what would go
-    turnfold reset turnfold --yes
+    turnfold kafka reset turnfold                     # shows what would go
+    turnfold kafka reset turnfold --yes
     """
     from streams.apps.worker_settings import WorkerSettings
     from streams.kafka.client.settings import KafkaSettings
@@ -331,7 +332,7 @@ def reset(
 
 
 @click.command()
-@options.argument("letters", nargs=-1, help="Ids as `dlq list` shows them. Default: all.")
+@options.argument("letters", nargs=-1, help="Ids as `admin dlq list` shows them. Default: all.")
 @options.bootstrap
 @click.option(
     "--history",
@@ -377,8 +378,8 @@ def replay(
     become is sent; nothing is sent to a platform's topic.
 
     \b
-    turnfold dlq replay --history memory --reason invalid
-    turnfold dlq replay --history memory --mapping chat.yaml
+    turnfold admin dlq replay --history memory --reason invalid
+    turnfold admin dlq replay --history memory --mapping chat.yaml
     """
     from sinks.root import is_shared
     from streams.kafka.client import outages

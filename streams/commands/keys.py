@@ -1,4 +1,4 @@
-"""The commands `keys add`, `keys list` and `keys revoke`."""
+"""The commands `admin keys add`, `list` and `revoke`."""
 
 from pathlib import Path
 
@@ -18,15 +18,7 @@ file = click.option(
 )
 
 
-@click.group(no_args_is_help=True)
-def keys() -> None:
-    """Manage API keys: tokens with a tenant and a role.
-
-    A running server notices a change within a second.
-    """
-
-
-@keys.command()
+@click.command()
 @file
 @click.option(
     "--tenant", required=True, help="Tenant of the key; '*' (admin only) for all tenants."
@@ -39,14 +31,14 @@ def keys() -> None:
     "users.",
 )
 @click.option("--expires", metavar="TIME", help="Time of expiry. Default: never.")
-@click.option("--note", default="", help="Note shown by `keys list`.")
+@click.option("--note", default="", help="Note shown by `admin keys list`.")
 @options.as_json
 @options.fails_in_a_line
 def add(file: Path, tenant: str, role: str, expires: str | None, note: str, as_json: bool) -> None:
     """Create a key and print its token. The file stores only a hash of it.
 
     \b
-    turnfold keys add --keys keys.json --tenant acme --role write --note "chat platform"
+    turnfold admin keys add --keys keys.json --tenant acme --role write --note "chat platform"
     """
     from streams.reading import parse_moment
     from streams.serving.http.keys import changed, make
@@ -61,7 +53,7 @@ def add(file: Path, tenant: str, role: str, expires: str | None, note: str, as_j
         output.note(f"key {key.id}: {role} of tenant {tenant}; the token is not shown again")
 
 
-@keys.command("list")
+@click.command("list")
 @file
 @options.as_json
 @options.fails_in_a_line
@@ -79,7 +71,7 @@ def list_(file: Path, as_json: bool) -> None:
         output.table(found, shown)
 
 
-@keys.command()
+@click.command()
 @file
 @options.argument(
     "key_id", metavar="ID", help="Id of the key: the part of the token between the `_`."

@@ -115,7 +115,7 @@ def run(
         output.note(
             f"warning: no rule of {mapping} takes any event; the first is {first[0]}. A text in "
             "`when` has single quotes: kind == 'message'. To try rules out: "
-            f"turnfold map {quote(str(mapping))} --sample FILE"
+            f"turnfold kafka map {quote(str(mapping))} --sample FILE"
         )
     for file, size in unfinished.items():
         output.note(
@@ -174,7 +174,7 @@ def _say_nothing_new(counts: dict[str, Any], history: Path, mapping: Path | None
     elif counts.get("read_before"):
         output.note(
             "nothing new: a file is read from where the last run ended; to fold it anew, with "
-            f"other rules: turnfold backfill --history {quote(str(history))} --generation NAME"
+            f"other rules: turnfold generation create NAME --history {quote(str(history))}"
         )
     else:
         output.note("the input holds no record")
@@ -183,7 +183,7 @@ def _say_nothing_new(counts: dict[str, Any], history: Path, mapping: Path | None
 def _say_refused(counts: dict[str, Any], history: Path) -> None:
     if dead := counts["dead"] + counts.get("late", 0):
         said = "1 record was" if dead == 1 else f"{dead} records were"
-        output.note(f"{said} refused: turnfold dlq list --history {quote(str(history))}")
+        output.note(f"{said} refused: turnfold admin dlq list --history {quote(str(history))}")
 
 
 def _say_counts(counts: dict[str, Any], as_json: bool) -> None:
@@ -201,7 +201,7 @@ def _say_counts(counts: dict[str, Any], as_json: bool) -> None:
     if line := _line_of_found(counts):
         output.say(line)
     if model.get("stopped"):
-        output.note(f"stopped: {model['stopped']}; `turnfold extract` continues")
+        output.note(f"stopped: {model['stopped']}; `turnfold admin extract` continues")
     if constants := counts.get("constants"):
         said = ", ".join(f"{name}={value}" for name, value in constants.items())
         output.note(f"folded under the history's own constants: {said}")

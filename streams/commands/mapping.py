@@ -41,9 +41,9 @@ def map_(
     Writes nothing and commits no offset. Without --sample only the file is checked.
 
     \b
-    turnfold map chat.yaml
-    turnfold map chat.yaml --sample export.ndjson
-    turnfold map chat.yaml --sample chat.messages --bootstrap localhost:9092
+    turnfold kafka map chat.yaml
+    turnfold kafka map chat.yaml --sample export.ndjson
+    turnfold kafka map chat.yaml --sample chat.messages --bootstrap localhost:9092
     """
     from streams.mapping.mapper import Mapper
     from streams.mapping.sampling import sample as try_out

@@ -138,7 +138,7 @@ def export(user_id: str | None, records: bool, history: Location, tenant: str | 
 
     \b
     turnfold export emma --history turnfold-demo > emma.jsonl
-    turnfold export --records --history memory | turnfold produce - --bootstrap new:9092
+    turnfold export --records --history memory | turnfold kafka produce - --bootstrap new:9092
     """
     from streams.apps import archive
     from streams.pipeline.plain import TENANT

@@ -63,7 +63,7 @@ IN_FOLDERS = (
 
 
 def _typed(ctx: click.Context | None) -> str:
-    """The command as it was typed: `generations list`."""
+    """The command as it was typed: `generation list`."""
     return ctx.command_path.partition(" ")[2] if ctx else "this"
 
 

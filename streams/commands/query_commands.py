@@ -91,7 +91,7 @@ def session(
 ) -> None:
     """Show a session: document and context, now or as of a time.
 
-    Example: turnfold session emma-move --history turnfold-demo --as-of 2026-03-05
+    Example: turnfold show session emma-move --history turnfold-demo --as-of 2026-03-05
     """
     from streams import reading, text_output
 
@@ -150,7 +150,7 @@ def state(
 ) -> None:
     """Show states as of a time, as known at another time.
 
-    Example: turnfold state --history turnfold-demo --user emma --as-of 2026-03-05
+    Example: turnfold show state --history turnfold-demo --user emma --as-of 2026-03-05
     """
     from streams import reading, text_output
 

@@ -39,7 +39,7 @@ def repartition(
     it has ended no worker, sink or server starts. Then set TURNFOLD_KAFKA_PARTITIONS to N and start
     them again. Producers can continue: they are refused for some seconds, topic by topic.
 
-    Example: turnfold repartition --to 6 --bootstrap localhost:9092
+    Example: turnfold kafka repartition --to 6 --bootstrap localhost:9092
     """
     from streams.apps.worker_settings import WorkerSettings
     from streams.kafka.client.settings import KafkaSettings

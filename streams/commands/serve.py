@@ -35,7 +35,7 @@ REQUESTS = "streams.serving.http.access"
 @click.option(
     "--port", type=options.Whole(0, 65_535), help="Port. Default: 8400; 0: any free port."
 )
-@click.option("--keys", type=options.FOLDER, help="Key file, as `turnfold keys` makes it.")
+@click.option("--keys", type=options.FOLDER, help="Key file, as `turnfold admin keys` makes it.")
 @click.option(
     "--inspector/--no-inspector",
     default=None,

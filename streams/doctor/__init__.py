@@ -1,2 +1,2 @@
-"""`turnfold doctor`: is this installation as it should be? Each module looks at one part, changes
-nothing, and yields findings (docs/operations.md)."""
+"""`turnfold admin doctor`: is this installation as it should be? Each module looks at one part,
+changes nothing, and yields findings (docs/operations.md)."""

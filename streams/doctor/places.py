@@ -73,8 +73,8 @@ def _room(check: str, place: Path) -> Finding:
     free, size = had.f_bavail * had.f_frsize, had.f_blocks * had.f_frsize
     found = f"{place}: {_bytes(free)} free of {_bytes(size)}"
     do = (
-        "Delete or move other files on this disk, or enlarge it; `turnfold compact` is no help: it "
-        'needs room itself (docs/recovery.md, "Disk full").'
+        "Delete or move other files on this disk, or enlarge it; `turnfold admin compact` is no "
+        'help: it needs room itself (docs/recovery.md, "Disk full").'
     )
     if free < FULL:
         return wrong(check, found, "Writes fail now, or will soon.", do)

@@ -140,7 +140,7 @@ def _gone_on(history: Path, folder: Path, known: Choice, say: Callable[[str], No
 
 def _changed(history: Path, before: Choice, now: Choice) -> str:
     """What becomes of the plans already made: nothing, until somebody asks for it."""
-    again = f"turnfold backfill --history {quote(str(history))} --generation NAME"
+    again = f"turnfold generation create NAME --history {quote(str(history))}"
     if now.name == NONE:
         return (
             f"{before.name} makes no plans from now on; those already made stay ({again} "

@@ -1,4 +1,4 @@
-"""Which generation `backfill` makes: of what, with which settings, in how many parts."""
+"""Which generation `generation create` makes: of what, with which settings, in how many parts."""
 
 import time
 from collections.abc import Sequence
@@ -71,7 +71,9 @@ def begun(
         check_begun(known, settings, split)
         return known
     if tables.tables():
-        raise ConfigurationError(f"{folder}: was not made by `backfill`; name another generation")
+        raise ConfigurationError(
+            f"{folder}: was not made by `generation create`; name another generation"
+        )
     above = load(source.folder)
     inherited = above.settings.constants if above else {}
     made = Generation(
@@ -105,7 +107,7 @@ def _differs_in_parts(known: Generation, split: int) -> str | None:
         )
     if split == known.split:
         return None
-    drop = f"or drop it (turnfold generations drop {known.name})"
+    drop = f"or drop it (turnfold generation drop {known.name})"
     if not known.split:
         return f"was begun without --part: leave it out to continue, {drop}"
     last = f"{known.split - 1}/{known.split}"

@@ -1,4 +1,4 @@
-"""`turnfold extract --bootstrap`: from `turns` to `write-plans`, a group of its own.
+"""`turnfold kafka extract --bootstrap`: from `turns` to `write-plans`, a group of its own.
 
 Nothing waits on it: it reads what others read, too, and what it has not come to stays in Kafka. A
 plan and the offsets it settles are one transaction, so a plan that was written is not made again.

@@ -1,4 +1,4 @@
-"""What becomes of the first events of a topic or file: `turnfold map`."""
+"""What becomes of the first events of a topic or file: `turnfold kafka map`."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple

@@ -42,7 +42,10 @@ def used(tmp_path_factory: pytest.TempPathFactory, worker: str) -> Path:
         file = ndjson(folder / "records.ndjson", RECORDS)
         checked(local.run([str(file)], folder / "memory"))
         assert (
-            turnfold("catalog", folder / "memory.duckdb", "--history", folder / "memory").code == 0
+            turnfold(
+                "admin", "catalog", folder / "memory.duckdb", "--history", folder / "memory"
+            ).code
+            == 0
         )
 
     return once(tmp_path_factory, worker, "usage", build) / "memory"

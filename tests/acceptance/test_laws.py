@@ -339,12 +339,12 @@ def test_law_8_forget_keeps_the_other_s_turns_of_a_shared_session(
     forgotten: tuple[Path, dict[str, Any]],
 ) -> None:
     folder, _ = forgotten
-    done = turnfold("session", "group", "--history", folder / "history", "--json")
+    done = turnfold("show", "session", "group", "--history", folder / "history", "--json")
     document = done.json()
     assert [one["user_input"] for one in document["conversations"]] == ["bob in company"]
     assert document["user_id"] == "bob" and document["session_memory"] == []
     assert document["context"]["current_topic"] == "fish"
-    gone = turnfold("session", "alone", "--history", folder / "history", "--json")
+    gone = turnfold("show", "session", "alone", "--history", folder / "history", "--json")
     assert gone.code == 4 and ALICE not in gone.err
 
 
@@ -364,5 +364,5 @@ def test_law_8_forget_lets_new_records_in(
     records = [*company()[1:], later, turn("a9", session_id="new", user_id=ALICE)]
     counts = folded(ndjson(tmp_path / "records.ndjson", records), history=history)
     assert (counts["duplicate"], counts["applied"]) == (3, 2)
-    shown = turnfold("session", "group", "--history", history, "--json").json()
+    shown = turnfold("show", "session", "group", "--history", history, "--json").json()
     assert [one["user_input"] for one in shown["conversations"]] == ["bob in company", "later"]

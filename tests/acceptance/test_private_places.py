@@ -68,7 +68,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ndjson(folder / "more.ndjson", [of_person(number) for number in range(10, 15)])
     call("run", "records.ndjson", "--extractor", "rules", folder=folder)
     call("search", WORD, folder=folder)
-    call("backfill", "--generation", "other", "--extractor", "none", folder=folder)
+    call("generation", "create", "other", "--extractor", "none", folder=folder)
     (folder / "records.ndjson").unlink()
     return folder
 
@@ -181,7 +181,7 @@ def test_law_8_no_byte_is_left_of_what_came_by_any_way(copied: Path) -> None:
     assert receipt["may_remain"] == {}, "each of these can be told to be the person's"
     waiting = json.loads((copied / "h" / ERASURES / "1.json").read_text())
     assert (waiting["user_id"], waiting["receipt"]["sessions"]) == (None, 1)
-    bobs = answer("user", "bob", "--history", copied / "h")
+    bobs = answer("show", "user", "bob", "--history", copied / "h")
     assert "rain" in json.dumps(bobs)
 
 
@@ -200,9 +200,9 @@ def test_what_may_remain_is_counted(copied: Path) -> None:
 
 COMMANDS = {
     "run": ["run", "more.ndjson", "--history", "h"],
-    "backfill": ["backfill", "--generation", "fresh", "--history", "h"],
-    "promote": ["promote", "other", "--history", "h"],
-    "compact": ["compact", "--history", "h"],
+    "backfill": ["generation", "create", "fresh", "--history", "h"],
+    "promote": ["generation", "promote", "other", "--history", "h"],
+    "compact": ["admin", "compact", "--history", "h"],
     "search": ["search", WORD, "--rebuild", "--history", "h"],
     "forget": ["forget", PERSON, "--yes", "--history", "h"],
 }

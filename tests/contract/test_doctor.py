@@ -1,4 +1,4 @@
-"""`turnfold doctor` without a broker: what it finds, and its exit codes."""
+"""`turnfold admin doctor` without a broker: what it finds, and its exit codes."""
 
 import shutil
 import subprocess
@@ -104,10 +104,10 @@ def test_what_keeps_it_from_beginning_is_a_finding(
 
 def test_a_umask_that_is_none_is_a_finding_and_others_refuse_it(tmp_path: Path) -> None:
     env = environment(TURNFOLD_UMASK="999")
-    done = turnfold("doctor", "--json", cwd=tmp_path, env=env)
+    done = turnfold("admin", "doctor", "--json", cwd=tmp_path, env=env)
     assert (done.code, done.err) == (2, "")
     assert any("'999' is no umask" in one["found"] for one in done.json()["findings"])
-    assert turnfold("config", "show", cwd=tmp_path, env=env).code == 3
+    assert turnfold("admin", "config", cwd=tmp_path, env=env).code == 3
 
 
 def test_a_folder_above_without_permission_is_a_finding(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_a_folder_above_without_permission_is_a_finding(tmp_path: Path) -> None:
 
 def test_a_file_of_settings_that_is_no_toml_is_exit_code_3(tmp_path: Path) -> None:
     (tmp_path / "turnfold.toml").write_text("not TOML")
-    done = turnfold("doctor", "--json", cwd=tmp_path)
+    done = turnfold("admin", "doctor", "--json", cwd=tmp_path)
     assert (done.code, done.out) == (3, "")
 
 
@@ -138,15 +138,15 @@ def test_advice_can_be_typed(
     history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (one,) = found(tmp_path, "--bootstrap", "127.0.0.1:1")["broker"]
-    assert one["do"].endswith("turnfold lag --bootstrap 127.0.0.1:1")
+    assert one["do"].endswith("turnfold kafka lag --bootstrap 127.0.0.1:1")
     (one,) = found(tmp_path, "--bootstrap", "127.0.0.1:1", "--topic-prefix", "a.")["broker"]
-    assert one["do"].endswith("turnfold lag --bootstrap 127.0.0.1:1 --topic-prefix a.")
+    assert one["do"].endswith("turnfold kafka lag --bootstrap 127.0.0.1:1 --topic-prefix a.")
     monkeypatch.setattr("streams.doctor.history.FORMAT", search_store.FORMAT + 1)
     (one,) = found(tmp_path, "--history", history)["search index"]
     assert f"turnfold search --history {history} --tenant" in one["do"]
     monkeypatch.setattr("streams.doctor.history.FILES", 0)
     (one,) = found(tmp_path, "--history", history)["tables"]
-    assert one["do"] == f"turnfold compact --history {history}"
+    assert one["do"] == f"turnfold admin compact --history {history}"
 
 
 def test_a_damaged_index_is_not_called_one_of_another_format(history: Path, tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ def test_a_disk_without_room_is_wrong(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(places, "FULL", 1 << 60)
     report = found(tmp_path, "--history", tmp_path / "history")
     (one,) = (one for one in report["disk of history"] if one["status"] == "wrong")
-    assert "`turnfold compact` is no help" in one["do"]
+    assert "`turnfold admin compact` is no help" in one["do"]
 
 
 def test_the_file_system_of_a_folder_is_known() -> None:
@@ -257,7 +257,7 @@ def test_a_broker_that_is_away_is_wrong_within_seconds(tmp_path: Path) -> None:
 
 
 def test_probe_needs_a_broker(tmp_path: Path) -> None:
-    done = turnfold("doctor", "--probe", cwd=tmp_path)
+    done = turnfold("admin", "doctor", "--probe", cwd=tmp_path)
     assert done.code == 2
     assert "--bootstrap" in done.err
 

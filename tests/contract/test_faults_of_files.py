@@ -53,8 +53,8 @@ def mapping(new: str) -> str:
 READERS: dict[str, Callable[[str, str], list[str]]] = {
     "run": lambda file, new: ["run", file, "--history", new],
     "run --mapping": lambda file, new: ["run", file, "--mapping", mapping(new), "--history", new],
-    "config show": lambda file, new: ["--config", file, "config", "show"],
-    "keys list": lambda file, new: ["keys", "list", "--keys", file],
+    "admin config": lambda file, new: ["--config", file, "admin", "config"],
+    "admin keys list": lambda file, new: ["admin", "keys", "list", "--keys", file],
     "sql": lambda file, new: ["sql", "SELECT 1", "--history", file],
 }
 COMMANDS = (*READERS, *(f"import {name}" for name in IMPORTED))
@@ -97,7 +97,9 @@ def test_a_bad_file_is_named_with_what_to_do(command: str, name: str, bad: Path)
 def test_a_sample_that_is_damaged_is_named_with_what_to_do(name: str, bad: Path) -> None:
     """Of a source's name `map` reads a topic, so a file that is absent is no fault of a file."""
     file = str(bad / name)
-    done = CliRunner().invoke(cli.app, ["map", str(bad.parent / "map.yaml"), "--sample", file])
+    done = CliRunner().invoke(
+        cli.app, ["kafka", "map", str(bad.parent / "map.yaml"), "--sample", file]
+    )
     assert done.exit_code in (3, 4), (done.exit_code, done.stderr)
     last = done.stderr.rstrip().splitlines()[-1]
     assert file in last and NEXT_STEP.search(last), last

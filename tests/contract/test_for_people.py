@@ -75,7 +75,8 @@ STEERS = "\x1b]0;mine\x07\x1b[2J hello \x9b31m"
 @pytest.mark.parametrize(
     "command",
     [
-        ("session", "s"), ("timeline", "s"), ("sql", "SELECT user_input FROM events"),
+        ("show", "session", "s"), ("show", "timeline", "s"),
+        ("sql", "SELECT user_input FROM events"),
         ("search", "hello"),
     ],
 )  # fmt: skip
@@ -92,8 +93,8 @@ def test_what_users_send_does_not_steer_the_terminal(
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("state --user nobody", "nothing was held true of nobody"),
-        ("dlq list --reason bad_row", "no unsettled dead letters"),
+        ("show state --user nobody", "nothing was held true of nobody"),
+        ("admin dlq list --reason bad_row", "no unsettled dead letters"),
         ("search zzzz", "nothing in this history is about that"),
     ],
 )
@@ -109,7 +110,7 @@ def test_the_help_says_all_of_what_a_command_does() -> None:
 
 def test_a_preference_shows_what_why_asks_for(sample: Path) -> None:
     """`user` prints the id, and `why` what has changed: the subject stays the same."""
-    shown = turnfold("user", "emma", "--history", sample).out
+    shown = turnfold("show", "user", "emma", "--history", sample).out
     (line,) = [one for one in shown.splitlines() if "bullet points" in one]
     assert line.startswith("  like (confirmed, style): short answers in bullet points  [")
     why = turnfold("why", line.split("[")[1].rstrip("]"), "--history", sample).out.splitlines()
@@ -138,13 +139,13 @@ def test_what_was_folded_stands_where_all_streams_are_closed(tmp_path: Path) -> 
     file, there = ndjson(tmp_path / "one.ndjson", [turn("e")]), tmp_path / "h"
     command = f"exec {PROGRAM} run {file} --history {there} <&- >&- 2>&-"
     assert subprocess.run(command, shell=True, env=environment(), check=False).returncode == 1
-    assert turnfold("timeline", "s", "--history", there).out.count("  s  e\n") == 1
+    assert turnfold("show", "timeline", "s", "--history", there).out.count("  s  e\n") == 1
 
 
 @pytest.mark.parametrize(
     "command",
     [
-        ("timeline", "s"), ("session", "s"), ("timeline", "s", "--json"),
+        ("show", "timeline", "s"), ("show", "session", "s"), ("show", "timeline", "s", "--json"),
         ("sql", "SELECT * FROM events"), ("sql", "SELECT * FROM events", "--json"),
         ("sql", "SELECT * FROM events", "--format", "csv"),
     ],

@@ -187,9 +187,13 @@ def test_dead_letters_of_one_pipe_are_not_those_of_another(tmp_path: Path) -> No
     history = tmp_path / "history"
     for text in (b"broken1\n", b"broken2\n"):
         turnfold("run", "-", "--history", history, input=text)
-    ids = [one["id"] for one in turnfold("dlq", "list", "--history", history, "--json").json()]
+    ids = [
+        one["id"] for one in turnfold("admin", "dlq", "list", "--history", history, "--json").json()
+    ]
     assert len(set(ids)) == 2
-    shown = [turnfold("dlq", "show", one, "--raw", "--history", history).out for one in ids]
+    shown = [
+        turnfold("admin", "dlq", "show", one, "--raw", "--history", history).out for one in ids
+    ]
     assert sorted(shown) == ["broken1", "broken2"]
 
 
@@ -315,7 +319,13 @@ def test_a_lock_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
     folded(file, history=tmp_path / "h")
     (tmp_path / "h" / "turnfold.lock").unlink()
     (tmp_path / "h" / "turnfold.lock").mkdir()
-    for command in (("run", file), ("compact",)):
+    for command in (
+        ("run", file),
+        (
+            "admin",
+            "compact",
+        ),
+    ):
         done = turnfold(*command, "--history", tmp_path / "h")
         assert (done.code, done.err.count("\n")) == (1, 1)
 
@@ -326,7 +336,9 @@ def test_retention_of_no_days_keeps_all(tmp_path: Path) -> None:
     done = turnfold("run", file, "--history", tmp_path / "h", "--retention-days", "0", "--json")
     assert done.json()["applied"] == 2
     assert "cooled" not in done.json()
-    shown = turnfold("session", turns[0]["session_id"], "--history", tmp_path / "h", "--json")
+    shown = turnfold(
+        "show", "session", turns[0]["session_id"], "--history", tmp_path / "h", "--json"
+    )
     assert shown.json()["conversation_count"] == 2
 
 
@@ -334,10 +346,10 @@ def test_a_hint_can_be_typed_as_it_stands(tmp_path: Path) -> None:
     file, history = ndjson(tmp_path / "turns.ndjson", [turn("e1")]), tmp_path / "my memory"
     folded(file, history=history)
     said = turnfold("run", file, "--history", history).err.strip()
-    assert said.endswith(f"turnfold backfill --history '{history}' --generation NAME")
+    assert said.endswith(f"turnfold generation create NAME --history '{history}'")
     file.write_bytes(file.read_bytes() + b"broken\n")
     said = turnfold("run", file, "--history", history).err.strip()
-    assert said == f"1 record was refused: turnfold dlq list --history '{history}'"
+    assert said == f"1 record was refused: turnfold admin dlq list --history '{history}'"
 
 
 @pytest.mark.parametrize("kind", ["empty", "blank", "gzip", "parquet", "stdin"])
@@ -383,9 +395,9 @@ def test_a_dead_letter_s_bytes_are_had_as_they_were(tmp_path: Path) -> None:
     (tmp_path / "bad.ndjson").write_bytes(line + b"\n")
     folded(tmp_path / "bad.ndjson", history=tmp_path / "h")
     which = f"{tmp_path}/bad.ndjson:0:1"
-    done = turnfold("dlq", "show", which, "--json", "--history", tmp_path / "h")
+    done = turnfold("admin", "dlq", "show", which, "--json", "--history", tmp_path / "h")
     assert base64.b64decode(done.json()["payload_base64"]) == line
-    command = [PROGRAM, "dlq", "show", which, "--raw", "--history", str(tmp_path / "h")]
+    command = [PROGRAM, "admin", "dlq", "show", which, "--raw", "--history", str(tmp_path / "h")]
     assert subprocess.run(command, capture_output=True, check=True).stdout == line
 
 
@@ -396,7 +408,7 @@ def test_of_a_file_written_again_it_is_reported_that_there_are_more(tmp_path: Pa
         good = turn(f"good {day}", occurred_at=f"{day}T00:00:00Z")
         ndjson(file, [good, wrong])
         folded(file, history=history)
-    done = turnfold("dlq", "show", f"{file}:0:2", "--history", history)
+    done = turnfold("admin", "dlq", "show", f"{file}:0:2", "--history", history)
     assert "2026-01-0" in done.out and "one of 2 with this id" in done.err
 
 
@@ -404,6 +416,6 @@ def test_a_catalog_is_not_written_into_another_file(tmp_path: Path) -> None:
     file = ndjson(tmp_path / "turns.ndjson", [turn("e1")])
     folded(file, history=tmp_path / "h")
     before = file.read_bytes()
-    done = turnfold("catalog", file, "--history", tmp_path / "h")
+    done = turnfold("admin", "catalog", file, "--history", tmp_path / "h")
     assert done.code == 3 and "is not a DuckDB database" in done.err
     assert file.read_bytes() == before

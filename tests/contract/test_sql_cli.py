@@ -17,7 +17,7 @@ from tests.command import PROGRAM, answer, snapshot, turnfold
 
 def test_catalog_is_opened_by_plain_duckdb(sample: Path, tmp_path: Path) -> None:
     file = tmp_path / "catalog.duckdb"
-    assert answer("catalog", file, "--history", sample) == {"file": str(file)}
+    assert answer("admin", "catalog", file, "--history", sample) == {"file": str(file)}
     asked = (
         "import duckdb, sys; db = duckdb.connect(sys.argv[1], read_only=True); "
         "print(db.execute('SELECT count(*) FROM event_current').fetchone()[0], "

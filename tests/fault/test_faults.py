@@ -135,7 +135,7 @@ def test_a_second_run_on_the_same_history_is_refused(tmp_path: Path) -> None:
     until((history / "_store" / "CURRENT").exists, every=0.001)
     file = ndjson(tmp_path / "more.ndjson", [turn("e2")])
     second = turnfold("run", file, "--history", history)
-    third = turnfold("compact", "--history", history)
+    third = turnfold("admin", "compact", "--history", history)
     assert second.code == third.code == 3
     assert "another turnfold is writing" in second.err
     assert "another turnfold is writing" in third.err

@@ -23,7 +23,7 @@ from streams.kafka.client.topic_specs import spec
 from streams.kafka.client.topics import create
 from tests.waiting import until
 
-PROGRAM = "from streams.commands.broker import broker; broker()"
+PROGRAM = "from streams.cli import app; app()"
 
 
 async def write(bootstrap: str, topic: str, *values: bytes) -> None:
@@ -58,9 +58,9 @@ async def leader(bootstrap: str, topic: str) -> int:
 
 
 def command(*args: str, state: Path) -> tuple[int, str, str]:
-    """`turnfold broker …` as a process of its own: exit code, stdout, stderr."""
+    """`turnfold kafka broker …` as a process of its own: exit code, stdout, stderr."""
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *args],
+        [sys.executable, "-c", PROGRAM, "kafka", "broker", *args],
         capture_output=True, text=True, timeout=120,
         env={**os.environ, "XDG_STATE_HOME": str(state)},
     )  # fmt: skip

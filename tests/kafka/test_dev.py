@@ -58,7 +58,7 @@ def test_dev_runs_all_parts_and_ctrl_c_ends_them(
     said += "" if "answers" in said else _await(dev, rb"http://\S+ answers")
     url = re.search(r"(http://\S+) answers", said)
     assert url
-    assert turnfold("produce", SAMPLE, "--bootstrap", bootstrap[1]).code == 0
+    assert turnfold("kafka", "produce", SAMPLE, "--bootstrap", bootstrap[1]).code == 0
     done = turnfold("run", SAMPLE, "--history", tmp_path / "by-file", BY_DEFAULT)
     assert done.code == 0, done.err
     deadline = time.monotonic() + TOO_LONG
@@ -156,7 +156,7 @@ def test_dev_asks_a_model_beside_the_worker(tmp_path: Path) -> None:
             try:
                 bootstrap = re.search(r"Kafka at (\S+);", _await(running, rb"Kafka at (\S+);"))
                 assert bootstrap
-                assert turnfold("produce", file, "--bootstrap", bootstrap[1]).code == 0
+                assert turnfold("kafka", "produce", file, "--bootstrap", bootstrap[1]).code == 0
                 deadline = time.monotonic() + 2 * TOO_LONG
                 wanted = ["llm/test", "rules"] * (number + 1)
                 while _made_by(history) != sorted(wanted):

@@ -115,9 +115,9 @@ def test_a_part_that_is_killed_is_said_within_5_seconds_and_started_again(tmp_pa
         dev.kill("broker")
         dev.hears("the broker was killed by SIGKILL: starts it again", SOON)
         dev.hears(r"the broker is back after \d+ s")
-        assert turnfold("produce", SAMPLE, "--bootstrap", dev.bootstrap).code == 0
+        assert turnfold("kafka", "produce", SAMPLE, "--bootstrap", dev.bootstrap).code == 0
         deadline = time.monotonic() + TOO_LONG
-        asked = ("session", "emma-move", "--history", tmp_path / "memory")
+        asked = ("show", "session", "emma-move", "--history", tmp_path / "memory")
         while "Ancoats" not in turnfold(*asked).out:
             assert time.monotonic() < deadline, dev.read()
             time.sleep(0.5)
@@ -134,12 +134,14 @@ def test_another_number_of_partitions_is_in_the_command_that_is_printed_and_in_t
     tmp_path: Path,
 ) -> None:
     with running(tmp_path, "--partitions", "2", lanes=4) as dev:
-        printed = re.search(r"^  (.*turnfold produce FILE.ndjson .*)$", dev.read(), re.MULTILINE)
+        printed = re.search(
+            r"^  (.*turnfold kafka produce FILE.ndjson .*)$", dev.read(), re.MULTILINE
+        )
         assert printed
         command = printed[1].replace("FILE.ndjson", str(SAMPLE))
         path = f"{Path(PROGRAM).parent}:{os.environ['PATH']}"
         subprocess.run(command, shell=True, check=True, env=environment(PATH=path))
-        asked = ("session", "emma-move", "--history", tmp_path / "memory")
+        asked = ("show", "session", "emma-move", "--history", tmp_path / "memory")
         deadline = time.monotonic() + TOO_LONG
         while "Ancoats" not in turnfold(*asked).out:
             assert time.monotonic() < deadline, dev.read()

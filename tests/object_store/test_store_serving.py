@@ -100,7 +100,7 @@ def test_a_catalog_is_read_by_another_program(
 ) -> None:
     """DuckDB itself, through a file system that is not ours."""
     file = tmp_path / "memory.duckdb"
-    done = turnfold("catalog", file, "--history", str(bucket), env=there)
+    done = turnfold("admin", "catalog", file, "--history", str(bucket), env=there)
     assert done.code == 0, done.err
     assert not files_holding(tmp_path, SECRET) and not files_holding(tmp_path, KEY)
     files = FsspecStore(

@@ -220,7 +220,7 @@ def test_a_revoked_key_is_refused_within_a_second(
     ) as stream:
         heard = stream.iter_bytes()
         next(heard)
-        done = turnfold("keys", "revoke", token.split("_")[1], "--keys", file)
+        done = turnfold("admin", "keys", "revoke", token.split("_")[1], "--keys", file)
         assert done.code == 0
         began = time.monotonic()
         for _ in heard:
@@ -260,8 +260,8 @@ def test_a_broken_file_keeps_the_last_good_keys_and_says_so(
 
 
 def keys(*args: str, file: Path) -> Done:
-    """`turnfold keys …`"""
-    return turnfold("keys", *args, "--keys", file)
+    """`turnfold admin keys …`"""
+    return turnfold("admin", "keys", *args, "--keys", file)
 
 
 def test_the_commands_make_list_and_revoke(tmp_path: Path) -> None:

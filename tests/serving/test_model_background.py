@@ -255,7 +255,7 @@ def test_extract_does_not_run_beside_it(tmp_path: Path) -> None:
         server.post([told(1)])
         until(lambda: states(server) == ["1"])
         env = environment(TURNFOLD_LLM_BASE_URL=asked.url, TURNFOLD_LLM_MODEL="test")
-        done = turnfold("extract", "--history", tmp_path / "h", env=env)
+        done = turnfold("admin", "extract", "--history", tmp_path / "h", env=env)
         assert done.code == 3 and "a `turnfold serve` or" in done.err
 
 

@@ -1,4 +1,4 @@
-"""`turnfold evaluate`: its figures by hand, and what is said of a set that is wrong."""
+"""`turnfold admin evaluate`: its figures by hand, and what is said of a set that is wrong."""
 
 import gzip
 import json
@@ -29,7 +29,7 @@ def observation(text: str, *evidence: str, user: str = "ann") -> dict[str, Any]:
 
 
 def evaluate(folder: Path, lines: list[Any], *given: str | Path) -> Done:
-    return turnfold("evaluate", ndjson(folder / "set.ndjson", lines), *given)
+    return turnfold("admin", "evaluate", ndjson(folder / "set.ndjson", lines), *given)
 
 
 def figures(done: Done) -> dict[str, dict[str, Any]]:
@@ -156,10 +156,12 @@ def test_a_history_that_exists_is_evaluated_by_generation(tmp_path: Path) -> Non
     file = ndjson(tmp_path / "set.ndjson", [*TURNS, observation("Ann lives in Porto.", "e1")])
     records = ndjson(tmp_path / "records.ndjson", TURNS)
     assert turnfold("run", records, "--history", history).code == 0
-    rebuilt = ("backfill", "--history", history, "--generation", "g", "--extractor", "rules")
+    rebuilt = ("generation", "create", "--history", history, "g", "--extractor", "rules")
     assert turnfold(*rebuilt).code == 0
     recall = [
-        turnfold("evaluate", file, "--history", history, "--json", *more).json()["extraction"]
+        turnfold("admin", "evaluate", file, "--history", history, "--json", *more).json()[
+            "extraction"
+        ]
         for more in ((), ("--generation", "g"))
     ]
     assert [one["recall"] for one in recall] == [0.0, 1.0]
@@ -199,7 +201,7 @@ def test_what_is_wrong_is_reported_with_line_and_field(
     file = ndjson(tmp_path / "set.ndjson", TURNS)
     with file.open("a") as more:
         more.write(line + "\n" + json.dumps(question("cat", "e2")) + "\n")
-    done = turnfold("evaluate", file)
+    done = turnfold("admin", "evaluate", file)
     assert done.code == 4 and said in done.err, done.err
     assert done.err.startswith(f"turnfold: {file}: line 5: ") and done.err.count("\n") == 1
 
@@ -213,9 +215,9 @@ def test_a_packed_set_is_read_and_a_broken_one_named(tmp_path: Path) -> None:
     plain = ndjson(tmp_path / "set.ndjson", [*TURNS, question("cat balcony", "e2")]).read_bytes()
     packed = tmp_path / "set.ndjson.gz"
     packed.write_bytes(gzip.compress(plain))
-    assert turnfold("evaluate", packed).code == 0
+    assert turnfold("admin", "evaluate", packed).code == 0
     packed.write_bytes(gzip.compress(plain)[:-20])
-    done = turnfold("evaluate", packed)
+    done = turnfold("admin", "evaluate", packed)
     assert done.code == 3 and str(packed) in done.err
 
 

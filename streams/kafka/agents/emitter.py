@@ -76,7 +76,7 @@ class MessageEmitter(ABC):
         if dead.reason == "fold_failed":
             # not its detail, which may quote the record: that stands in the dead letter
             log.error(
-                "%s/%d/%d: fold_failed: %s; turnfold dlq list --reason fold_failed",
+                "%s/%d/%d: fold_failed: %s; turnfold admin dlq list --reason fold_failed",
                 sent.topic, sent.partition, sent.offset, type(error).__name__,
                 extra={"tenant": entity.tenant, **place(sent, sent.offset)},
             )  # fmt: skip

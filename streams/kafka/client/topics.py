@@ -40,10 +40,10 @@ ALL_KNOW_WITHIN = 20.0
 ASKED_AGAIN = 0.1
 NO_LEADER = -1
 STATE = "turnfold-repartition"
-"""The topic that is there while `turnfold repartition` is at work, or was killed at it."""
+"""The topic that is there while `turnfold kafka repartition` is at work, or was killed at it."""
 UNDER_WAY = (
     f"the number of partitions is being changed (the topic {STATE} exists): if no `turnfold "
-    "repartition` is running, run the same command again; it continues"
+    "kafka repartition` is running, run the same command again; it continues"
 )
 SHOWN = 3  # differences an error names; often all topics have the same
 
@@ -137,7 +137,7 @@ def _forbidden(admin: KafkaAdmin, missing: Iterable[TopicSpec], names: Collectio
     return (
         f"Kafka: the broker does not let this client do Create on the topics {listed}. If they are "
         "there, it may not do Describe on them; if not, let an administrator create them: "
-        "`turnfold topics --commands` prints how (docs/shared-clusters.md)"
+        "`turnfold kafka topics --commands` prints how (docs/shared-clusters.md)"
     )
 
 
@@ -152,7 +152,11 @@ async def check(admin: KafkaAdmin, specs: Iterable[TopicSpec], patience: float =
         for difference in differences(one, found[one.name])
     ]
     if wrong:
-        rest = f"; and {len(wrong) - SHOWN} more (`turnfold topics`)" if len(wrong) > SHOWN else ""
+        rest = (
+            f"; and {len(wrong) - SHOWN} more (`turnfold kafka topics`)"
+            if len(wrong) > SHOWN
+            else ""
+        )
         raise ConfigurationError("; ".join(wrong[:SHOWN]) + rest)
 
 

@@ -1,4 +1,4 @@
-"""`turnfold sink`: the topics `history` and `dead-letters` into Delta tables, exactly once.
+"""`turnfold kafka sink`: the topics `history` and `dead-letters` into Delta tables, exactly once.
 
 Read, gather, write (docs/kafka-tier.md). How far a partition has been written stands in the
 tables, in the commits that wrote it; the group only shares the partitions out, its offsets

@@ -71,7 +71,7 @@ def serve(app_id: str = "turnfold") -> tuple[Acl, ...]:
 
 
 def extract(group: str = "GROUP") -> tuple[Acl, ...]:
-    """`extract --bootstrap`."""
+    """`kafka extract --bootstrap`."""
     return (
         Acl("topic", _named((TURNS,)), ("Read", "DescribeConfigs")),
         Acl("topic", _named((WRITE_PLANS,)), ("Write", "DescribeConfigs")),
@@ -114,19 +114,19 @@ ALL = (
 )
 
 PROCESSES: dict[str, tuple[Acl, ...]] = {
-    "worker": worker(),
-    "sink": sink(),
+    "kafka worker": worker(),
+    "kafka sink": sink(),
     "serve": serve(),
-    "extract": extract(),
-    "produce": PRODUCE,
-    "dlq replay": REPLAY,
-    "dlq settle": SETTLE,
-    "lag": LAG,
-    "topics": CHECK,
-    "doctor": DOCTOR,
+    "kafka extract": extract(),
+    "kafka produce": PRODUCE,
+    "admin dlq replay": REPLAY,
+    "admin dlq settle": SETTLE,
+    "kafka lag": LAG,
+    "kafka topics": CHECK,
+    "admin doctor": DOCTOR,
     "health check": HEALTH,
-    "reset": reset(),
-    "repartition": ALL,
-    "generations drop": ALL,
+    "kafka reset": reset(),
+    "kafka repartition": ALL,
+    "generation drop": ALL,
 }
 """By the command, with the names that it uses by default."""

@@ -44,7 +44,7 @@ class Letter(NamedTuple):
 
     @property
     def place(self) -> str:
-        """topic:partition:offset, the id that `dlq list` shows."""
+        """topic:partition:offset, the id that `admin dlq list` shows."""
         return f"{self.src_topic}:{self.src_partition}:{self.src_offset}"
 
     @property
@@ -105,7 +105,9 @@ async def of_topic(settings: KafkaSettings, tenant: str | None = None) -> list[L
 def named(letters: Sequence[Letter], places: Collection[str]) -> list[Letter]:
     """The letters of these ids, or without ids all. Raises DataRefused for an id of none."""
     if missing := sorted(set(places) - {one.place for one in letters}):
-        raise DataRefused(f"no dead letter {', '.join(missing)}: `turnfold dlq list` has their ids")
+        raise DataRefused(
+            f"no dead letter {', '.join(missing)}: `turnfold admin dlq list` has their ids"
+        )
     return [one for one in letters if not places or one.place in places]
 
 

@@ -1,4 +1,4 @@
-"""`turnfold lag`: how far each group is behind the end of its topics.
+"""`turnfold kafka lag`: how far each group is behind the end of its topics.
 
 Groups and topics go while they are looked at: what was dropped, or is being dropped, is left out.
 """

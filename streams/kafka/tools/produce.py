@@ -1,4 +1,4 @@
-"""`turnfold produce`: sends files of input records to their topics.
+"""`turnfold kafka produce`: sends files of input records to their topics.
 
 One idempotent producer sends all of them, so the records of a key keep the order of their file. The
 partition follows from the key's murmur2, as with Java's clients. Records that were sent before are

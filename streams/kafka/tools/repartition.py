@@ -1,4 +1,4 @@
-"""`turnfold repartition`: the memory and its topics under another number of partitions.
+"""`turnfold kafka repartition`: the memory and its topics under another number of partitions.
 
 A key's partition follows from the number, so every record and row that is looked up by its key
 goes to the partition that is its own now. Kafka can neither move a record nor take a partition
@@ -127,7 +127,7 @@ def _check_same(state: State, group: str, to: int) -> None:
     if (state.group, state.to) != (group, to):
         raise ConfigurationError(
             f"a change of the memory of {state.group} to {state.to} partitions is not complete: "
-            f"first run `turnfold repartition --to {state.to}` for that group again"
+            f"first run `turnfold kafka repartition --to {state.to}` for that group again"
         )
 
 

@@ -1,4 +1,4 @@
-"""The copying of `turnfold repartition`: batch by batch, each with the note of how far it is."""
+"""The copying of `turnfold kafka repartition`: batch by batch, each with a note of its progress."""
 
 from collections.abc import Callable, Mapping
 from time import monotonic

@@ -1,4 +1,4 @@
-"""What `turnfold repartition` is to do, and how far it is: kept in a topic of its own."""
+"""What `turnfold kafka repartition` is to do, and how far it is: kept in a topic of its own."""
 
 import asyncio
 from collections.abc import Collection
@@ -119,8 +119,8 @@ def other_memories(group: str, names: Collection[str]) -> str | None:
         return None
     return (
         f"{', '.join(others)}: another memory reads the same topics and would lose its place "
-        "in them. End it first: `turnfold generations drop NAME` for a generation, `turnfold "
-        "reset APP_ID --yes` for another app id"
+        "in them. End it first: `turnfold generation drop NAME` for a generation, `turnfold "
+        "kafka reset APP_ID --yes` for another app id"
     )
 
 
@@ -138,8 +138,8 @@ async def planned(
     if found.older:
         raise ConfigurationError(
             f"group {group}: {found.older} changelog partitions have rows of an older version; "
-            "start workers of this version until `turnfold doctor` finds none, stop them, and call "
-            "this again"
+            "start workers of this version until `turnfold admin doctor` finds none, stop them, "
+            "and call this again"
         )
     kinds = kinds_of(group, generation)
     described = {
@@ -170,7 +170,7 @@ async def planned(
         if marker.ahead is not None:
             raise ConfigurationError(
                 f"{at.topic}, partition {at.partition}: records of tenants beyond their quota "
-                "are not folded yet: start the workers again, and let `turnfold lag` reach 0"
+                "are not folded yet: start the workers again, and let `turnfold kafka lag` reach 0"
             )
         note = {k: v for k, v in marker.note.items() if k != NOTED}
         kept = {"offsets": marker.offsets, "note": note, "log": marker.log}
@@ -272,8 +272,8 @@ async def _refuse_behind(settings: KafkaSettings, admin: AIOKafkaAdminClient, st
             if monotonic() > deadline:
                 raise ConfigurationError(
                     f"sinks that are behind: group {', group '.join(found)}; let them write what "
-                    "there is (`turnfold sink --once`), and call this again; --behind goes on "
-                    "without a group that is no sink, or that is not needed any more"
+                    "there is (`turnfold kafka sink --once`), and call this again; --behind goes "
+                    "on without a group that is no sink, or that is not needed any more"
                 )
             await asyncio.sleep(0.5)
 

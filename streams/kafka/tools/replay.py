@@ -1,4 +1,4 @@
-"""`turnfold dlq replay`: sends dead letters to the topics they came from.
+"""`turnfold admin dlq replay`: sends dead letters to the topics they came from.
 
 A letter is sent with its bytes, key and headers, and with the header REPLAY, which has the id of
 the first letter of the record. A letter that was sent is settled (`streams.kafka.tools.settling`)

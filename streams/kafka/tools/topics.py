@@ -1,4 +1,4 @@
-"""`turnfold topics`: the topics an installation needs, and whether those that are there will do."""
+"""`turnfold kafka topics`: the topics an installation needs, and whether existing ones fit."""
 
 import shlex
 from collections.abc import Iterator

@@ -88,7 +88,7 @@ class Layout(NamedTuple):
 
 def repartition(to: int, prefix: str) -> str:
     """The command, as it is typed."""
-    return f"`turnfold repartition --to {to}{prefix and f' --topic-prefix {prefix}'}`"
+    return f"`turnfold kafka repartition --to {to}{prefix and f' --topic-prefix {prefix}'}`"
 
 
 def way_out(to: int, folded: int, prefix: str = "") -> str:

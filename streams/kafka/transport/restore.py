@@ -194,7 +194,7 @@ async def resume_point(lane: "Lane", source: Source) -> dict[str, int]:
         raise ConfigurationError(
             f"{lane.changelog.topic}, partition {lane.partition}: empty, but the group has read "
             f"{committed}; restore the topic, or delete the group's offsets to fold all again "
-            "(turnfold reset APP_ID)"
+            "(turnfold kafka reset APP_ID)"
         )
     known = marker.offsets if marker else {}
     return {

@@ -1,4 +1,4 @@
-"""Commands that plan an installation: `admin size`."""
+"""The command `admin size`."""
 
 from typing import Any
 
@@ -10,12 +10,7 @@ from streams.commands import options
 GB = 1e9
 
 
-@click.group()
-def admin() -> None:
-    """Plan an installation."""
-
-
-@admin.command()
+@click.command()
 @click.option(
     "--sample", metavar="FILE", required=True,
     help="Your input records: NDJSON, .gz or .parquet, as `run` reads them. At least 10,000 turns.",
