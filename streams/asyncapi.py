@@ -1,4 +1,4 @@
-"""The topology as an AsyncAPI 3.0 document (`turnfold admin schema --format asyncapi`).
+"""The topology as an AsyncAPI 3.0 document (`turnfold admin schema`).
 
 Channels are topics. Operations are seen from Turnfold: it receives what comes in, sends what
 goes out, and does both with what is internal. Payloads are the schemas of schemas/export.py.

@@ -1,4 +1,4 @@
-"""The topology as a diagram and as JSON (`turnfold kafka topology --format mermaid|json`)."""
+"""The topology as a diagram and as JSON (`turnfold kafka topology -o mermaid|json`)."""
 
 from schemas.base import JsonObject
 from streams.topology import AGENTS, TOPICS, Agent, Topic

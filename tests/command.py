@@ -124,7 +124,7 @@ def _done(code: int, out: bytes, err: bytes) -> Done:
 
 def answer(*args: str | Path) -> Any:
     """A command's one JSON document."""
-    done = turnfold(*args, "--json")
+    done = turnfold(*args, "-o", "json")
     assert done.code == 0, done.err
     return done.json()
 
@@ -179,7 +179,7 @@ def killed(process: "subprocess.Popen[bytes]") -> bool:
 
 def folded(*files: str | Path, history: Path, strict: bool = False) -> dict[str, Any]:
     """Runs files into a history by the command line; its counts, which add up."""
-    done = turnfold("run", *files, "--history", history, "--json", *["--strict"] * strict)
+    done = turnfold("run", *files, "--history", history, "-o", "json", *["--strict"] * strict)
     assert done.code == 0, done.err
     return checked(done.json())
 

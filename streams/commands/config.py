@@ -32,9 +32,9 @@ class Setting(NamedTuple):
 
 @click.command()
 @click.option("--all", "every", is_flag=True, help="Also settings that have their default.")
-@options.as_json
+@options.form
 @options.fails_in_a_line
-def config(every: bool, as_json: bool) -> None:
+def config(every: bool, form: str | None) -> None:
     """Show effective settings and their source: the file or the environment.
 
     Values of keys and passwords are never printed. Exit code 3: a setting is wrong; stderr says
@@ -42,23 +42,23 @@ def config(every: bool, as_json: bool) -> None:
 
     \b
     turnfold admin config
-    turnfold admin config --all --json
+    turnfold admin config --all -o json
     """
     file = configuration.find(click.get_current_context().find_root().params["config"])
     settings = settings_as_set()
     shown = [one for one in settings if every or one.source != DEFAULT]
     wrong, warnings = list(problems(settings)), list(_warnings(file, settings))
     missing = {name: one.extra for name, one in FAMILIES.items() if not class_of(name)}
-    if as_json:
-        output.say_json(
-            {
-                "file": str(file) if file else None,
-                "settings": [one._asdict() for one in shown],
-                "needs_extra": missing,
-                "problems": wrong,
-                "warnings": warnings,
-            }
-        )
+    if form:
+        listed = [one._asdict() for one in shown]
+        document = {
+            "file": str(file) if file else None,
+            "settings": listed,
+            "needs_extra": missing,
+            "problems": wrong,
+            "warnings": warnings,
+        }
+        output.say_as(form, document, listed)
     else:
         rows = [{"setting": one.name, "value": one.value, "from": one.source} for one in shown]
         if rows:

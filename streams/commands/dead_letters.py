@@ -29,7 +29,7 @@ SHOWN = 1000
 )  # fmt: skip
 @click.option("--settled", is_flag=True, help="Also letters that are settled.")
 @options.any_tenant
-@options.as_json
+@options.form
 @options.fails_in_a_line
 def list_(
     history: Location,
@@ -39,7 +39,7 @@ def list_(
     limit: int | None,
     settled: bool,
     tenant: str | None,
-    as_json: bool,
+    form: str | None,
 ) -> None:
     """List dead letters: where they were read and what was wrong.
 
@@ -47,19 +47,19 @@ def list_(
 
     \b
     turnfold admin dlq list --history memory --reason invalid --since 2026-03-02
-    turnfold admin dlq list --history memory --json
+    turnfold admin dlq list --history memory -o json
     """
     from streams import listing
     from streams.reading import FAR, parse_start
 
     start = parse_start(since)
     start = -FAR if start is None else start
-    most = limit or (None if as_json else SHOWN)
+    most = limit or (None if form else SHOWN)
     found = listing.dead_letters(
         history, tenant, reason, topic=topic, since=start, settled=settled, limit=most
     )
-    if as_json:
-        output.say_json(found)
+    if form:
+        output.say_as(form, found)
     elif found:
         output.table(found, ["id", "reason", "detail", "bytes", *["settled_at"] * settled])
     else:
@@ -68,7 +68,7 @@ def list_(
         count = listing.count_dead_letters(history, tenant, reason, topic, start, settled)
         if count > most:
             output.note(
-                f"the first {most:,} of {count:,} dead letters; --limit, --since or --json gives "
+                f"the first {most:,} of {count:,} dead letters; --limit, --since or -o json gives "
                 "the others"
             )
 
@@ -78,9 +78,9 @@ def list_(
 @options.asked_history
 @options.any_tenant
 @click.option("--raw", is_flag=True, help="Print only the stored bytes.")
-@options.as_json
+@options.form
 @options.fails_in_a_line
-def show(letter: str, history: Location, tenant: str | None, raw: bool, as_json: bool) -> None:
+def show(letter: str, history: Location, tenant: str | None, raw: bool, form: str | None) -> None:
     """Show one dead letter with its stored content.
 
     In JSON, `payload` is text with escapes for bytes that are no UTF-8; `payload_base64` has the
@@ -99,8 +99,8 @@ def show(letter: str, history: Location, tenant: str | None, raw: bool, as_json:
         sys.stdout.buffer.write(payload)
         return
     found["payload"] = payload.decode("utf-8", "backslashreplace")
-    if as_json:
-        output.say_json({**found, "payload_base64": b64encode(payload).decode()})
+    if form:
+        output.say_as(form, {**found, "payload_base64": b64encode(payload).decode()})
         return
     for name in (
         "src_topic", "src_partition", "src_offset", "reason", "detail", "key", "settled_at",
@@ -116,7 +116,7 @@ def show(letter: str, history: Location, tenant: str | None, raw: bool, as_json:
 @options.located_history
 @options.reasons("All")
 @options.any_tenant
-@options.as_json
+@options.form
 @options.fails_in_a_line
 def settle(
     letters: tuple[str, ...],
@@ -124,7 +124,7 @@ def settle(
     history: Location,
     reasons: tuple[str, ...],
     tenant: str | None,
-    as_json: bool,
+    form: str | None,
 ) -> None:
     """Mark dead letters as done, so that `admin dlq list`, alerts and replays leave them out.
 
@@ -146,8 +146,8 @@ def settle(
     done = settling.unsettled(some, every)
     event_loop.run(settling.settle(done, history, KafkaSettings.load(bootstrap=bootstrap)))
     counts = {"settled": len(done), "settled_before": sum(one.is_settled for one in some)}
-    if as_json:
-        output.say_json(counts, indent=0)
+    if form:
+        output.say_as(form, counts, indent=0)
         return
     for name, count in counts.items():
         output.say_count(name, count)

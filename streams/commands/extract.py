@@ -44,7 +44,7 @@ def _model_options(function: Callable[..., R]) -> Callable[..., R]:
             click.option("--hourly-tokens", type=options.Whole(1), help="Maximum tokens per hour."),
             click.option("--hourly-cost", type=options.Number(0), help="Maximum cost per hour."),
             click.option("--strict", is_flag=True, help="Exit with 4 if a request failed."),
-            options.as_json,
+            options.form,
         )
     ):
         options_of_model = option(options_of_model)
@@ -56,7 +56,7 @@ def _model_options(function: Callable[..., R]) -> Callable[..., R]:
 @click.option("--again", is_flag=True, help="Retry turns that failed before.")
 @_model_options
 @options.fails_in_a_line
-def extract(history: Location, again: bool, strict: bool, as_json: bool, **given: Any) -> None:
+def extract(history: Location, again: bool, strict: bool, form: str | None, **given: Any) -> None:
     """Extract facts from a history's turns with a model.
 
     Works with any OpenAI-compatible endpoint. The key is read from TURNFOLD_LLM_API_KEY; every
@@ -70,7 +70,7 @@ def extract(history: Location, again: bool, strict: bool, as_json: bool, **given
     turnfold admin extract --history memory --model gpt-4.1-mini
     turnfold admin extract --history memory --base-url http://localhost:11434/v1 --model qwen3
     """
-    _end(ask(history, load_settings(**given), again), strict, as_json)
+    _end(ask(history, load_settings(**given), again), strict, form)
 
 
 @click.command("extract")
@@ -96,7 +96,7 @@ def over_kafka(
     latest: bool,
     once: bool,
     strict: bool,
-    as_json: bool,
+    form: str | None,
     observing: options.Observing,
     **given: Any,
 ) -> None:
@@ -114,11 +114,11 @@ def over_kafka(
     observing.begin("extract")
     outages.watch()
     counts = event_loop.run(_follow(bootstrap, settings, group, history, latest, once, observing))
-    _end(counts, strict, as_json)
+    _end(counts, strict, form)
 
 
-def _end(counts: dict[str, Any], strict: bool, as_json: bool) -> None:
-    _say_counts(counts, as_json)
+def _end(counts: dict[str, Any], strict: bool, form: str | None) -> None:
+    _say_counts(counts, form)
     if counts["stopped"]:
         output.note(f"stopped: {counts['stopped']}; run it again to continue")
     if failed := counts["failed"]:
@@ -198,9 +198,9 @@ async def _follow(
         return {"turns": stream.turns, **driver.asked.summary(), "stopped": driver.spent}
 
 
-def _say_counts(counts: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        output.say_json(counts, indent=0)
+def _say_counts(counts: dict[str, Any], form: str | None) -> None:
+    if form:
+        output.say_as(form, counts, indent=0)
         return
     for name, value in counts.items():
         if name not in ("stopped", "why_failed"):

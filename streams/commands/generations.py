@@ -73,7 +73,7 @@ class _Part(click.ParamType):
 @click.option("--from", "first", type=_Day(), help="First day (UTC). Default: all.")
 @click.option("--to", "last", type=_Day(), help="Last day (UTC). Default: all.")
 @options.constants("Change a constant of docs/constants.md. Can be repeated.")
-@options.as_json
+@options.form
 @options.fails_in_a_line
 def create(
     name: str,
@@ -84,7 +84,7 @@ def create(
     first: date | None,
     last: date | None,
     constants: dict[str, Any],
-    as_json: bool,
+    form: str | None,
 ) -> None:
     """Backfill: fold the history again into a new generation.
 
@@ -109,12 +109,12 @@ def create(
         constants=constants,
     )
     if part is not None:
-        _backfill_part(history, name, settings, part, as_json)
+        _backfill_part(history, name, settings, part, form)
         return
     with progress_bar() as progress:
         made = rebuild(history, name, settings, progress)
-    if as_json:
-        output.say_json(said(made))
+    if form:
+        output.say_as(form, said(made))
         return
     for what in COUNTED:
         output.say_count(what, made.counts.get(what, 0))
@@ -122,7 +122,7 @@ def create(
     output.note(f"turnfold generation diff live {name} --history {history} says what would change")
 
 
-def _backfill_part(history: Path, name: str, settings: Any, part: Any, as_json: bool) -> None:
+def _backfill_part(history: Path, name: str, settings: Any, part: Any, form: str | None) -> None:
     from streams.files.manifest import as_json as said
     from streams.generations.begin import still_missing
     from streams.generations.in_parts import backfill_part
@@ -133,8 +133,8 @@ def _backfill_part(history: Path, name: str, settings: Any, part: Any, as_json: 
 
     with progress_bar() as progress:
         made, counts = backfill_part(history, name, settings, part, progress, waits)
-    if as_json:
-        output.say_json(said(made) | {"part": str(part), "part_counts": counts})
+    if form:
+        output.say_as(form, said(made) | {"part": str(part), "part_counts": counts})
         return
     if counts is None:
         output.note(f"part {part} had been folded before: nothing was done")
@@ -155,12 +155,7 @@ def _backfill_part(history: Path, name: str, settings: Any, part: Any, as_json: 
     "a", help="A generation of --history (live: the current one), or a folder or URL."
 )
 @options.argument("b", help="The generation, folder or URL to compare with A.")
-@click.option(
-    "--history",
-    envvar="TURNFOLD_HISTORY",
-    type=options.LOCATION,
-    help="Folder of the history, or its URL.",
-)
+@options.located_history
 @click.option(
     "--samples",
     default=3,
@@ -169,16 +164,16 @@ def _backfill_part(history: Path, name: str, settings: Any, part: Any, as_json: 
 )
 @click.option("--fail-on-change", is_flag=True, help="Exit with 4 if anything differs.")
 @options.any_tenant
-@options.as_json
+@options.form
 @options.fails_in_a_line
 def diff(
     a: str,
     b: str,
-    history: Path | None,
+    history: Location,
     samples: int,
     fail_on_change: bool,
     tenant: str | None,
-    as_json: bool,
+    form: str | None,
 ) -> None:
     """Compare two generations: differences by kind, with evidence.
 
@@ -187,8 +182,8 @@ def diff(
     from sinks.diff import diff as compare
 
     found = compare(_side(a, history), _side(b, history), samples=samples, tenant=tenant)
-    if as_json:
-        output.say_json({"a": a, "b": b, **found})
+    if form:
+        output.say_as(form, {"a": a, "b": b, **found}, found["kinds"])
     else:
         _say_diff(found)
     if fail_on_change and any(row[one] for row in found["kinds"] for one in CHANGES):
@@ -198,21 +193,18 @@ def diff(
 CHANGES = ("added", "gone", "changed")
 
 
-def _side(name: str, history: Location | None) -> Location:
+def _side(name: str, history: Location) -> Location:
     """The place that a name, a path or a URL means."""
     from sinks.generation import find, find_tables
     from sinks.root import HistoryError, find_root
 
     if is_url(name):
         return find_tables(location_of(name))
-    if history is not None:
-        try:
-            return find(find_root(history), name)
-        except HistoryError:
-            if not Path(name).is_dir():
-                raise
-    elif not Path(name).is_dir():
-        raise UsageError(f"{name}: no such folder; to name a generation give --history, too")
+    try:
+        return find(find_root(history), name)
+    except HistoryError:
+        if not Path(name).is_dir():
+            raise
     return find_tables(Path(name))
 
 
@@ -258,9 +250,9 @@ _behind = click.option(
 @options.argument("name", help="The generation to make live.")
 @options.located_history
 @_behind
-@options.as_json
+@options.form
 @options.fails_in_a_line
-def promote(name: str, history: Location, behind: bool, as_json: bool) -> None:
+def promote(name: str, history: Location, behind: bool, form: str | None) -> None:
     """Make a generation live. All commands and servers then read it.
 
     The generation first reads what was added since its backfill, so nothing is lost. Refused while
@@ -268,24 +260,24 @@ def promote(name: str, history: Location, behind: bool, as_json: bool) -> None:
     """
     from streams.generations.switching import promote as switch
 
-    _say_switched(switch(history, name, behind=behind), as_json)
+    _say_switched(switch(history, name, behind=behind), form)
 
 
 @click.command()
 @options.located_history
 @_behind
-@options.as_json
+@options.form
 @options.fails_in_a_line
-def rollback(history: Location, behind: bool, as_json: bool) -> None:
+def rollback(history: Location, behind: bool, form: str | None) -> None:
     """Make the previous generation live again. It first reads what was added since."""
     from streams.generations.switching import rollback as switch
 
-    _say_switched(switch(history, behind=behind), as_json)
+    _say_switched(switch(history, behind=behind), form)
 
 
-def _say_switched(done: Any, as_json: bool) -> None:
-    if as_json:
-        output.say_json(done._asdict())
+def _say_switched(done: Any, form: str | None) -> None:
+    if form:
+        output.say_as(form, done._asdict())
     else:
         output.say(
             f"live: {done.current}, before: {done.previous or 'none'} "
@@ -297,9 +289,9 @@ def _say_switched(done: Any, as_json: bool) -> None:
 
 @click.command("list")
 @options.located_history
-@options.as_json
+@options.form
 @options.fails_in_a_line
-def list_(history: Location, as_json: bool) -> None:
+def list_(history: Location, form: str | None) -> None:
     """List generations: how each was made and its size on disk.
 
     Own bytes are freed when the generation is dropped; shared bytes belong to several generations.
@@ -308,8 +300,8 @@ def list_(history: Location, as_json: bool) -> None:
     from streams.generations.switching import listed
 
     found = listed(history)
-    if as_json:
-        output.say_json(found)
+    if form:
+        output.say_as(form, found)
         return
     output.table(found, ["name", "role", "stage", "extractor", "own_bytes", "shared_bytes"])
     for one in found:
@@ -329,7 +321,7 @@ def list_(history: Location, as_json: bool) -> None:
     help="App id of its workers. Default: turnfold.",
 )
 @click.option("--keep-topics", is_flag=True, help="Keep its consumer groups and topics in Kafka.")
-@options.as_json
+@options.form
 @options.fails_in_a_line
 def drop(
     name: str,
@@ -337,7 +329,7 @@ def drop(
     bootstrap: str | None,
     app_id: str,
     keep_topics: bool,
-    as_json: bool,
+    form: str | None,
 ) -> None:
     """Remove a generation for good: its tables, consumer groups and topics.
 
@@ -361,10 +353,10 @@ def drop(
             if found:
                 event_loop.run(remove(settings, found))
             removed = {key: [one.name for one in some] for key, some in found._asdict().items()}
-    if as_json:
+    if form:
         was_there = {} if folder is not None else {"was_there": False}
         of_kafka_too = {key: some for key, some in removed.items() if some}
-        output.say_json({"dropped": name} | was_there | of_kafka_too)
+        output.say_as(form, {"dropped": name} | was_there | of_kafka_too)
         return
     if folder is None and not any(removed.values()):
         output.say(f"{name}: nothing is left of it")

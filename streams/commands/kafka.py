@@ -45,7 +45,7 @@ from streams.observing import logs
 )
 @click.option("--once", is_flag=True, help="Read up to the current end of the topics, then end.")
 @click.option("--strict", is_flag=True, help="Exit with 4 if a message was not a valid row.")
-@options.as_json
+@options.form
 @options.observed
 @options.fails_in_a_line
 def sink(
@@ -59,7 +59,7 @@ def sink(
     constants: dict[str, Any],
     once: bool,
     strict: bool,
-    as_json: bool,
+    form: str | None,
     observing: options.Observing,
 ) -> None:
     """Write the workers' rows into a history, exactly once.
@@ -92,7 +92,7 @@ def sink(
         make_folder(history.parent)
     began = time.monotonic()
     counts = event_loop.run(_sink(settings, history, wanted, constants, observing))
-    _say_counts({**counts, "seconds": round(time.monotonic() - began, 3)}, as_json)
+    _say_counts({**counts, "seconds": round(time.monotonic() - began, 3)}, form)
     if counts["misfits"]:
         output.note(
             f"{counts['misfits']} messages were not valid rows: "
@@ -143,10 +143,10 @@ async def _sink(
 @click.option(
     "--strict", is_flag=True, help="Exit with 4 if a record was not sent or has no topic."
 )
-@options.as_json
+@options.form
 @options.fails_in_a_line
 def produce(
-    files: tuple[str, ...], bootstrap: str | None, compression: str, strict: bool, as_json: bool
+    files: tuple[str, ...], bootstrap: str | None, compression: str, strict: bool, form: str | None
 ) -> None:
     """Send files of input records to their topics.
 
@@ -169,7 +169,7 @@ def produce(
         counts = event_loop.run(
             send(files, settings, compression=packed, progress=progress, say=output.note)
         )
-    _say_counts(counts, as_json)
+    _say_counts(counts, form)
     if counts["truncated"] or (strict and (counts["too_large"] or counts["unreadable"])):
         raise click.exceptions.Exit(4)
 
@@ -177,9 +177,9 @@ def produce(
 @click.command()
 @options.bootstrap
 @click.option("--group", "groups", multiple=True, help="Only this group. Can be repeated.")
-@options.as_json
+@options.form
 @options.fails_in_a_line
-def lag(bootstrap: str | None, groups: tuple[str, ...], as_json: bool) -> None:
+def lag(bootstrap: str | None, groups: tuple[str, ...], form: str | None) -> None:
     """Show how many records each group has not read yet.
 
     There is a line for each partition. `committed` is the next offset to read. A sink continues
@@ -190,8 +190,8 @@ def lag(bootstrap: str | None, groups: tuple[str, ...], as_json: bool) -> None:
 
     found = event_loop.run(of(KafkaSettings.load(bootstrap=bootstrap), groups))
     rows = [one._asdict() for one in found]
-    if as_json:
-        output.say_json(rows)
+    if form:
+        output.say_as(form, rows)
     elif rows:
         output.table(rows, list(rows[0]))
         output.say(f"{sum(one.lag for one in found):,} behind in all")
@@ -210,7 +210,7 @@ def lag(bootstrap: str | None, groups: tuple[str, ...], as_json: bool) -> None:
     "--commands", is_flag=True,
     help="Print the commands of Kafka's tools that make missing topics and correct settings.",
 )  # fmt: skip
-@options.as_json
+@options.form
 @options.fails_in_a_line
 def topics(
     bootstrap: str | None,
@@ -218,7 +218,7 @@ def topics(
     generation: str | None,
     partitions: int | None,
     commands: bool,
-    as_json: bool,
+    form: str | None,
 ) -> None:
     """Check the topics that this installation needs.
 
@@ -239,8 +239,8 @@ def topics(
     found = event_loop.run(of(settings, worker.app_id, worker.generation))
     wrong = [f"topic {one.name}: {diff.setting} is {diff.found}, must be {diff.expected}"
              for one in found for diff in one.wrong]  # fmt: skip
-    if as_json:
-        output.say_json([
+    if form:
+        output.say_as(form, [
             {"topic": one.spec.name, "name": one.name, "state": one.state,
              "partitions": one.there.partitions if one.there else None,
              "wrong": [diff._asdict() for diff in one.wrong]}
@@ -260,10 +260,10 @@ def topics(
             ],
             ["topic", "state", "partitions", "cleanup.policy"],
         )  # fmt: skip
-    for line in [] if as_json else wrong:
+    for line in [] if form else wrong:
         output.note(line)
     missing = sum(one.there is None for one in found)
-    if missing and not (as_json or commands):
+    if missing and not (form or commands):
         output.note(
             f"{missing} topics are missing: the first worker creates them, if the broker lets it; "
             "--commands prints how an administrator does"
@@ -276,11 +276,11 @@ def topics(
 @options.argument("app_id", help="App id of the workers: their consumer group.")
 @options.bootstrap
 @click.option("--generation", metavar="NAME", help="Remove only what belongs to this generation.")
-@click.option("--yes", is_flag=True, help="Remove it. Without this option it is only shown.")
-@options.as_json
+@click.option("-y", "--yes", is_flag=True, help="Remove it. Without this option it is only shown.")
+@options.form
 @options.fails_in_a_line
 def reset(
-    app_id: str, bootstrap: str | None, generation: str | None, yes: bool, as_json: bool
+    app_id: str, bootstrap: str | None, generation: str | None, yes: bool, form: str | None
 ) -> None:
     """Remove what an app id has in Kafka.
 
@@ -310,8 +310,8 @@ def reset(
         check_no_members(found)
         if found:
             event_loop.run(remove(settings, found))
-    if as_json:
-        output.say_json({"removed": yes, **found.as_json()})
+    if form:
+        output.say_as(form, {"removed": yes, **found.as_json()})
         return
     if not found:
         output.say(f"{told.group}: has nothing in Kafka")
@@ -352,7 +352,7 @@ def reset(
     "--elsewhere", is_flag=True, help="Also to another cluster or prefix than the history's."
 )
 @click.option("--dry-run", is_flag=True, help="Count the letters; send nothing.")
-@options.as_json
+@options.form
 @options.fails_in_a_line
 def replay(
     letters: tuple[str, ...],
@@ -365,7 +365,7 @@ def replay(
     again: bool,
     elsewhere: bool,
     dry_run: bool,
-    as_json: bool,
+    form: str | None,
 ) -> None:
     """Send dead letters to their input topics again, marked by a header.
 
@@ -399,12 +399,11 @@ def replay(
         mapper = Mapper(mapping)
     if from_topic:
         every = event_loop.run(of_topic(settings, tenant))
-    elif history is not None:
+    else:
+        history = options.default_history() if history is None else history
         every = of_history(history, tenant)
         if not (dry_run or elsewhere) and is_shared(history):
             event_loop.run(check_owner(history, settings))
-    else:
-        raise click.UsageError("--history DIR or --from-topic is required")
     topic: list[Letter] = []
     if not (from_topic or dry_run):  # the history has them some seconds later
         topic = event_loop.run(of_topic(settings, tenant))
@@ -415,12 +414,12 @@ def replay(
         if not elsewhere:
             done = unsettled(sent, [*every, *topic])
             event_loop.run(settle(done, None if from_topic else history, settings))
-    _say_counts({"chosen": len(found), **counts, **dict(sorted(passed.items()))}, as_json)
+    _say_counts({"chosen": len(found), **counts, **dict(sorted(passed.items()))}, form)
 
 
-def _say_counts(counts: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        output.say_json(counts, indent=0)
+def _say_counts(counts: dict[str, Any], form: str | None) -> None:
+    if form:
+        output.say_as(form, counts, indent=0)
         return
     for name, value in counts.items():
         if isinstance(value, dict):

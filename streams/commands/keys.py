@@ -32,9 +32,11 @@ file = click.option(
 )
 @click.option("--expires", metavar="TIME", help="Time of expiry. Default: never.")
 @click.option("--note", default="", help="Note shown by `admin keys list`.")
-@options.as_json
+@options.form
 @options.fails_in_a_line
-def add(file: Path, tenant: str, role: str, expires: str | None, note: str, as_json: bool) -> None:
+def add(
+    file: Path, tenant: str, role: str, expires: str | None, note: str, form: str | None
+) -> None:
     """Create a key and print its token. The file stores only a hash of it.
 
     \b
@@ -46,8 +48,8 @@ def add(file: Path, tenant: str, role: str, expires: str | None, note: str, as_j
     token, key = make(tenant, role, parse_moment(expires), note)  # type: ignore[arg-type]
     with changed(file) as held:
         held.append(key)
-    if as_json:
-        output.say_json({"token": token, "id": key.id, "tenant": tenant, "role": role})
+    if form:
+        output.say_as(form, {"token": token, "id": key.id, "tenant": tenant, "role": role})
     else:
         output.say(token)
         output.note(f"key {key.id}: {role} of tenant {tenant}; the token is not shown again")
@@ -55,9 +57,9 @@ def add(file: Path, tenant: str, role: str, expires: str | None, note: str, as_j
 
 @click.command("list")
 @file
-@options.as_json
+@options.form
 @options.fails_in_a_line
-def list_(file: Path, as_json: bool) -> None:
+def list_(file: Path, form: str | None) -> None:
     """List the keys, without secrets."""
     import msgspec
 
@@ -65,8 +67,8 @@ def list_(file: Path, as_json: bool) -> None:
 
     shown = ["id", "tenant", "role", "created_at", "expires_at", "note"]
     found = [{name: getattr(key, name) for name in shown} for key in read(file)]
-    if as_json:
-        output.say_json(msgspec.to_builtins(found))
+    if form:
+        output.say_as(form, msgspec.to_builtins(found))
     else:
         output.table(found, shown)
 
@@ -76,16 +78,16 @@ def list_(file: Path, as_json: bool) -> None:
 @options.argument(
     "key_id", metavar="ID", help="Id of the key: the part of the token between the `_`."
 )
-@options.as_json
+@options.form
 @options.fails_in_a_line
-def revoke(file: Path, key_id: str, as_json: bool) -> None:
+def revoke(file: Path, key_id: str, form: str | None) -> None:
     """Remove a key. A running server refuses it within a second."""
     from streams.serving.http.keys import changed
     from streams.serving.http.keys import revoke as take_out
 
     with changed(file) as held:
         key = take_out(held, key_id)
-    if as_json:
-        output.say_json({"revoked": key.id})
+    if form:
+        output.say_as(form, {"revoked": key.id})
     else:
         output.say(f"revoked {key.id}: {key.role} of tenant {key.tenant}")

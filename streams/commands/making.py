@@ -36,7 +36,7 @@ DEMO_PORT = 8400
     is_flag=True,
     help="Exit with 4 if a record was refused or the last line is incomplete.",
 )
-@options.as_json
+@options.form
 @options.fails_in_a_line
 def run(
     files: tuple[str, ...],
@@ -45,7 +45,7 @@ def run(
     retention_days: float | None,
     mapping: Path | None,
     strict: bool,
-    as_json: bool,
+    form: str | None,
 ) -> None:
     """Fold files of input records into a history.
 
@@ -100,14 +100,14 @@ def run(
                 **mapped,
             )
         except local.Truncated as error:
-            _say_counts(_with_skipped(error.counts, mapping) | _told(chosen, rules), as_json)
+            _say_counts(_with_skipped(error.counts, mapping) | _told(chosen, rules), form)
             _say_refused(error.counts, history)
             raise
     counts = _with_skipped(counts, mapping)
     try:
         counts |= {"model": ask(history, model)} if model else {}
     finally:
-        _say_counts(counts | _told(chosen, rules), as_json)
+        _say_counts(counts | _told(chosen, rules), form)
     unfinished = counts.get("unfinished", {})
     if not counts["read"] and not unfinished:
         _say_nothing_new(counts, history, mapping)
@@ -186,9 +186,9 @@ def _say_refused(counts: dict[str, Any], history: Path) -> None:
         output.note(f"{said} refused: turnfold admin dlq list --history {quote(str(history))}")
 
 
-def _say_counts(counts: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        output.say_json(counts, indent=0)
+def _say_counts(counts: dict[str, Any], form: str | None) -> None:
+    if form:
+        output.say_as(form, counts, indent=0)
         return
     warnings = counts["warnings"]
     for name, value in counts.items():
@@ -235,7 +235,7 @@ class _Moment(click.ParamType):
 @click.command("import")
 @options.argument("format", help=f"One of {', '.join(FORMATS)}.")
 @options.argument("file", type=options.FOLDER, help="The file to read; - for stdin.")
-@click.option("--user", metavar="NAME", help="User of conversations that name none.")
+@click.option("-u", "--user", metavar="NAME", help="User of conversations that name none.")
 @click.option(
     "--created",
     type=_Moment(),

@@ -31,10 +31,10 @@ from streams.errors import DataRefused, UsageError
     help="Events to read, from the beginning. Default: 1000.",
 )
 @options.bootstrap
-@options.as_json
+@options.form
 @options.fails_in_a_line
 def map_(
-    file: Path, sample: str | None, limit: int, most: int, bootstrap: str | None, as_json: bool
+    file: Path, sample: str | None, limit: int, most: int, bootstrap: str | None, form: str | None
 ) -> None:
     """Check a mapping, and show what it makes of real events.
 
@@ -51,7 +51,7 @@ def map_(
     mapper = Mapper(file)
     damage: list[str] = []
     if sample is None:
-        _say_checked(mapper, as_json)
+        _say_checked(mapper, form)
         return
     if Path(sample).exists() or sample == "-":
         source = mapper.for_file(sample)
@@ -62,7 +62,7 @@ def map_(
     else:
         known = ", ".join(mapper.sources)
         raise UsageError(f"--sample {sample}: no such file, and no source of {file}, has: {known}")
-    _say_found(found, as_json)
+    _say_found(found, form)
     if damage:
         raise DataRefused(
             f"the file ends too early, or is damaged; what came before is shown: {damage[0]}; "
@@ -70,9 +70,9 @@ def map_(
         )
 
 
-def _say_found(found: Any, as_json: bool) -> None:
-    if as_json:
-        output.say_json(found._asdict())
+def _say_found(found: Any, form: str | None) -> None:
+    if form:
+        output.say_as(form, found._asdict())
         return
     for result in found.results:
         output.say(f"{result['place']}\n  {output.json_text(result['record'], indent=0)}")
@@ -85,11 +85,11 @@ def _say_found(found: Any, as_json: bool) -> None:
         output.say_count(name, count)
 
 
-def _say_checked(mapper: Any, as_json: bool) -> None:
+def _say_checked(mapper: Any, form: str | None) -> None:
     rules = {topic: [rule.type for rule in source.records]
              for topic, source in mapper.definition.sources.items()}  # fmt: skip
-    if as_json:
-        output.say_json(rules)
+    if form:
+        output.say_as(form, rules)
         return
     for topic, types in rules.items():
         output.say(f"{topic}: {', '.join(types)}")

@@ -14,9 +14,9 @@ from streams.errors import DataRefused, UsageError
 @click.command()
 @options.asked_history
 @options.any_tenant
-@options.as_json
+@options.form
 @options.fails_in_a_line
-def digest(history: Location, tenant: str | None, as_json: bool) -> None:
+def digest(history: Location, tenant: str | None, form: str | None) -> None:
     """Print a hash of the memory and one of the log.
 
     To compare histories: equal memory has equal hashes, whichever way it was made.
@@ -24,8 +24,8 @@ def digest(history: Location, tenant: str | None, as_json: bool) -> None:
     from sinks.digest import digest as of
 
     found = of(history, tenant, options.rules_of(history).max_iteration)
-    if as_json:
-        output.say_json(found)
+    if form:
+        output.say_as(form, found)
     else:
         output.say(f"memory  {found['memory']}")
         output.say(f"log     {found['log']}")
@@ -35,24 +35,24 @@ def digest(history: Location, tenant: str | None, as_json: bool) -> None:
 @options.argument("file", type=options.FOLDER, help="DuckDB file to write.")
 @options.asked_history
 @options.any_tenant
-@options.as_json
+@options.form
 @options.fails_in_a_line
-def catalog(file: Path, history: Location, tenant: str | None, as_json: bool) -> None:
+def catalog(file: Path, history: Location, tenant: str | None, form: str | None) -> None:
     """Write the views into a DuckDB file, for other DuckDB clients."""
     from sinks.history import catalog as write
 
     write(history, file, tenant, options.rules_of(history).max_iteration)
-    if as_json:
-        output.say_json({"file": str(file.absolute())})
+    if form:
+        output.say_as(form, {"file": str(file.absolute())})
     else:
         output.say(f"{file}: written; run this again when the history has grown")
 
 
 @click.command()
 @options.located_history
-@options.as_json
+@options.form
 @options.fails_in_a_line
-def compact(history: Location, as_json: bool) -> None:
+def compact(history: Location, form: str | None) -> None:
     """Merge small files into larger ones.
 
     Of session, task and profile documents only the newest per key and day is kept. Run it daily if
@@ -61,10 +61,11 @@ def compact(history: Location, as_json: bool) -> None:
     from streams.apps.maintenance import compact as merge
 
     done = merge(history)
-    output.say_json(done) if as_json else output.table(
-        [{"table": name, **row} for name, row in done.items()],
-        ["table", *next(iter(done.values()), {})],
-    )
+    rows = [{"table": name, **row} for name, row in done.items()]
+    if form:
+        output.say_as(form, done, rows)
+    else:
+        output.table(rows, ["table", *next(iter(done.values()), {})])
 
 
 @click.command()
@@ -73,8 +74,8 @@ def compact(history: Location, as_json: bool) -> None:
 @click.option("--turn", metavar="ID", help="Of --session only this turn: its event id.")
 @options.located_history
 @options.tenant
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@options.as_json
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
+@options.form
 @options.fails_in_a_line
 def forget(
     user_id: str | None,
@@ -83,7 +84,7 @@ def forget(
     history: Location,
     tenant: str,
     yes: bool,
-    as_json: bool,
+    form: str | None,
 ) -> None:
     """Erase a user, a session or a turn from all of a history.
 
@@ -116,7 +117,7 @@ def forget(
         receipt = erase(history, tenant, user_id or "")
     if not any(table["erased"] for table in receipt["tables"].values()):
         output.note(f"nothing of {what} (tenant {tenant}) was found: nothing was erased")
-    output.say_json(receipt) if as_json else output.say(output.json_text(receipt))
+    output.say_as(form, receipt) if form else output.say(output.json_text(receipt))
 
 
 @click.command()

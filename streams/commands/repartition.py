@@ -21,7 +21,7 @@ from streams.commands import options
 @click.option("--generation", metavar="NAME", help="Generation whose memory is changed.")
 @click.option("--behind", is_flag=True, help="Proceed although a sink is behind.")
 @click.option("--dry-run", is_flag=True, help="Print the plan; change nothing.")
-@options.as_json
+@options.form
 @options.fails_in_a_line
 def repartition(
     to: int,
@@ -30,7 +30,7 @@ def repartition(
     generation: str | None,
     behind: bool,
     dry_run: bool,
-    as_json: bool,
+    form: str | None,
 ) -> None:
     """Change the number of partitions.
 
@@ -53,7 +53,7 @@ def repartition(
             dry_run=dry_run, behind=behind,
         )
     )  # fmt: skip
-    output.say_json(done, indent=0) if as_json else _say(done)
+    output.say_as(form, done, indent=0) if form else _say(done)
 
 
 def _say(done: dict[str, Any]) -> None:

@@ -68,7 +68,7 @@ from streams.extractors.naming import MODEL
     type=options.Whole(0, 9),
     help="Number of other workers that keep a copy of each table. Default: 0.",
 )
-@click.option("--verbose", is_flag=True, help="Log more.")
+@click.option("-v", "--verbose", is_flag=True, help="Log more.")
 @options.observed
 @options.fails_in_a_line
 def worker(

@@ -75,7 +75,7 @@ def test_a_question_has_the_counted_answer(used: Path, question: Question) -> No
 
 def test_the_command_takes_a_question_as_it_stands(used: Path) -> None:
     question = questions()[0]
-    done = turnfold("sql", question.sql, "--history", used, "--json")
+    done = turnfold("sql", question.sql, "--history", used, "-o", "json")
     assert done.code == 0, done.err
     assert done.json() == [row | {"date": str(row["date"])} for row in ANSWERS[1]()]
 

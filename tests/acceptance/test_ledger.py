@@ -79,7 +79,7 @@ def test_the_command_tells_a_correction_as_of_the_day_before_and_of_the_day(
     for when in (day - timedelta(days=1), day):
         done = turnfold(
             "show", "state", "--history", ledger_run / "history", "--user", ledger.USER,
-            "--as-of", str(when), "--json",
+            "--as-of", str(when), "-o", "json",
         )  # fmt: skip
         assert done.code == 0, done.err
         asked[when] = next(

@@ -89,7 +89,7 @@ def forget(copied: Path) -> dict[str, Any]:
     """The receipt of `forget`, behind which no byte is left that it does not count."""
     check_declared(copied / "h")
     (copied / "more.ndjson").unlink(missing_ok=True)
-    code, _ = called(["forget", PERSON, "--history", "h", "--yes", "--json"], copied)
+    code, _ = called(["forget", PERSON, "--history", "h", "--yes", "-o", "json"], copied)
     assert code == 0, (copied / "err").read_text()
     receipt: dict[str, Any] = json.loads((copied / "out").read_text())
     (copied / "err").unlink()  # it may name whom nothing was found of
@@ -223,7 +223,7 @@ def test_law_8_no_byte_is_left_of_a_killed_command(name: str, part: int, copied:
     at = 1 + (2 * part + 1) * len(changes) // (2 * PARTS)
     code, _ = called(COMMANDS[name], copied, die_at=at)
     assert code == -9, f"{name}: not killed at change {at}"
-    code, _ = called(["forget", PERSON, "--history", "h", "--yes", "--json"], copied)
+    code, _ = called(["forget", PERSON, "--history", "h", "--yes", "-o", "json"], copied)
     if code == 3:  # a generation is half-way, and the line says what to do first
         assert "first repeat the command" in (copied / "err").read_text()
         assert called(COMMANDS[name], copied)[0] == 0

@@ -30,7 +30,7 @@ def doctor(folder: Path, *options: str | Path, **env: str) -> Done:
 
 def found(folder: Path, *options: str | Path, **env: str) -> dict[str, list[dict[str, Any]]]:
     """The findings by check, from a report whose exit code and status agree with them."""
-    done = doctor(folder, *options, "--json", **env)
+    done = doctor(folder, *options, "-o", "json", **env)
     report = json.loads(done.out)
     statuses = [one["status"] for one in report["findings"]]
     worst = next(name for name in ("wrong", "warning", "ok") if name in statuses)

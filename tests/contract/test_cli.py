@@ -1,5 +1,7 @@
 """The command line's contract (docs/commands.md): help, JSON, exit codes."""
 
+import csv
+import io
 import json
 import os
 import resource
@@ -83,7 +85,7 @@ HEAVY = {"pyarrow", "duckdb", "deltalake", "pydantic", "rocksdict", "rich", "typ
     "command", ["show session yui-days", "why emma-home", "show state --user emma"]
 )
 def test_a_question_loads_nothing_that_its_answer_does_not_need(sample: Path, command: str) -> None:
-    loaded = loaded_by(*command.split(), "--history", str(sample), "--json")
+    loaded = loaded_by(*command.split(), "--history", str(sample), "-o", "json")
     assert "_duckdb" in loaded
     assert not loaded & HEAVY
 
@@ -176,7 +178,7 @@ def test_the_version() -> None:
 
 def test_run_counts(tmp_path: Path) -> None:
     file = ndjson(tmp_path / "one.ndjson", [turn("e1")])
-    done = process("run", file, "--history", tmp_path / "history", "--json")
+    done = process("run", file, "--history", tmp_path / "history", "-o", "json")
     counts = done.json()
     assert set(COUNTS) <= set(counts) and done.err == ""
     assert all(isinstance(counts[name], int) for name in COUNTS if name != "seconds")
@@ -187,7 +189,7 @@ def test_run_counts(tmp_path: Path) -> None:
 def test_a_pack_is_counted_with_the_platforms_own_tokenizer(sample: Path, tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text("def count(text):\n    return len(text.split())\n", "utf-8")
     env = environment(PYTHONPATH=str(tmp_path), TURNFOLD_TOKENIZER="own:count")
-    asked = ("context", "emma", "--history", str(sample), "--max-tokens", "60", "--json")
+    asked = ("context", "emma", "--history", str(sample), "--max-tokens", "60", "-o", "json")
     found = turnfold(*asked, env=env).json()
     assert len(found["text"].split()) == found["tokens"] <= 60
     assert found["text"] != turnfold(*asked).json()["text"]
@@ -309,11 +311,11 @@ def test_dlq_list_leaves_no_letter_out_without_a_word(tmp_path: Path) -> None:
     table = turnfold("admin", "dlq", "list", *at)
     assert table.out.count("bad_json") == 1_000
     assert "the first 1,000 of 1,101 dead letters" in table.err
-    few = turnfold("admin", "dlq", "list", *at, "--limit", "2", "--json")
+    few = turnfold("admin", "dlq", "list", *at, "--limit", "2", "-o", "json")
     assert [one["id"] for one in few.json()] == [f"{lines}:0:1", f"{lines}:0:2"]
     assert "the first 2 of 1,101 dead letters" in few.err
     for words in (("--reason", "unknown_type"), ("--limit", "1101"), ("--topic", str(lines))):
-        assert "the first" not in turnfold("admin", "dlq", "list", *at, *words, "--json").err
+        assert "the first" not in turnfold("admin", "dlq", "list", *at, *words, "-o", "json").err
     assert (
         len(answer("admin", "dlq", "list", *at, "--topic", str(lines), "--since", "1970-01-01"))
         == 1_101
@@ -360,10 +362,10 @@ def test_a_settled_letter_is_out_of_the_way_and_stays_settled(tmp_path: Path) ->
 
 
 def test_topology_and_schema_are_json() -> None:
-    assert answer("kafka", "topology") == turnfold("kafka", "topology", "--format", "json").json()
+    assert answer("kafka", "topology") == turnfold("kafka", "topology", "-o", "json").json()
     assert turnfold("kafka", "topology").out.startswith(("flowchart", "graph"))
-    assert answer("admin", "schema")["asyncapi"].startswith("3.")
-    assert "turn" in json.dumps(answer("admin", "schema", "--format", "jsonschema"))
+    assert turnfold("admin", "schema").json()["asyncapi"].startswith("3.")
+    assert "turn" in turnfold("admin", "schema", "jsonschema").out
 
 
 @pytest.mark.nightly
@@ -410,6 +412,65 @@ def test_forget_asks_first(sample: Path, tmp_path: Path) -> None:
         assert why in refused("forget", *wrong, "--history", copy, code=2)
 
 
+def test_a_history_that_was_not_typed_is_reported(sample: Path, tmp_path: Path) -> None:
+    """`./turnfold`, or what the environment or the file names."""
+    said = ndjson(tmp_path / "said.ndjson", [turn("e1")])
+    done = turnfold("show", "user", "u", cwd=tmp_path)
+    assert done.code == 3 and "turnfold: no history here; `turnfold run FILE" in done.err
+    assert not (tmp_path / "turnfold").exists()
+    done = turnfold("run", said.name, cwd=tmp_path)
+    assert done.code == 0 and "history: ./turnfold (the default" in done.err
+    assert (tmp_path / "turnfold").is_dir()
+    done = turnfold("show", "session", "s", cwd=tmp_path)
+    assert done.code == 0 and "history: ./turnfold (the default" in done.err
+    named = turnfold("admin", "digest", "--history", sample, cwd=tmp_path)
+    assert named.err == ""
+    env = environment(TURNFOLD_HISTORY=str(sample))
+    done = turnfold("admin", "digest", cwd=tmp_path, env=env)
+    assert (done.out, done.err) == (named.out, f"history: {sample} (TURNFOLD_HISTORY)\n")
+    (tmp_path / "turnfold.toml").write_text(f'history = "{sample}"\n')
+    done = turnfold("admin", "digest", cwd=tmp_path)
+    assert done.err == f"history: {sample} (turnfold.toml: history)\n"
+
+
+ROWS = {
+    "show timeline emma-move": "event_id", "show state": "state_id", "why emma-home": "entity_id",
+    "search flat": "id", "generation list": "name", "generation diff live live": "kind",
+    "sql FROM\tsession_current": "session_id",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("command", ROWS)
+def test_the_four_forms_of_an_output_have_the_same_rows(command: str, sample: Path) -> None:
+    """`-o` of every command that lists: a document, a line for each row, and CSV with a header."""
+    words = [*command.split(" "), "--history", str(sample)]
+    whole = answer(*words)
+    document = whole if isinstance(whole, list) else whole.get("hits") or whole["kinds"]
+    lines = turnfold(*words, "-o", "ndjson").out.splitlines()
+    assert [json.loads(line) for line in lines] == document
+    rows = list(csv.DictReader(io.StringIO(turnfold(*words, "-o", "csv").out)))
+    assert len(rows) == len(document)
+    key = ROWS[command]
+    assert document and [row[key] for row in rows] == [row[key] for row in document]
+
+
+@pytest.mark.parametrize("command", EVERY)
+def test_options_of_one_meaning_have_one_name(command: str) -> None:
+    every = {word for parameter in _parameters(command) for word in parameter.opts}
+    assert not every & {"--json", "--format", "--quiet"}
+    short = {"--output": "-o", "--user": "-u", "--yes": "-y", "--verbose": "-v"}
+    assert [long for long, form in short.items() if long in every and form not in every] == []
+
+
+def _parameters(command: str) -> list[click.Parameter]:
+    reached: click.Command | None = cli.app
+    for word in command.split():
+        assert isinstance(reached, click.Group)
+        reached = reached.get_command(click.Context(reached), word)
+    assert reached is not None
+    return reached.params
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -444,7 +505,7 @@ def test_for_people_every_command_says_something(sample: Path) -> None:
     "args",
     [
         "nonsense", "run", "run file.ndjson", "show session x", "run --nonsense",
-        "sql --format xml --history h SELECT", "show state --history {} --as-of yesterday",
+        "sql -o xml --history h SELECT", "show state --history {} --as-of yesterday",
         "show state --history {} --known-at 2026-02-30",
         "show state --history {} --as-of 2026-01-01T00:00:00",
     ],
@@ -487,7 +548,7 @@ def test_import_and_run_are_a_pipe(tmp_path: Path) -> None:
     assert done.code == 0 and "dated" in done.err
     records = [json.loads(line) for line in done.out.splitlines()]
     assert {record["type"] for record in records} == {"turn", "recursion"}
-    run = turnfold("run", "-", "--history", tmp_path / "h", "--json", input=done.out.encode())
+    run = turnfold("run", "-", "--history", tmp_path / "h", "-o", "json", input=done.out.encode())
     assert run.json()["applied"] == len(records)
 
 
@@ -528,7 +589,7 @@ def test_a_reader_that_leaves_is_no_fault(sample: Path) -> None:
     for format in ("json", "csv", "table"):
         reading, writing = os.pipe()
         process = subprocess.Popen(
-            [PROGRAM, "sql", many, "--history", str(sample), "--format", format],
+            [PROGRAM, "sql", many, "--history", str(sample), "-o", format],
             stdout=writing,
             stderr=subprocess.PIPE,
             env=environment(),

@@ -66,7 +66,7 @@ def config_show(folder: Path, *options: str, file: str | None = None, **env: str
 
 
 def shown(folder: Path, file: str | None = None, **env: str) -> dict[str, Any]:
-    done = config_show(folder, "--json", file=file, **env)
+    done = config_show(folder, "-o", "json", file=file, **env)
     assert done.code == 0, done.err
     found: dict[str, Any] = done.json()
     return found
@@ -206,7 +206,7 @@ def test_every_setting_that_has_an_address_or_names_code_needs_a_file_that_is_na
 
 def test_other_settings_of_a_file_that_nobody_named_hold(tmp_path: Path) -> None:
     written(tmp_path, "[kafka]\npartitions = 8\n")
-    done = turnfold("admin", "config", "--json", cwd=tmp_path, env=environment())
+    done = turnfold("admin", "config", "-o", "json", cwd=tmp_path, env=environment())
     values = {one["name"]: one["value"] for one in done.json()["settings"]}
     assert values == {"kafka.partitions": "8", "meaning": "off"}
 
@@ -393,7 +393,14 @@ def test_no_secret_is_printed(tmp_path: Path) -> None:
     env = {one.variable: SECRET for one in secrets} | {
         "TURNFOLD_MAVEN": f"https://me:{SECRET}@mirror.example/maven"
     }
-    for options in ((), ("--json",), ("--all",)):
+    for options in (
+        (),
+        (
+            "-o",
+            "json",
+        ),
+        ("--all",),
+    ):
         done = config_show(tmp_path, *options, **env)
         assert SECRET not in done.out + done.err
         assert "***" in done.out and "***@mirror.example/maven" in done.out
@@ -420,7 +427,7 @@ def test_a_secret_where_none_belongs_is_not_printed(
     tmp_path: Path, text: str, shows: str | None
 ) -> None:
     written(tmp_path, text.format(SECRET, SECRET))
-    done = config_show(tmp_path, "--json")
+    done = config_show(tmp_path, "-o", "json")
     assert SECRET not in done.out + done.err and "Traceback" not in done.err
     assert shows is None or shows in done.out, done.out
 

@@ -53,7 +53,7 @@ def test_a_folder_that_cannot_be_written_is_not_called_damaged(history: Path) ->
     for folder in (history, history / "_store", history / "_search"):
         folder.chmod(0o500)
     before = whole(history)
-    done = obeying("--history", history, "--json")
+    done = obeying("--history", history, "-o", "json")
     report = {one["check"]: one["status"] for one in done.json()["findings"]}
     assert report["disk of history"] == "wrong"
     assert {report[name] for name in ("tables", "row format", "search index")} == {"ok"}
@@ -67,7 +67,7 @@ if can_mount():  # the modes above do where it cannot be
             f'mount --bind {history} {history} && mount -o remount,ro,bind {history} && exec "$@"'
         )
         apart = ("unshare", "--mount", "sh", "-ec", mount, "sh")
-        done = obeying("--history", history, "--json", before=apart)
+        done = obeying("--history", history, "-o", "json", before=apart)
         report = {one["check"]: one for one in done.json()["findings"]}
         assert "mounted read-only" in report["disk of history"]["found"]
         assert {report[name]["status"] for name in ("tables", "row format", "search index")} == {
@@ -96,7 +96,7 @@ def test_what_keeps_it_from_beginning_is_a_finding(
     history_: str, env: dict[str, str], tmp_path: Path
 ) -> None:
     (tmp_path / "a-file").write_text("x")
-    done = doctor(tmp_path, "--json", "--history", history_, **env)
+    done = doctor(tmp_path, "-o", "json", "--history", history_, **env)
     assert done.code == 2, done
     assert done.json()["status"] == "wrong"
     assert SECRET not in done.out + done.err
@@ -104,7 +104,7 @@ def test_what_keeps_it_from_beginning_is_a_finding(
 
 def test_a_umask_that_is_none_is_a_finding_and_others_refuse_it(tmp_path: Path) -> None:
     env = environment(TURNFOLD_UMASK="999")
-    done = turnfold("admin", "doctor", "--json", cwd=tmp_path, env=env)
+    done = turnfold("admin", "doctor", "-o", "json", cwd=tmp_path, env=env)
     assert (done.code, done.err) == (2, "")
     assert any("'999' is no umask" in one["found"] for one in done.json()["findings"])
     assert turnfold("admin", "config", cwd=tmp_path, env=env).code == 3
@@ -114,7 +114,7 @@ def test_a_folder_above_without_permission_is_a_finding(tmp_path: Path) -> None:
     above = tmp_path / "theirs"
     above.mkdir()
     above.chmod(0)
-    done = obeying("--history", above / "h", "--json")
+    done = obeying("--history", above / "h", "-o", "json")
     assert done.code == 2
     report = {one["check"]: one for one in done.json()["findings"]}
     assert "Permission denied" in report["history"]["found"]
@@ -123,7 +123,7 @@ def test_a_folder_above_without_permission_is_a_finding(tmp_path: Path) -> None:
 
 def test_a_file_of_settings_that_is_no_toml_is_exit_code_3(tmp_path: Path) -> None:
     (tmp_path / "turnfold.toml").write_text("not TOML")
-    done = turnfold("admin", "doctor", "--json", cwd=tmp_path)
+    done = turnfold("admin", "doctor", "-o", "json", cwd=tmp_path)
     assert (done.code, done.out) == (3, "")
 
 

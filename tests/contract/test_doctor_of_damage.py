@@ -69,7 +69,7 @@ def test_a_data_file_that_this_account_may_not_read_is_named(history: Path) -> N
     kept = (file, history / "_extractor.json", history / "_store", history / "tasks" / "_delta_log")
     for one in kept:
         one.chmod(0)
-    done = obeying("--history", history, "--json")
+    done = obeying("--history", history, "-o", "json")
     for one in kept:
         one.chmod(0o700)
     assert done.code == 2

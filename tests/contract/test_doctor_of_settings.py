@@ -92,16 +92,22 @@ def test_no_secret_is_printed_whatever_an_error_says(tmp_path: Path) -> None:
         "TURNFOLD_KAFKA_BOOTSTRAP": f"http://u:{SECRET}@host", "TURNFOLD_LLM_API_KEY": SECRET,
         "TURNFOLD_HISTORY": str(tmp_path / SECRET),
     }  # fmt: skip
-    for options in ((), ("--json",)):
+    for options in (
+        (),
+        (
+            "-o",
+            "json",
+        ),
+    ):
         done = doctor(tmp_path, *options, **env)
         assert done.code == 2
         assert SECRET not in done.out + done.err
 
 
 def test_a_model_that_nobody_uses_needs_no_key(tmp_path: Path) -> None:
-    done = turnfold("admin", "config", "--json", cwd=tmp_path, env=environment())
+    done = turnfold("admin", "config", "-o", "json", cwd=tmp_path, env=environment())
     assert done.json()["problems"] == []
     done = turnfold(
-        "admin", "config", "--json", cwd=tmp_path, env=environment(TURNFOLD_LLM_TURNS="3")
+        "admin", "config", "-o", "json", cwd=tmp_path, env=environment(TURNFOLD_LLM_TURNS="3")
     )
     assert "set OPENAI_API_KEY" in done.json()["problems"][0]

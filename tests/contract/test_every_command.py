@@ -184,7 +184,7 @@ def test_the_way_out_of_rows_of_another_version_is_one(history: Path, tmp_path: 
     assert call("generation create", "new", "--history", old).code == 0
     assert call("generation promote", "new", "--history", old).code == 0
     more = ndjson(tmp_path / "more.ndjson", [turn("one-more")])
-    assert call("run", more, "--history", old, "--json").json()["applied"] == 1
+    assert call("run", more, "--history", old, "-o", "json").json()["applied"] == 1
     back = call("generation rollback", "--history", old)
     assert back.code == 3
 
@@ -288,12 +288,12 @@ NOWHERE = {"No space left on device": " > /dev/full", "Bad file descriptor": " >
 
 @pytest.mark.parametrize("why", NOWHERE)
 @pytest.mark.parametrize("command", SAYING)
-@pytest.mark.parametrize("json", [(), ("--json",)])
+@pytest.mark.parametrize("form", ["table", "json", "csv", "ndjson"])
 def test_a_stdout_that_takes_nothing_is_exit_1_and_a_line(
-    command: str, json: tuple[str, ...], history: Path, why: str
+    command: str, form: str, history: Path, why: str
 ) -> None:
-    json = ("--format", "json") if json and command == "sql" else json
-    done = _into(why, *command.split(), *SAYING[command], *json, "--history", str(history))
+    form = "markdown" if (command, form) == ("context", "table") else form
+    done = _into(why, *command.split(), *SAYING[command], "-o", form, "--history", str(history))
     assert done.code == 1, done
     one_line(done)
     assert done.err.startswith(f"turnfold: stdout: {why}")

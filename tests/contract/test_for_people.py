@@ -42,16 +42,16 @@ def on_a_terminal(*args: str | Path, columns: int) -> str:
 def test_a_table_in_a_pipe_has_a_line_a_row(sample: Path) -> None:
     done = turnfold("sql", EVERYTHING, "--history", sample, env=environment(COLUMNS="80"))
     lines = [line for line in done.out.splitlines() if line.strip()]
-    columns = turnfold("sql", EVERYTHING, "--history", sample, "--format", "csv").out
+    columns = turnfold("sql", EVERYTHING, "--history", sample, "-o", "csv").out
     assert lines[0].split() == columns.splitlines()[0].split(",")
-    rows = turnfold("sql", EVERYTHING, "--history", sample, "--json").json()
+    rows = turnfold("sql", EVERYTHING, "--history", sample, "-o", "json").json()
     assert [line.split()[0] for line in lines[2:]] == [row["event_id"] for row in rows]
 
 
 def test_a_table_too_wide_for_a_terminal_has_a_line_a_value(sample: Path) -> None:
     shown = on_a_terminal("sql", EVERYTHING, "--history", sample, columns=80)
     names = [line.split()[0] for line in shown.split("\n\n")[0].splitlines() if line[0] != " "]
-    header = turnfold("sql", EVERYTHING, "--history", sample, "--format", "csv").out
+    header = turnfold("sql", EVERYTHING, "--history", sample, "-o", "csv").out
     assert names == header.splitlines()[0].split(",")
     assert shown.count("event_id ") == 3
 
@@ -131,7 +131,7 @@ def test_a_wrong_query_is_shown_as_it_was_asked(sample: Path) -> None:
 
 def test_a_decimal_is_a_number(sample: Path) -> None:
     sql = "SELECT 1.5 AS one, 12345678901234567890.123 AS many"
-    out = turnfold("sql", sql, "--history", sample, "--json").out
+    out = turnfold("sql", sql, "--history", sample, "-o", "json").out
     assert '"one": 1.5,' in out and '"many": 12345678901234567890.123' in out
 
 
@@ -145,9 +145,10 @@ def test_what_was_folded_stands_where_all_streams_are_closed(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     "command",
     [
-        ("show", "timeline", "s"), ("show", "session", "s"), ("show", "timeline", "s", "--json"),
-        ("sql", "SELECT * FROM events"), ("sql", "SELECT * FROM events", "--json"),
-        ("sql", "SELECT * FROM events", "--format", "csv"),
+        ("show", "timeline", "s"), ("show", "session", "s"),
+        ("show", "timeline", "s", "-o", "json"),
+        ("sql", "SELECT * FROM events"), ("sql", "SELECT * FROM events", "-o", "json"),
+        ("sql", "SELECT * FROM events", "-o", "csv"),
     ],
 )  # fmt: skip
 def test_characters_that_the_terminal_lacks_are_escaped_as_in_json(
@@ -159,5 +160,5 @@ def test_characters_that_the_terminal_lacks_are_escaped_as_in_json(
     ascii_only = environment(PYTHONIOENCODING="ascii")
     done = turnfold(*command, "--history", tmp_path / "h", env=ascii_only)
     assert done.code == 0 and json.dumps(said)[1:-1] in done.out
-    if "--json" in command:
+    if "json" in command:
         assert said in repr(done.json())

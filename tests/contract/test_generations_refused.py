@@ -124,6 +124,7 @@ def test_a_history_that_is_written_is_not_switched(history: Path) -> None:
 
 
 def test_a_side_of_a_diff_that_is_none_is_refused(again: Path, tmp_path: Path) -> None:
-    assert refused("generation", "diff", again, tmp_path / "none", code=2)
-    done: Done = turnfold("generation", "diff", "live", "again")
-    assert done.code == 2 and "--history" in done.err
+    none = tmp_path / "none"
+    assert str(none) in refused("generation", "diff", again, none, "--history", again)
+    done: Done = turnfold("generation", "diff", "live", "again", cwd=tmp_path)
+    assert done.code == 3 and "no history here; `turnfold run FILE" in done.err

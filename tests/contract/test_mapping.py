@@ -52,7 +52,7 @@ def native(number: int) -> dict[str, Any]:
 
 
 def run(file: Path, history: Path, *options: str | Path) -> Done:
-    return turnfold("run", file, "--history", history, "--json", *options)
+    return turnfold("run", file, "--history", history, "-o", "json", *options)
 
 
 def test_a_mapped_file_makes_the_memory_of_the_native_one(tmp_path: Path, mapping: Path) -> None:
@@ -61,7 +61,7 @@ def test_a_mapped_file_makes_the_memory_of_the_native_one(tmp_path: Path, mappin
     assert run(mapped, tmp_path / "a", "--mapping", mapping).json()["applied"] == 20
     assert run(ours, tmp_path / "b").json()["applied"] == 20
     one, other = (
-        turnfold("admin", "digest", "--history", tmp_path / name, "--json") for name in "ab"
+        turnfold("admin", "digest", "--history", tmp_path / name, "-o", "json") for name in "ab"
     )
     assert one.json() == other.json()
 
@@ -136,7 +136,7 @@ def test_a_withheld_request_is_withheld_wherever_the_event_says_it(
 def test_map_shows_results_dead_letters_and_what_is_skipped(tmp_path: Path, mapping: Path) -> None:
     events = [*map(event, range(12)), event(12, sent=None), event(13, kind="typing")]
     file = ndjson(tmp_path / "events.ndjson", events)
-    found = turnfold("kafka", "map", mapping, "--sample", file, "--json").json()
+    found = turnfold("kafka", "map", mapping, "--sample", file, "-o", "json").json()
     assert found["counts"] == {"read": 14, "mapped": 12, "dead": 1, "skipped": 1, "withheld": 0}
     assert len(found["results"]) == 10
     assert found["results"][0]["record"]["user_input"] == "say 0"
@@ -165,7 +165,7 @@ def test_map_shows_what_came_before_the_damage_of_a_file(
         middle = len(whole) * 3 // 4
         whole[middle : middle + 4000] = bytes(4000)
         file.write_bytes(whole)
-    done = turnfold("kafka", "map", mapping, "--sample", file, "--json")
+    done = turnfold("kafka", "map", mapping, "--sample", file, "-o", "json")
     assert done.code == 4, done.err
     assert "Traceback" not in done.err
     (line,) = done.err.splitlines()
@@ -261,7 +261,7 @@ def test_expressions_of_the_page_can_be_written_as_it_writes_them(tmp_path: Path
     said = [{"sent-at": "2026-01-01T00:00:00Z", "id": "e", "room": "s", "deleted": gone}
             for gone in (False, True)]  # fmt: skip
     found = turnfold(
-        "kafka", "map", file, "--sample", ndjson(tmp_path / "events.ndjson", said), "--json"
+        "kafka", "map", file, "--sample", ndjson(tmp_path / "events.ndjson", said), "-o", "json"
     ).json()
     assert (found["counts"]["mapped"], found["counts"]["skipped"]) == (1, 1)
 

@@ -29,7 +29,7 @@ class Told:
         self.count += 1
         said = turn(f"e{self.count}", user_input=f"I live in {HOMES[self.count - 1]}.")
         file = ndjson(self.folder / f"{self.count}.ndjson", [said])
-        done = turnfold("run", file, "--history", self.history, "--json", *words)
+        done = turnfold("run", file, "--history", self.history, "-o", "json", *words)
         assert done.code == 0, done.err
         return done
 
@@ -39,7 +39,7 @@ class Told:
         return [event for (event,) in found]
 
     def ask(self, *words: str) -> Any:
-        done = turnfold(*words, "--history", self.history, "--json")
+        done = turnfold(*words, "--history", self.history, "-o", "json")
         assert done.code == 0, done.err
         return done.json()
 

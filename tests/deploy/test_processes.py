@@ -202,7 +202,8 @@ def folds_again(containers: Containers, job: Container) -> None:
             "--history",
             history,
             "--fail-on-change",
-            "--json",
+            "-o",
+            "json",
         )
         done = turnfold(*words)
         assert done.code in (0, 4), done

@@ -146,7 +146,7 @@ def problems(run: Deployment, counts: Counter[str], by_file: Path, refused: int)
     that must end as dead letters were sent besides.
     """
     ended = turnfold("kafka", "sink", "--bootstrap", run.broker.bootstrap, "--history", run.history,
-                      "--name", SINK, "--once", "--json")  # fmt: skip
+                      "--name", SINK, "--once", "-o", "json")  # fmt: skip
     if ended.code:
         return [f"the last sink ended with {ended.code}: {ended.err}"]
     return [

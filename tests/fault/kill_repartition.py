@@ -151,7 +151,8 @@ class Play:
             "--history",
             self.history,
             "--once",
-            "--json",
+            "-o",
+            "json",
         )
         if done.code:
             self.wrong.append(f"sink ended with {done.code}: {done.err}")
@@ -182,7 +183,14 @@ class Play:
                 self.wrong.append(f"a doomed command ended with {doomed.returncode}")
             self.struck[said.decode().strip() or "anywhere"] += 1
         done = turnfold(
-            "kafka", "repartition", "--to", str(to), "--bootstrap", self.working.bootstrap, "--json"
+            "kafka",
+            "repartition",
+            "--to",
+            str(to),
+            "--bootstrap",
+            self.working.bootstrap,
+            "-o",
+            "json",
         )
         if done.code:
             self.wrong.append(f"repartition ended with {done.code}: {done.err}")
@@ -213,7 +221,8 @@ class Play:
             self.history,
             "--reason",
             "wrong_partition",
-            "--json",
+            "-o",
+            "json",
             env=environment(TURNFOLD_KAFKA_PARTITIONS=str(partitions)),
         )
         if done.code:

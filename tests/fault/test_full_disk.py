@@ -159,7 +159,7 @@ if can_mount():
             assert turnfold("run", turns, "--history", history).code == 0
             assert digest(history)["tables"].keys() == digest(plain)["tables"].keys()
             found = turnfold(
-                "sql", "--history", history, "--format", "csv",
+                "sql", "--history", history, "-o", "csv",
                 "SELECT count(*), count(DISTINCT event_id) FROM events",
             )  # fmt: skip
             assert found.out.splitlines()[-1] == "3000,3000"
@@ -169,7 +169,7 @@ if can_mount():
     ) -> None:
         history = disk.folder / "history"
         assert turnfold("run", turns, "--history", history).code == 0
-        server = start("serve", "--history", history, "--port", "0", "--json")
+        server = start("serve", "--history", history, "--port", "0", "-o", "json")
         said = _Said(server)
         taken: list[str] = []
 
@@ -202,7 +202,7 @@ if can_mount():
         in_a_line(said.text)
         listed = ", ".join(f"'{one}'" for one in taken)
         found = turnfold(
-            "sql", "--history", history, "--format", "csv",
+            "sql", "--history", history, "-o", "csv",
             "SELECT count(*), count(DISTINCT event_id) FROM events "
             f"WHERE event_id IN ({listed})",
         )  # fmt: skip

@@ -103,7 +103,7 @@ def test_topics(running: Installation, guarded: Broker, tmp_path: Path) -> None:
 
 def test_doctor(running: Installation, guarded: Broker, tmp_path: Path) -> None:
     made = user(guarded, "doctor", acls.DOCTOR, tmp_path)
-    done = turnfold("admin", "doctor", "--json", env=made.env)
+    done = turnfold("admin", "doctor", "-o", "json", env=made.env)
     found = {one["check"]: one["status"] for one in done.json()["findings"]}
     assert {found.get(name) for name in ("broker", "topics", "memory", "clock")} == {"ok"}, done
 
@@ -113,7 +113,7 @@ def test_a_doctor_with_one_less_says_what_is_missing(
 ) -> None:
     given = [one for one in acls.DOCTOR if one.operations != ("Read",)]
     made = user(guarded, "doctor-without", given, tmp_path)
-    done = turnfold("admin", "doctor", "--json", env=made.env)
+    done = turnfold("admin", "doctor", "-o", "json", env=made.env)
     assert done.code == 2, done
     said = [one["found"] for one in done.json()["findings"] if one["status"] == "wrong"]
     rows = [f"{PREFIX}turnfold-{of}-rows-changelog" for of in ("session", "memory")]
@@ -165,7 +165,8 @@ def extract(made: Installation, asked: Endpoint) -> Done:
         "--group",
         GROUP,
         "--once",
-        "--json",
+        "-o",
+        "json",
         env=env,
     )
 

@@ -51,7 +51,7 @@ class Extracting:
         self._log = working.folder / "extract.log"
         with self._log.open("ab") as log:
             self.process = subprocess.Popen(
-                [PROGRAM, "kafka", "extract", *working.at, "--json", *more],
+                [PROGRAM, "kafka", "extract", *working.at, "-o", "json", *more],
                 env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
             )  # fmt: skip
 

@@ -112,7 +112,7 @@ def test_a_generation_is_made_from_the_topics_and_goes_live(
     assert [text for (text,) in rows(history, STATES)] == ["Lives in Bergen."]
 
     turnfold("generation", "promote", "--history", history, "again")
-    done = turnfold("forget", "ann", "--history", history, "--yes", "--json")
+    done = turnfold("forget", "ann", "--history", history, "--yes", "-o", "json")
     assert done.code == 0, done.err
     for folder in (history, *(history / "generations").iterdir()):
         assert files_holding(folder, "Oslo") == []

@@ -53,7 +53,7 @@ def test_each_partition_of_a_group_has_a_line(behind: KafkaSettings) -> None:
 
 
 def test_the_command_says_the_same(behind: KafkaSettings) -> None:
-    done = turnfold("kafka", "lag", *options_of(behind), "--json")
+    done = turnfold("kafka", "lag", *options_of(behind), "-o", "json")
     assert done.code == 0, done.err
     assert done.json()[1] == {
         "group": "reader", "topic": "turns", "partition": 1, "end": 10, "committed": 4, "lag": 6

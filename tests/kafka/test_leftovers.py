@@ -122,7 +122,7 @@ def test_a_dropped_generation_leaves_no_group_no_topic_and_no_lag(
     before, live = topics(folded), digest(history)
     assert {"turnfold.new", "sink.new"} <= groups(folded)
     assert turnfold("generation", "drop", "root", "--history", history).code == 3
-    done = drop(folded, history, "--json")
+    done = drop(folded, history, "-o", "json")
     assert done.code == 0, done.err
     said = done.json()
     assert said["groups"] == ["turnfold.new", "sink.new"]
@@ -131,7 +131,7 @@ def test_a_dropped_generation_leaves_no_group_no_topic_and_no_lag(
     assert groups(folded) == {"turnfold", "sink"}
     assert not (history / "generations/new").exists()
     assert digest(history) == live
-    lag = turnfold("kafka", "lag", *folded.at, "--json")
+    lag = turnfold("kafka", "lag", *folded.at, "-o", "json")
     assert {one["group"] for one in lag.json()} == {"turnfold", "sink"}
     again = drop(folded, history)
     assert again.code == 0
@@ -164,7 +164,7 @@ def test_topics_can_be_kept_and_removed_later(folded: Working, history: Path) ->
     assert "turnfold kafka reset turnfold --generation new" in done.err
     assert topics(folded) == before
     asyncio.run(remove(folded.settings, *topics_of("turnfold", "new")))
-    lag = turnfold("kafka", "lag", *folded.at, "--json")
+    lag = turnfold("kafka", "lag", *folded.at, "-o", "json")
     assert {one["group"] for one in lag.json()} == {"turnfold", "sink"}
     at = ("--generation", "new", *folded.at)
     assert turnfold("kafka", "reset", "turnfold", *at, "--yes").code == 0
@@ -185,7 +185,7 @@ def test_a_reset_app_folds_all_of_its_inputs_again(working: Working) -> None:
         assert refused.code == 3
         assert "group turnfold: 1 member is running" in refused.err
     before = topics(working)
-    shown = reset("--json").json()
+    shown = reset("-o", "json").json()
     assert shown["removed"] is False
     assert [one["name"] for one in shown["groups"]] == ["turnfold"]
     assert {one["name"] for one in shown["topics"]} == set(topics_of("turnfold"))

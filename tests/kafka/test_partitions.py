@@ -124,7 +124,7 @@ def test_a_grown_topic_ends_a_server_and_is_named_with_both_numbers_and_the_way_
     remembered: Working,
 ) -> None:
     counts = remembered.counts()
-    server = start("serve", *remembered.at, "--port", "0", "--json")
+    server = start("serve", *remembered.at, "--port", "0", "-o", "json")
     try:
         assert server.stdout
         url = json.loads(server.stdout.readline())["url"]
@@ -236,7 +236,7 @@ def _await_events(history: Path, number: int, sink: "subprocess.Popen[bytes]") -
 
 
 def _events(history: Path) -> int:
-    done = turnfold("sql", "SELECT count(*) AS n FROM events", "--history", history, "--json")
+    done = turnfold("sql", "SELECT count(*) AS n FROM events", "--history", history, "-o", "json")
     return int(done.json()[0]["n"]) if done.code == 0 else 0
 
 
@@ -263,7 +263,7 @@ def test_nobody_starts_while_the_number_is_being_changed(intact: Working, tmp_pa
 
 
 def test_a_dry_run_says_what_would_be_done_and_does_nothing(intact: Working) -> None:
-    told = (*intact.at, "--json")
+    told = (*intact.at, "-o", "json")
     done = turnfold("kafka", "repartition", "--to", "6", "--dry-run", *told)
     assert done.code == 0, done.err
     said = done.json()
@@ -290,7 +290,7 @@ def test_a_dry_run_plans_while_a_generation_exists_and_says_that_it_is_refused(
     asyncio.run(make())
     command = ("kafka", "repartition", "--to", "6", *intact.at)
     try:
-        planned = turnfold(*command, "--dry-run", "--json")
+        planned = turnfold(*command, "--dry-run", "-o", "json")
         assert planned.code == 0, planned.err
         assert {one["to"] for one in planned.json()["topics"]} == {6}
         assert "generations drop" in planned.json()["refused"]
@@ -300,7 +300,7 @@ def test_a_dry_run_plans_while_a_generation_exists_and_says_that_it_is_refused(
         assert refusal.code == 3 and "another memory reads the same topics" in refusal.err
     finally:
         asyncio.run(remove(intact.settings, changelog.name))
-    assert turnfold(*command, "--dry-run", "--json").json()["refused"] is None
+    assert turnfold(*command, "--dry-run", "-o", "json").json()["refused"] is None
 
 
 def test_topics_with_wrong_settings_are_refused_before_anything_is_copied(

@@ -87,7 +87,7 @@ class Rolling(Working):
 
     def doctor(self, version: NextVersion) -> Json:
         """What the doctor of the next version finds, by check."""
-        done = version.run("admin", "doctor", *self.at, "--json")
+        done = version.run("admin", "doctor", *self.at, "-o", "json")
         return {one["check"]: one for one in done.json()["findings"]}
 
     def preferences(self) -> dict[str, list[tuple[str, str, str]]]:

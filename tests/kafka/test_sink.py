@@ -369,7 +369,7 @@ def test_another_sinks_history_is_refused_and_a_file_runner_too(log: Log, tmp_pa
 def test_the_command_says_counts_and_ends(log: Log, tmp_path: Path) -> None:
     done = turnfold(
         "kafka", "sink", *options_of(log.settings), "--history", tmp_path / "h",
-        "--name", "command", "--once", "--json",
+        "--name", "command", "--once", "-o", "json",
     )  # fmt: skip
     assert done.code == 0, done.err
     assert done.json()["read"] == len(log.messages)

@@ -290,7 +290,7 @@ def test_marks_of_transactions_are_no_lag(working: Working) -> None:
     asyncio.run(aborted(working))
 
     def lags() -> int:
-        found = turnfold("kafka", "lag", *working.at, "--json").json()
+        found = turnfold("kafka", "lag", *working.at, "-o", "json").json()
         assert {one["topic"] for one in found} >= {TURNS.name}
         return sum(one["lag"] for one in found)
 

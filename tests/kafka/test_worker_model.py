@@ -252,7 +252,7 @@ def test_a_model_may_begin_with_what_comes_from_now_on(working: Working) -> None
         asking.say("I live in Porto.", users=USERS)
         working.await_done()
         asking.end()
-        done = turnfold("kafka", "extract", "--latest", "--once", "--json", *working.at,
+        done = turnfold("kafka", "extract", "--latest", "--once", "-o", "json", *working.at,
                         env=asking.env)  # fmt: skip
         assert (done.code, done.json()["turns"]) == (0, 0), done.err
         asking.start("--extractor", "llm")
@@ -306,7 +306,7 @@ def test_a_generation_has_a_model_of_its_own(working: Working) -> None:
         asking.await_current("test: I live in Faro.", *["test: I live in Porto."] * 2)
         assert asking.plans("llm/other") == []
         assert asking.end() < 25
-    done = turnfold("kafka", "reset", "turnfold", "--generation", "anew", "--yes", "--json",
+    done = turnfold("kafka", "reset", "turnfold", "--generation", "anew", "--yes", "-o", "json",
                     *working.at)  # fmt: skip
     assert {one["name"] for one in done.json()["groups"]} == {"turnfold.anew", "llm/other-3.anew"}
 

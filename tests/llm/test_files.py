@@ -246,7 +246,7 @@ def command(asked: Endpoint, history: Path, *more: str) -> "subprocess.Popen[byt
         TURNFOLD_LLM_READ_SECONDS=str(LONG), TURNFOLD_LLM_TOTAL_SECONDS=str(LONG),
     )  # fmt: skip
     return subprocess.Popen(
-        [PROGRAM, "admin", "extract", "--history", str(history), "--json", *more],
+        [PROGRAM, "admin", "extract", "--history", str(history), "-o", "json", *more],
         env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL) and None,
     )  # fmt: skip

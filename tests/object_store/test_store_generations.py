@@ -39,7 +39,7 @@ def fewer(tmp_path_factory: pytest.TempPathFactory) -> Pieces:
 
 
 def listed(root: ObjectPath) -> dict[str, str]:
-    found = turnfold("generation", "list", "--json", "--history", str(root))
+    found = turnfold("generation", "list", "-o", "json", "--history", str(root))
     assert found.code == 0, found.err
     return {one["name"]: one["role"] for one in found.json()}
 
@@ -47,14 +47,14 @@ def listed(root: ObjectPath) -> dict[str, str]:
 def test_a_generation_goes_live_and_back(two: ObjectPath, s3: S3Server) -> None:
     assert listed(two) == {"root": "live", "new": ""}
     assert stamp(two) == (0, 0)
-    done = turnfold("generation", "promote", "new", "--json", "--history", str(two))
+    done = turnfold("generation", "promote", "new", "-o", "json", "--history", str(two))
     assert done.code == 0, done.err
     assert (done.json()["current"], done.json()["previous"]) == ("new", "root")
     assert listed(two) == {"root": "previous", "new": "live"}
     assert pointer(two) == Pointer("new", "root", number=1)
-    sized = turnfold("generation", "list", "--json", "--history", str(two)).json()
+    sized = turnfold("generation", "list", "-o", "json", "--history", str(two)).json()
     assert all(one["own_bytes"] > 10_000 and one["shared_bytes"] == 0 for one in sized)
-    back = turnfold("generation", "rollback", "--json", "--history", str(two))
+    back = turnfold("generation", "rollback", "-o", "json", "--history", str(two))
     assert back.json()["current"] == "root"
     assert pointer(two) == Pointer("root", "new", number=2)
     assert s3.objects(f"{two.key}/generation") == [
@@ -66,7 +66,7 @@ def test_readers_go_over(two: ObjectPath) -> None:
     sink(two / FOLDER / "new", {"events": []})
     forget(two, "default", ALICE)
     assert digest(two)["memory"] == digest(two / FOLDER / "new")["memory"]
-    asked = ("sql", "--json", "SELECT count(*) AS n FROM events", "--history", str(two))
+    asked = ("sql", "-o", "json", "SELECT count(*) AS n FROM events", "--history", str(two))
     before = turnfold(*asked).json()
     switching.promote(two, "new")
     assert turnfold(*asked).json() == before
@@ -228,7 +228,7 @@ def test_beside_kafka_the_present_is_the_workers_and_the_past_the_buckets(
     url, env = str(root), environment(XDG_CACHE_HOME=str(tmp_path / "cache"))
     with one_worker(tmp_path) as working:
         kafka = working.at
-        sent = turnfold("kafka", "produce", SAMPLE, *kafka, "--json")
+        sent = turnfold("kafka", "produce", SAMPLE, *kafka, "-o", "json")
         assert sent.code == 0, sent.err
         working.sent = sent.json()["sent"]
         working.await_done()

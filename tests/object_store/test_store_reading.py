@@ -92,7 +92,14 @@ def copied(s3: S3Server, demo: Path) -> str:
 def test_a_bucket_answers_what_the_folder_answers(
     asked: tuple[str, ...], demo: Path, copied: str, settings: dict[str, str]
 ) -> None:
-    json = () if asked[0] == "export" else ("--json",)
+    json = (
+        ()
+        if asked[0] == "export"
+        else (
+            "-o",
+            "json",
+        )
+    )
     here = turnfold(*asked, "--history", demo, *json)
     there = turnfold(*asked, "--history", copied, *json)
     assert (there.code, there.out) == (here.code, here.out), there.err
@@ -125,7 +132,7 @@ def put(root: ObjectPath, name: str, content: bytes) -> None:
 
 def examined(root: ObjectPath) -> tuple[str, list[dict[str, Any]]]:
     """The status of all, and what is found of the tables."""
-    done = turnfold("admin", "doctor", "--history", str(root), "--json")
+    done = turnfold("admin", "doctor", "--history", str(root), "-o", "json")
     report = done.json()
     return report["status"], [one for one in report["findings"] if one["check"] == "tables"]
 
@@ -137,7 +144,7 @@ def test_an_export_and_a_comparison_read_the_bucket(
     here = turnfold("export", "emma", "--history", demo)
     assert done.code == 0, done.err
     assert done.out.splitlines()[1:] == here.out.splitlines()[1:]  # the first has the time
-    done = turnfold("generation", "diff", str(demo), copied, "--json", "--fail-on-change")
+    done = turnfold("generation", "diff", str(demo), copied, "-o", "json", "--fail-on-change")
     assert done.code == 0, done.err
     assert all(row["same"] for row in done.json()["kinds"] if sum(map(int, [row["same"]])))
 
@@ -224,7 +231,7 @@ def moment(day: int, at: int) -> tuple[Any, ...]:
 
 
 def read(sql: str, root: ObjectPath) -> Any:
-    done = turnfold("sql", sql, "--explain", "--json", "--history", str(root))
+    done = turnfold("sql", sql, "--explain", "-o", "json", "--history", str(root))
     assert done.code == 0, done.err
     return done.json()
 

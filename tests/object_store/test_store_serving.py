@@ -72,7 +72,7 @@ def bucket(s3: S3Server, written: str) -> ObjectPath:
 def test_a_command_answers_what_it_answers_of_the_folder(
     asked: tuple[str, ...], folder: Path, bucket: ObjectPath, there: dict[str, str]
 ) -> None:
-    given = (*asked, "--as-of", "2026-02-01", "--json")
+    given = (*asked, "--as-of", "2026-02-01", "-o", "json")
     here = turnfold(*given, "--history", folder)
     found = turnfold(*given, "--history", str(bucket), env=there)
     assert (found.code, found.out) == (here.code, here.out), found.err

@@ -271,7 +271,7 @@ def test_the_commands_make_list_and_revoke(tmp_path: Path) -> None:
     _, key_id, secret = token.split("_")
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert secret not in file.read_text("utf-8")
-    (listed,) = keys("list", "--json", file=file).json()
+    (listed,) = keys("list", "-o", "json", file=file).json()
     assert (listed["id"], listed["tenant"], listed["role"]) == (key_id, "acme", "write")
     assert not {secret, token} & set(json.dumps(listed).split('"'))
     file.chmod(0o640)
@@ -279,13 +279,13 @@ def test_the_commands_make_list_and_revoke(tmp_path: Path) -> None:
     assert known.caller(token.encode()) == Caller("acme", "write", key_id)
     until = "2031-01-01T00:00:00+09:00"
     second = keys(
-        "add", "--tenant", "*", "--role", "admin", "--expires", until, "--json", file=file
+        "add", "--tenant", "*", "--role", "admin", "--expires", until, "-o", "json", file=file
     )
     assert second.json()["token"].startswith("ts_")
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
-    assert keys("list", "--json", file=file).json()[1]["expires_at"] == "2030-12-31T15:00:00Z"
-    assert keys("revoke", key_id, "--json", file=file).json() == {"revoked": key_id}
-    assert len(keys("list", "--json", file=file).json()) == 1
+    assert keys("list", "-o", "json", file=file).json()[1]["expires_at"] == "2030-12-31T15:00:00Z"
+    assert keys("revoke", key_id, "-o", "json", file=file).json() == {"revoked": key_id}
+    assert len(keys("list", "-o", "json", file=file).json()) == 1
 
 
 def test_the_commands_say_what_is_wrong(tmp_path: Path) -> None:
@@ -326,7 +326,7 @@ def test_keys_made_side_by_side_are_all_there(tmp_path: Path) -> None:
     for call in calls:
         call.join()
     made = [one.out.strip().split("_")[1] for one in done if one.code == 0]
-    assert {one["id"] for one in keys("list", "--json", file=file).json()} == set(made)
+    assert {one["id"] for one in keys("list", "-o", "json", file=file).json()} == set(made)
     assert all("run it again" in one.err for one in done if one.code)
 
 

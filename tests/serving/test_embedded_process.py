@@ -140,7 +140,7 @@ def test_what_a_killed_server_left_is_forgotten_too(tmp_path: Path) -> None:
             server.process.kill()
             server.process.wait()
     assert any(b"another secret" in one for one in logged(history))
-    done = turnfold("forget", "u", "--history", history, "--yes", "--json")
+    done = turnfold("forget", "u", "--history", history, "--yes", "-o", "json")
     assert done.code == 0, done.err
     assert files_holding(history, "secret") == []
     with serving("--history", history) as server:
@@ -185,7 +185,7 @@ def test_one_server_and_those_who_ask_it_for_the_history(tmp_path: Path) -> None
         assert server.endings([turn("e1"), turn("e4")]) == ["duplicate", "applied"]
 
         assert turnfold("admin", "compact", "--history", history).code == 0
-        forgotten = turnfold("forget", "u", "--history", history, "--yes", "--json")
+        forgotten = turnfold("forget", "u", "--history", history, "--yes", "-o", "json")
         assert forgotten.code == 0, forgotten.err
         server.until("/v1/sessions/s", 404)
         server.until("/v1/sessions/o", 200)

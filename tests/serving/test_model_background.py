@@ -43,7 +43,7 @@ def serving(history: Path, asked: Endpoint, *args: str, **settings: str) -> Iter
     quick = {"IDLE_SECONDS": "0.3", "RETRY_SECONDS": "0.2", "BREAKER_SECONDS": "0.2"}
     told = {"BASE_URL": asked.url, "MODEL": "test", **quick, **settings}
     process = subprocess.Popen(
-        [PROGRAM, "serve", "--port", "0", "--json", "--history", str(history), *args],
+        [PROGRAM, "serve", "--port", "0", "-o", "json", "--history", str(history), *args],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env=environment(**{f"TURNFOLD_LLM_{name}": value for name, value in told.items()}),
     )  # fmt: skip

@@ -69,7 +69,7 @@ ENDS = [
     (("kafka", "worker", "--bootstrap", "127.0.0.1:1", "--metrics-port", "x"), 5, "no broker"),
     (("kafka", "worker", "--partitions", "0"), 2, "Invalid value for '--partitions'"),
     (("kafka", "worker", "--retention-days", "many"), 2, "--retention-days"),
-    (("kafka", "sink", "--roll-mb", "1"), 2, "Missing option '--history'"),
+    (("kafka", "sink", "--roll-mb", "x"), 2, "Invalid value for '--roll-mb'"),
     (("serve", "--history", "FILE"), 3, "FILE"),
     (("serve", "--history", "FOLDER", "--keys", "nowhere.json"), 3, "nowhere.json"),
     (("kafka", "extract", "--bootstrap", "127.0.0.1:1"), 3, "TURNFOLD_LLM_MODEL"),
