@@ -321,6 +321,7 @@ def list_(history: Location, form: str | None) -> None:
     help="App id of its workers. Default: turnfold.",
 )
 @click.option("--keep-topics", is_flag=True, help="Keep its consumer groups and topics in Kafka.")
+@options.yes("Remove it.")
 @options.form
 @options.fails_in_a_line
 def drop(
@@ -329,14 +330,16 @@ def drop(
     bootstrap: str | None,
     app_id: str,
     keep_topics: bool,
+    yes: bool,
     form: str | None,
 ) -> None:
-    """Remove a generation for good: its tables, consumer groups and topics.
+    """Remove a generation: its tables, consumer groups and topics.
 
-    Refused while its workers or sinks run. If it was interrupted, run it again. Kafka is contacted
-    only if sinks write the history.
+    Shows what would be removed; with --yes removes it permanently. Refused while its workers or
+    sinks run. If it was interrupted, run it again. Kafka is contacted only if sinks write the
+    history.
 
-    Example: turnfold generation drop new --history memory --bootstrap localhost:9092
+    Example: turnfold generation drop new --history memory --bootstrap localhost:9092 --yes
     """
     from sinks.root import find_root, is_shared
     from streams.generations.switching import dropping, mark_dropped
@@ -348,26 +351,38 @@ def drop(
             from streams.kafka.tools.leftovers import remove
 
             settings, found = _in_kafka(name, folder or find_root(history), bootstrap, app_id)
-            if folder is not None:
-                mark_dropped(folder)
-            if found:
-                event_loop.run(remove(settings, found))
             removed = {key: [one.name for one in some] for key, some in found._asdict().items()}
-    if form:
-        was_there = {} if folder is not None else {"was_there": False}
-        of_kafka_too = {key: some for key, some in removed.items() if some}
-        output.say_as(form, {"dropped": name} | was_there | of_kafka_too)
-        return
-    if folder is None and not any(removed.values()):
-        output.say(f"{name}: nothing is left of it")
-        return
-    output.say(f"dropped: {name}")
-    for key, some in removed.items():
-        output.say(f"  {key}: {', '.join(some) or 'none'}")
+            if yes:
+                if folder is not None:
+                    mark_dropped(folder)
+                if found:
+                    event_loop.run(remove(settings, found))
+        if not yes:
+            _say_dropped(name, folder is not None, removed, form, yes=False)
+            raise click.exceptions.Exit(0)  # so that the generation stays
+    _say_dropped(name, folder is not None, removed, form, yes=True)
     if of_kafka and keep_topics:
         output.note(
             f"what it has in Kafka stays: turnfold kafka reset {app_id} --generation {name}"
         )
+
+
+def _say_dropped(
+    name: str, is_there: bool, removed: dict[str, list[str]], form: str | None, *, yes: bool
+) -> None:
+    if form:
+        was_there = {} if is_there else {"was_there": False}
+        of_kafka = {key: some for key, some in removed.items() if some}
+        output.say_as(form, {"dropped" if yes else "would_drop": name} | was_there | of_kafka)
+        return
+    if not is_there and not any(removed.values()):
+        output.say(f"{name}: nothing is left of it")
+        return
+    output.say(f"{'dropped' if yes else 'would drop'}: {name}")
+    for key, some in removed.items():
+        output.say(f"  {key}: {', '.join(some) or 'none'}")
+    if not yes:
+        output.note("nothing is removed yet: --yes removes this permanently")
 
 
 def _in_kafka(name: str, folder: Location, bootstrap: str | None, app_id: str) -> Any:

@@ -276,7 +276,7 @@ def topics(
 @options.argument("app_id", help="App id of the workers: their consumer group.")
 @options.bootstrap
 @click.option("--generation", metavar="NAME", help="Remove only what belongs to this generation.")
-@click.option("-y", "--yes", is_flag=True, help="Remove it. Without this option it is only shown.")
+@options.yes("Remove it.")
 @options.form
 @options.fails_in_a_line
 def reset(

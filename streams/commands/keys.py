@@ -78,16 +78,23 @@ def list_(file: Path, form: str | None) -> None:
 @options.argument(
     "key_id", metavar="ID", help="Id of the key: the part of the token between the `_`."
 )
+@options.yes("Remove it.")
 @options.form
 @options.fails_in_a_line
-def revoke(file: Path, key_id: str, form: str | None) -> None:
-    """Remove a key. A running server refuses it within a second."""
-    from streams.serving.http.keys import changed
+def revoke(file: Path, key_id: str, yes: bool, form: str | None) -> None:
+    """Remove a key, with --yes. A running server refuses it within a second."""
+    from streams.serving.http.keys import changed, read
     from streams.serving.http.keys import revoke as take_out
 
-    with changed(file) as held:
-        key = take_out(held, key_id)
-    if form:
-        output.say_as(form, {"revoked": key.id})
+    if yes:
+        with changed(file) as held:
+            key = take_out(held, key_id)
     else:
-        output.say(f"revoked {key.id}: {key.role} of tenant {key.tenant}")
+        key = take_out(read(file), key_id)
+    if form:
+        output.say_as(form, {"revoked" if yes else "would_revoke": key.id})
+        return
+    did = "revoked" if yes else "would revoke"
+    output.say(f"{did} {key.id}: {key.role} of tenant {key.tenant}")
+    if not yes:
+        output.note("nothing is changed yet: --yes revokes it")

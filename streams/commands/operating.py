@@ -74,7 +74,7 @@ def compact(history: Location, form: str | None) -> None:
 @click.option("--turn", metavar="ID", help="Of --session only this turn: its event id.")
 @options.located_history
 @options.tenant
-@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
+@options.yes("Erase.")
 @options.form
 @options.fails_in_a_line
 def forget(
@@ -88,13 +88,15 @@ def forget(
 ) -> None:
     """Erase a user, a session or a turn from all of a history.
 
-    Prints a receipt: the number of rows erased from each table. Asks for confirmation first. A
-    server of this history may be running. To keep a copy of a user, call `turnfold export` before.
+    Shows what would be erased; with --yes erases it and prints a receipt: the number of rows erased
+    from each table. A server of this history may be running. To keep a copy of a user, call
+    `turnfold export` before.
     Memory of the other turns and users is rebuilt as if the session or turn had never been.
 
     \b
-    turnfold forget emma --history memory
-    turnfold forget --session emma-move --turn emma-move-3 --history memory
+    turnfold forget emma --history memory                  # shows what would be erased
+    turnfold forget emma --history memory --yes
+    turnfold forget --session emma-move --turn emma-move-3 --history memory --yes
     """
     from streams.apps.forget_session import forget_session
     from streams.apps.maintenance import forget as erase
@@ -110,7 +112,13 @@ def forget(
     if not isinstance(history, Path) and session is not None:
         raise UsageError(f"{history}: in an object store only a user can be erased")
     if not yes:
-        _confirm(f"Erase {what} of tenant {tenant} for good?")
+        turns = _turns(history, tenant, user_id, session, turn)
+        if form:
+            output.say_as(form, {"erased": False, "what": what, "tenant": tenant, "turns": turns})
+        else:
+            output.say(f"{what} of tenant {tenant}: {turns:,} turns, and all memory made of them")
+            output.note("nothing is erased yet: --yes erases this permanently")
+        return
     if session is not None and isinstance(history, Path):
         receipt = forget_session(history, tenant, session, turn)
     else:
@@ -159,12 +167,16 @@ def export(user_id: str | None, records: bool, history: Location, tenant: str | 
         raise DataRefused(f"nothing of {user_id!r} (tenant {tenant or TENANT}) is in this history")
 
 
-def _confirm(question: str) -> None:
-    """Ends the command with exit code 1 where nobody says yes."""
-    try:
-        agreed = click.confirm(question, err=True)
-    except click.Abort:  # nobody is there: a script, or Ctrl-C
-        agreed = False
-    if not agreed:
-        output.note("nothing was erased; --yes erases without asking")
-        raise click.exceptions.Exit(1)
+def _turns(
+    history: Location, tenant: str, user_id: str | None, session: str | None, turn: str | None
+) -> int:
+    """How many turns of the tenant an erasure concerns."""
+    from sinks.history import connect
+
+    wanted = {"user_id": user_id, "session_id": session, "event_id": turn}
+    named = {column: value for column, value in wanted.items() if value is not None}
+    where = " AND ".join(f"{column} = ?" for column in named)
+    with connect(history, tenant=tenant, views=["events"]) as db:
+        found = db.execute(f"SELECT count(*) FROM events WHERE {where}", [*named.values()])
+        (row,) = found.fetchall()
+    return int(row[0])

@@ -175,6 +175,13 @@ tenant = click.option("--tenant", default="default", help="Tenant. Default: defa
 any_tenant = click.option("--tenant", help="Only this tenant. Default: all.")
 
 
+def yes(action: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """`--yes` of a command that destroys; without it the command is a dry run."""
+    return click.option(
+        "-y", "--yes", is_flag=True, help=f"{action} Without this option nothing is changed."
+    )
+
+
 def forms(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """`-o`: the `form` of what a command prints. None is the first one, which is for people."""
     return click.option(

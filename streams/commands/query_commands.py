@@ -1,12 +1,19 @@
 """Commands that ask a history: `sql`, `session`, `task`, `user`, `state`, `why`, `timeline`."""
 
+import sys
 import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import click
 
 from sinks.locations import Location
 from streams import output
 from streams.commands import options
+
+if TYPE_CHECKING:
+    from sinks.history import Result
 
 SHOWN = 1000  # rows of a table for people
 
@@ -24,7 +31,11 @@ def _now() -> int:
 
 
 @click.command()
-@options.argument("query", help="A SELECT over the tables and views.")
+@options.argument(
+    "query",
+    required=False,
+    help="A SELECT over the tables and views. Without it queries are read from stdin: a shell.",
+)
 @options.asked_history
 @click.option(
     "--explain",
@@ -37,12 +48,24 @@ def _now() -> int:
 def sql(query: str, history: Location, explain: bool, tenant: str | None, form: str | None) -> None:
     """Query the history in SQL (DuckDB), read-only.
 
-    Example: turnfold sql --history memory "SELECT intent, count(*) FROM events GROUP BY ALL"
+    Without QUERY it opens a shell: a query ends with `;`, Ctrl-D ends the shell, and a pipe may
+    give several queries. `SHOW TABLES;` lists the tables and views.
+
+    \b
+    turnfold sql --history memory "SELECT intent, count(*) FROM events GROUP BY ALL"
+    turnfold sql --history memory < queries.sql
     """
     from sinks.history import query as ask
 
     rules = options.rules_of(history)
-    found = ask(history, query, tenant, rules.max_iteration, profiled=explain)
+
+    def answer(text: str) -> None:
+        _show_rows(ask(history, text, tenant, rules.max_iteration, profiled=explain), form)
+
+    answer(query) if query is not None else _shell(answer)
+
+
+def _show_rows(found: "Result", form: str | None) -> None:
     if found.reading is not None:
         _say_read(found.reading._asdict() | {"rows": len(found.rows)}, form)
     elif form == "csv":
@@ -53,6 +76,46 @@ def sql(query: str, history: Location, explain: bool, tenant: str | None, form: 
         output.table(found.objects()[:SHOWN], found.names)
         if len(found.rows) > SHOWN:
             output.note(f"the first {SHOWN:,} of {len(found.rows):,} rows; -o csv gives all")
+
+
+def _shell(answer: Callable[[str], None]) -> None:
+    """Answers the queries on stdin. At a terminal an error ends only its query."""
+    from sinks.root import HistoryError
+
+    is_terminal = sys.stdin.isatty()
+    if is_terminal:
+        with suppress(ImportError):  # for input(): it edits lines and keeps them
+            import readline  # noqa: F401
+        output.note("read-only; a query ends with ; SHOW TABLES; lists the views; Ctrl-D ends")
+    lines: list[str] = []
+    while (line := _line(lines, is_terminal)) is not None:
+        lines.append(line)
+        if not line.rstrip().endswith(";"):
+            continue
+        try:
+            answer("\n".join(lines))
+        except HistoryError as error:
+            if not is_terminal:
+                raise
+            output.fail(str(error))
+        lines.clear()
+    if "".join(lines).strip():
+        answer("\n".join(lines))
+
+
+def _line(before: list[str], is_terminal: bool) -> str | None:
+    """The next line of a query; None at the end. Ctrl-C at a terminal drops the lines before."""
+    while True:
+        prompt = ("    ...> " if before else "turnfold> ") if is_terminal else ""
+        try:
+            return input(prompt)
+        except EOFError:
+            return None
+        except KeyboardInterrupt:
+            if not is_terminal:
+                raise
+            before.clear()
+            output.note("")
 
 
 def _say_read(read: dict[str, int], form: str | None) -> None:

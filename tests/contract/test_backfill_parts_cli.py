@@ -120,7 +120,7 @@ def test_once_more_was_read_its_parts_are_no_more(history: Path) -> None:
 
 
 def test_parts_are_dropped_like_any_generation(history: Path) -> None:
-    answer("generation", "drop", "halves", "--history", history)
+    answer("generation", "drop", "--yes", "halves", "--history", history)
     assert not (history / "generations" / "halves").exists()
     made = answer(*HALVES, "--part", "2/3", "--history", history)
     assert made["folded"] == [2]

@@ -126,7 +126,7 @@ def test_a_name_without_its_group_is_answered_with_the_whole_command(path: str) 
         ("backfill --generation x", "backfill", "generation create"),  # a word of the help
         ("config show", "config", "admin config"),
         ("admin worker", "worker", "kafka worker"),  # of another group
-        ("ruin", "ruin", None),
+        ("xyzzy", "xyzzy", None),
     ],
 )
 def test_an_unknown_command_suggests_what_was_meant(
@@ -386,14 +386,16 @@ def test_compact_keeps_memory_and_log(sample: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.component
-def test_forget_asks_first(sample: Path, tmp_path: Path) -> None:
+def test_forget_is_a_dry_run_until_yes(sample: Path, tmp_path: Path) -> None:
     copy = tmp_path / "history"
     shutil.copytree(sample, copy)
     before = digest(copy)
-    declined = turnfold("forget", "lin", "--history", copy, input=b"n\n")
-    assert declined.code == 1 and digest(copy) == before
-    assert "--yes erases without asking" in declined.err
-    assert turnfold("forget", "lin", "--history", copy).err.endswith(declined.err[-50:])
+    shown = turnfold("forget", "lin", "--history", copy)
+    assert shown.code == 0 and digest(copy) == before
+    assert "user lin of tenant default: 8 turns" in shown.out
+    assert "--yes erases this permanently" in shown.err
+    assert answer("forget", "--session", "emma-move", "--history", copy)["turns"] == 7
+    assert answer("forget", "nobody", "--history", copy)["turns"] == 0
     receipt = answer("forget", "lin", "--history", copy, "--yes")
     assert receipt["tables"]["events"]["erased"] > 0
     assert turnfold("show", "user", "lin", "--history", copy).code == 4
@@ -412,6 +414,7 @@ def test_forget_asks_first(sample: Path, tmp_path: Path) -> None:
         assert why in refused("forget", *wrong, "--history", copy, code=2)
 
 
+@pytest.mark.component
 def test_a_history_that_was_not_typed_is_reported(sample: Path, tmp_path: Path) -> None:
     """`./turnfold`, or what the environment or the file names."""
     said = ndjson(tmp_path / "said.ndjson", [turn("e1")])
@@ -431,6 +434,45 @@ def test_a_history_that_was_not_typed_is_reported(sample: Path, tmp_path: Path) 
     (tmp_path / "turnfold.toml").write_text(f'history = "{sample}"\n')
     done = turnfold("admin", "digest", cwd=tmp_path)
     assert done.err == f"history: {sample} (turnfold.toml: history)\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [("ka", {"kafka"}), ("kafka wo", {"worker"}), ("admin keys ", {"add", "list", "revoke"}),
+     ("show user --as", {"--as-of"}), ("sql -o nd", {"ndjson"})],
+)  # fmt: skip
+def test_the_shell_completes_commands_options_and_choices(typed: str, completed: set[str]) -> None:
+    words = ["turnfold", *typed.split(" ")]
+    asked = {"COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
+    done = process(env=environment(_TURNFOLD_COMPLETE="bash_complete", **asked))
+    assert {line.partition(",")[2] for line in done.out.splitlines()} == completed
+
+
+@pytest.mark.component
+def test_sql_without_a_query_answers_those_of_stdin(sample: Path) -> None:
+    words = ("sql", "--history", sample, "-o", "csv")
+    queries = b"SELECT 1 AS a;\nSELECT session_id FROM sessions\n  LIMIT 0;\nSELECT 2 AS b"
+    done = process(*words, input=queries)
+    assert (done.code, done.out) == (0, "a\n1\nsession_id\nb\n2\n"), done.err
+    done = process(*words, input=b"SHOW TABLES;")
+    assert {"events", "state_current"} <= {*done.out.split()}
+    done = process(*words, input=b"DROP TABLE events;\nSELECT 1 AS a;\n")
+    assert done.code == 2 and not done.out and done.err.startswith("turnfold: ")
+
+
+@pytest.mark.component
+def test_an_error_in_the_shell_of_sql_ends_its_query_alone(sample: Path) -> None:
+    controller, terminal = os.openpty()
+    shell = subprocess.Popen(
+        [PROGRAM, "sql", "--history", str(sample), "-o", "csv"],
+        stdin=terminal, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(),
+    )  # fmt: skip
+    os.close(terminal)
+    os.write(controller, b"SELEC;\nSELECT 41 + 1 AS n;\n\x04")
+    out, err = shell.communicate(timeout=300)
+    os.close(controller)
+    assert shell.returncode == 0 and b"n\n42\n" in out
+    assert b"turnfold: " in err and b"Traceback" not in err
 
 
 ROWS = {
@@ -504,7 +546,7 @@ def test_for_people_every_command_says_something(sample: Path) -> None:
 @pytest.mark.parametrize(
     "args",
     [
-        "nonsense", "run", "run file.ndjson", "show session x", "run --nonsense",
+        "nonsense", "run", "run --nonsense",
         "sql -o xml --history h SELECT", "show state --history {} --as-of yesterday",
         "show state --history {} --known-at 2026-02-30",
         "show state --history {} --as-of 2026-01-01T00:00:00",

@@ -180,7 +180,7 @@ def commands(folder: Path) -> dict[str, list[list[str]]]:
         "kafka": [["kafka", "worker", *at], ["kafka", "sink", *at, "--history", "sunk", "--once"],
                   ["kafka", "produce", str(records), *at], ["kafka", "lag", *at],
                   ["kafka", "topics", *at],
-                  ["kafka", "repartition", "--to", "6", *at]],
+                  ["kafka", "repartition", "--yes", "--to", "6", *at]],
         "llm": [["admin", "extract", "--history", str(history), *model]],
         "embeddings": [["search", "tea", "--history", str(history)]],
         "meaning": [["search", "tea", "--meaning", "on", "--history", str(history)]],

@@ -326,7 +326,12 @@ def test_generations_are_listed_with_what_they_take(again: Path) -> None:
 
 def test_a_dropped_generation_is_gone(history: Path) -> None:
     before = digest(history)
-    assert answer("generation", "drop", "again", "--history", history) == {"dropped": "again"}
+    planned = turnfold("generation", "drop", "again", "--history", history)
+    assert planned.code == 0 and planned.out.startswith("would drop: again\n")
+    assert "--yes removes this permanently" in planned.err
+    assert answer("generation", "drop", "--yes", "again", "--history", history) == {
+        "dropped": "again"
+    }
     assert [one["name"] for one in answer("generation", "list", "--history", history)] == ["root"]
     assert not list((history / "generations").iterdir())
     assert digest(history) == before

@@ -33,14 +33,14 @@ def test_a_name_that_is_none_is_refused(again: Path, name: str) -> None:
     "words",
     [
         ("generation", "promote", "nobody"),
-        ("generation", "drop", "nobody"),
+        ("generation", "drop", "--yes", "nobody"),
         ("admin", "digest", "--generation", "nobody"),
         ("generation", "diff", "live", "nobody"),
         (
             "generation",
             "rollback",
         ),
-        ("generation", "drop", "root"),
+        ("generation", "drop", "--yes", "root"),
     ],
 )
 def test_what_is_not_there_is_refused(again: Path, words: tuple[str, ...]) -> None:
@@ -68,7 +68,7 @@ def test_a_date_that_is_none_is_refused(again: Path) -> None:
 def test_the_live_generation_is_not_made_again_nor_dropped(history: Path) -> None:
     answer("generation", "promote", "again", "--history", history)
     assert "is live" in refused("generation", "create", "--history", history, "again")
-    assert "is live" in refused("generation", "drop", "again", "--history", history)
+    assert "is live" in refused("generation", "drop", "--yes", "again", "--history", history)
 
 
 def test_what_run_wrote_is_not_made_again(history: Path) -> None:
@@ -108,7 +108,7 @@ def test_a_generation_that_is_written_is_left_alone(history: Path) -> None:
     with locked(history / "generations" / "again"):
         for words in (
             ("generation", "create", "again"),
-            ("generation", "drop", "again"),
+            ("generation", "drop", "--yes", "again"),
             ("generation", "promote", "again"),
             ("forget", "emma", "--yes"),
         ):
@@ -127,4 +127,4 @@ def test_a_side_of_a_diff_that_is_none_is_refused(again: Path, tmp_path: Path) -
     none = tmp_path / "none"
     assert str(none) in refused("generation", "diff", again, none, "--history", again)
     done: Done = turnfold("generation", "diff", "live", "again", cwd=tmp_path)
-    assert done.code == 3 and "no history here; `turnfold run FILE" in done.err
+    assert done.code == 3 and "turnfold run FILE --history turnfold" in done.err

@@ -111,7 +111,7 @@ def kill_parts(source: Path, folder: Path, kills: int, seed: int) -> Result:
         parts.check_refused()
     parts.end(parts.chance.randrange(PARTS))  # any of them completes it
     while sum(parts.struck.values()) < kills:
-        _end(history, "generation", "drop", NAME)
+        _end(history, "generation", "drop", "--yes", NAME)
         _at_random(parts, kills)
     _end(history, "generation", "promote", NAME)
     history.grow(STEP)

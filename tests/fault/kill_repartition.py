@@ -185,6 +185,7 @@ class Play:
         done = turnfold(
             "kafka",
             "repartition",
+            "--yes",
             "--to",
             str(to),
             "--bootstrap",

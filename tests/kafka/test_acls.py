@@ -195,7 +195,7 @@ def test_an_operator_repartitions_and_drops_a_generation(guarded: Broker, tmp_pa
         assert {one["name"] for one in removed["groups"]} == {"turnfold.next"}
         assert "sessions.next" in {one["name"] for one in removed["topics"]}
         made.run("kafka", "sink", "--history", tmp_path / "history", "--once")
-        done = turnfold("kafka", "repartition", "--to", "6", env=made.env)
+        done = turnfold("kafka", "repartition", "--yes", "--to", "6", env=made.env)
         assert done.code == 0, done.err
         topics = made.run("kafka", "topics", "--partitions", "6")
         assert {one["state"] for one in topics} == {"ok"}

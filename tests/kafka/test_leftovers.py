@@ -48,7 +48,7 @@ def sink(working: Working, history: Path, *more: str) -> None:
 
 def drop(working: Working, history: Path, *more: str) -> Done:
     at = ("--history", str(history), *working.at)
-    return turnfold("generation", "drop", "new", *at, *more)
+    return turnfold("generation", "drop", "--yes", "new", *at, *more)
 
 
 def end(working: Working) -> None:
@@ -121,7 +121,7 @@ def test_a_dropped_generation_leaves_no_group_no_topic_and_no_lag(
 ) -> None:
     before, live = topics(folded), digest(history)
     assert {"turnfold.new", "sink.new"} <= groups(folded)
-    assert turnfold("generation", "drop", "root", "--history", history).code == 3
+    assert turnfold("generation", "drop", "--yes", "root", "--history", history).code == 3
     done = drop(folded, history, "-o", "json")
     assert done.code == 0, done.err
     said = done.json()
@@ -142,7 +142,7 @@ def test_a_drop_that_is_killed_is_ended_by_the_next_one(folded: Working, history
     """Between the removal of groups and topics, wherever it strikes."""
     at = ("--history", str(history), *folded.at)
     for seconds in (1.2, 1.5, 1.8):
-        process = start("generation", "drop", "new", *at)
+        process = start("generation", "drop", "--yes", "new", *at)
         time.sleep(seconds)
         process.kill()
         process.communicate()

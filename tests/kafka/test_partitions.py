@@ -168,10 +168,10 @@ def test_a_worker_runs_on_beside_a_refused_repartition_and_stops_where_topics_gr
 ) -> None:
     worker = working.start()
     working.await_ready()
-    running = turnfold("kafka", "repartition", "--to", "6", *working.at)
+    running = turnfold("kafka", "repartition", "--yes", "--to", "6", *working.at)
     assert running.code == 3
     assert "group turnfold has 1; stop them first" in running.err
-    assert turnfold("kafka", "repartition", "--to", "0").code == 2
+    assert turnfold("kafka", "repartition", "--yes", "--to", "0").code == 2
     working.send(message(line) for line in lines(range(200)))
     working.await_done()
     before = working.counts()
@@ -189,7 +189,7 @@ def test_a_worker_runs_on_beside_a_refused_repartition_and_stops_where_topics_gr
     assert f"`turnfold kafka repartition --to 6 --topic-prefix {prefix}`" in working.log()
     assert working.counts() == before
     assert working.dead_letters() == []
-    done = turnfold("kafka", "repartition", "--to", "6", *working.at)
+    done = turnfold("kafka", "repartition", "--yes", "--to", "6", *working.at)
     assert done.code == 0, done.err
     working.start("--partitions", "6")
     assert working.await_done()["applied"] == before["applied"] + len(moved)
@@ -214,7 +214,7 @@ def test_a_sink_that_runs_reads_the_partitions_that_come(
                  "--roll-seconds", "0.5")  # fmt: skip
     try:
         _await_events(history, 200, sink)  # one that starts while the number is changed is refused
-        done = turnfold("kafka", "repartition", "--to", "6", *remembered.at)
+        done = turnfold("kafka", "repartition", "--yes", "--to", "6", *remembered.at)
         assert done.code == 0, done.err
         remembered.start("--partitions", "6")
         remembered.send(message(line) for line in lines(range(1_000, 1_200)))
@@ -264,7 +264,7 @@ def test_nobody_starts_while_the_number_is_being_changed(intact: Working, tmp_pa
 
 def test_a_dry_run_says_what_would_be_done_and_does_nothing(intact: Working) -> None:
     told = (*intact.at, "-o", "json")
-    done = turnfold("kafka", "repartition", "--to", "6", "--dry-run", *told)
+    done = turnfold("kafka", "repartition", "--to", "6", *told)
     assert done.code == 0, done.err
     said = done.json()
     assert (said["from"], said["to"], said["done"]) == (4, 6, False)
@@ -274,7 +274,7 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(intact: Working) -> 
     intact.await_ready()
     intact.workers[-1].terminate()
     intact.workers[-1].wait(WITHIN)
-    same = turnfold("kafka", "repartition", "--to", "4", *told).json()
+    same = turnfold("kafka", "repartition", "--yes", "--to", "4", *told).json()
     assert same["topics"] == []
 
 
@@ -290,17 +290,17 @@ def test_a_dry_run_plans_while_a_generation_exists_and_says_that_it_is_refused(
     asyncio.run(make())
     command = ("kafka", "repartition", "--to", "6", *intact.at)
     try:
-        planned = turnfold(*command, "--dry-run", "-o", "json")
+        planned = turnfold(*command, "-o", "json")
         assert planned.code == 0, planned.err
         assert {one["to"] for one in planned.json()["topics"]} == {6}
-        assert "generations drop" in planned.json()["refused"]
-        shown = turnfold(*command, "--dry-run")
+        assert "generation drop" in planned.json()["refused"]
+        shown = turnfold(*command)
         assert "but it is refused now" in shown.err and "turns" in shown.out
-        refusal = turnfold(*command)
+        refusal = turnfold(*command, "--yes")
         assert refusal.code == 3 and "another memory reads the same topics" in refusal.err
     finally:
         asyncio.run(remove(intact.settings, changelog.name))
-    assert turnfold(*command, "--dry-run", "-o", "json").json()["refused"] is None
+    assert turnfold(*command, "-o", "json").json()["refused"] is None
 
 
 def test_topics_with_wrong_settings_are_refused_before_anything_is_copied(
@@ -319,7 +319,7 @@ def test_topics_with_wrong_settings_are_refused_before_anything_is_copied(
     own: dict[str, dict[str, str]] = {}
     asyncio.run(alter(turns={IN_SYNC: "2"}, sessions={"max.message.bytes": "2"}))
     command = ("kafka", "repartition", "--to", "6", *intact.at)
-    for options in (("--dry-run",), ()):
+    for options in ((), ("--yes",)):
         done = turnfold(*command, *options)
         assert done.code == 3
         assert "topic turns: expected min.insync.replicas at most 1" in done.err
@@ -342,7 +342,7 @@ def test_it_waits_for_sinks_the_digest_is_the_same_and_what_is_sent_again_is_a_d
     remembered.await_done()
     worker.terminate()
     assert worker.wait(WITHIN) == 0
-    done = turnfold("kafka", "repartition", "--to", "6", *remembered.at)
+    done = turnfold("kafka", "repartition", "--yes", "--to", "6", *remembered.at)
     assert done.code == 3
     assert "sinks that are behind: group sink;" in done.err
     assert turnfold("kafka", "lag", *remembered.at).code == 0
@@ -351,7 +351,7 @@ def test_it_waits_for_sinks_the_digest_is_the_same_and_what_is_sent_again_is_a_d
     before = digest(history)
     every = [*range(200), *range(500, 520)]
     for to, times in ((6, 2), (3, 3)):
-        done = turnfold("kafka", "repartition", "--to", str(to), *remembered.at)
+        done = turnfold("kafka", "repartition", "--yes", "--to", str(to), *remembered.at)
         assert done.code == 0, done.err
         assert f"has {to} partitions now" in done.out
         assert turnfold(*sink).code == 0
@@ -376,7 +376,7 @@ def test_a_history_written_anew_after_changes_of_the_number_is_the_one_that_was_
     for to in (6, 3):
         kept = ("kafka", "sink", *remembered.at, "--history", str(tmp_path / "kept"), "--once")
         assert turnfold(*kept).code == 0
-        done = turnfold("kafka", "repartition", "--to", str(to), *remembered.at)
+        done = turnfold("kafka", "repartition", "--yes", "--to", str(to), *remembered.at)
         assert done.code == 0, done.err
         worker = remembered.start("--partitions", str(to))
         remembered.send(message(line) for line in lines(range(last, last + 200)))
@@ -396,7 +396,7 @@ def test_a_history_written_anew_after_changes_of_the_number_is_the_one_that_was_
 def test_lanes_read_on_behind_the_last_record_as_if_they_had_read_it(remembered: Working) -> None:
     """Not at the topic's end, which is further: a generation, which has read the same records,
     would never be as far as the live memory."""
-    done = turnfold("kafka", "repartition", "--to", "6", *remembered.at)
+    done = turnfold("kafka", "repartition", "--yes", "--to", "6", *remembered.at)
     assert done.code == 0, done.err
     for agent in AGENTS:
         markers = {
@@ -454,10 +454,10 @@ def test_a_generation_folds_inputs_that_a_killed_call_and_the_next_one_have_move
         env=environment(), timeout=TOO_LONG, check=False,
     )  # fmt: skip
     assert doomed.returncode == -signal.SIGKILL
-    done = turnfold("kafka", "repartition", "--to", "5", *remembered.at)
+    done = turnfold("kafka", "repartition", "--yes", "--to", "5", *remembered.at)
     assert done.code == 3, done
     assert "first run `turnfold kafka repartition --to 3`" in done.err
-    done = turnfold("kafka", "repartition", "--to", "3", *remembered.at)
+    done = turnfold("kafka", "repartition", "--yes", "--to", "3", *remembered.at)
     assert done.code == 0, done.err
     env = environment(TURNFOLD_KAFKA_PARTITIONS="3")
     remembered.start("--partitions", "3", "--generation", "again")

@@ -129,7 +129,7 @@ def refuses_to_repartition(working: Working) -> None:
     reached = working.at
     lag = turnfold("kafka", "lag", *reached, "-o", "json")
     assert lag.code == 0 and sum(one["lag"] for one in lag.json()) > 0
-    done = turnfold("kafka", "repartition", *reached, "--to", str(2 * PARTITIONS))
+    done = turnfold("kafka", "repartition", "--yes", *reached, "--to", str(2 * PARTITIONS))
     assert done.code == 3
     assert "beyond their quota are not folded yet" in done.err
 

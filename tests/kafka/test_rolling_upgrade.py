@@ -167,7 +167,7 @@ def test_old_and_new_workers_side_by_side_and_no_way_back(
     again = rolling.start(*on_disk)
     assert again.wait(TOO_LONG) == 3, "it begins with a look at the markers"
     assert refusal in rolling.log()
-    done = version.run("kafka", "repartition", "--to", "8", *rolling.at)
+    done = version.run("kafka", "repartition", "--yes", "--to", "8", *rolling.at)
     assert done.code == 3 and "have rows of an older version" in done.err
 
     # the next version goes on, with the older one's tables

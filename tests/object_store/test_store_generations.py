@@ -127,13 +127,13 @@ def test_what_cannot_go_live_says_why(two: ObjectPath, s3: S3Server) -> None:
             ),
             "no generation was live before",
         ),
-        (("generation", "drop", "root", "--keep-topics"), "cannot be dropped"),
+        (("generation", "drop", "--yes", "root", "--keep-topics"), "cannot be dropped"),
         (("kafka", "sink", "--generation", "live", "--bootstrap", "127.0.0.1:1"), "reserved"),
     ):
         refused = turnfold(*asked, "--history", str(two))
         assert refused.code in (2, 3) and word in refused.err, refused.err
     switching.promote(two, "new")
-    refused = turnfold("generation", "drop", "new", "--keep-topics", "--history", str(two))
+    refused = turnfold("generation", "drop", "--yes", "new", "--keep-topics", "--history", str(two))
     assert (refused.code, "is live" in refused.err) == (3, True)
     assert not (two / FOLDER / "new" / DROPPED).exists()
     assert listed(two)["new"] == "live"
@@ -252,6 +252,6 @@ def test_beside_kafka_the_present_is_the_workers_and_the_past_the_buckets(
                 time.sleep(0.3)
             assert served.session("emma-move").json()["conversation_count"] > 0
         assert turnfold("generation", "rollback", "--behind", "--history", url).code == 0
-        refusal("generation", "drop", "bare", "--history", url, *kafka)  # its worker runs
+        refusal("generation", "drop", "--yes", "bare", "--history", url, *kafka)  # its worker runs
         assert not (root / FOLDER / "bare" / DROPPED).exists()
     assert names(root) == ["root", "bare"]

@@ -85,7 +85,7 @@ class Forget(Case):
 class Drop(Case):
     """A dropped generation leaves nothing, and its name is free again."""
 
-    command = ("generation", "drop", "new", "--keep-topics")
+    command = ("generation", "drop", "--yes", "new", "--keep-topics")
     kills = (1, True), (3, False)
     step = 2
 

@@ -220,7 +220,7 @@ def test_a_revoked_key_is_refused_within_a_second(
     ) as stream:
         heard = stream.iter_bytes()
         next(heard)
-        done = turnfold("admin", "keys", "revoke", token.split("_")[1], "--keys", file)
+        done = turnfold("admin", "keys", "revoke", "--yes", token.split("_")[1], "--keys", file)
         assert done.code == 0
         began = time.monotonic()
         for _ in heard:
@@ -284,7 +284,9 @@ def test_the_commands_make_list_and_revoke(tmp_path: Path) -> None:
     assert second.json()["token"].startswith("ts_")
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
     assert keys("list", "-o", "json", file=file).json()[1]["expires_at"] == "2030-12-31T15:00:00Z"
-    assert keys("revoke", key_id, "-o", "json", file=file).json() == {"revoked": key_id}
+    assert "would revoke" in keys("revoke", key_id, file=file).out
+    assert len(keys("list", "-o", "json", file=file).json()) == 2
+    assert keys("revoke", "--yes", key_id, "-o", "json", file=file).json() == {"revoked": key_id}
     assert len(keys("list", "-o", "json", file=file).json()) == 1
 
 
@@ -300,7 +302,7 @@ def test_the_commands_say_what_is_wrong(tmp_path: Path) -> None:
     assert "expires: 2026-01-31T23:59:59.999999Z is in the past" in over.err
     assert not file.exists()
     assert keys("add", "--tenant", "a", "--role", "read", file=file).code == 0
-    unknown = keys("revoke", "nobody", file=file)
+    unknown = keys("revoke", "--yes", "nobody", file=file)
     assert (unknown.code, "nobody" in unknown.err) == (4, True)
     good = file.read_text("utf-8")
     file.write_text(good.replace('"role": "read"', '"role": "reader"'), "utf-8")
