@@ -25,7 +25,13 @@ class Dev:
 
     def __init__(self, folder: Path, *options: str, **env: str) -> None:
         self.process = start(
-            "dev", "--history", folder / "memory", "--http", "0", *options, env=environment(**env)
+            "dev",
+            "--history",
+            folder / "memory",
+            "--http-port",
+            "0",
+            *options,
+            env=environment(**env),
         )
         assert self.process.stderr is not None
         self.stderr = self.process.stderr
@@ -197,7 +203,7 @@ def test_the_loss_of_a_broker_that_is_not_its_own_is_reported_once(tmp_path: Pat
         _await_gone(pids, SOON)
 
 
-@pytest.mark.parametrize("own", [("--port", "9092"), ("--kafka", "data")])
+@pytest.mark.parametrize("own", [("--kafka-port", "9092"), ("--kafka", "data")])
 def test_settings_of_its_own_broker_are_refused_beside_another(
     tmp_path: Path, own: tuple[str, str]
 ) -> None:

@@ -75,7 +75,8 @@ def turns(folder: Path) -> Path:
 def test_dev_and_its_parts_have_the_prefix(shared: Broker, tmp_path: Path) -> None:
     prefix = "another.dev-"
     running = start(
-        "dev", "--history", tmp_path / "memory", "--http", "0", "--bootstrap", shared.bootstrap,
+        "dev", "--history", tmp_path / "memory", "--http-port", "0",
+        "--bootstrap", shared.bootstrap,
         "--topic-prefix", prefix,
     )  # fmt: skip
     try:
