@@ -1,4 +1,4 @@
-"""LoCoMo's development half as a labelled set for `turnfold evaluate` (docs/evaluation.md).
+"""LoCoMo's development half as a labelled set for `turnfold admin evaluate` (docs/evaluation.md).
 
 Each turn of a conversation is an event, its picture's description with it. `--speakers` says how
 an event tells who speaks: `prefix` ("Caroline: …", one user a conversation), `users` (each speaker

@@ -89,7 +89,9 @@ class Servers:
         uvicorn = [sys.executable, "-m", "uvicorn", "benchmarks.serving_load:bare",
                    "--no-access-log", "--log-level=error", f"--port={self.bare_port}"]  # fmt: skip
         told = ["--bootstrap", broker.bootstrap]
-        self.worker = Process(folder, "worker", [PROGRAM, "worker", *told, "--extractor", "none"])
+        self.worker = Process(
+            folder, "worker", [PROGRAM, "kafka", "worker", *told, "--extractor", "none"]
+        )
         self.serve = Process(folder, "serve", [PROGRAM, "serve", *told, "--port", str(self.port)])
         self.bare = Process(folder, "bare", uvicorn)
         self.cpus: Cpus = {

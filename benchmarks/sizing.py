@@ -146,8 +146,8 @@ def _rows(path: Path, prefix: bytes) -> tuple[int, int]:
 
 
 def _compacted(name: str, history: Path, scale: Scale) -> Iterator[Line]:
-    compacted = command("compact", "--history", history)
-    again = command("compact", "--history", history)
+    compacted = command("admin", "compact", "--history", history)
+    again = command("admin", "compact", "--history", history)
     yield name, "compact, CPU a turn", *scale.cpu(compacted.cpu - again.cpu)
     yield name, "tables after compact", *scale.size(live(history))
 
@@ -161,7 +161,7 @@ def worker(bootstrap: str, folder: Path) -> Iterator[psutil.Process]:
     log = folder / f"worker-{time.monotonic_ns()}.log"
     with log.open("wb") as out:
         process = subprocess.Popen(
-            [PROGRAM, "worker", "--bootstrap", bootstrap, "--store", "rocksdb",
+            [PROGRAM, "kafka", "worker", "--bootstrap", bootstrap, "--store", "rocksdb",
              "--data", str(folder / "tables"), "--extractor", "rules"],
             stdout=out, stderr=out, env=environment(),
         )  # fmt: skip
@@ -244,8 +244,8 @@ def _topics(broker: Broker, scale: Scale) -> Iterator[Line]:
 
 def _sunk(reached: tuple[str, str], folder: Path, scale: Scale) -> Iterator[Line]:
     history = folder / "sunk"
-    sunk = command("sink", *reached, "--history", history, "--once")
-    again = command("sink", *reached, "--history", history, "--once")
+    sunk = command("kafka", "sink", *reached, "--history", history, "--once")
+    again = command("kafka", "sink", *reached, "--history", history, "--once")
     yield "sink", "CPU a turn", *scale.cpu(sunk.cpu - again.cpu)
     yield "sink", "peak memory", f"{sunk.peak:.0f} MB", ""
     yield "sink", "tables", *scale.size(live(history))

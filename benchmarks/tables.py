@@ -169,7 +169,7 @@ def restored(bootstrap: str, app: str, folder: Path, *options: str) -> Run:
     """Starts a worker, waits until its lanes have restored, looks at it and ends it."""
     log = folder / f"{app}-{time.monotonic_ns()}.log"
     told = ["--bootstrap", bootstrap, "--app-id", app, "--extractor", "none", *options]
-    command = [PROGRAM, "worker", *told]
+    command = [PROGRAM, "kafka", "worker", *told]
     with log.open("wb") as out:
         worker = subprocess.Popen(
             command, stdout=out, stderr=out, env={**os.environ, "NO_COLOR": "1"}

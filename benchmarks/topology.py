@@ -81,7 +81,7 @@ class Worker:
         self.log = folder / f"worker-{number}.log"
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-c", program, "worker", "--bootstrap", bootstrap,
+                [sys.executable, "-c", program, "kafka", "worker", "--bootstrap", bootstrap,
                  "--extractor", "none"],
                 cwd=checkout, stdout=log, stderr=log, env={**os.environ, "TMPDIR": str(folder)},
             )  # fmt: skip
@@ -111,7 +111,7 @@ class Result(NamedTuple):
 
 
 async def fill(bootstrap: str, wanted: int, length: int | None) -> None:
-    """As `turnfold produce` writes: compressed."""
+    """As `turnfold kafka produce` writes: compressed."""
     producer = AIOKafkaProducer(
         bootstrap_servers=bootstrap, linger_ms=20, max_batch_size=500_000, acks="all",
         compression_type="zstd",

@@ -21,13 +21,15 @@ if history is None:
     subprocess.run(["turnfold", "demo", "--history", history], check=True, capture_output=True)
 
 # %% [markdown]
-# `turnfold catalog` writes a DuckDB file with the tables, views and macros; the data stay where
-# they are. It shows the history as it is now: run this cell again for a newer one.
+# `turnfold admin catalog` writes a DuckDB file with tables, views and macros; the data stay
+# where they are. It shows the history as it is now: run this cell again for a newer one.
 
 # %%
 catalog = folder / "catalog.duckdb"
 subprocess.run(
-    ["turnfold", "catalog", str(catalog), "--history", history], check=True, capture_output=True
+    ["turnfold", "admin", "catalog", str(catalog), "--history", history],
+    check=True,
+    capture_output=True,
 )
 db = duckdb.connect(str(catalog), read_only=True)
 db.execute("SET TimeZone = 'UTC'")

@@ -35,8 +35,8 @@ class Prompted(NamedTuple):
 
 class Listed(NamedTuple):
     """The list `name` in a user's document, in the order of some fields. `line` is what
-    `turnfold user` prints of a document, with the fields' values put in; it answers without the
-    fields `left_out`, which the HTTP API has."""
+    `turnfold show user` prints of a document, with the fields' values put in; it answers without
+    the fields `left_out`, which the HTTP API has."""
 
     name: str
     order: tuple[str, ...]

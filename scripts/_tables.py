@@ -57,8 +57,8 @@ status `closed`, and is no longer in `state_as_of()`.
 
 **Sessions.** A session expires 24 h after its latest turn (`session_expiry_hours`).
 `session_current` shows the status as it was folded, so an expired session can still be `active`
-there. `turnfold session` and the HTTP API apply expiry when they answer. In SQL, compare with the
-latest turn:
+there. `turnfold show session` and the HTTP API apply expiry when they answer. In SQL, compare with
+the latest turn:
 
 ```sql
 SELECT tenant, session_id, CASE WHEN max(e.occurred_at) < now() - INTERVAL 24 HOUR
@@ -67,14 +67,14 @@ FROM session_current s LEFT JOIN event_current e USING (tenant, session_id) GROU
 ```
 
 **Moods.** `mood_current` has the numbers right after the last moment of affect. After that the
-shock fades. `turnfold user` and the HTTP API compute the mood at the time that you ask for
+shock fades. `turnfold show user` and the HTTP API compute the mood at the time that you ask for
 ([rules.md](rules.md#affect)).
 """
 
 VIEWS_INTRO = """\
 ## Views and macros
 
-Available in `turnfold sql` and in a file that `turnfold catalog` has written. A macro takes
+Available in `turnfold sql` and in a file that `turnfold admin catalog` has written. A macro takes
 arguments: `SELECT * FROM why('STATE_ID')`, `FROM state_as_of(TIMESTAMPTZ '2026-03-05')`. An
 argument with a default (`:= NULL`) can be omitted.
 """

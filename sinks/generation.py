@@ -112,7 +112,7 @@ def find(root: P, name: str) -> P:
     if not is_marked(folder):
         raise HistoryError(
             f"{root}: no generation {name!r}; there are {', '.join(names(root))} "
-            f"(`turnfold backfill --history {root} --generation {name}` creates it)"
+            f"(`turnfold generation create {name} --history {root}` creates it)"
         )
     return folder
 

@@ -98,7 +98,7 @@ def switch(root: Location, target: Pointer) -> None:
         ):  # equal text: the reply was lost
             raise HistoryError(
                 f"{root}: another generation was promoted at the same time; check which one is "
-                "live (turnfold generations list), then run the same command again"
+                "live (turnfold generation list), then run the same command again"
             )
         return
     number = newest(root)

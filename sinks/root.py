@@ -59,7 +59,7 @@ def find_root(path: P) -> P:
     if not is_history:
         made_by = f"`turnfold run FILE --history {root}`"
         if is_url(root):
-            made_by += ", or `turnfold sink` with Kafka"
+            made_by += ", or `turnfold kafka sink` with Kafka"
         raise HistoryError(f"{root}: no history here; {made_by}")
     if isinstance(root, ObjectPath):
         _known[root] = time.monotonic() + KNOWN_FOR

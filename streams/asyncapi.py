@@ -1,4 +1,4 @@
-"""The topology as an AsyncAPI 3.0 document (`turnfold schema --format asyncapi`).
+"""The topology as an AsyncAPI 3.0 document (`turnfold admin schema`).
 
 Channels are topics. Operations are from Turnfold's view: it receives input topics, sends output
 topics, and does both with internal ones. Payloads are the schemas of schemas/export.py.

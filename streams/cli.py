@@ -1,13 +1,16 @@
-"""The command line: `turnfold`, and where each of its commands is.
+"""The command line: `turnfold`, its tree of commands, and where each of them is.
 
 A command's module is loaded when it is run, and its heavy imports when it does its work: a
 question to the history should cost little more than the answer.
 """
 
 import os
+import re
 import sys
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -18,71 +21,127 @@ from streams.errors import ConfigurationError
 from streams.output import fail, prepare
 from streams.private import keep_files_private
 
-SECTIONS = {
-    "Make memory": {
-        "run": "making:run",
-        "import": "making:import_",
-        "map": "mapping:map_",
-        "extract": "extract:extract",
-        "demo": "making:demo",
-    },
-    "Query": {
-        "sql": "query_commands:sql",
-        "session": "query_commands:session",
-        "task": "query_commands:task",
-        "user": "query_commands:user",
-        "state": "query_commands:state",
-        "why": "query_commands:why",
-        "timeline": "query_commands:timeline",
-        "search": "search:search",
-        "context": "context:context",
-        "evaluate": "evaluate:evaluate",
-    },
-    "Maintain": {
-        "digest": "operating:digest",
-        "catalog": "operating:catalog",
-        "compact": "operating:compact",
-        "forget": "operating:forget",
-        "export": "operating:export",
-        "dlq": "dead_letters:dlq",
-    },
-    "Rebuild under other rules": {
-        "backfill": "generations:backfill",
-        "diff": "generations:diff",
-        "promote": "generations:promote",
-        "rollback": "generations:rollback",
-        "generations": "generations:generations",
-    },
-    "Kafka": {
-        "dev": "dev:dev",
-        "broker": "broker:broker",
+
+class Below(NamedTuple):
+    """A group of commands: its help, and by name the place of each command or a group below."""
+
+    about: str
+    commands: "dict[str, str | Below]"
+
+
+KAFKA = Below(
+    "Run the pipeline over Kafka, and look after it.",
+    {
         "worker": "worker:worker",
         "sink": "kafka:sink",
         "produce": "kafka:produce",
-        "lag": "kafka:lag",
+        "extract": "extract:over_kafka",
+        "map": "mapping:map_",
         "topics": "kafka:topics",
-        "reset": "kafka:reset",
+        "lag": "kafka:lag",
         "repartition": "repartition:repartition",
+        "reset": "kafka:reset",
+        "topology": "describing:topology",
+        "broker": Below(
+            "Run a real Apache Kafka on this machine, without Docker.\n\n"
+            "Kafka's jars are downloaded once into the cache. Java is the machine's own (17 or "
+            "newer) or the one that the extra `broker` installs. The broker listens on localhost "
+            "only.",
+            {"start": "broker:start", "stop": "broker:stop", "status": "broker:status"},
+        ),
     },
-    "HTTP": {
-        "serve": "serve:serve",
-        "mcp": "mcp:mcp",
-        "keys": "keys:keys",
+)
+GENERATION = Below(
+    "Rebuild memory under other rules, compare and switch.",
+    {
+        "create": "generations:create",
+        "list": "generations:list_",
+        "diff": "generations:diff",
+        "promote": "generations:promote",
+        "rollback": "generations:rollback",
+        "drop": "generations:drop",
     },
-    "Inspect": {
+)
+SHOW = Below(
+    "Show stored memory: a user, a session, a task, states, turns.",
+    {
+        "user": "query_commands:user",
+        "session": "query_commands:session",
+        "task": "query_commands:task",
+        "state": "query_commands:state",
+        "timeline": "query_commands:timeline",
+    },
+)
+ADMIN = Below(
+    "Check and maintain an installation.",
+    {
         "doctor": "doctor:doctor",
         "config": "config:config",
-        "admin": "admin:admin",
-        "topology": "describing:topology",
+        "keys": Below(
+            "Manage API keys: tokens with a tenant and a role.\n\n"
+            "A running server notices a change within a second.",
+            {"add": "keys:add", "list": "keys:list_", "revoke": "keys:revoke"},
+        ),
+        "dlq": Below(
+            "Dead letters: list, show, replay and settle rejected records.",
+            {
+                "list": "dead_letters:list_",
+                "show": "dead_letters:show",
+                "replay": "kafka:replay",
+                "settle": "dead_letters:settle",
+            },
+        ),
+        "extract": "extract:extract",
+        "compact": "operating:compact",
+        "catalog": "operating:catalog",
+        "digest": "operating:digest",
+        "evaluate": "evaluate:evaluate",
+        "size": "size:size",
         "schema": "describing:schema",
     },
+)
+SECTIONS: dict[str, dict[str, str | Below]] = {
+    "Start": {
+        "demo": "making:demo",
+        "dev": "dev:dev",
+    },
+    "Build an agent": {
+        "run": "making:run",
+        "import": "making:import_",
+        "serve": "serve:serve",
+        "mcp": "mcp:mcp",
+        "context": "context:context",
+        "search": "search:search",
+    },
+    "Query and audit": {
+        "show": SHOW,
+        "why": "query_commands:why",
+        "sql": "query_commands:sql",
+    },
+    "Personal data": {
+        "export": "operating:export",
+        "forget": "operating:forget",
+    },
+    "Operate": {
+        "generation": GENERATION,
+        "kafka": KAFKA,
+        "admin": ADMIN,
+    },
 }
-"""Heading -> name -> module in streams.commands : attribute, in the order of their use."""
-COMMANDS = {name: place for section in SECTIONS.values() for name, place in section.items()}
+"""By heading, the names at the top; a place is MODULE:ATTRIBUTE in streams.commands."""
+CHECKS_FILES_ITSELF = ("admin", "doctor")
+"""It reports wrong permissions with everything else that it finds."""
+WORDS = "turnfold.words"
+"""In the context: the words of the command."""
 
 
 class Commands(click.Group):
-    """A group that loads a command when it is asked for."""
+    """A group that loads a command when it is called."""
+
+    def __init__(self, sections: dict[str, dict[str, str | Below]], **attrs: Any) -> None:
+        super().__init__(**attrs)
+        self._sections = sections
+        self._places = {name: one for part in sections.values() for name, one in part.items()}
 
     def invoke(self, ctx: click.Context) -> Any:
         """Ctrl-C while a command is loaded is exit 130 as well; click would say 1."""
@@ -94,28 +153,79 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Section by section."""
-        return list(COMMANDS)
+        return list(self._places)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Each section with its heading, in columns that lie under each other."""
-        room = max(map(len, COMMANDS))
-        for heading, section in SECTIONS.items():
+        """Each section with its heading, in aligned columns."""
+        width = max(map(len, self._places))
+        for heading, section in self._sections.items():
             rows = []
             for name in section:
                 command = self.get_command(ctx, name)
                 assert command is not None
-                about = command.get_short_help_str(formatter.width - room - 6)
-                rows.append((name.ljust(room), about))
+                about = command.get_short_help_str(formatter.width - width - 6)
+                rows.append((name.ljust(width), about))
             with formatter.section(heading):
                 formatter.write_dl(rows)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command, or None: click then says what it does not know."""
-        if cmd_name not in COMMANDS:
+        """The command or group, None for an unknown name."""
+        place = self._places.get(cmd_name)
+        if place is None:
             return None
-        module, attribute = COMMANDS[cmd_name].split(":")
+        if isinstance(place, Below):
+            return Commands(
+                {"Commands": place.commands}, name=cmd_name, help=place.about, no_args_is_help=True
+            )
+        module, attribute = place.split(":")
         command: click.Command = getattr(import_module(f"streams.commands.{module}"), attribute)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does; the error for an unknown name suggests commands from the whole tree."""
+        ctx.meta.setdefault(WORDS, tuple(args))
+        if args[0] not in self._places and not (args[0].startswith("-") or ctx.resilient_parsing):
+            names = " or ".join(f"'turnfold {path}'" for path in suggested(args))
+            meant = f" Did you mean {names}?" if names else ""
+            raise click.UsageError(f"No such command {args[0]!r}.{meant}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+def paths() -> dict[str, str | Below]:
+    """Every command and group of the tree by its words: `admin keys add`."""
+
+    def walk(commands: dict[str, str | Below], above: str) -> Iterator[tuple[str, str | Below]]:
+        for name, place in commands.items():
+            yield f"{above}{name}", place
+            if isinstance(place, Below):
+                yield from walk(place.commands, f"{above}{name} ")
+
+    return {path: place for part in SECTIONS.values() for path, place in walk(part, "")}
+
+
+def suggested(words: Sequence[str]) -> list[str]:
+    """Paths that a wrong command may have meant: those that end in its words, otherwise those with
+    a similar name, otherwise those whose help mentions its first word."""
+    every = paths()
+    for count in range(len(words), 0, -1):
+        tail = list(words[:count])
+        if same := [path for path in every if path.split()[-count:] == tail]:
+            return same
+    names = {path.rpartition(" ")[2] for path in every}
+    if close := get_close_matches(words[0], names, n=2, cutoff=0.7):
+        return [path for path in every if path.rpartition(" ")[2] in close]
+    mention = re.compile(rf"\b{re.escape(words[0])}\b", re.IGNORECASE)
+    return [path for path, place in every.items() if mention.search(_about(place))]
+
+
+def _about(place: str | Below) -> str:
+    if isinstance(place, Below):
+        return ""
+    module, attribute = place.split(":")
+    command: click.Command = getattr(import_module(f"streams.commands.{module}"), attribute)
+    return (command.help or "").partition("\n\n")[0]
 
 
 def _say_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -126,7 +236,7 @@ def _say_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
         ctx.exit()
 
 
-@click.command(cls=Commands, context_settings=SETTINGS, no_args_is_help=True)
+@click.command(cls=Commands, sections=SECTIONS, context_settings=SETTINGS, no_args_is_help=True)
 @click.option(
     "--version",
     is_flag=True,
@@ -143,19 +253,19 @@ def _say_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 )
 @click.pass_context
 def app(ctx: click.Context, config: str | None) -> None:
-    """Turns the events of a chat platform into memory: what holds, why, and as of when."""
-    _begin(config, ctx.invoked_subcommand)
+    """Memory for chat agents, with an audit trail."""
+    _begin(config, ctx.meta[WORDS])
 
 
 @fails_in_a_line
-def _begin(config: str | None, command: str | None) -> None:
+def _begin(config: str | None, words: tuple[str, ...]) -> None:
     found = configuration.find(config)
     if found is not None:
         configuration.apply(found, explicit=config is not None)
     try:
         keep_files_private()
     except ConfigurationError:
-        if command != "doctor":  # which says it beside all else that it finds
+        if words[: len(CHECKS_FILES_ITSELF)] != CHECKS_FILES_ITSELF:
             raise
 
 

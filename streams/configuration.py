@@ -55,11 +55,12 @@ COMMON = {
     "tokenizer": "What counts the tokens of a context pack: MODULE:NAME of a function. Default: an "
     "estimate.",
     "metrics_port": "Port of /metrics, /healthz and /readyz, as [HOST:]PORT. Default: none.",
-    "metrics_guarded": "true: only trusted machines reach metrics_port; `doctor` does not warn.",
+    "metrics_guarded": "true: only trusted machines reach metrics_port; `admin doctor` does not "
+    "warn.",
     "log_format": "Format of logs: text or json.",
     "traces": "Send traces by OTLP.",
     "umask": "Which permissions new files lack, in octal. Default: 077, only this account reads.",
-    "maven": "Mirror of Maven Central, from which `broker` and `dev` fetch Kafka.",
+    "maven": "Mirror of Maven Central, from which `kafka broker` and `dev` fetch Kafka.",
     "key": "Key of the server that `mcp --url` asks.",
 }
 """Settings without a family -> meaning."""

@@ -216,8 +216,8 @@ def why(root: Location, tenant: str, entity_id: str) -> list[dict[str, Any]]:
     if not changes:
         raise DataRefused(
             f"{entity_id!r} has no revision in this history: no state, preference, session or "
-            "item of session memory of that id was ever changed; `turnfold user` and `session` "
-            "show ids"
+            "item of session memory of that id was ever changed; `turnfold show user` and "
+            "`turnfold show session` print ids"
         )
     return changes
 

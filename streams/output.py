@@ -75,6 +75,37 @@ def say_json(value: Value, *, indent: int = 2) -> None:
     sys.stdout.write(json_text(value, indent=indent).translate(_JSON) + "\n")
 
 
+def say_as(
+    form: str, value: Value, rows: list[dict[str, Any]] | None = None, *, indent: int = 2
+) -> None:
+    """A value in one of three forms: `json` is one document; `ndjson` and `csv` are a line for each
+    of `rows`, by default the items of a list, otherwise the value itself."""
+    if form == "json":
+        say_json(value, indent=indent)
+        return
+    if rows is None:
+        rows = value if isinstance(value, list) else [value]
+    if form == "ndjson":
+        for row in rows:
+            say_json(row, indent=0)
+        return
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    say_csv(names, ([row.get(name) for name in names] for row in rows))
+
+
+def say_csv(names: Iterable[str], rows: Iterable[Iterable[Value]]) -> None:
+    """A header and rows; a list or object in a cell is JSON, a missing value is empty."""
+    import csv
+
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([_csv_cell(value) for value in row] for row in rows)
+
+
+def _csv_cell(value: Value) -> Value:
+    return json_text(value, indent=0) if isinstance(value, dict | list | tuple) else value
+
+
 def write(text: str) -> None:
     """Writes text of several lines to stdout unchanged: it must not contain control characters."""
     sys.stdout.write(text)

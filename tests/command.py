@@ -54,7 +54,7 @@ def environment(**more: str) -> dict[str, str]:
 
 BY_DEFAULT = "(the default extractor)"
 """Among a command's words: the test is about what extracts where it names no extractor."""
-FOLDING = frozenset({"run", "serve", "worker", "dev"})
+FOLDING = (["run"], ["serve"], ["dev"], ["kafka", "worker"])
 
 
 def words(*args: str | Path) -> list[str]:
@@ -62,9 +62,13 @@ def words(*args: str | Path) -> list[str]:
     extractor, or its history has a choice: most tests are about something else, and the rules take
     a second of CPU to load."""
     given = [str(arg) for arg in args if arg != BY_DEFAULT]
-    if len(given) < len(args) or not FOLDING & {*given[:1]} or _chooses(given):
+    if len(given) < len(args) or not _folds(given) or _chooses(given):
         return given
     return [*given, "--extractor", "none"]
+
+
+def _folds(given: list[str]) -> bool:
+    return any(given[: len(path)] == path for path in FOLDING)
 
 
 def _chooses(given: list[str]) -> bool:
@@ -120,7 +124,7 @@ def _done(code: int, out: bytes, err: bytes) -> Done:
 
 def answer(*args: str | Path) -> Any:
     """A command's one JSON document."""
-    done = turnfold(*args, "--json")
+    done = turnfold(*args, "-o", "json")
     assert done.code == 0, done.err
     return done.json()
 
@@ -175,7 +179,7 @@ def killed(process: "subprocess.Popen[bytes]") -> bool:
 
 def folded(*files: str | Path, history: Path, strict: bool = False) -> dict[str, Any]:
     """Runs files into a history by the command line; its counts, which add up."""
-    done = turnfold("run", *files, "--history", history, "--json", *["--strict"] * strict)
+    done = turnfold("run", *files, "--history", history, "-o", "json", *["--strict"] * strict)
     assert done.code == 0, done.err
     return checked(done.json())
 

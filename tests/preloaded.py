@@ -39,10 +39,11 @@ import streams.serving.extracting
 import streams.serving.http.local
 import streams.serving.http.serve
 import streams.topology_render
-from streams.cli import COMMANDS
+from streams.cli import paths
 
-for place in COMMANDS.values():
-    import_module(f"streams.commands.{place.partition(':')[0]}")
+for place in paths().values():
+    if isinstance(place, str):
+        import_module(f"streams.commands.{place.partition(':')[0]}")
 
 gc.collect()
 gc.freeze()  # the collector would touch, and so copy, all of it in each call

@@ -212,7 +212,9 @@ def over_kafka(here: Server, _: argparse.Namespace) -> None:
     broker = here.enter_context(Broker.start())
     told = ["--bootstrap", broker.bootstrap]
     here.behind = [node.pid for node in broker.nodes if node.pid is not None]
-    here.behind.append(here.start("worker", [PROGRAM, "worker", *told, "--extractor", "none"]))
+    here.behind.append(
+        here.start("worker", [PROGRAM, "kafka", "worker", *told, "--extractor", "none"])
+    )
     here.answer([PROGRAM, "serve", *told, "--port"], "/readyz")
 
 

@@ -145,12 +145,12 @@ def _learner(history: Path) -> None:
 def _next(history: Path) -> None:
     _title("Where to look next")
     for command in (
-        f"turnfold user emma --history {history}",
+        f"turnfold show user emma --history {history}",
         f"turnfold context emma --history {history}",
-        f"turnfold session emma-move --history {history} --as-of 2026-03-05",
+        f"turnfold show session emma-move --history {history} --as-of 2026-03-05",
         f'turnfold search "Where does Emma live?" --history {history}',
-        f"turnfold task emma-move-task-1 --history {history}",
-        f"turnfold dlq list --history {history}",
+        f"turnfold show task emma-move-task-1 --history {history}",
+        f"turnfold admin dlq list --history {history}",
         f'turnfold sql --history {history} "SELECT topic, count(*) FROM events GROUP BY ALL"',
         "turnfold run YOUR.ndjson --history memory",
     ):

@@ -128,7 +128,7 @@ def run(
             prefix = settings.topic_prefix and f" --topic-prefix {settings.topic_prefix}"
             usual = settings.partitions == KafkaSettings.model_fields["partitions"].default
             number = "" if usual else f"{PARTITIONS}={settings.partitions} "
-            say(f"  {number}turnfold produce FILE.ndjson --bootstrap {address}{prefix}")
+            say(f"  {number}turnfold kafka produce FILE.ndjson --bootstrap {address}{prefix}")
             for name in sorted(commands.keys() & ports.keys(), reverse=True):
                 metrics_port = ports[name]
                 say(f"  metrics of the {name}: http://127.0.0.1:{metrics_port}/metrics")
@@ -153,6 +153,7 @@ def _commands(
     history_option = ["--history", str(history)]
     extractor_option = [] if extractor is None else ["--extractor", extractor]
     worker = [
+        "kafka",
         "worker",
         *history_option,
         "--partitions",
@@ -172,7 +173,15 @@ def _commands(
             "--metrics-from",
             f"127.0.0.1:{ports['worker']},127.0.0.1:{ports['sink']}",
         ],
-        "sink": ["sink", *history_option, "--roll-seconds", "1", "--metrics-port", ports["sink"]],
+        "sink": [
+            "kafka",
+            "sink",
+            *history_option,
+            "--roll-seconds",
+            "1",
+            "--metrics-port",
+            ports["sink"],
+        ],
     }
 
 
@@ -197,7 +206,7 @@ def _part(name: str, command: list[str], environment: dict[str, str], silent: bo
 def _sending(bootstrap: str, environment: dict[str, str]) -> Iterator[None]:
     """Sends the sample's records in the background; repeated ones are duplicates."""
     with as_file(CONVERSATIONS) as sample:
-        command = [sys.executable, *PROGRAM, "produce", str(sample)]
+        command = [sys.executable, *PROGRAM, "kafka", "produce", str(sample)]
         sending = subprocess.Popen(
             [*command, "--bootstrap", bootstrap],
             start_new_session=True,

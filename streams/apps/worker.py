@@ -2,7 +2,7 @@
 
 See docs/kafka-tier.md.
 
-`turnfold worker` is the usual way to start it; `faust -A streams.apps.worker worker` also works,
+`turnfold kafka worker` is the usual way to start it; `faust -A streams.apps.worker worker` also works,
 with settings from the environment only (TURNFOLD_KAFKA_…, TURNFOLD_WORKER_…) and without model
 extractor.
 """
@@ -165,7 +165,9 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     kafka, worker = KafkaSettings.load(), WorkerSettings.load()
     if worker.extractor == MODEL:
-        raise ConfigurationError("only `turnfold worker` supports a model; use the extractor rules")
+        raise ConfigurationError(
+            "only `turnfold kafka worker` supports a model; use the extractor rules"
+        )
     prepare(kafka, worker)
     globals()["app"] = app = make_app(kafka, worker)
     return app

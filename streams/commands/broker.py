@@ -1,4 +1,4 @@
-"""The commands `broker start`, `broker stop` and `broker status`."""
+"""The commands `kafka broker start`, `stop` and `status`."""
 
 from pathlib import Path
 
@@ -9,16 +9,7 @@ from streams.commands import options
 from streams.errors import ConfigurationError, Unreachable
 
 
-@click.group(no_args_is_help=True)
-def broker() -> None:
-    """A real Apache Kafka on this machine, without Docker.
-
-    Kafka's jars are downloaded once into the cache. Java is the machine's own (17 or newer) or the
-    one that the extra `broker` installs. The broker listens on localhost only.
-    """
-
-
-@broker.command()
+@click.command()
 @click.option(
     "--keep",
     metavar="DIR",
@@ -39,16 +30,16 @@ def broker() -> None:
     default=320,
     help="Heap of each node. Default: 320.",
 )
-@options.as_json
+@options.form
 @options.fails_in_a_line
-def start(keep: Path | None, port: int | None, nodes: int, heap: int, as_json: bool) -> None:
+def start(keep: Path | None, port: int | None, nodes: int, heap: int, form: str | None) -> None:
     """Start the broker, wait until it answers, print its address.
 
     If it runs and some of its nodes have ended, start these again, with their data.
 
     \b
-    turnfold broker start
-    turnfold broker start --keep ./kafka --port 9092
+    turnfold kafka broker start
+    turnfold kafka broker start --keep ./kafka --port 9092
     """
     from streams.broker import Broker, current
 
@@ -59,7 +50,7 @@ def start(keep: Path | None, port: int | None, nodes: int, heap: int, as_json: b
         if not ended:
             raise ConfigurationError(
                 f"broker: one runs already at {running.bootstrap} ({running.folder}); "
-                "stop it first: turnfold broker stop"
+                "stop it first: turnfold kafka broker stop"
             )
         output.note(f"started again: node {', '.join(map(str, ended))}")
         started = running
@@ -70,16 +61,16 @@ def start(keep: Path | None, port: int | None, nodes: int, heap: int, as_json: b
         except BaseException:
             started.stop()
             raise
-    if as_json:
-        output.say_json(current.describe(started))
+    if form:
+        output.say_as(form, current.describe(started))
     else:
         output.say(started.bootstrap)
 
 
-@broker.command()
-@options.as_json
+@click.command()
+@options.form
 @options.fails_in_a_line
-def stop(as_json: bool) -> None:
+def stop(form: str | None) -> None:
     """Stop the broker. Succeeds also if none is running."""
     from streams.broker import current
 
@@ -88,27 +79,27 @@ def stop(as_json: bool) -> None:
     if found is not None:
         found.stop()
     current.forget()
-    if as_json:
-        output.say_json({"stopped": was_running})
+    if form:
+        output.say_as(form, {"stopped": was_running})
     else:
         output.say("stopped" if was_running else "no broker was running")
 
 
-@broker.command()
-@options.as_json
+@click.command()
+@options.form
 @options.fails_in_a_line
-def status(as_json: bool) -> None:
+def status(form: str | None) -> None:
     """Print the address and whether the broker answers. Exit code 5 if it does not."""
     from streams.broker import current
 
     found = current.find_running()
     said = current.describe(found) if found else {"running": False}
-    if as_json:
-        output.say_json(said)
+    if form:
+        output.say_as(form, said)
     if found is None:
-        raise Unreachable("broker: none is running; start one: turnfold broker start")
+        raise Unreachable("broker: none is running; start one: turnfold kafka broker start")
     answer = f"{said['answering']} of {len(found.nodes)} node(s) answer"
-    if not as_json:
+    if not form:
         output.say(f"{found.bootstrap}: {answer}; Kafka {said['version']} in {found.folder}")
     if said["answering"] < len(found.nodes):
         raise Unreachable(f"broker: {answer}; see {found.nodes[0].log}")

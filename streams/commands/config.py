@@ -1,4 +1,4 @@
-"""The commands `config …`: which settings hold, and where each comes from."""
+"""The command `admin config`: effective settings and their sources."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -30,40 +30,35 @@ class Setting(NamedTuple):
     about: str
 
 
-@click.group()
-def config() -> None:
-    """Show which settings hold, and where they come from."""
-
-
-@config.command()
+@click.command()
 @click.option("--all", "every", is_flag=True, help="Also settings that have their default.")
-@options.as_json
+@options.form
 @options.fails_in_a_line
-def show(every: bool, as_json: bool) -> None:
-    """Print the settings that were set: value, and whether the file or the environment gave it.
+def config(every: bool, form: str | None) -> None:
+    """Show effective settings and their source: the file or the environment.
 
     Values of keys and passwords are never printed. Exit code 3: a setting is wrong; stderr says
     which and why.
 
     \b
-    turnfold config show
-    turnfold config show --all --json
+    turnfold admin config
+    turnfold admin config --all -o json
     """
     file = configuration.find(click.get_current_context().find_root().params["config"])
     settings = settings_as_set()
     shown = [one for one in settings if every or one.source != DEFAULT]
     wrong, warnings = list(problems(settings)), list(_warnings(file, settings))
     missing = {name: one.extra for name, one in FAMILIES.items() if not class_of(name)}
-    if as_json:
-        output.say_json(
-            {
-                "file": str(file) if file else None,
-                "settings": [one._asdict() for one in shown],
-                "needs_extra": missing,
-                "problems": wrong,
-                "warnings": warnings,
-            }
-        )
+    if form:
+        listed = [one._asdict() for one in shown]
+        document = {
+            "file": str(file) if file else None,
+            "settings": listed,
+            "needs_extra": missing,
+            "problems": wrong,
+            "warnings": warnings,
+        }
+        output.say_as(form, document, listed)
     else:
         rows = [{"setting": one.name, "value": one.value, "from": one.source} for one in shown]
         if rows:

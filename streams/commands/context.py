@@ -19,17 +19,10 @@ from streams.commands.query_commands import asked_at
 )
 @click.option("--max-tokens", type=int, default=1500, show_default=True, help="Token budget.")
 @click.option("--sections", help="Comma-separated sections. Default: all.")
-@click.option(
-    "--format",
-    type=click.Choice(["markdown", "text", "json"]),
-    default="markdown",
-    show_default=True,
-    help="Form of the text.",
-)
 @options.as_of
 @options.known_at
 @options.tenant
-@options.as_json
+@options.forms("markdown", "text", "json")
 @options.fails_in_a_line
 def context(
     user_id: str,
@@ -38,11 +31,10 @@ def context(
     session: str | None,
     max_tokens: int,
     sections: str | None,
-    format: str,
     as_of: str | None,
     known_at: str | None,
     tenant: str,
-    as_json: bool,
+    form: str | None,
 ) -> None:
     """Print what an agent should know of a user.
 
@@ -63,11 +55,11 @@ def context(
         max_tokens=max_tokens,
         known_at=reading.parse_moment(known_at),
         sections=tuple(sections.split(",")) if sections else SECTIONS,
-        format=format,
+        format="text" if form == "text" else "markdown",
         count=tokenizer(),
     )
     found = gather(history, tenant, question)
-    if as_json:
+    if form == "json":
         output.say_json(found.document(question))
         return
     output.write(found.pack.text)

@@ -1,4 +1,4 @@
-"""The commands `dlq list`, `dlq show`, `dlq settle` and `dlq replay`."""
+"""The commands `admin dlq list`, `show` and `settle`; `replay` is in `kafka.py`."""
 
 import sys
 from base64 import b64encode
@@ -8,18 +8,12 @@ import click
 from sinks.locations import Location
 from streams import output
 from streams.commands import options
-from streams.commands.kafka import replay
 
 SHOWN = 1000
 """Rows of a table for people."""
 
 
-@click.group(no_args_is_help=True)
-def dlq() -> None:
-    """List, show, replay and settle records that were refused."""
-
-
-@dlq.command("list")
+@click.command("list")
 @options.asked_history
 @click.option(
     "--reason", metavar="REASON", type=options.REASON, help="Only letters with this reason."
@@ -35,9 +29,9 @@ def dlq() -> None:
 )  # fmt: skip
 @click.option("--settled", is_flag=True, help="Also letters that are settled.")
 @options.any_tenant
-@options.as_json
+@options.form
 @options.fails_in_a_line
-def dlq_list(
+def list_(
     history: Location,
     reason: str | None,
     topic: str | None,
@@ -45,27 +39,27 @@ def dlq_list(
     limit: int | None,
     settled: bool,
     tenant: str | None,
-    as_json: bool,
+    form: str | None,
 ) -> None:
     """List dead letters: where they were read and what was wrong.
 
-    Letters that were replayed or marked as done (`dlq settle`) are left out.
+    Letters that were replayed or marked as done (`admin dlq settle`) are left out.
 
     \b
-    turnfold dlq list --history memory --reason invalid --since 2026-03-02
-    turnfold dlq list --history memory --json
+    turnfold admin dlq list --history memory --reason invalid --since 2026-03-02
+    turnfold admin dlq list --history memory -o json
     """
     from streams import listing
     from streams.reading import FAR, parse_start
 
     start = parse_start(since)
     start = -FAR if start is None else start
-    most = limit or (None if as_json else SHOWN)
+    most = limit or (None if form else SHOWN)
     found = listing.dead_letters(
         history, tenant, reason, topic=topic, since=start, settled=settled, limit=most
     )
-    if as_json:
-        output.say_json(found)
+    if form:
+        output.say_as(form, found)
     elif found:
         output.table(found, ["id", "reason", "detail", "bytes", *["settled_at"] * settled])
     else:
@@ -74,25 +68,25 @@ def dlq_list(
         count = listing.count_dead_letters(history, tenant, reason, topic, start, settled)
         if count > most:
             output.note(
-                f"the first {most:,} of {count:,} dead letters; --limit, --since or --json gives "
+                f"the first {most:,} of {count:,} dead letters; --limit, --since or -o json gives "
                 "the others"
             )
 
 
-@dlq.command("show")
-@options.argument("letter", help="The id that `dlq list` shows.")
+@click.command("show")
+@options.argument("letter", help="The id that `admin dlq list` shows.")
 @options.asked_history
 @options.any_tenant
 @click.option("--raw", is_flag=True, help="Print only the stored bytes.")
-@options.as_json
+@options.form
 @options.fails_in_a_line
-def dlq_show(letter: str, history: Location, tenant: str | None, raw: bool, as_json: bool) -> None:
+def show(letter: str, history: Location, tenant: str | None, raw: bool, form: str | None) -> None:
     """Show one dead letter with its stored content.
 
     In JSON, `payload` is text with escapes for bytes that are no UTF-8; `payload_base64` has the
     exact bytes.
 
-    Example: turnfold dlq show /data/turns.ndjson:0:17 --raw --history memory > line.json
+    Example: turnfold admin dlq show /data/turns.ndjson:0:17 --raw --history memory > line.json
     """
     from streams import listing
 
@@ -105,8 +99,8 @@ def dlq_show(letter: str, history: Location, tenant: str | None, raw: bool, as_j
         sys.stdout.buffer.write(payload)
         return
     found["payload"] = payload.decode("utf-8", "backslashreplace")
-    if as_json:
-        output.say_json({**found, "payload_base64": b64encode(payload).decode()})
+    if form:
+        output.say_as(form, {**found, "payload_base64": b64encode(payload).decode()})
         return
     for name in (
         "src_topic", "src_partition", "src_offset", "reason", "detail", "key", "settled_at",
@@ -116,47 +110,44 @@ def dlq_show(letter: str, history: Location, tenant: str | None, raw: bool, as_j
     output.say(found["payload"])
 
 
-@dlq.command("settle")
-@options.argument("letters", nargs=-1, help="Ids as `dlq list` shows them.")
+@click.command("settle")
+@options.argument("letters", nargs=-1, help="Ids as `admin dlq list` shows them.")
 @options.bootstrap
 @options.located_history
 @options.reasons("All")
 @options.any_tenant
-@options.as_json
+@options.form
 @options.fails_in_a_line
-def dlq_settle(
+def settle(
     letters: tuple[str, ...],
     bootstrap: str | None,
     history: Location,
     reasons: tuple[str, ...],
     tenant: str | None,
-    as_json: bool,
+    form: str | None,
 ) -> None:
-    """Mark dead letters as done, so that `dlq list`, alerts and replays leave them out.
+    """Mark dead letters as done, so that `admin dlq list`, alerts and replays leave them out.
 
     In a history that sinks write, the mark goes over Kafka and shows when a sink has written it.
 
     \b
-    turnfold dlq settle /data/turns.ndjson:0:17 --history memory
-    turnfold dlq settle --reason invalid --history memory
+    turnfold admin dlq settle /data/turns.ndjson:0:17 --history memory
+    turnfold admin dlq settle --reason invalid --history memory
     """
     if not letters and not reasons:
         raise click.UsageError("name dead letters by ID or by --reason")
     from streams import event_loop
     from streams.kafka.client.settings import KafkaSettings
+    from streams.kafka.tools import settling
     from streams.kafka.tools.dead_letters import of_history, with_ids
-    from streams.kafka.tools.settling import settle, unsettled
 
     every = of_history(history, tenant)
     some = [one for one in with_ids(every, letters) if not reasons or one.reason in reasons]
-    done = unsettled(some, every)
-    event_loop.run(settle(done, history, KafkaSettings.load(bootstrap=bootstrap)))
+    done = settling.unsettled(some, every)
+    event_loop.run(settling.settle(done, history, KafkaSettings.load(bootstrap=bootstrap)))
     counts = {"settled": len(done), "settled_before": sum(one.is_settled for one in some)}
-    if as_json:
-        output.say_json(counts, indent=0)
+    if form:
+        output.say_as(form, counts, indent=0)
         return
     for name, count in counts.items():
         output.say_count(name, count)
-
-
-dlq.add_command(replay)

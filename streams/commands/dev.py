@@ -16,14 +16,17 @@ from streams.commands import options
     type=options.FOLDER,
     help="Folder of the broker's data. Default: the history's name with .kafka.",
 )
-@click.option("--port", type=options.Whole(1, 65535), help="Port of Kafka. Default: a free one.")
+@click.option(
+    "--kafka-port", "port", type=options.Whole(1, 65535), help="Port of Kafka. Default: a free one."
+)
 @click.option(
     "--partitions",
     type=options.Whole(1, 10_000),
     help="Partitions of each topic. Default: 4.",
 )
 @click.option(
-    "--http",
+    "--http-port",
+    "http",
     type=options.Whole(0, 65_535),
     default=8400,
     help="Port of the HTTP API and the inspector on localhost. Default: 8400; 0: any free port.",
@@ -32,7 +35,7 @@ from streams.commands import options
 @click.option(
     "--bootstrap",
     metavar="HOST:PORT",
-    help="Use this broker instead of starting one. Excludes --kafka and --port.",
+    help="Use this broker instead of starting one. Excludes --kafka and --kafka-port.",
 )
 @options.prompt
 @options.extractor(
@@ -63,16 +66,16 @@ def dev(
     times within a minute, all parts end with its exit code (5 if it is the broker).
 
     \b
-    turnfold dev --history memory --port 9092
+    turnfold dev --history memory --kafka-port 9092
     turnfold dev --history turnfold-demo-dev --demo
-    turnfold produce turns.ndjson --bootstrap localhost:9092
+    turnfold kafka produce turns.ndjson --bootstrap localhost:9092
     curl localhost:8400/memory/user/USER_ID
     """
     from streams.apps.dev import run
     from streams.serving.inspector import tour
 
     if bootstrap is not None and (kafka is not None or port is not None):
-        raise click.UsageError("--kafka and --port cannot be combined with --bootstrap")
+        raise click.UsageError("--kafka and --kafka-port cannot be combined with --bootstrap")
     history = history.resolve()
     data = kafka or history.with_name(history.name + ".kafka")
     page = tour.FIRST if demo else None

@@ -48,9 +48,9 @@ MARKS = {"ok": "ok", "warning": "WARNING", "wrong": "WRONG"}
     help="Also write a record into the topic turnfold-doctor, made if it is missing: measures the "
     "time that a write takes, and the difference of the clocks.",
 )
-@options.as_json
+@options.form
 @options.fails_in_a_line
-def doctor(history: str | None, bootstrap: str | None, probe: bool, as_json: bool) -> None:
+def doctor(history: str | None, bootstrap: str | None, probe: bool, form: str | None) -> None:
     """Check an installation, and say what to do.
 
     Checks settings, this machine, the history, and, if a broker is set, the broker, its topics and
@@ -60,15 +60,16 @@ def doctor(history: str | None, bootstrap: str | None, probe: bool, as_json: boo
     Exit code: 0 all is well, 1 there are warnings, 2 something is wrong.
 
     \b
-    turnfold doctor --history memory
-    turnfold doctor --bootstrap localhost:9092 --json
+    turnfold admin doctor --history memory
+    turnfold admin doctor --bootstrap localhost:9092 -o json
     """
     if probe and bootstrap is None:
         raise click.UsageError("--probe needs --bootstrap")
     findings = [one.without_secrets() for one in _all(history, bootstrap, probe)]
     status = worst(findings)
-    if as_json:
-        output.say_json({"status": status, "findings": [one._asdict() for one in findings]})
+    if form:
+        rows = [one._asdict() for one in findings]
+        output.say_as(form, {"status": status, "findings": rows}, rows)
     else:
         for one in findings:
             _say(one)

@@ -67,7 +67,7 @@ BY = {"words": "words", "meaning": "meaning", "both": "words and meaning"}
 @click.option(
     "--details", type=options.FOLDER, help="File to write the result of each question and item to."
 )
-@options.as_json
+@options.form
 @options.fails_in_a_line
 def evaluate(
     file: Path,
@@ -79,11 +79,11 @@ def evaluate(
     budgets: str,
     everybody: bool,
     details: Path | None,
-    as_json: bool,
+    form: str | None,
 ) -> None:
     """Measure search, packs and extraction on a labelled set.
 
-    Example: turnfold evaluate labelled.ndjson --extractor rules
+    Example: turnfold admin evaluate labelled.ndjson --extractor rules
     """
     from streams.evaluation import labels
     from streams.evaluation.retrieval import Options
@@ -119,12 +119,13 @@ def evaluate(
             for line in result.pop("details")
         ]
         details.write_text("".join(lines), encoding="utf-8")
-    if as_json:
+    if form:
         whole = {
             name: {key: value for key, value in result.items() if key != "details"}
             for name, result in results.items()
         }
-        output.say_json(whole if len(whole) > 1 else next(iter(whole.values())))
+        rows = [{"run": name, **result} for name, result in whole.items()]
+        output.say_as(form, whole if len(whole) > 1 else next(iter(whole.values())), rows)
         return
     _show(results, tokens)
 

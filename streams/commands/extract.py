@@ -1,8 +1,9 @@
-"""The command `extract`."""
+"""The commands `admin extract`, over a history, and `kafka extract`, over topics."""
 
 import signal
+from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -10,88 +11,114 @@ from sinks.locations import Location
 from streams import output
 from streams.commands import options
 
+R = TypeVar("R")
+
+
+def _model_options(function: Callable[..., R]) -> Callable[..., R]:
+    """The model, and what it may cost; then how the outcome is shown."""
+    options_of_model: Callable[..., R] = function
+    for option in reversed(
+        (
+            click.option("--model", help="Name of the model."),
+            click.option(
+                "--base-url", metavar="URL", help="Address of the API, without /chat/completions."
+            ),
+            options.prompt,
+            click.option(
+                "--turns", type=options.Whole(1, 100), help="Maximum turns per request. Default: 6."
+            ),
+            click.option(
+                "--idle-seconds",
+                type=options.Number(0.001, 86_400),
+                help="Silence after which a group of turns is sent. Default: 60.",
+            ),
+            click.option(
+                "--concurrency",
+                type=options.Whole(1, 256),
+                help="Maximum concurrent requests. Default: 4.",
+            ),
+            click.option(
+                "--budget-tokens", type=options.Whole(1), help="Maximum tokens of this run."
+            ),
+            click.option("--budget-cost", type=options.Number(0), help="Maximum cost of this run."),
+            click.option("--hourly-tokens", type=options.Whole(1), help="Maximum tokens per hour."),
+            click.option("--hourly-cost", type=options.Number(0), help="Maximum cost per hour."),
+            click.option("--strict", is_flag=True, help="Exit with 4 if a request failed."),
+            options.form,
+        )
+    ):
+        options_of_model = option(options_of_model)
+    return options_of_model
+
 
 @click.command()
+@options.located_history
+@click.option("--again", is_flag=True, help="Retry turns that failed before.")
+@_model_options
+@options.fails_in_a_line
+def extract(history: Location, again: bool, strict: bool, form: str | None, **given: Any) -> None:
+    """Extract facts from a history's turns with a model.
+
+    Works with any OpenAI-compatible endpoint. The key is read from TURNFOLD_LLM_API_KEY; every
+    other setting can also come from the environment: TURNFOLD_LLM_BASE_URL, TURNFOLD_LLM_MODEL, ….
+    Each turn is sent to a model once, even if the command was killed. The history's memory is shown
+    to the model.
+
+    Exit code 1 if all requests failed, 0 if only some did, 5 if the endpoint does not answer.
+
+    \b
+    turnfold admin extract --history memory --model gpt-4.1-mini
+    turnfold admin extract --history memory --base-url http://localhost:11434/v1 --model qwen3
+    """
+    _end(ask(history, load_settings(**given), again), strict, form)
+
+
+@click.command("extract")
+@options.bootstrap
 @click.option(
     "--history",
     envvar="TURNFOLD_HISTORY",
     type=options.LOCATION,
-    help="Folder of the history, or its URL. Its turns are read; its memory is shown to the model.",
-)
-@options.topic_prefix
-@click.option(
-    "--bootstrap",
-    metavar="HOST:PORT",
-    help="Read the topic turns and write to write-plans, until stopped. With --history, the sink's "
-    "history is shown to the model.",
+    help="Folder of the sink's history, or its URL: its memory is shown to the model.",
 )
 @click.option(
     "--group", metavar="NAME", help="Consumer group. Default: derived from model and prompt."
 )
 @click.option("--latest", is_flag=True, help="Let a new group begin at the end of the topic.")
-@click.option(
-    "--once", is_flag=True, help="With --bootstrap: end when the end of the topic is reached."
-)
-@click.option("--model", help="Name of the model.")
-@click.option("--base-url", metavar="URL", help="Address of the API, without /chat/completions.")
-@options.prompt
-@click.option("--turns", type=options.Whole(1, 100), help="Maximum turns per request. Default: 6.")
-@click.option(
-    "--idle-seconds",
-    type=options.Number(0.001, 86_400),
-    help="Silence after which a group of turns is sent. Default: 60.",
-)
-@click.option(
-    "--concurrency", type=options.Whole(1, 256), help="Maximum concurrent requests. Default: 4."
-)
-@click.option("--budget-tokens", type=options.Whole(1), help="Maximum tokens of this run.")
-@click.option("--budget-cost", type=options.Number(0), help="Maximum cost of this run.")
-@click.option("--hourly-tokens", type=options.Whole(1), help="Maximum tokens per hour.")
-@click.option("--hourly-cost", type=options.Number(0), help="Maximum cost per hour.")
-@click.option("--again", is_flag=True, help="Retry turns that failed before.")
-@click.option("--strict", is_flag=True, help="Exit with 4 if a request failed.")
-@options.as_json
+@click.option("--once", is_flag=True, help="End when the end of the topic is reached.")
+@_model_options
 @options.observed
 @options.fails_in_a_line
-def extract(
-    history: Location | None,
+def over_kafka(
     bootstrap: str | None,
+    history: Location | None,
     group: str | None,
     latest: bool,
     once: bool,
-    again: bool,
     strict: bool,
-    as_json: bool,
+    form: str | None,
     observing: options.Observing,
     **given: Any,
 ) -> None:
-    """Ask a model which facts in the turns are worth remembering.
+    """Extract facts from the topic turns with a model, into write-plans.
 
-    Works with any OpenAI-compatible endpoint. The key is read from TURNFOLD_LLM_API_KEY; every
-    other setting can also come from the environment: TURNFOLD_LLM_BASE_URL, TURNFOLD_LLM_MODEL, ….
-    Turns that this model has seen are not sent again, also after a kill. With --bootstrap it runs
-    beside a worker, which does not wait for it.
+    Runs until stopped. Workers do not wait for it. `turnfold admin extract` describes the model's
+    settings. Without --once it retries without limit if the endpoint does not answer.
 
-    Exit code 1 if all requests failed, 0 if only some did, 5 if the endpoint does not answer. With
-    --bootstrap and without --once it waits for the endpoint without limit.
-
-    Example: turnfold extract --history memory --base-url http://localhost:11434/v1 --model qwen3
+    Example: turnfold kafka extract --bootstrap localhost:9092 --history memory --model gpt-4.1-mini
     """
-    settings = load_settings(**given)
-    if bootstrap is not None:
-        from streams import event_loop
-        from streams.kafka.client import outages
+    from streams import event_loop
+    from streams.kafka.client import outages
 
-        observing.begin("extract")
-        outages.watch()
-        counts = event_loop.run(
-            _follow(bootstrap, settings, group, history, latest, once, observing)
-        )
-    elif history is not None:
-        counts = ask(history, settings, again)
-    else:
-        raise click.UsageError("--history DIR or --bootstrap HOST:PORT is required")
-    _say_counts(counts, as_json)
+    settings = load_settings(**given)
+    observing.begin("extract")
+    outages.watch()
+    counts = event_loop.run(_follow(bootstrap, settings, group, history, latest, once, observing))
+    _end(counts, strict, form)
+
+
+def _end(counts: dict[str, Any], strict: bool, form: str | None) -> None:
+    _say_counts(counts, form)
     if counts["stopped"]:
         output.note(f"stopped: {counts['stopped']}; run it again to continue")
     if failed := counts["failed"]:
@@ -106,7 +133,7 @@ def said_of_failures(counts: dict[str, Any]) -> str:
     why = f": {counts['why_failed']}" if counts.get("why_failed") else ""
     return (
         f"{counts['failed']} requests ({of}) failed{why}: "
-        "turnfold dlq list --reason extraction_failed"
+        "turnfold admin dlq list --reason extraction_failed"
     )
 
 
@@ -130,7 +157,7 @@ def ask(history: Location, settings: Any, again: bool = False) -> dict[str, Any]
 
 
 async def _follow(
-    bootstrap: str,
+    bootstrap: str | None,
     settings: Any,
     group: str | None,
     history: Location | None,
@@ -171,9 +198,9 @@ async def _follow(
         return {"turns": stream.turns, **driver.extractor.summary(), "stopped": driver.spent}
 
 
-def _say_counts(counts: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        output.say_json(counts, indent=0)
+def _say_counts(counts: dict[str, Any], form: str | None) -> None:
+    if form:
+        output.say_as(form, counts, indent=0)
         return
     for name, value in counts.items():
         if name not in ("stopped", "why_failed"):

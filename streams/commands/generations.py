@@ -1,4 +1,4 @@
-"""Memory made again beside the live one: `backfill`, `diff`, `promote`, `rollback` and more."""
+"""The commands `generation …`: memory rebuilt under other rules."""
 
 import re
 from datetime import date
@@ -51,8 +51,8 @@ class _Part(click.ParamType):
 
 
 @click.command()
+@options.argument("name", help="Name of the new generation.")
 @options.history
-@click.option("--generation", "name", required=True, help="Name of the new generation.")
 @click.option(
     "--part",
     type=_Part(),
@@ -73,25 +73,25 @@ class _Part(click.ParamType):
 @click.option("--from", "first", type=_Day(), help="First day (UTC). Default: all.")
 @click.option("--to", "last", type=_Day(), help="Last day (UTC). Default: all.")
 @options.constants("Change a constant of docs/constants.md. Can be repeated.")
-@options.as_json
+@options.form
 @options.fails_in_a_line
-def backfill(
-    history: Path,
+def create(
     name: str,
+    history: Path,
     part: Any,
     extractor: str | None,
     without: tuple[str, ...],
     first: date | None,
     last: date | None,
     constants: dict[str, Any],
-    as_json: bool,
+    form: str | None,
 ) -> None:
-    """Fold the history again into a generation beside the live one.
+    """Backfill: fold the history again into a new generation.
 
     Run the same command again to continue after an interruption, or to read what has been added
     since. The live memory does not change and can be written meanwhile.
 
-    Example: turnfold backfill --history memory --generation new --extractor none
+    Example: turnfold generation create new --history memory --extractor none
     """
     from streams.files.manifest import Settings
     from streams.files.manifest import as_json as said
@@ -109,20 +109,20 @@ def backfill(
         constants=constants,
     )
     if part is not None:
-        _backfill_part(history, name, settings, part, as_json)
+        _backfill_part(history, name, settings, part, form)
         return
     with progress_bar() as progress:
         made = rebuild(history, name, settings, progress)
-    if as_json:
-        output.say_json(said(made))
+    if form:
+        output.say_as(form, said(made))
         return
     for what in COUNTED:
         output.say_count(what, made.counts.get(what, 0))
     output.say_count("seconds", made.seconds)
-    output.note(f"turnfold diff live {name} --history {history} says what would change")
+    output.note(f"turnfold generation diff live {name} --history {history} says what would change")
 
 
-def _backfill_part(history: Path, name: str, settings: Any, part: Any, as_json: bool) -> None:
+def _backfill_part(history: Path, name: str, settings: Any, part: Any, form: str | None) -> None:
     from streams.files.manifest import as_json as said
     from streams.generations.begin import still_missing
     from streams.generations.in_parts import backfill_part
@@ -133,8 +133,8 @@ def _backfill_part(history: Path, name: str, settings: Any, part: Any, as_json: 
 
     with progress_bar() as progress:
         made, counts = backfill_part(history, name, settings, part, progress, waits)
-    if as_json:
-        output.say_json(said(made) | {"part": str(part), "part_counts": counts})
+    if form:
+        output.say_as(form, said(made) | {"part": str(part), "part_counts": counts})
         return
     if counts is None:
         output.note(f"part {part} had been folded before: nothing was done")
@@ -145,8 +145,8 @@ def _backfill_part(history: Path, name: str, settings: Any, part: Any, as_json: 
         output.note(f"part {part} is folded; {still_missing(made)}")
     else:
         output.note(
-            f"generation {name} is complete; turnfold diff live {name} --history {history} says "
-            "what would change"
+            f"generation {name} is complete; turnfold generation diff live {name} --history "
+            f"{history} says what would change"
         )
 
 
@@ -155,12 +155,7 @@ def _backfill_part(history: Path, name: str, settings: Any, part: Any, as_json: 
     "a", help="A generation of --history (live: the current one), or a folder or URL."
 )
 @options.argument("b", help="The generation, folder or URL to compare with A.")
-@click.option(
-    "--history",
-    envvar="TURNFOLD_HISTORY",
-    type=options.LOCATION,
-    help="Folder of the history, or its URL.",
-)
+@options.located_history
 @click.option(
     "--samples",
     default=3,
@@ -169,26 +164,26 @@ def _backfill_part(history: Path, name: str, settings: Any, part: Any, as_json: 
 )
 @click.option("--fail-on-change", is_flag=True, help="Exit with 4 if anything differs.")
 @options.any_tenant
-@options.as_json
+@options.form
 @options.fails_in_a_line
 def diff(
     a: str,
     b: str,
-    history: Path | None,
+    history: Location,
     samples: int,
     fail_on_change: bool,
     tenant: str | None,
-    as_json: bool,
+    form: str | None,
 ) -> None:
     """Compare two generations: differences by kind, with evidence.
 
-    Example: turnfold diff live new --history memory
+    Example: turnfold generation diff live new --history memory
     """
     from sinks.diff import diff as compare
 
     found = compare(_side(a, history), _side(b, history), samples=samples, tenant=tenant)
-    if as_json:
-        output.say_json({"a": a, "b": b, **found})
+    if form:
+        output.say_as(form, {"a": a, "b": b, **found}, found["kinds"])
     else:
         _say_diff(found)
     if fail_on_change and any(row[one] for row in found["kinds"] for one in CHANGES):
@@ -198,21 +193,18 @@ def diff(
 CHANGES = ("added", "gone", "changed")
 
 
-def _side(name: str, history: Location | None) -> Location:
+def _side(name: str, history: Location) -> Location:
     """The place that a name, a path or a URL means."""
     from sinks.generation import find, find_tables
     from sinks.root import HistoryError, find_root
 
     if is_url(name):
         return find_tables(location_of(name))
-    if history is not None:
-        try:
-            return find(find_root(history), name)
-        except HistoryError:
-            if not Path(name).is_dir():
-                raise
-    elif not Path(name).is_dir():
-        raise UsageError(f"{name}: no such folder; to name a generation give --history, too")
+    try:
+        return find(find_root(history), name)
+    except HistoryError:
+        if not Path(name).is_dir():
+            raise
     return find_tables(Path(name))
 
 
@@ -258,9 +250,9 @@ _behind = click.option(
 @options.argument("name", help="The generation to make live.")
 @options.located_history
 @_behind
-@options.as_json
+@options.form
 @options.fails_in_a_line
-def promote(name: str, history: Location, behind: bool, as_json: bool) -> None:
+def promote(name: str, history: Location, behind: bool, form: str | None) -> None:
     """Make a generation live. All commands and servers then read it.
 
     The generation first reads what was added since its backfill, so nothing is lost. Refused while
@@ -268,24 +260,24 @@ def promote(name: str, history: Location, behind: bool, as_json: bool) -> None:
     """
     from streams.generations.switching import promote as switch
 
-    _say_switched(switch(history, name, behind=behind), as_json)
+    _say_switched(switch(history, name, behind=behind), form)
 
 
 @click.command()
 @options.located_history
 @_behind
-@options.as_json
+@options.form
 @options.fails_in_a_line
-def rollback(history: Location, behind: bool, as_json: bool) -> None:
+def rollback(history: Location, behind: bool, form: str | None) -> None:
     """Make the previous generation live again. It first reads what was added since."""
     from streams.generations.switching import rollback as switch
 
-    _say_switched(switch(history, behind=behind), as_json)
+    _say_switched(switch(history, behind=behind), form)
 
 
-def _say_switched(done: Any, as_json: bool) -> None:
-    if as_json:
-        output.say_json(done._asdict())
+def _say_switched(done: Any, form: str | None) -> None:
+    if form:
+        output.say_as(form, done._asdict())
     else:
         output.say(
             f"live: {done.current}, before: {done.previous or 'none'} "
@@ -295,16 +287,11 @@ def _say_switched(done: Any, as_json: bool) -> None:
             output.note(f"memory is made by {done.extractor} from now on")
 
 
-@click.group(no_args_is_help=True)
-def generations() -> None:
-    """List and drop the generations of a history."""
-
-
-@generations.command("list")
+@click.command("list")
 @options.located_history
-@options.as_json
+@options.form
 @options.fails_in_a_line
-def generations_list(history: Location, as_json: bool) -> None:
+def list_(history: Location, form: str | None) -> None:
     """List generations: how each was made and its size on disk.
 
     Own bytes are freed when the generation is dropped; shared bytes belong to several generations.
@@ -313,8 +300,8 @@ def generations_list(history: Location, as_json: bool) -> None:
     from streams.generations.switching import list_generations
 
     found = list_generations(history)
-    if as_json:
-        output.say_json(found)
+    if form:
+        output.say_as(form, found)
         return
     output.table(found, ["name", "role", "stage", "extractor", "own_bytes", "shared_bytes"])
     for one in found:
@@ -322,7 +309,7 @@ def generations_list(history: Location, as_json: bool) -> None:
             output.say(f"{one['name']}: parts {missing_message(one['missing_parts'])}")
 
 
-@generations.command("drop")
+@click.command("drop")
 @options.argument("name", help="A generation that is not live.")
 @options.located_history
 @options.bootstrap
@@ -334,22 +321,25 @@ def generations_list(history: Location, as_json: bool) -> None:
     help="App id of its workers. Default: turnfold.",
 )
 @click.option("--keep-topics", is_flag=True, help="Keep its consumer groups and topics in Kafka.")
-@options.as_json
+@options.yes("Remove it.")
+@options.form
 @options.fails_in_a_line
-def generations_drop(
+def drop(
     name: str,
     history: Location,
     bootstrap: str | None,
     app_id: str,
     keep_topics: bool,
-    as_json: bool,
+    yes: bool,
+    form: str | None,
 ) -> None:
-    """Remove a generation for good: its tables, consumer groups and topics.
+    """Remove a generation: its tables, consumer groups and topics.
 
-    Refused while its workers or sinks run. If it was interrupted, run it again. Kafka is contacted
-    only if sinks write the history.
+    Shows what would be removed; with --yes removes it permanently. Refused while its workers or
+    sinks run. If it was interrupted, run it again. Kafka is contacted only if sinks write the
+    history.
 
-    Example: turnfold generations drop new --history memory --bootstrap localhost:9092
+    Example: turnfold generation drop new --history memory --bootstrap localhost:9092 --yes
     """
     from sinks.root import find_root, is_shared
     from streams.generations.switching import dropping, mark_dropped
@@ -361,24 +351,38 @@ def generations_drop(
             from streams.kafka.tools.leftovers import remove
 
             settings, found = _in_kafka(name, folder or find_root(history), bootstrap, app_id)
-            if folder is not None:
-                mark_dropped(folder)
-            if found:
-                event_loop.run(remove(settings, found))
             removed = {key: [one.name for one in some] for key, some in found._asdict().items()}
-    if as_json:
-        was_there = {} if folder is not None else {"was_there": False}
-        of_kafka_too = {key: some for key, some in removed.items() if some}
-        output.say_json({"dropped": name} | was_there | of_kafka_too)
+            if yes:
+                if folder is not None:
+                    mark_dropped(folder)
+                if found:
+                    event_loop.run(remove(settings, found))
+        if not yes:
+            _say_dropped(name, folder is not None, removed, form, yes=False)
+            raise click.exceptions.Exit(0)  # so that the generation stays
+    _say_dropped(name, folder is not None, removed, form, yes=True)
+    if of_kafka and keep_topics:
+        output.note(
+            f"what it has in Kafka stays: turnfold kafka reset {app_id} --generation {name}"
+        )
+
+
+def _say_dropped(
+    name: str, is_there: bool, removed: dict[str, list[str]], form: str | None, *, yes: bool
+) -> None:
+    if form:
+        was_there = {} if is_there else {"was_there": False}
+        of_kafka = {key: some for key, some in removed.items() if some}
+        output.say_as(form, {"dropped" if yes else "would_drop": name} | was_there | of_kafka)
         return
-    if folder is None and not any(removed.values()):
+    if not is_there and not any(removed.values()):
         output.say(f"{name}: nothing is left of it")
         return
-    output.say(f"dropped: {name}")
+    output.say(f"{'dropped' if yes else 'would drop'}: {name}")
     for key, some in removed.items():
         output.say(f"  {key}: {', '.join(some) or 'none'}")
-    if of_kafka and keep_topics:
-        output.note(f"what it has in Kafka stays: turnfold reset {app_id} --generation {name}")
+    if not yes:
+        output.note("nothing is removed yet: --yes removes this permanently")
 
 
 def _in_kafka(name: str, folder: Location, bootstrap: str | None, app_id: str) -> Any:

@@ -1,4 +1,4 @@
-"""Commands of the Kafka tier: `sink`, `produce`, `lag`, `reset`; `dlq replay` stands with `dlq`."""
+"""The commands `kafka sink`, `produce`, `lag`, `topics` and `reset`, and `admin dlq replay`."""
 
 import asyncio
 import signal
@@ -40,12 +40,12 @@ from streams.observing import logs
     help="Write the rows of this generation's workers into the history's generation NAME.",
 )
 @options.constants(
-    "A constant that the workers were started with (`worker --set`). Needed once, for a new "
+    "A constant that the workers were started with (`kafka worker --set`). Needed once, for a new "
     "history: its readers use it. Can be repeated."
 )
 @click.option("--once", is_flag=True, help="Read up to the current end of the topics, then end.")
 @click.option("--strict", is_flag=True, help="Exit with 4 if a message was not a valid row.")
-@options.as_json
+@options.form
 @options.observed
 @options.fails_in_a_line
 def sink(
@@ -59,7 +59,7 @@ def sink(
     constants: dict[str, Any],
     once: bool,
     strict: bool,
-    as_json: bool,
+    form: str | None,
     observing: options.Observing,
 ) -> None:
     """Write the workers' rows into a history, exactly once.
@@ -69,7 +69,7 @@ def sink(
     the sink first writes what it has read. After SIGTERM the partitions of a sink with --instance
     wait 30 s for its return.
 
-    Example: turnfold sink --bootstrap localhost:9092 --history memory
+    Example: turnfold kafka sink --bootstrap localhost:9092 --history memory
     """
     from sinks.generation import RESERVED, folder_of
     from sinks.locations import make_folder
@@ -92,10 +92,11 @@ def sink(
         make_folder(history.parent)
     began = time.monotonic()
     counts = event_loop.run(_sink(settings, history, wanted, constants, observing))
-    _say_counts({**counts, "seconds": round(time.monotonic() - began, 3)}, as_json)
+    _say_counts({**counts, "seconds": round(time.monotonic() - began, 3)}, form)
     if counts["misfits"]:
         output.note(
-            f"{counts['misfits']} messages were not valid rows: turnfold dlq list --reason bad_row"
+            f"{counts['misfits']} messages were not valid rows: "
+            "turnfold admin dlq list --reason bad_row"
         )
         if strict:
             raise click.exceptions.Exit(4)
@@ -142,10 +143,10 @@ async def _sink(
 @click.option(
     "--strict", is_flag=True, help="Exit with 4 if a record was not sent or has no topic."
 )
-@options.as_json
+@options.form
 @options.fails_in_a_line
 def produce(
-    files: tuple[str, ...], bootstrap: str | None, compression: str, strict: bool, as_json: bool
+    files: tuple[str, ...], bootstrap: str | None, compression: str, strict: bool, form: str | None
 ) -> None:
     """Send files of input records to their topics.
 
@@ -153,7 +154,7 @@ def produce(
     their order. A line that is no record goes to `turns` and becomes a dead letter. Sending a file
     twice changes nothing: its records are duplicates.
 
-    Example: turnfold produce turns.ndjson.gz --bootstrap localhost:9092
+    Example: turnfold kafka produce turns.ndjson.gz --bootstrap localhost:9092
     """
     from streams.files.sources import Truncated
     from streams.kafka.client import outages
@@ -171,9 +172,9 @@ def produce(
                 send(files, settings, compression=packed, progress=progress, say=output.note)
             )
     except Truncated as error:
-        _say_counts(error.counts, as_json)
+        _say_counts(error.counts, form)
         raise
-    _say_counts(counts, as_json)
+    _say_counts(counts, form)
     if strict and (counts["too_large"] or counts["unreadable"]):
         raise click.exceptions.Exit(4)
 
@@ -181,9 +182,9 @@ def produce(
 @click.command()
 @options.bootstrap
 @click.option("--group", "groups", multiple=True, help="Only this group. Can be repeated.")
-@options.as_json
+@options.form
 @options.fails_in_a_line
-def lag(bootstrap: str | None, groups: tuple[str, ...], as_json: bool) -> None:
+def lag(bootstrap: str | None, groups: tuple[str, ...], form: str | None) -> None:
     """Show how many records each group has not read yet.
 
     There is a line for each partition. `committed` is the next offset to read. A sink continues
@@ -194,8 +195,8 @@ def lag(bootstrap: str | None, groups: tuple[str, ...], as_json: bool) -> None:
 
     found = event_loop.run(of(KafkaSettings.load(bootstrap=bootstrap), groups))
     rows = [one._asdict() for one in found]
-    if as_json:
-        output.say_json(rows)
+    if form:
+        output.say_as(form, rows)
     elif rows:
         output.table(rows, list(rows[0]))
         output.say(f"{sum(one.lag for one in found):,} behind in all")
@@ -214,7 +215,7 @@ def lag(bootstrap: str | None, groups: tuple[str, ...], as_json: bool) -> None:
     "--commands", is_flag=True,
     help="Print the commands of Kafka's tools that make missing topics and correct settings.",
 )  # fmt: skip
-@options.as_json
+@options.form
 @options.fails_in_a_line
 def topics(
     bootstrap: str | None,
@@ -222,7 +223,7 @@ def topics(
     generation: str | None,
     partitions: int | None,
     commands: bool,
-    as_json: bool,
+    form: str | None,
 ) -> None:
     """Check the topics that this installation needs.
 
@@ -231,8 +232,8 @@ def topics(
     first worker creates missing topics, if it may. Nothing is changed here.
 
     \b
-    turnfold topics --topic-prefix acme.
-    turnfold topics --topic-prefix acme. --commands > for-the-administrator.sh
+    turnfold kafka topics --topic-prefix acme.
+    turnfold kafka topics --topic-prefix acme. --commands > for-the-administrator.sh
     """
     from streams.apps.worker_settings import WorkerSettings
     from streams.kafka.client.settings import KafkaSettings
@@ -243,8 +244,8 @@ def topics(
     found = event_loop.run(of(settings, worker.app_id, worker.generation))
     wrong = [f"topic {one.name}: {diff.setting} is {diff.found}, must be {diff.expected}"
              for one in found for diff in one.wrong]  # fmt: skip
-    if as_json:
-        output.say_json([
+    if form:
+        output.say_as(form, [
             {"topic": one.spec.name, "name": one.name, "state": one.state,
              "partitions": one.existing.partitions if one.existing else None,
              "wrong": [diff._asdict() for diff in one.wrong]}
@@ -264,10 +265,10 @@ def topics(
             ],
             ["topic", "state", "partitions", "cleanup.policy"],
         )  # fmt: skip
-    for line in [] if as_json else wrong:
+    for line in [] if form else wrong:
         output.note(line)
     missing = sum(one.existing is None for one in found)
-    if missing and not (as_json or commands):
+    if missing and not (form or commands):
         output.note(
             f"{missing} topics are missing: the first worker creates them, if the broker lets it; "
             "--commands prints how an administrator does"
@@ -280,11 +281,11 @@ def topics(
 @options.argument("app_id", help="App id of the workers: their consumer group.")
 @options.bootstrap
 @click.option("--generation", metavar="NAME", help="Remove only what belongs to this generation.")
-@click.option("--yes", is_flag=True, help="Remove it. Without this option it is only shown.")
-@options.as_json
+@options.yes("Remove it.")
+@options.form
 @options.fails_in_a_line
 def reset(
-    app_id: str, bootstrap: str | None, generation: str | None, yes: bool, as_json: bool
+    app_id: str, bootstrap: str | None, generation: str | None, yes: bool, form: str | None
 ) -> None:
     """Remove what an app id has in Kafka.
 
@@ -293,8 +294,8 @@ def reset(
     outputs again. Refused while a worker runs.
 
     \b
-    turnfold reset turnfold                     # shows what would go
-    turnfold reset turnfold --yes
+    turnfold kafka reset turnfold                     # shows what would go
+    turnfold kafka reset turnfold --yes
     """
     from streams.apps.worker_settings import WorkerSettings
     from streams.kafka.client.settings import KafkaSettings
@@ -314,8 +315,8 @@ def reset(
         check_no_members(found)
         if found:
             event_loop.run(remove(settings, found))
-    if as_json:
-        output.say_json({"removed": yes, **found.as_json()})
+    if form:
+        output.say_as(form, {"removed": yes, **found.as_json()})
         return
     if not found:
         output.say(f"{told.group}: has nothing in Kafka")
@@ -336,7 +337,7 @@ def reset(
 
 
 @click.command()
-@options.argument("letters", nargs=-1, help="Ids as `dlq list` shows them. Default: all.")
+@options.argument("letters", nargs=-1, help="Ids as `admin dlq list` shows them. Default: all.")
 @options.bootstrap
 @click.option(
     "--history",
@@ -356,7 +357,7 @@ def reset(
     "--elsewhere", is_flag=True, help="Also to another cluster or prefix than the history's."
 )
 @click.option("--dry-run", is_flag=True, help="Count the letters; send nothing.")
-@options.as_json
+@options.form
 @options.fails_in_a_line
 def replay(
     letters: tuple[str, ...],
@@ -369,7 +370,7 @@ def replay(
     again: bool,
     elsewhere: bool,
     dry_run: bool,
-    as_json: bool,
+    form: str | None,
 ) -> None:
     """Send dead letters to their input topics again, marked by a header.
 
@@ -382,8 +383,8 @@ def replay(
     become is sent; nothing is sent to a platform's topic.
 
     \b
-    turnfold dlq replay --history memory --reason invalid
-    turnfold dlq replay --history memory --mapping chat.yaml
+    turnfold admin dlq replay --history memory --reason invalid
+    turnfold admin dlq replay --history memory --mapping chat.yaml
     """
     from sinks.root import is_shared
     from streams.kafka.client import outages
@@ -403,12 +404,11 @@ def replay(
         mapper = Mapper(mapping)
     if from_topic:
         every = event_loop.run(of_topic(settings, tenant))
-    elif history is not None:
+    else:
+        history = options.default_history() if history is None else history
         every = of_history(history, tenant)
         if not (dry_run or elsewhere) and is_shared(history):
             event_loop.run(check_owner(history, settings))
-    else:
-        raise click.UsageError("--history DIR or --from-topic is required")
     topic: list[Letter] = []
     if not (from_topic or dry_run):  # the history has them some seconds later
         topic = event_loop.run(of_topic(settings, tenant))
@@ -419,12 +419,12 @@ def replay(
         if not elsewhere:
             done = unsettled(sent, [*every, *topic])
             event_loop.run(settle(done, None if from_topic else history, settings))
-    _say_counts({"chosen": len(found), **counts, **dict(sorted(passed.items()))}, as_json)
+    _say_counts({"chosen": len(found), **counts, **dict(sorted(passed.items()))}, form)
 
 
-def _say_counts(counts: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        output.say_json(counts, indent=0)
+def _say_counts(counts: dict[str, Any], form: str | None) -> None:
+    if form:
+        output.say_as(form, counts, indent=0)
         return
     for name, value in counts.items():
         if isinstance(value, dict):

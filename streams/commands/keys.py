@@ -1,4 +1,4 @@
-"""The commands `keys add`, `keys list` and `keys revoke`."""
+"""The commands `admin keys add`, `list` and `revoke`."""
 
 from pathlib import Path
 
@@ -18,15 +18,7 @@ file = click.option(
 )
 
 
-@click.group(no_args_is_help=True)
-def keys() -> None:
-    """Manage API keys: tokens with a tenant and a role.
-
-    A running server notices a change within a second.
-    """
-
-
-@keys.command()
+@click.command()
 @file
 @click.option(
     "--tenant",
@@ -42,14 +34,16 @@ def keys() -> None:
     "users.",
 )
 @click.option("--expires", metavar="TIME", help="Time of expiry. Default: never.")
-@click.option("--note", default="", help="Note shown by `keys list`.")
-@options.as_json
+@click.option("--note", default="", help="Note shown by `admin keys list`.")
+@options.form
 @options.fails_in_a_line
-def add(file: Path, tenant: str, role: str, expires: str | None, note: str, as_json: bool) -> None:
+def add(
+    file: Path, tenant: str, role: str, expires: str | None, note: str, form: str | None
+) -> None:
     """Create a key and print its token. The file stores only a hash of it.
 
     \b
-    turnfold keys add --keys keys.json --tenant acme --role write --note "chat platform"
+    turnfold admin keys add --keys keys.json --tenant acme --role write --note "chat platform"
     """
     from streams.reading import parse_moment
     from streams.serving.http.keys import changed, make
@@ -57,18 +51,18 @@ def add(file: Path, tenant: str, role: str, expires: str | None, note: str, as_j
     token, key = make(tenant, role, parse_moment(expires), note)  # type: ignore[arg-type]
     with changed(file) as held:
         held.append(key)
-    if as_json:
-        output.say_json({"token": token, "id": key.id, "tenant": tenant, "role": role})
+    if form:
+        output.say_as(form, {"token": token, "id": key.id, "tenant": tenant, "role": role})
     else:
         output.say(token)
         output.note(f"key {key.id}: {role} of tenant {tenant}; the token is not shown again")
 
 
-@keys.command("list")
+@click.command("list")
 @file
-@options.as_json
+@options.form
 @options.fails_in_a_line
-def list_(file: Path, as_json: bool) -> None:
+def list_(file: Path, form: str | None) -> None:
     """List the keys, without secrets."""
     import msgspec
 
@@ -76,27 +70,34 @@ def list_(file: Path, as_json: bool) -> None:
 
     shown = ["id", "tenant", "role", "created_at", "expires_at", "note"]
     found = [{name: getattr(key, name) for name in shown} for key in read(file)]
-    if as_json:
-        output.say_json(msgspec.to_builtins(found))
+    if form:
+        output.say_as(form, msgspec.to_builtins(found))
     else:
         output.table(found, shown)
 
 
-@keys.command()
+@click.command()
 @file
 @options.argument(
     "key_id", metavar="ID", help="Id of the key: the part of the token between the `_`."
 )
-@options.as_json
+@options.yes("Remove it.")
+@options.form
 @options.fails_in_a_line
-def revoke(file: Path, key_id: str, as_json: bool) -> None:
-    """Remove a key. A running server refuses it within a second."""
-    from streams.serving.http.keys import changed
+def revoke(file: Path, key_id: str, yes: bool, form: str | None) -> None:
+    """Remove a key, with --yes. A running server refuses it within a second."""
+    from streams.serving.http.keys import changed, read
     from streams.serving.http.keys import revoke as take_out
 
-    with changed(file) as held:
-        key = take_out(held, key_id)
-    if as_json:
-        output.say_json({"revoked": key.id})
+    if yes:
+        with changed(file) as held:
+            key = take_out(held, key_id)
     else:
-        output.say(f"revoked {key.id}: {key.role} of tenant {key.tenant}")
+        key = take_out(read(file), key_id)
+    if form:
+        output.say_as(form, {"revoked" if yes else "would_revoke": key.id})
+        return
+    did = "revoked" if yes else "would revoke"
+    output.say(f"{did} {key.id}: {key.role} of tenant {key.tenant}")
+    if not yes:
+        output.note("nothing is changed yet: --yes revokes it")

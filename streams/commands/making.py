@@ -36,7 +36,7 @@ DEMO_PORT = 8400
     is_flag=True,
     help="Exit with 4 if a record was refused or the last line is incomplete.",
 )
-@options.as_json
+@options.form
 @options.fails_in_a_line
 def run(
     files: tuple[str, ...],
@@ -45,7 +45,7 @@ def run(
     retention_days: float | None,
     mapping: Path | None,
     strict: bool,
-    as_json: bool,
+    form: str | None,
 ) -> None:
     """Fold files of input records into a history.
 
@@ -101,14 +101,14 @@ def run(
                 **mapped,
             )
         except Truncated as error:
-            _say_counts(_with_skipped(error.counts, mapping) | _told(chosen, rules), as_json)
+            _say_counts(_with_skipped(error.counts, mapping) | _told(chosen, rules), form)
             _say_refused(error.counts, history)
             raise
     counts = _with_skipped(counts, mapping)
     try:
         counts |= {"model": ask(history, model)} if model else {}
     finally:
-        _say_counts(counts | _told(chosen, rules), as_json)
+        _say_counts(counts | _told(chosen, rules), form)
     unfinished = counts.get("unfinished", {})
     if not counts["read"] and not unfinished:
         _say_nothing_new(counts, history, mapping)
@@ -116,7 +116,7 @@ def run(
         output.note(
             f"warning: no rule of {mapping} takes any event; the first is {first[0]}. A text in "
             "`when` has single quotes: kind == 'message'. To try rules out: "
-            f"turnfold map {quote(str(mapping))} --sample FILE"
+            f"turnfold kafka map {quote(str(mapping))} --sample FILE"
         )
     for file, size in unfinished.items():
         output.note(
@@ -175,7 +175,7 @@ def _say_nothing_new(counts: dict[str, Any], history: Path, mapping: Path | None
     elif counts.get("read_before"):
         output.note(
             "nothing new: a file is read from where the last run ended; to fold it anew, with "
-            f"other rules: turnfold backfill --history {quote(str(history))} --generation NAME"
+            f"other rules: turnfold generation create NAME --history {quote(str(history))}"
         )
     else:
         output.note("the input holds no record")
@@ -184,12 +184,12 @@ def _say_nothing_new(counts: dict[str, Any], history: Path, mapping: Path | None
 def _say_refused(counts: dict[str, Any], history: Path) -> None:
     if dead := counts["dead"] + counts.get("late", 0):
         said = "1 record was" if dead == 1 else f"{dead} records were"
-        output.note(f"{said} refused: turnfold dlq list --history {quote(str(history))}")
+        output.note(f"{said} refused: turnfold admin dlq list --history {quote(str(history))}")
 
 
-def _say_counts(counts: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        output.say_json(counts, indent=0)
+def _say_counts(counts: dict[str, Any], form: str | None) -> None:
+    if form:
+        output.say_as(form, counts, indent=0)
         return
     warnings = counts["warnings"]
     for name, value in counts.items():
@@ -202,7 +202,7 @@ def _say_counts(counts: dict[str, Any], as_json: bool) -> None:
     if line := _line_of_found(counts):
         output.say(line)
     if model.get("stopped"):
-        output.note(f"stopped: {model['stopped']}; `turnfold extract` continues")
+        output.note(f"stopped: {model['stopped']}; `turnfold admin extract` continues")
     if constants := counts.get("constants"):
         said = ", ".join(f"{name}={value}" for name, value in constants.items())
         output.note(f"folded under the history's own constants: {said}")
@@ -237,7 +237,7 @@ class _Moment(click.ParamType):
 @options.argument("format", help=f"One of {', '.join(FORMATS)}.")
 @options.argument("file", type=options.FOLDER, help="The file to read; - for stdin.")
 @click.option(
-    "--user", metavar="NAME", type=options.ID, help="User of conversations that name none."
+    "-u", "--user", metavar="NAME", type=options.ID, help="User of conversations that name none."
 )
 @click.option(
     "--created",

@@ -31,19 +31,19 @@ from streams.errors import ConfigurationError
     help="Events to read, from the beginning. Default: 1000.",
 )
 @options.bootstrap
-@options.as_json
+@options.form
 @options.fails_in_a_line
 def map_(
-    file: Path, sample: str | None, limit: int, most: int, bootstrap: str | None, as_json: bool
+    file: Path, sample: str | None, limit: int, most: int, bootstrap: str | None, form: str | None
 ) -> None:
     """Check a mapping, and show what it makes of real events.
 
     Writes nothing and commits no offset. Without --sample only the file is checked.
 
     \b
-    turnfold map chat.yaml
-    turnfold map chat.yaml --sample export.ndjson
-    turnfold map chat.yaml --sample chat.messages --bootstrap localhost:9092
+    turnfold kafka map chat.yaml
+    turnfold kafka map chat.yaml --sample export.ndjson
+    turnfold kafka map chat.yaml --sample chat.messages --bootstrap localhost:9092
     """
     from streams.files.sources import Truncated
     from streams.mapping.mapper import Mapper
@@ -52,7 +52,7 @@ def map_(
     mapper = Mapper(file)
     damage: list[str] = []
     if sample is None:
-        _say_checked(mapper, as_json)
+        _say_checked(mapper, form)
         return
     if Path(sample).exists() or sample == "-":
         source = mapper.for_file(sample)
@@ -65,14 +65,14 @@ def map_(
         raise ConfigurationError(
             f"{sample}: no such file; correct the path, or name a source of {file}: {known}"
         )
-    _say_found(found, as_json)
+    _say_found(found, form)
     if damage:
         raise Truncated("shown", damage)
 
 
-def _say_found(found: Any, as_json: bool) -> None:
-    if as_json:
-        output.say_json(found._asdict())
+def _say_found(found: Any, form: str | None) -> None:
+    if form:
+        output.say_as(form, found._asdict())
         return
     for result in found.results:
         output.say(f"{result['place']}\n  {output.json_text(result['record'], indent=0)}")
@@ -85,11 +85,11 @@ def _say_found(found: Any, as_json: bool) -> None:
         output.say_count(name, count)
 
 
-def _say_checked(mapper: Any, as_json: bool) -> None:
+def _say_checked(mapper: Any, form: str | None) -> None:
     rules = {topic: [rule.type for rule in source.records]
              for topic, source in mapper.definition.sources.items()}  # fmt: skip
-    if as_json:
-        output.say_json(rules)
+    if form:
+        output.say_as(form, rules)
         return
     for topic, types in rules.items():
         output.say(f"{topic}: {', '.join(types)}")

@@ -21,7 +21,7 @@ KEY = "TURNFOLD_KEY"
 @click.option(
     "--url", metavar="URL", help="Use this server instead, such as http://localhost:8400."
 )
-@click.option("--user", metavar="ID", type=options.ID, help="User of calls that name none.")
+@click.option("-u", "--user", metavar="ID", type=options.ID, help="User of calls that name none.")
 @options.prompt
 @options.extractor(
     "How the server of --history finds memory in turns. llm: rules at once, then a model; "

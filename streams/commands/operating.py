@@ -14,9 +14,9 @@ from streams.errors import DataRefused, UsageError
 @click.command()
 @options.asked_history
 @options.any_tenant
-@options.as_json
+@options.form
 @options.fails_in_a_line
-def digest(history: Location, tenant: str | None, as_json: bool) -> None:
+def digest(history: Location, tenant: str | None, form: str | None) -> None:
     """Print a hash of the memory and one of the log.
 
     To compare histories: equal memory has equal hashes, whichever way it was made.
@@ -24,8 +24,8 @@ def digest(history: Location, tenant: str | None, as_json: bool) -> None:
     from sinks.digest import digest as of
 
     found = of(history, tenant, options.rules_of(history).max_iteration)
-    if as_json:
-        output.say_json(found)
+    if form:
+        output.say_as(form, found)
     else:
         output.say(f"memory  {found['memory']}")
         output.say(f"log     {found['log']}")
@@ -35,24 +35,24 @@ def digest(history: Location, tenant: str | None, as_json: bool) -> None:
 @options.argument("file", type=options.FOLDER, help="DuckDB file to write.")
 @options.asked_history
 @options.any_tenant
-@options.as_json
+@options.form
 @options.fails_in_a_line
-def catalog(file: Path, history: Location, tenant: str | None, as_json: bool) -> None:
+def catalog(file: Path, history: Location, tenant: str | None, form: str | None) -> None:
     """Write the views into a DuckDB file, for other DuckDB clients."""
     from sinks.history import catalog as write
 
     write(history, file, tenant, options.rules_of(history).max_iteration)
-    if as_json:
-        output.say_json({"file": str(file.absolute())})
+    if form:
+        output.say_as(form, {"file": str(file.absolute())})
     else:
         output.say(f"{file}: written; run this again when the history has grown")
 
 
 @click.command()
 @options.located_history
-@options.as_json
+@options.form
 @options.fails_in_a_line
-def compact(history: Location, as_json: bool) -> None:
+def compact(history: Location, form: str | None) -> None:
     """Merge small files into larger ones.
 
     Of session, task and profile documents only the newest per key and day is kept. Run it daily if
@@ -61,10 +61,11 @@ def compact(history: Location, as_json: bool) -> None:
     from streams.apps.maintenance import compact as merge
 
     done = merge(history)
-    output.say_json(done) if as_json else output.table(
-        [{"table": name, **row} for name, row in done.items()],
-        ["table", *next(iter(done.values()), {})],
-    )
+    rows = [{"table": name, **row} for name, row in done.items()]
+    if form:
+        output.say_as(form, done, rows)
+    else:
+        output.table(rows, ["table", *next(iter(done.values()), {})])
 
 
 @click.command()
@@ -77,8 +78,8 @@ def compact(history: Location, as_json: bool) -> None:
 )
 @options.located_history
 @options.tenant
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@options.as_json
+@options.yes("Erase.")
+@options.form
 @options.fails_in_a_line
 def forget(
     user_id: str | None,
@@ -87,17 +88,19 @@ def forget(
     history: Location,
     tenant: str,
     yes: bool,
-    as_json: bool,
+    form: str | None,
 ) -> None:
     """Erase a user, a session or a turn from all of a history.
 
-    Prints a receipt: the number of rows erased from each table. Asks for confirmation first. A
-    server of this history may be running. To keep a copy of a user, call `turnfold export` before.
+    Shows what would be erased; with --yes erases it and prints a receipt: the number of rows erased
+    from each table. A server of this history may be running. To keep a copy of a user, call
+    `turnfold export` before.
     Memory of the other turns and users is rebuilt as if the session or turn had never been.
 
     \b
-    turnfold forget emma --history memory
-    turnfold forget --session emma-move --turn emma-move-3 --history memory
+    turnfold forget emma --history memory                  # shows what would be erased
+    turnfold forget emma --history memory --yes
+    turnfold forget --session emma-move --turn emma-move-3 --history memory --yes
     """
     from streams.apps.forget_session import forget_session
     from streams.apps.maintenance import forget as erase
@@ -113,14 +116,20 @@ def forget(
     if not isinstance(history, Path) and session is not None:
         raise UsageError(f"{history}: in an object store only a user can be erased")
     if not yes:
-        _confirm(f"Erase {what} of tenant {tenant} for good?")
+        turns = _turns(history, tenant, user_id, session, turn)
+        if form:
+            output.say_as(form, {"erased": False, "what": what, "tenant": tenant, "turns": turns})
+        else:
+            output.say(f"{what} of tenant {tenant}: {turns:,} turns, and all memory made of them")
+            output.note("nothing is erased yet: --yes erases this permanently")
+        return
     if session is not None and isinstance(history, Path):
         receipt = forget_session(history, tenant, session, turn)
     else:
         receipt = erase(history, tenant, user_id or "")
     if not any(table["erased"] for table in receipt["tables"].values()):
         output.note(f"nothing of {what} (tenant {tenant}) was found: nothing was erased")
-    output.say_json(receipt) if as_json else output.say(output.json_text(receipt))
+    output.say_as(form, receipt) if form else output.say(output.json_text(receipt))
 
 
 @click.command()
@@ -142,7 +151,7 @@ def export(user_id: str | None, records: bool, history: Location, tenant: str | 
 
     \b
     turnfold export emma --history turnfold-demo > emma.jsonl
-    turnfold export --records --history memory | turnfold produce - --bootstrap new:9092
+    turnfold export --records --history memory | turnfold kafka produce - --bootstrap new:9092
     """
     from streams.apps import archive
     from streams.pipeline.plain import TENANT
@@ -162,12 +171,16 @@ def export(user_id: str | None, records: bool, history: Location, tenant: str | 
         raise DataRefused(f"nothing of {user_id!r} (tenant {tenant or TENANT}) is in this history")
 
 
-def _confirm(question: str) -> None:
-    """Ends the command with exit code 1 where nobody says yes."""
-    try:
-        agreed = click.confirm(question, err=True)
-    except click.Abort:  # nobody is there: a script, or Ctrl-C
-        agreed = False
-    if not agreed:
-        output.note("nothing was erased; --yes erases without asking")
-        raise click.exceptions.Exit(1)
+def _turns(
+    history: Location, tenant: str, user_id: str | None, session: str | None, turn: str | None
+) -> int:
+    """How many turns of the tenant an erasure concerns."""
+    from sinks.history import connect
+
+    wanted = {"user_id": user_id, "session_id": session, "event_id": turn}
+    named = {column: value for column, value in wanted.items() if value is not None}
+    where = " AND ".join(f"{column} = ?" for column in named)
+    with connect(history, tenant=tenant, views=["events"]) as db:
+        found = db.execute(f"SELECT count(*) FROM events WHERE {where}", [*named.values()])
+        (row,) = found.fetchall()
+    return int(row[0])

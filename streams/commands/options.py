@@ -13,6 +13,7 @@ from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from schemas.dead_letters import REASONS
 from sinks.disk import TROUBLES, trouble, with_remedy
@@ -65,7 +66,7 @@ IN_FOLDERS = (
 
 
 def _typed(ctx: click.Context | None) -> str:
-    """The command as it was typed: `generations list`."""
+    """The command as it was typed: `generation list`."""
     return ctx.command_path.partition(" ")[2] if ctx else "this"
 
 
@@ -160,26 +161,70 @@ class _Days(click.ParamType):
 
 
 argument = functools.partial(click.argument, cls=_Argument)
+HISTORY = "TURNFOLD_HISTORY"
+DEFAULT_HISTORY = "turnfold"
+
+
+def default_history() -> Path:
+    """The history of a command that names none; stderr says which it is."""
+    output.note(f"history: ./{DEFAULT_HISTORY} (the default; --history names another)")
+    return Path(DEFAULT_HISTORY)
+
+
+def _taken(ctx: click.Context, param: click.Parameter, value: Location | None) -> Location | None:
+    """The history; one that was not typed is reported on stderr."""
+    if ctx.resilient_parsing:
+        return value
+    if value is None:
+        return default_history()
+    if ctx.get_parameter_source("history") is not ParameterSource.COMMANDLINE:
+        output.note(f"history: {value} ({configuration.name_of(HISTORY)})")
+    return value
+
+
 history = click.option(
     "--history",
-    envvar="TURNFOLD_HISTORY",
-    required=True,
+    envvar=HISTORY,
     type=FOLDER,
-    help="Folder of the history.",
+    callback=_taken,
+    help=f"Folder of the history. Default: ./{DEFAULT_HISTORY}.",
 )
 located_history = click.option(
     "--history",
-    envvar="TURNFOLD_HISTORY",
-    required=True,
+    envvar=HISTORY,
     type=LOCATION,
-    help="Folder of the history, or its URL in an object store (s3://BUCKET/PREFIX).",
+    callback=_taken,
+    help="Folder of the history, or its URL in an object store (s3://BUCKET/PREFIX). Default: "
+    f"./{DEFAULT_HISTORY}.",
 )
 _generation = click.option(
     "--generation", metavar="NAME", help="Generation to read. Default: the live one."
 )
 tenant = click.option("--tenant", type=TENANT, default="default", help="Tenant. Default: default.")
 any_tenant = click.option("--tenant", type=TENANT, help="Only this tenant. Default: all.")
-as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+
+
+def yes(action: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """`--yes` of a command that destroys; without it the command is a dry run."""
+    return click.option(
+        "-y", "--yes", is_flag=True, help=f"{action} Without this option nothing is changed."
+    )
+
+
+def forms(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """`-o`: the `form` of what a command prints. None is the first one, which is for people."""
+    return click.option(
+        "-o",
+        "--output",
+        "form",
+        type=click.Choice(names),
+        default=names[0],
+        callback=lambda ctx, param, name: None if name == names[0] else name,
+        help=f"Form of the output. Default: {names[0]}.",
+    )
+
+
+form = forms("table", "json", "csv", "ndjson")
 as_of = click.option(
     "--as-of", metavar="TIME", help="State at this time. A date means its end (UTC)."
 )

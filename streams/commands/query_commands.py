@@ -2,12 +2,18 @@
 
 import sys
 import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import click
 
 from sinks.locations import Location
 from streams import output
 from streams.commands import options
+
+if TYPE_CHECKING:
+    from sinks.history import Result
 
 SHOWN = 1000  # rows of a table for people
 
@@ -25,52 +31,96 @@ def _now() -> int:
 
 
 @click.command()
-@options.argument("query", help="A SELECT over the tables and views.")
-@options.asked_history
-@click.option(
-    "--format",
-    type=click.Choice(["table", "json", "csv"]),
-    default="table",
-    help="Form of the result. Default: table.",
+@options.argument(
+    "query",
+    required=False,
+    help="A SELECT over the tables and views. Without it queries are read from stdin: a shell.",
 )
+@options.asked_history
 @click.option(
     "--explain",
     is_flag=True,
     help="Run the query and print what it has read, instead of its result.",
 )
 @options.any_tenant
-@options.as_json
+@options.form
 @options.fails_in_a_line
-def sql(
-    query: str, history: Location, format: str, explain: bool, tenant: str | None, as_json: bool
-) -> None:
+def sql(query: str, history: Location, explain: bool, tenant: str | None, form: str | None) -> None:
     """Query the history in SQL (DuckDB), read-only.
 
-    Example: turnfold sql --history memory "SELECT intent, count(*) FROM events GROUP BY ALL"
+    Without QUERY it opens a shell: a query ends with `;`, Ctrl-D ends the shell, and a pipe may
+    give several queries. `SHOW TABLES;` lists the tables and views.
+
+    \b
+    turnfold sql --history memory "SELECT intent, count(*) FROM events GROUP BY ALL"
+    turnfold sql --history memory < queries.sql
     """
     from sinks.history import query as ask
 
     rules = options.rules_of(history)
-    found = ask(history, query, tenant, rules.max_iteration, profiled=explain)
-    if found.reading is not None:
-        _say_read(found.reading._asdict() | {"rows": len(found.rows)}, as_json or format == "json")
-    elif as_json or format == "json":
-        output.say_json(found.objects())
-    elif format == "csv":
-        import csv
 
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(found.names)
-        writer.writerows(found.rows)
+    def answer(text: str) -> None:
+        _show_rows(ask(history, text, tenant, rules.max_iteration, profiled=explain), form)
+
+    answer(query) if query is not None else _shell(answer)
+
+
+def _show_rows(found: "Result", form: str | None) -> None:
+    if found.reading is not None:
+        _say_read(found.reading._asdict() | {"rows": len(found.rows)}, form)
+    elif form == "csv":
+        output.say_csv(found.names, found.rows)
+    elif form:
+        output.say_as(form, found.objects())
     else:
         output.table(found.objects()[:SHOWN], found.names)
         if len(found.rows) > SHOWN:
-            output.note(f"the first {SHOWN:,} of {len(found.rows):,} rows; --format csv gives all")
+            output.note(f"the first {SHOWN:,} of {len(found.rows):,} rows; -o csv gives all")
 
 
-def _say_read(read: dict[str, int], as_json: bool) -> None:
-    if as_json:
-        output.say_json(read)
+def _shell(answer: Callable[[str], None]) -> None:
+    """Answers the queries on stdin. At a terminal an error ends only its query."""
+    from sinks.root import HistoryError
+
+    is_terminal = sys.stdin.isatty()
+    if is_terminal:
+        with suppress(ImportError):  # for input(): it edits lines and keeps them
+            import readline  # noqa: F401
+        output.note("read-only; a query ends with ; SHOW TABLES; lists the views; Ctrl-D ends")
+    lines: list[str] = []
+    while (line := _line(lines, is_terminal)) is not None:
+        lines.append(line)
+        if not line.rstrip().endswith(";"):
+            continue
+        try:
+            answer("\n".join(lines))
+        except HistoryError as error:
+            if not is_terminal:
+                raise
+            output.fail(str(error))
+        lines.clear()
+    if "".join(lines).strip():
+        answer("\n".join(lines))
+
+
+def _line(before: list[str], is_terminal: bool) -> str | None:
+    """The next line of a query; None at the end. Ctrl-C at a terminal drops the lines before."""
+    while True:
+        prompt = ("    ...> " if before else "turnfold> ") if is_terminal else ""
+        try:
+            return input(prompt)
+        except EOFError:
+            return None
+        except KeyboardInterrupt:
+            if not is_terminal:
+                raise
+            before.clear()
+            output.note("")
+
+
+def _say_read(read: dict[str, int], form: str | None) -> None:
+    if form:
+        output.say_as(form, read)
         return
     output.say(f"files        {read['files']:,} of {read['of']:,}")
     output.say(f"bytes read   {read['bytes']:,}")
@@ -84,20 +134,20 @@ def _say_read(read: dict[str, int], as_json: bool) -> None:
 @options.asked_history
 @options.as_of
 @options.tenant
-@options.as_json
+@options.form
 @options.fails_in_a_line
 def session(
-    session_id: str, history: Location, as_of: str | None, tenant: str, as_json: bool
+    session_id: str, history: Location, as_of: str | None, tenant: str, form: str | None
 ) -> None:
     """Show a session: document and context, now or as of a time.
 
-    Example: turnfold session emma-move --history turnfold-demo --as-of 2026-03-05
+    Example: turnfold show session emma-move --history turnfold-demo --as-of 2026-03-05
     """
     from streams import reading, text_output
 
     moment = reading.parse_moment(as_of)
     document = reading.session(history, tenant, session_id, moment, _now())
-    output.say_json(document) if as_json else text_output.session(document)
+    output.say_as(form, document) if form else text_output.session(document)
 
 
 @click.command()
@@ -109,14 +159,16 @@ def session(
     help="Session of the task; needed if several sessions have a task of this id.",
 )
 @options.tenant
-@options.as_json
+@options.form
 @options.fails_in_a_line
-def task(task_id: str, history: Location, session: str | None, tenant: str, as_json: bool) -> None:
+def task(
+    task_id: str, history: Location, session: str | None, tenant: str, form: str | None
+) -> None:
     """Show a task: plan, recursions, tool results and status."""
     from streams import reading, text_output
 
     document = reading.task(history, tenant, task_id, session)
-    output.say_json(document) if as_json else text_output.task(document)
+    output.say_as(form, document) if form else text_output.task(document)
 
 
 @click.command()
@@ -124,23 +176,23 @@ def task(task_id: str, history: Location, session: str | None, tenant: str, as_j
 @options.asked_history
 @options.as_of
 @options.tenant
-@options.as_json
+@options.form
 @options.fails_in_a_line
-def user(user_id: str, history: Location, as_of: str | None, tenant: str, as_json: bool) -> None:
+def user(user_id: str, history: Location, as_of: str | None, tenant: str, form: str | None) -> None:
     """Show a user: profile, states, preferences and mood."""
     from streams import reading, text_output
 
     found = reading.user(history, tenant, user_id, reading.parse_moment(as_of))
-    output.say_json(found) if as_json else text_output.user(found)
+    output.say_as(form, found) if form else text_output.user(found)
 
 
 @click.command()
 @options.asked_history
-@click.option("--user", type=options.ID, help="Only this user. Default: all.")
+@click.option("-u", "--user", type=options.ID, help="Only this user. Default: all.")
 @options.as_of
 @options.known_at
 @options.tenant
-@options.as_json
+@options.form
 @options.fails_in_a_line
 def state(
     history: Location,
@@ -148,18 +200,18 @@ def state(
     as_of: str | None,
     known_at: str | None,
     tenant: str,
-    as_json: bool,
+    form: str | None,
 ) -> None:
     """Show states as of a time, as known at another time.
 
-    Example: turnfold state --history turnfold-demo --user emma --as-of 2026-03-05
+    Example: turnfold show state --history turnfold-demo --user emma --as-of 2026-03-05
     """
     from streams import reading, text_output
 
     moment = asked_at(as_of)
     found = reading.states(history, tenant, user, moment, reading.parse_moment(known_at))
-    output.say_json(found) if as_json else text_output.states(found)
-    if not found and not as_json:
+    output.say_as(form, found) if form else text_output.states(found)
+    if not found and not form:
         output.note(f"nothing was held true of {user or 'anybody'} then")
 
 
@@ -171,9 +223,9 @@ def state(
 )
 @options.asked_history
 @options.tenant
-@options.as_json
+@options.form
 @options.fails_in_a_line
-def why(entity_id: str, history: Location, tenant: str, as_json: bool) -> None:
+def why(entity_id: str, history: Location, tenant: str, form: str | None) -> None:
     """Show how an entity changed, why, and by what evidence.
 
     Example: turnfold why emma-home --history turnfold-demo
@@ -181,18 +233,18 @@ def why(entity_id: str, history: Location, tenant: str, as_json: bool) -> None:
     from streams import listing, text_output
 
     found = listing.why(history, tenant, entity_id)
-    output.say_json(found) if as_json else text_output.why(found)
+    output.say_as(form, found) if form else text_output.why(found)
 
 
 @click.command()
 @options.argument("key", type=options.ID, help="Id of a session or user.")
 @options.asked_history
 @options.tenant
-@options.as_json
+@options.form
 @options.fails_in_a_line
-def timeline(key: str, history: Location, tenant: str, as_json: bool) -> None:
+def timeline(key: str, history: Location, tenant: str, form: str | None) -> None:
     """List the turns of a session or user in order."""
     from streams import listing, text_output
 
     found = listing.timeline(history, tenant, key)
-    output.say_json(found) if as_json else text_output.timeline(found)
+    output.say_as(form, found) if form else text_output.timeline(found)

@@ -20,8 +20,8 @@ from streams.commands import options
 @click.option("--app-id", metavar="NAME", help="App id of the workers. Default: turnfold.")
 @click.option("--generation", metavar="NAME", help="Generation whose memory is changed.")
 @click.option("--behind", is_flag=True, help="Proceed although a sink is behind.")
-@click.option("--dry-run", is_flag=True, help="Print the plan; change nothing.")
-@options.as_json
+@options.yes("Change it.")
+@options.form
 @options.fails_in_a_line
 def repartition(
     to: int,
@@ -29,17 +29,18 @@ def repartition(
     app_id: str | None,
     generation: str | None,
     behind: bool,
-    dry_run: bool,
-    as_json: bool,
+    yes: bool,
+    form: str | None,
 ) -> None:
     """Change the number of partitions.
 
-    Changes all topics and the memory in them. First stop the workers and everything else that
-    reads the input topics, and let the sinks catch up. If it was interrupted, run it again; until
-    it has ended no worker, sink or server starts. Then set TURNFOLD_KAFKA_PARTITIONS to N and start
-    them again. Producers can continue: they are refused for some seconds, topic by topic.
+    Prints the plan; with --yes changes all topics and the memory in them. First stop the workers
+    and everything else that reads the input topics, and let the sinks catch up. If it was
+    interrupted, run it again; until it has ended no worker, sink or server starts. Then set
+    TURNFOLD_KAFKA_PARTITIONS to N and start them again. Producers can continue: they are refused
+    for some seconds, topic by topic.
 
-    Example: turnfold repartition --to 6 --bootstrap localhost:9092
+    Example: turnfold kafka repartition --to 6 --bootstrap localhost:9092 --yes
     """
     from streams.apps.worker_settings import WorkerSettings
     from streams.kafka.client.settings import KafkaSettings
@@ -50,10 +51,10 @@ def repartition(
     done = event_loop.run(
         change(
             settings, worker.group, worker.generation, to, output.note,
-            dry_run=dry_run, behind=behind,
+            dry_run=not yes, behind=behind,
         )
     )  # fmt: skip
-    output.say_json(done, indent=0) if as_json else _say(done)
+    output.say_as(form, done, indent=0) if form else _say(done)
 
 
 def _say(done: dict[str, Any]) -> None:
@@ -77,5 +78,5 @@ def _say(done: dict[str, Any]) -> None:
         output.say(
             f"would be copied twice; from {done['from'] or 'no'} partitions of the memory to {to}"
         )
-        if done["refused"]:
-            output.note(f"but it is refused now: {done['refused']}")
+        refused = done["refused"]
+        output.note(f"but it is refused now: {refused}" if refused else "--yes changes it")

@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from schemas.memory_kinds import SEARCHED
 from sinks.locations import Location
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 @options.search_folder
 @options.meaning
 @options.tenant
-@click.option("--user", type=options.ID, help="Only this user's events and states.")
+@click.option("-u", "--user", type=options.ID, help="Only this user's events and states.")
 @click.option("--session", type=options.ID, help="Only this session.")
 @click.option(
     "--kind",
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     "--neighbours", type=int, default=0, help="Turns shown on each side of an event: 0 to 5."
 )
 @click.option("--rebuild", is_flag=True, help="Rebuild the index first. Works without TEXT.")
-@options.as_json
+@options.form
 @options.fails_in_a_line
 def search(
     text: str | None,
@@ -70,7 +71,7 @@ def search(
     cursor: str | None,
     neighbours: int,
     rebuild: bool,
-    as_json: bool,
+    form: str | None,
 ) -> None:
     """Search events, states, preferences and session memory.
 
@@ -106,7 +107,10 @@ def search(
     page = find(history, tenant, query)
     if _is_embedded(history, tenant):  # this question's index may have been built just now
         page = find(history, tenant, query)
-    output.say_json(page) if as_json else _show(page)
+    if form:
+        output.say_as(form, page, msgspec.to_builtins(page.hits))
+    else:
+        _show(page)
 
 
 def _is_embedded(history: Location, tenant: str) -> bool:

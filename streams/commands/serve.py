@@ -20,8 +20,8 @@ REQUESTS = "streams.serving.http.access"
     "--history",
     envvar="TURNFOLD_HISTORY",
     type=options.LOCATION,
-    help="Folder of the history. Without --bootstrap it is served and written; with it, only read. "
-    "Or the URL of a history in an object store (s3://BUCKET/PREFIX): it is only read.",
+    help="Folder of the history (default: ./turnfold), which is served and written. With "
+    "--bootstrap it is only read; so is a history in an object store (s3://BUCKET/PREFIX).",
 )
 @options.search_folder
 @options.meaning
@@ -35,7 +35,7 @@ REQUESTS = "streams.serving.http.access"
 @click.option(
     "--port", type=options.Whole(0, 65_535), help="Port. Default: 8400; 0: any free port."
 )
-@click.option("--keys", type=options.FOLDER, help="Key file, as `turnfold keys` makes it.")
+@click.option("--keys", type=options.FOLDER, help="Key file, as `turnfold admin keys` makes it.")
 @click.option(
     "--inspector/--no-inspector",
     default=None,
@@ -80,9 +80,9 @@ REQUESTS = "streams.serving.http.access"
     metavar="HOST:PORT,…",
     help="Metrics ports of workers and sinks, for the inspector's view of the pipeline.",
 )
-@click.option("--verbose", is_flag=True, help="Log more, including every request.")
+@click.option("-v", "--verbose", is_flag=True, help="Log more, including every request.")
 @options.observed
-@options.as_json
+@options.form
 @options.fails_in_a_line
 def serve(
     history: Location | None,
@@ -102,7 +102,7 @@ def serve(
     metrics_from: str | None,
     verbose: bool,
     observing: options.Observing,
-    as_json: bool,
+    form: str | None,
 ) -> None:
     """Serve the HTTP API over a history or over Kafka workers. Runs until stopped.
 
@@ -132,6 +132,8 @@ def serve(
         outages.watch(verbose)
     if not verbose and observing.log_format == "text":
         logging.getLogger(REQUESTS).setLevel(logging.WARNING)
+    if history is None and bootstrap is None and not local:
+        history = options.default_history()
     own = LocalServer.over(history, bootstrap, host, port, keys) if local else nullcontext()
     with own as alone:
         told = ServeSettings.load(
@@ -153,8 +155,8 @@ def serve(
             output.note(f"turnfold: {url} answers; Ctrl-C ends it")
             if alone:
                 alone.tell(url, extractor)
-            if as_json:
-                output.say_json({"url": url}, indent=0)
+            if form:
+                output.say_as(form, {"url": url}, indent=0)
                 sys.stdout.flush()
 
         process.serve(

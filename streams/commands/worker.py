@@ -68,7 +68,7 @@ from streams.extractors.naming import MODEL
     type=options.Whole(0, 9),
     help="Number of other workers that keep a copy of each table. Default: 0.",
 )
-@click.option("--verbose", is_flag=True, help="Log more.")
+@click.option("-v", "--verbose", is_flag=True, help="Log more.")
 @options.observed
 @options.fails_in_a_line
 def worker(
@@ -96,11 +96,11 @@ def worker(
     can also come from the environment: TURNFOLD_KAFKA_BOOTSTRAP, TURNFOLD_WORKER_APP_ID, ….
 
     \b
-    turnfold worker --bootstrap localhost:9092
-    turnfold worker --bootstrap localhost:9092 --instance worker-1
-    turnfold worker --store rocksdb --data ./tables
-    turnfold worker --mapping chat.yaml
-    turnfold worker --extractor llm --history memory
+    turnfold kafka worker --bootstrap localhost:9092
+    turnfold kafka worker --bootstrap localhost:9092 --instance worker-1
+    turnfold kafka worker --store rocksdb --data ./tables
+    turnfold kafka worker --mapping chat.yaml
+    turnfold kafka worker --extractor llm --history memory
     """
     from streams.apps.worker import model_beside, work
     from streams.apps.worker_settings import WorkerSettings

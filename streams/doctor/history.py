@@ -123,7 +123,7 @@ def _tables(folder: Location) -> Iterator[Finding]:
     if count > FILES:
         yield warning(
             "tables", text, "Queries open many files and become slow.",
-            f"turnfold compact --history {quote(str(folder))}",
+            f"turnfold admin compact --history {quote(str(folder))}",
         )  # fmt: skip
     else:
         yield ok("tables", text)

@@ -74,8 +74,8 @@ def _room(check: str, place: Path) -> Finding:
     free, size = stat.f_bavail * stat.f_frsize, stat.f_blocks * stat.f_frsize
     text = f"{place}: {_bytes(free)} free of {_bytes(size)}"
     do = (
-        "Delete or move other files on this disk, or enlarge it; `turnfold compact` is no help: it "
-        'needs room itself (docs/recovery.md, "Disk full").'
+        "Delete or move other files on this disk, or enlarge it; `turnfold admin compact` is no "
+        'help: it needs room itself (docs/recovery.md, "Disk full").'
     )
     if free < FULL:
         return wrong(check, text, "Writes fail now, or will soon.", do)

@@ -107,10 +107,10 @@ def _check_format(store: Store, path: Path) -> None:
 def _way_out(folder: Path) -> str:
     if folder.parent.name == FOLDER:
         return (
-            f"drop it (turnfold generations drop {folder.name} --history {folder.parent.parent}) "
+            f"drop it (turnfold generation drop {folder.name} --history {folder.parent.parent}) "
             "and rebuild it"
         )
     return (
-        f"build a generation from its log (turnfold backfill --generation NEW --history {folder}) "
+        f"build a generation from its log (turnfold generation create NEW --history {folder}) "
         "and promote it, or fold the same files into a new folder"
     )

@@ -142,7 +142,7 @@ def _continue_choice(
 
 def _change_message(history: Path, before: Choice, now: Choice) -> str:
     """Message about a changed extractor: existing plans stay unless they are rebuilt."""
-    command = f"turnfold backfill --history {quote(str(history))} --generation NAME"
+    command = f"turnfold generation create NAME --history {quote(str(history))}"
     if now.name == NONE:
         return (
             f"{before.name} makes no plans from now on; existing plans stay ({command} "

@@ -112,7 +112,7 @@ def _parts_problem(generation: Generation, split: int) -> str | None:
         )
     if split == generation.split:
         return None
-    drop = f"or drop it (turnfold generations drop {generation.name})"
+    drop = f"or drop it (turnfold generation drop {generation.name})"
     if not generation.split:
         return f"was begun without --part: leave it out to continue, {drop}"
     last = f"{generation.split - 1}/{generation.split}"

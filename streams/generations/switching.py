@@ -73,7 +73,7 @@ def promote(
     folder = find(root, name)
     if (folder / DROPPED).exists():
         raise ConfigurationError(
-            f"generation {name!r} is being dropped: `turnfold generations drop {name} --history "
+            f"generation {name!r} is being dropped: `turnfold generation drop {name} --history "
             f"{root}` ends that"
         )
     start = time.monotonic()
@@ -136,8 +136,8 @@ def _check_fresh(live: Location, folder: Location, name: str) -> None:
         raise ConfigurationError(
             f"generation {name!r} is behind: it lacks {records:,} records that the live one has "
             f"had for over {PATIENCE} s, from {first.topic}/{first.partition} offset {first.first} "
-            "on; let its workers and sink catch up (`turnfold lag` shows how far they are), or "
-            "promote it with --behind"
+            "on; let its workers and sink catch up (`turnfold kafka lag` shows how far they are), "
+            "or promote it with --behind"
         )
 
 
@@ -169,7 +169,7 @@ def _check_ended(generation: Generation) -> None:
         part = f" --part i/{split}" if split else ""
         missing = f" ({still_missing(generation)})" if split else ""
         raise ConfigurationError(
-            f"generation {name!r} is not finished: `turnfold backfill --generation {name}{part}` "
+            f"generation {name!r} is not finished: `turnfold generation create {name}{part}` "
             f"with the same settings continues{missing}"
         )
 

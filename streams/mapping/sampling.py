@@ -1,4 +1,4 @@
-"""Maps the first events of a topic or file, for `turnfold map`."""
+"""Maps the first events of a topic or file, for `turnfold kafka map`."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple

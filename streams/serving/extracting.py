@@ -1,4 +1,4 @@
-"""`turnfold extract --history`: asks about a history's turns, as a server of it does, then ends."""
+"""`turnfold admin extract`: asks about a history's turns, as a server of it does, then ends."""
 
 import time
 from collections.abc import Callable
@@ -32,8 +32,8 @@ def extract(
     root = find_root(history)
     if is_shared(root) or not isinstance(root, Path):
         raise ConfigurationError(
-            f"{root}: a sink writes this history; `turnfold extract --bootstrap ADDRESS --history "
-            f"{root}` sends plans through Kafka"
+            f"{root}: a sink writes this history; `turnfold kafka extract --bootstrap ADDRESS "
+            f"--history {root}` sends plans through Kafka"
         )
     began = time.monotonic()
     counts = event_loop.run(_extract(root, settings, again, progress))

@@ -42,7 +42,10 @@ def used(tmp_path_factory: pytest.TempPathFactory, worker: str) -> Path:
         file = ndjson(folder / "records.ndjson", RECORDS)
         checked(local.run([str(file)], folder / "memory"))
         assert (
-            turnfold("catalog", folder / "memory.duckdb", "--history", folder / "memory").code == 0
+            turnfold(
+                "admin", "catalog", folder / "memory.duckdb", "--history", folder / "memory"
+            ).code
+            == 0
         )
 
     return once(tmp_path_factory, worker, "usage", build) / "memory"
@@ -72,7 +75,7 @@ def test_a_question_has_the_counted_answer(used: Path, question: Question) -> No
 
 def test_the_command_takes_a_question_as_it_stands(used: Path) -> None:
     question = questions()[0]
-    done = turnfold("sql", question.sql, "--history", used, "--json")
+    done = turnfold("sql", question.sql, "--history", used, "-o", "json")
     assert done.code == 0, done.err
     assert done.json() == [row | {"date": str(row["date"])} for row in ANSWERS[1]()]
 

@@ -83,7 +83,7 @@ def _now(root: Path) -> int:
 
 
 def test_nobody_has_an_empty_pack(history: Path) -> None:
-    found = turnfold("context", "nobody", "--history", history, "--json")
+    found = turnfold("context", "nobody", "--history", history, "-o", "json")
     assert found.code == 0
     told = found.json()
     assert (told["known"], told["text"], told["items"]) == (False, "", [])

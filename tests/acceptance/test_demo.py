@@ -25,7 +25,7 @@ TASKS = {record["task_id"] for record in RECORDS if record.get("task_id")}
 def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sample's history; the run said nothing of the secret."""
     root = tmp_path_factory.mktemp("sample") / "history"
-    done = turnfold("run", str(CONVERSATIONS), "--history", root, "--json")
+    done = turnfold("run", str(CONVERSATIONS), "--history", root, "-o", "json")
     assert done.code == 0 and SECRET not in done.out + done.err
     counts = checked(done.json())
     assert counts["read"] == len(LINES)
@@ -59,12 +59,14 @@ def test_every_task_of_the_sample_has_its_end(history: Path) -> None:
 
 
 def test_the_dead_letter_is_listed_and_shown_with_its_bytes(history: Path) -> None:
-    listed = turnfold("dlq", "list", "--history", history, "--json").json()
+    listed = turnfold("admin", "dlq", "list", "--history", history, "-o", "json").json()
     assert [one["reason"] for one in listed] == ["invalid"]
     assert "metadata.correct_rate" in listed[0]["detail"]
     line = next(n for n, record in enumerate(RECORDS, 1) if record.get("event_id") == BAD)
     assert listed[0]["id"].endswith(f"conversations.ndjson:0:{line}")
-    shown = turnfold("dlq", "show", listed[0]["id"], "--history", history, "--json").json()
+    shown = turnfold(
+        "admin", "dlq", "show", listed[0]["id"], "--history", history, "-o", "json"
+    ).json()
     assert shown["payload"] == LINES[line - 1]
 
 
@@ -101,7 +103,7 @@ def test_a_folder_with_another_history_is_refused_and_left_as_it_is(tmp_path: Pa
     refused = turnfold("demo", "--history", tmp_path / "h")
     assert (refused.code, refused.out) == (2, "")
     assert "has a history of its own" in refused.err
-    assert turnfold("user", "emma", "--history", tmp_path / "h").code == 4
+    assert turnfold("show", "user", "emma", "--history", tmp_path / "h").code == 4
 
 
 @pytest.mark.component

@@ -1,5 +1,5 @@
-"""Erasure in a generation of some days (`backfill --from`): what was made of a turn goes with it,
-also where the turn itself lies in a day that the generation leaves out."""
+"""Erasure in a generation of some days (`generation create --from`): what was made of a turn goes
+with it, also where the turn itself lies in a day that the generation leaves out."""
 
 from datetime import date
 from pathlib import Path

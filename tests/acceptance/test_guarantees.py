@@ -120,7 +120,7 @@ def test_guarantee_1_gzip_is_the_same(one_file: Path, tmp_path: Path) -> None:
     packed = tmp_path / "records.ndjson.gz"
     packed.write_bytes(gzip.compress((one_file / "records.ndjson").read_bytes()))
     other_hashes = environment(PYTHONHASHSEED="1")
-    done = process("run", packed, "--history", tmp_path / "history", "--json", env=other_hashes)
+    done = process("run", packed, "--history", tmp_path / "history", "-o", "json", env=other_hashes)
     assert done.code == 0, done.err
     checked(done.json())
     assert digest(tmp_path / "history") == digest(one_file / "history")
@@ -145,7 +145,9 @@ def _with_all_columns(records: list[Record]) -> list[Record]:
 def test_guarantee_1_stdin_is_the_same(one_file: Path, tmp_path: Path) -> None:
     content = (one_file / "records.ndjson").read_bytes()
     other_hashes = environment(PYTHONHASHSEED="2")
-    run = partial(process, "run", "-", "--history", tmp_path / "history", "--json", input=content)
+    run = partial(
+        process, "run", "-", "--history", tmp_path / "history", "-o", "json", input=content
+    )
     done = run(env=other_hashes)
     assert done.code == 0, done.err
     assert checked(done.json())["applied"] == content.count(b"\n")
@@ -295,7 +297,7 @@ def forgotten(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str,
     counts = folded(file, history=folder / "history")
     assert counts["dead"] == 1
     shutil.copytree(folder / "history", folder / "before")
-    done = turnfold("forget", ALICE, "--history", folder / "history", "--yes", "--json")
+    done = turnfold("forget", ALICE, "--history", folder / "history", "--yes", "-o", "json")
     assert done.code == 0, done.err
     file.unlink()
     return folder, done.json()
@@ -339,12 +341,12 @@ def test_guarantee_8_forget_keeps_the_other_s_turns_of_a_shared_session(
     forgotten: tuple[Path, dict[str, Any]],
 ) -> None:
     folder, _ = forgotten
-    done = turnfold("session", "group", "--history", folder / "history", "--json")
+    done = turnfold("show", "session", "group", "--history", folder / "history", "-o", "json")
     document = done.json()
     assert [one["user_input"] for one in document["conversations"]] == ["bob in company"]
     assert document["user_id"] == "bob" and document["session_memory"] == []
     assert document["context"]["current_topic"] == "fish"
-    gone = turnfold("session", "alone", "--history", folder / "history", "--json")
+    gone = turnfold("show", "session", "alone", "--history", folder / "history", "-o", "json")
     assert gone.code == 4 and ALICE not in gone.err
 
 
@@ -364,5 +366,5 @@ def test_guarantee_8_forget_lets_new_records_in(
     records = [*company()[1:], later, turn("a9", session_id="new", user_id=ALICE)]
     counts = folded(ndjson(tmp_path / "records.ndjson", records), history=history)
     assert (counts["duplicate"], counts["applied"]) == (3, 2)
-    shown = turnfold("session", "group", "--history", history, "--json").json()
+    shown = turnfold("show", "session", "group", "--history", history, "-o", "json").json()
     assert [one["user_input"] for one in shown["conversations"]] == ["bob in company", "later"]

@@ -78,8 +78,8 @@ def test_the_command_tells_a_correction_as_of_the_day_before_and_of_the_day(
     asked = {}
     for when in (day - timedelta(days=1), day):
         done = turnfold(
-            "state", "--history", ledger_run / "history", "--user", ledger.USER,
-            "--as-of", str(when), "--json",
+            "show", "state", "--history", ledger_run / "history", "--user", ledger.USER,
+            "--as-of", str(when), "-o", "json",
         )  # fmt: skip
         assert done.code == 0, done.err
         asked[when] = next(

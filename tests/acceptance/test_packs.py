@@ -178,7 +178,9 @@ def test_evidence_of_a_question_stands_in_a_pack_of_800_tokens(tmp_path: Path) -
         if line.get("label") != "observation" and ("label" not in line or number % 3 == 0)
     ]
     file = ndjson(tmp_path / "set.ndjson", lines)
-    done = turnfold("evaluate", file, "--extractor", "rules", "--budgets", "800", "--json")
+    done = turnfold(
+        "admin", "evaluate", file, "--extractor", "rules", "--budgets", "800", "-o", "json"
+    )
     assert done.code == 0, done.err
     (pack,) = (one for one in done.json()["packs"] if one["category"] == "all")
     (hits,) = (one for one in done.json()["search"] if one["category"] == "all")

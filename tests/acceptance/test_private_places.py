@@ -68,7 +68,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ndjson(folder / "more.ndjson", [of_person(number) for number in range(10, 15)])
     call("run", "records.ndjson", "--extractor", "rules", folder=folder)
     call("search", WORD, folder=folder)
-    call("backfill", "--generation", "other", "--extractor", "none", folder=folder)
+    call("generation", "create", "other", "--extractor", "none", folder=folder)
     (folder / "records.ndjson").unlink()
     return folder
 
@@ -89,7 +89,7 @@ def forget(copied: Path) -> dict[str, Any]:
     """The receipt of `forget`, behind which no byte is left that it does not count."""
     check_declared(copied / "h")
     (copied / "more.ndjson").unlink(missing_ok=True)
-    code, _ = called(["forget", PERSON, "--history", "h", "--yes", "--json"], copied)
+    code, _ = called(["forget", PERSON, "--history", "h", "--yes", "-o", "json"], copied)
     assert code == 0, (copied / "err").read_text()
     receipt: dict[str, Any] = json.loads((copied / "out").read_text())
     (copied / "err").unlink()  # it may name whom nothing was found of
@@ -181,7 +181,7 @@ def test_guarantee_8_no_byte_is_left_of_what_came_by_any_way(copied: Path) -> No
     assert receipt["may_remain"] == {}, "each of these can be told to be the person's"
     waiting = json.loads((copied / "h" / ERASURES / "1.json").read_text())
     assert (waiting["user_id"], waiting["receipt"]["sessions"]) == (None, 1)
-    bobs = answer("user", "bob", "--history", copied / "h")
+    bobs = answer("show", "user", "bob", "--history", copied / "h")
     assert "rain" in json.dumps(bobs)
 
 
@@ -200,9 +200,9 @@ def test_what_may_remain_is_counted(copied: Path) -> None:
 
 COMMANDS = {
     "run": ["run", "more.ndjson", "--history", "h"],
-    "backfill": ["backfill", "--generation", "fresh", "--history", "h"],
-    "promote": ["promote", "other", "--history", "h"],
-    "compact": ["compact", "--history", "h"],
+    "backfill": ["generation", "create", "fresh", "--history", "h"],
+    "promote": ["generation", "promote", "other", "--history", "h"],
+    "compact": ["admin", "compact", "--history", "h"],
     "search": ["search", WORD, "--rebuild", "--history", "h"],
     "forget": ["forget", PERSON, "--yes", "--history", "h"],
 }
@@ -225,7 +225,7 @@ def test_guarantee_8_no_byte_is_left_of_a_killed_command(
     at = 1 + (2 * part + 1) * len(changes) // (2 * PARTS)
     code, _ = called(COMMANDS[name], copied, die_at=at)
     assert code == -9, f"{name}: not killed at change {at}"
-    code, _ = called(["forget", PERSON, "--history", "h", "--yes", "--json"], copied)
+    code, _ = called(["forget", PERSON, "--history", "h", "--yes", "-o", "json"], copied)
     if code == 3:  # a generation is half-way, and the line says what to do first
         assert "first repeat the command" in (copied / "err").read_text()
         assert called(COMMANDS[name], copied)[0] == 0

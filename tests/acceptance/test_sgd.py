@@ -55,7 +55,7 @@ def test_each_turn_replies_to_the_one_before(sgd_run: Path) -> None:
 def test_the_session_command_shows_the_context_as_of_then_too(sgd_run: Path) -> None:
     dialogue = next(sgd.dialogues(shared(*SGD)))
     history, session_id = sgd_run / "history", dialogue["dialogue_id"]
-    done = turnfold("session", session_id, "--history", history, "--json")
+    done = turnfold("show", "session", session_id, "--history", history, "-o", "json")
     context = done.json()["context"]
     expected = sgd.expected_context(dialogue)
     assert {name: context[name] for name in expected} == expected

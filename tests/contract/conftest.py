@@ -21,7 +21,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def again(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same with a generation `again`."""
     root = Path(shutil.copytree(sample, tmp_path_factory.mktemp("again") / "history"))
-    answer("backfill", "--history", root, "--generation", "again")
+    answer("generation", "create", "--history", root, "again")
     return root
 
 

@@ -1,4 +1,4 @@
-"""`turnfold doctor`, asked in a process of its own or in this one."""
+"""`turnfold admin doctor`, asked in a process of its own or in this one."""
 
 import json
 import os
@@ -23,14 +23,14 @@ def doctor(folder: Path, *options: str | Path, **env: str) -> Done:
         patch.setattr(configuration, "_origins", {})
         patch.setattr(os, "environ", environment(**env))
         patch.setattr(cli, "keep_files_private", lambda: None)
-        done = CliRunner().invoke(cli.app, ["doctor", *map(str, options)])
+        done = CliRunner().invoke(cli.app, ["admin", "doctor", *map(str, options)])
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
     return Done(done.exit_code, done.stdout, done.stderr)
 
 
 def found(folder: Path, *options: str | Path, **env: str) -> dict[str, list[dict[str, Any]]]:
     """The findings by check, from a report whose exit code and status agree with them."""
-    done = doctor(folder, *options, "--json", **env)
+    done = doctor(folder, *options, "-o", "json", **env)
     report = json.loads(done.out)
     statuses = [one["status"] for one in report["findings"]]
     worst = next(name for name in ("wrong", "warning", "ok") if name in statuses)
@@ -46,7 +46,7 @@ def found(folder: Path, *options: str | Path, **env: str) -> dict[str, list[dict
 def obeying(*options: str | Path, before: Sequence[str] = ()) -> Done:
     """The command, obeying permissions; `before` stands before it."""
     done = subprocess.run(
-        [*before, *OBEYING, PROGRAM, "doctor", *map(str, options)],
+        [*before, *OBEYING, PROGRAM, "admin", "doctor", *map(str, options)],
         env=environment(), capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert "Traceback" not in done.stderr, done.stderr

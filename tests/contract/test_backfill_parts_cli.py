@@ -1,4 +1,4 @@
-"""`backfill --part i/N` as a command: what it answers, and what it refuses, nothing changed."""
+"""`generation create --part i/N` as a command: what it answers, and what it refuses."""
 
 import shutil
 from pathlib import Path
@@ -17,8 +17,8 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
     one command made; nobody writes into it."""
     root = tmp_path_factory.mktemp("parts") / "history"
     folded(str(CONVERSATIONS), history=root)
-    answer("backfill", "--history", root, "--generation", "whole")
-    answer("backfill", "--history", root, "--generation", "halves", "--part", "1/2")
+    answer("generation", "create", "--history", root, "whole")
+    answer("generation", "create", "--history", root, "halves", "--part", "1/2")
     return root
 
 
@@ -29,7 +29,7 @@ def history(begun: Path, tmp_path: Path) -> Path:
 
 
 def test_each_part_says_what_it_folded_and_which_are_missing(history: Path) -> None:
-    words = ("backfill", "--history", history, "--generation")
+    words = ("generation", "create", "--history", history)
     done = turnfold(*words, "thirds", "--part", "2/3")
     assert done.code == 0 and "part 2/3 is folded; missing: 0/3, 1/3" in done.err
     one = answer(*words, "thirds", "--part", "0/3")
@@ -38,7 +38,7 @@ def test_each_part_says_what_it_folded_and_which_are_missing(history: Path) -> N
     assert again.code == 0 and not again.out
     assert "part 0/3 had been folded before: nothing was done" in again.err
     assert "missing: 1/3" in again.err
-    told = turnfold("generations", "list", "--history", history).out
+    told = turnfold("generation", "list", "--history", history).out
     assert "thirds: parts missing: 1/3\n" in told
     assert "halves: parts missing: 0/2\n" in told and "whole: " not in told
     last = answer(*words, "thirds", "--part", "1/3")
@@ -48,13 +48,14 @@ def test_each_part_says_what_it_folded_and_which_are_missing(history: Path) -> N
     assert again.code == 0 and "generation thirds is complete" in again.err
     assert answer(*words, "thirds", "--part", "1/3")["part_counts"] is None
     digests = [
-        answer("digest", "--history", history, "--generation", one) for one in ("live", "thirds")
+        answer("admin", "digest", "--history", history, "--generation", one)
+        for one in ("live", "thirds")
     ]
     assert digests[0] == digests[1]
 
 
-HALVES = ("backfill", "--generation", "halves")
-WHOLE = ("backfill", "--generation", "whole", "--part", "0/2")
+HALVES = ("generation", "create", "halves")
+WHOLE = ("generation", "create", "whole", "--part", "0/2")
 
 
 @pytest.mark.parametrize(
@@ -63,9 +64,12 @@ WHOLE = ("backfill", "--generation", "whole", "--part", "0/2")
         ((*HALVES, "--part", "0/3"), "made in 2 parts: give --part 0/2 to 1/2 (missing: 0/2)"),
         (HALVES, "made in 2 parts: give --part 0/2 to 1/2 (missing: 0/2)"),
         ((*HALVES, "--part", "0/2", "--extractor", "none"), "begun with other settings"),
-        (("promote", "halves"), "--part i/2` with the same settings continues (missing: 0/2)"),
+        (
+            ("generation", "promote", "halves"),
+            "--part i/2` with the same settings continues (missing: 0/2)",
+        ),
         (WHOLE, "is complete: leave --part out to read what was added since"),
-        (("backfill", "--generation", "root", "--part", "0/2"), "is the generation of `run`"),
+        (("generation", "create", "root", "--part", "0/2"), "is the generation of `run`"),
     ],
 )
 def test_what_does_not_fit_is_refused(begun: Path, words: tuple[str, ...], said: str) -> None:
@@ -110,13 +114,13 @@ def test_once_more_was_read_its_parts_are_no_more(history: Path) -> None:
     answer(*HALVES, "--history", history)
     done = turnfold(*HALVES, "--part", "0/2", "--history", history)
     assert done.code == 3 and "is complete: leave --part out" in done.err
-    answer("promote", "halves", "--history", history)
+    answer("generation", "promote", "halves", "--history", history)
     done = turnfold(*HALVES, "--part", "0/2", "--history", history)
     assert done.code == 3 and "'halves' is live" in done.err
 
 
 def test_parts_are_dropped_like_any_generation(history: Path) -> None:
-    answer("generations", "drop", "halves", "--history", history)
+    answer("generation", "drop", "--yes", "halves", "--history", history)
     assert not (history / "generations" / "halves").exists()
     made = answer(*HALVES, "--part", "2/3", "--history", history)
     assert made["folded"] == [2]

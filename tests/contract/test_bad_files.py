@@ -30,7 +30,7 @@ def test_of_a_truncated_gzip_file_what_came_before_is_kept(
     file, count = packed
     whole = file.read_bytes()
     file.write_bytes(whole[: len(whole) // 2])
-    done = turnfold("run", file, "--history", tmp_path / "history", "--json")
+    done = turnfold("run", file, "--history", tmp_path / "history", "-o", "json")
     assert done.code == 4 and "ends too early" in done.err
     counts = checked(done.json())
     assert 1000 < counts["applied"] < count
@@ -49,7 +49,7 @@ def test_of_a_corrupt_gzip_file_what_came_before_is_kept(
     middle = len(content) // 2
     content[middle : middle + 64] = b"\xff" * 64
     file.write_bytes(content)
-    done = turnfold("run", file, "--history", tmp_path / "history", "--json")
+    done = turnfold("run", file, "--history", tmp_path / "history", "-o", "json")
     assert done.code == 4 and str(file) in done.err
     counts = checked(done.json())
     assert rows(tmp_path / "history", "SELECT count(*) FROM events") == [(counts["applied"],)]

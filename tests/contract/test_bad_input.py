@@ -212,7 +212,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     named = [*GOOD.items(), *((name, one.line) for name, one in BAD.items()), *WITHHELD.items()]
     lines = [*BLANK, *(line for _, line in named), GOOD["good"], *BLANK]
     file.write_bytes(b"\n".join(lines))
-    done = turnfold("run", file, "--history", history, "--json", "--strict")
+    done = turnfold("run", file, "--history", history, "-o", "json", "--strict")
     assert done.code == 4, done.err
     assert SECRET not in done.out + done.err
     sql = "SELECT src_offset, reason, detail, payload, key, tenant, recorded_at FROM dead_letters"

@@ -74,7 +74,7 @@ def test_processes_that_fold_start_in_any_folder(folder: Path) -> None:
         "    rebuild.WORTH_PARTS, rebuild.PROCESSES = 1, 2\n"
         "    cli.main()\n"
     )
-    args = ("backfill", "--history", history, "--generation", "again", "--extractor", "rules")
+    args = ("generation", "create", "--history", history, "again", "--extractor", "rules")
     ended(folder, *after_main(folder, program, *args))
 
 

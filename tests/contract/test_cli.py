@@ -1,5 +1,7 @@
 """The command line's contract (docs/commands.md): help, JSON, exit codes."""
 
+import csv
+import io
 import json
 import os
 import resource
@@ -7,13 +9,16 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import click
 import pytest
+from click.testing import CliRunner
 
 from schemas.learner import UserLearningProfile
 from schemas.rows import TABLES
 from schemas.session import SessionContext, SessionDocument
 from schemas.task import TaskDocument
 from sinks.digest import digest
+from streams import cli
 from tests.command import (
     COUNTS,
     PROGRAM,
@@ -27,16 +32,15 @@ from tests.command import (
     turn,
     turnfold,
 )
-from tests.contract.test_every_command import EVERY
+from tests.contract.test_every_command import EVERY, GROUPS
 
-GROUPS = ((), ("dlq",), ("broker",), ("generations",), ("config",), ("admin",), ("keys",))
 HELP_SECONDS = 0.7
 
 
 # --- help -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("command", sorted({*map(" ".join, GROUPS), *EVERY}))
+@pytest.mark.parametrize("command", sorted({*GROUPS, *EVERY}))
 def test_every_command_has_help(command: str) -> None:
     done = turnfold(*command.split(), "--help")
     assert done.code == 0 and "Usage" in done.out and not done.err
@@ -77,9 +81,11 @@ def test_help_loads_nothing_heavy() -> None:
 HEAVY = {"pyarrow", "duckdb", "deltalake", "pydantic", "rocksdict", "rich", "typer"}
 
 
-@pytest.mark.parametrize("command", ["session yui-days", "why emma-home", "state --user emma"])
+@pytest.mark.parametrize(
+    "command", ["show session yui-days", "why emma-home", "show state --user emma"]
+)
 def test_a_question_loads_nothing_that_its_answer_does_not_need(sample: Path, command: str) -> None:
-    loaded = loaded_by(*command.split(), "--history", str(sample), "--json")
+    loaded = loaded_by(*command.split(), "--history", str(sample), "-o", "json")
     assert "_duckdb" in loaded
     assert not loaded & HEAVY
 
@@ -95,17 +101,55 @@ def loaded_by(*words: str) -> set[str]:
     return set(done.stdout.rpartition("loaded:")[2].split())
 
 
+def test_the_sixteen_names_at_the_top_fit_one_screen() -> None:
+    names = """run serve dev demo import export forget context search sql show why mcp generation
+    kafka admin"""
+    assert sorted(cli.app.list_commands(click.Context(cli.app))) == sorted(names.split())
+    assert len(CliRunner().invoke(cli.app, ["--help"]).stdout.splitlines()) <= 40
+
+
+@pytest.mark.parametrize("path", [path for path in cli.paths() if " " in path])
+def test_a_name_without_its_group_is_answered_with_the_whole_command(path: str) -> None:
+    """Whatever the group: each tail of each path, as a user who has half of it in mind types it."""
+    words = path.split()
+    for start in range(1, len(words)):
+        if " ".join(words[start:]) not in cli.paths():
+            assert path in cli.suggested(words[start:])
+
+
+@pytest.mark.parametrize(
+    ("words", "unknown", "meant"),
+    [
+        ("generations list", "generations", "generation"),  # a similar name
+        ("kafka lags", "lags", "kafka lag"),
+        ("sessions", "sessions", "show session"),
+        ("backfill --generation x", "backfill", "generation create"),  # a word of the help
+        ("config show", "config", "admin config"),
+        ("admin worker", "worker", "kafka worker"),  # of another group
+        ("xyzzy", "xyzzy", None),
+    ],
+)
+def test_an_unknown_command_suggests_what_was_meant(
+    words: str, unknown: str, meant: str | None
+) -> None:
+    done = CliRunner().invoke(cli.app, words.split())
+    assert done.exit_code == 2 and not done.stdout
+    assert f"No such command '{unknown}'." in done.stderr
+    suggestion = "Did you mean" if meant is None else f"'turnfold {meant}'"
+    assert (suggestion in done.stderr) == (meant is not None)
+
+
 def test_the_help_names_every_command() -> None:
-    shown = "".join(turnfold(*group, "--help").out for group in GROUPS)
+    shown = "".join(turnfold(*group.split(), "--help").out for group in GROUPS)
     assert [name for name in EVERY if name.split()[-1] not in shown] == []
 
 
 @pytest.mark.parametrize(
     ("words", "extra"),
     [
-        ("lag", "kafka"), ("worker", "kafka"), ("broker status", "broker"),
+        ("kafka lag", "kafka"), ("kafka worker", "kafka"), ("kafka broker status", "broker"),
         ("search tea --history {}", "embeddings"),
-        ("extract --history {} --model m --base-url http://127.0.0.1:1/v1", "llm"),
+        ("admin extract --history {} --model m --base-url http://127.0.0.1:1/v1", "llm"),
     ],
 )  # fmt: skip
 def test_the_extra_that_a_command_needs_is_named(sample: Path, words: str, extra: str) -> None:
@@ -134,7 +178,7 @@ def test_the_version() -> None:
 
 def test_run_counts(tmp_path: Path) -> None:
     file = ndjson(tmp_path / "one.ndjson", [turn("e1")])
-    done = process("run", file, "--history", tmp_path / "history", "--json")
+    done = process("run", file, "--history", tmp_path / "history", "-o", "json")
     counts = done.json()
     assert set(COUNTS) <= set(counts) and done.err == ""
     assert all(isinstance(counts[name], int) for name in COUNTS if name != "seconds")
@@ -145,7 +189,7 @@ def test_run_counts(tmp_path: Path) -> None:
 def test_a_pack_is_counted_with_the_platforms_own_tokenizer(sample: Path, tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text("def count(text):\n    return len(text.split())\n", "utf-8")
     env = environment(PYTHONPATH=str(tmp_path), TURNFOLD_TOKENIZER="own:count")
-    asked = ("context", "emma", "--history", str(sample), "--max-tokens", "60", "--json")
+    asked = ("context", "emma", "--history", str(sample), "--max-tokens", "60", "-o", "json")
     found = turnfold(*asked, env=env).json()
     assert len(found["text"].split()) == found["tokens"] <= 60
     assert found["text"] != turnfold(*asked).json()["text"]
@@ -160,7 +204,7 @@ def test_a_tokenizer_that_is_none_is_refused_at_the_start(sample: Path, command:
 
 
 def test_session_is_the_document_with_its_context(sample: Path) -> None:
-    document = answer("session", "emma-move", "--history", sample)
+    document = answer("show", "session", "emma-move", "--history", sample)
     context = document.pop("context")
     assert SessionDocument.model_validate_json(json.dumps(document)).session_id == "emma-move"
     assert SessionContext.model_validate_json(json.dumps(context)).session_id == "emma-move"
@@ -168,29 +212,35 @@ def test_session_is_the_document_with_its_context(sample: Path) -> None:
 
 
 def test_a_session_expires_by_the_time_that_is_asked_about(sample: Path) -> None:
-    args = ("session", "yui-days", "--history", sample)
+    args = ("show", "session", "yui-days", "--history", sample)
     now, then = answer(*args), answer(*args, "--as-of", "2026-03-09T13:00:00Z")
     assert (now["status"], now["closed_reason"]) == ("closed", "expired")
     assert (then["status"], then["closed_reason"]) == ("active", None)
 
 
 def test_session_as_of_a_time_shows_what_was_known_then(sample: Path) -> None:
-    then = answer("session", "emma-move", "--history", sample, "--as-of", "2026-03-02T09:10:00Z")
+    then = answer(
+        "show", "session", "emma-move", "--history", sample, "--as-of", "2026-03-02T09:10:00Z"
+    )
     assert then["status"] == "active" and then["conversation_count"] == 2
     assert [one["user_input"][:8] for one in then["conversations"]] == ["Morning!", "Find me "]
 
 
 def test_task_is_the_document(sample: Path) -> None:
-    document = answer("task", "emma-move-task-1", "--history", sample)
+    document = answer("show", "task", "emma-move-task-1", "--history", sample)
     assert TaskDocument.model_validate_json(json.dumps(document)).global_.status == "completed"
 
 
 def test_user_has_profile_states_preferences_and_mood(sample: Path) -> None:
-    found = answer("user", "lin", "--history", sample)
+    found = answer("show", "user", "lin", "--history", sample)
     assert set(found) == {"user_id", "profile", "states", "preferences", "mood"}
     profile = UserLearningProfile.model_validate_json(json.dumps(found["profile"]))
     assert profile.mastery["微积分-极限"] == "strong"
-    assert answer("user", "yui", "--history", sample)["mood"]["vad"].keys() == {"v", "a", "d"}
+    assert answer("show", "user", "yui", "--history", sample)["mood"]["vad"].keys() == {
+        "v",
+        "a",
+        "d",
+    }
 
 
 STATE = {
@@ -200,9 +250,9 @@ STATE = {
 
 
 def test_state_has_its_columns_and_two_clocks(sample: Path) -> None:
-    found = answer("state", "--user", "emma", "--history", sample)
+    found = answer("show", "state", "--user", "emma", "--history", sample)
     assert found and all(set(one) == STATE for one in found)
-    args = ("state", "--user", "emma", "--history", sample, "--as-of", "2026-03-20")
+    args = ("show", "state", "--user", "emma", "--history", sample, "--as-of", "2026-03-20")
     learnt = {
         known: next(
             one["payload"]["date"]
@@ -226,16 +276,16 @@ def test_why_has_before_after_reason_and_evidence(sample: Path) -> None:
 
 
 def test_timeline_is_in_order(sample: Path) -> None:
-    found = answer("timeline", "emma", "--history", sample)
+    found = answer("show", "timeline", "emma", "--history", sample)
     times = [one["occurred_at"] for one in found]
     assert times == sorted(times) and len(found) > 5
     assert {one["user_id"] for one in found} == {"emma"}
-    session = answer("timeline", "emma-move", "--history", sample)
+    session = answer("show", "timeline", "emma-move", "--history", sample)
     assert {one["session_id"] for one in session} == {"emma-move"}
 
 
 def test_digest_has_memory_log_and_tables(sample: Path) -> None:
-    found = answer("digest", "--history", sample)
+    found = answer("admin", "digest", "--history", sample)
     assert set(found) == {"memory", "log", "tables"}
     assert set(TABLES) <= set(found["tables"])
     hashes = [found["memory"], found["log"], *found["tables"].values()]
@@ -243,13 +293,13 @@ def test_digest_has_memory_log_and_tables(sample: Path) -> None:
 
 
 def test_dlq_lists_and_shows(sample: Path) -> None:
-    (listed,) = answer("dlq", "list", "--history", sample)
+    (listed,) = answer("admin", "dlq", "list", "--history", sample)
     assert {"id", "reason", "detail", "key", "bytes"} <= set(listed)
-    assert answer("dlq", "list", "--history", sample, "--reason", "bad_row") == []
-    shown = answer("dlq", "show", listed["id"], "--history", sample)
+    assert answer("admin", "dlq", "list", "--history", sample, "--reason", "bad_row") == []
+    shown = answer("admin", "dlq", "show", listed["id"], "--history", sample)
     assert {"reason", "detail", "payload", "src_topic", "src_offset"} <= set(shown)
     assert len(shown["payload"].encode()) == listed["bytes"]
-    assert turnfold("dlq", "show", "x:1", "--history", sample).code == 4
+    assert turnfold("admin", "dlq", "show", "x:1", "--history", sample).code == 4
 
 
 def test_dlq_list_leaves_no_letter_out_without_a_word(tmp_path: Path) -> None:
@@ -257,19 +307,24 @@ def test_dlq_list_leaves_no_letter_out_without_a_word(tmp_path: Path) -> None:
     lines.write_text("no json\n" * 1_100 + '{"type": "unheard of"}\n')
     assert turnfold("run", lines, "--history", history).code == 0
     at = ("--history", history)
-    assert len(answer("dlq", "list", *at)) == 1_101
-    table = turnfold("dlq", "list", *at)
+    assert len(answer("admin", "dlq", "list", *at)) == 1_101
+    table = turnfold("admin", "dlq", "list", *at)
     assert table.out.count("bad_json") == 1_000
     assert "the first 1,000 of 1,101 dead letters" in table.err
-    few = turnfold("dlq", "list", *at, "--limit", "2", "--json")
+    few = turnfold("admin", "dlq", "list", *at, "--limit", "2", "-o", "json")
     assert [one["id"] for one in few.json()] == [f"{lines}:0:1", f"{lines}:0:2"]
     assert "the first 2 of 1,101 dead letters" in few.err
     for words in (("--reason", "unknown_type"), ("--limit", "1101"), ("--topic", str(lines))):
-        assert "the first" not in turnfold("dlq", "list", *at, *words, "--json").err
-    assert len(answer("dlq", "list", *at, "--topic", str(lines), "--since", "1970-01-01")) == 1_101
-    assert answer("dlq", "list", *at, "--since", "1970-01-02") == []  # lines of a file have no time
-    assert answer("dlq", "list", *at, "--topic", "other") == []
-    assert turnfold("dlq", "list", *at, "--since", "yesterday").code == 2
+        assert "the first" not in turnfold("admin", "dlq", "list", *at, *words, "-o", "json").err
+    assert (
+        len(answer("admin", "dlq", "list", *at, "--topic", str(lines), "--since", "1970-01-01"))
+        == 1_101
+    )
+    assert (
+        answer("admin", "dlq", "list", *at, "--since", "1970-01-02") == []
+    )  # lines of a file have no time
+    assert answer("admin", "dlq", "list", *at, "--topic", "other") == []
+    assert turnfold("admin", "dlq", "list", *at, "--since", "yesterday").code == 2
 
 
 @pytest.mark.component
@@ -279,38 +334,38 @@ def test_a_settled_letter_is_out_of_the_way_and_stays_settled(tmp_path: Path) ->
     lines.write_text("\n".join(bad) + "\n")
     assert turnfold("run", lines, "--history", history).code == 0
     at = ("--history", history)
-    first, second, third = (one["id"] for one in answer("dlq", "list", *at))
-    assert turnfold("dlq", "settle", *at).code == 2  # never all of them by accident
-    assert turnfold("dlq", "settle", "x:0:1", *at).code == 4
-    assert answer("dlq", "settle", first, *at) == {"settled": 1, "settled_before": 0}
-    assert answer("dlq", "settle", first, *at) == {"settled": 0, "settled_before": 1}
-    assert [one["id"] for one in answer("dlq", "list", *at)] == [second, third]
-    listed = answer("dlq", "list", "--settled", *at)
+    first, second, third = (one["id"] for one in answer("admin", "dlq", "list", *at))
+    assert turnfold("admin", "dlq", "settle", *at).code == 2  # never all of them by accident
+    assert turnfold("admin", "dlq", "settle", "x:0:1", *at).code == 4
+    assert answer("admin", "dlq", "settle", first, *at) == {"settled": 1, "settled_before": 0}
+    assert answer("admin", "dlq", "settle", first, *at) == {"settled": 0, "settled_before": 1}
+    assert [one["id"] for one in answer("admin", "dlq", "list", *at)] == [second, third]
+    listed = answer("admin", "dlq", "list", "--settled", *at)
     assert [(one["id"], one["settled_at"] is None) for one in listed] == [
         (first, False), (second, True), (third, True)
     ]  # fmt: skip
-    dry = ("dlq", "replay", "--bootstrap", "127.0.0.1:1", "--dry-run", *at)
+    dry = ("admin", "dlq", "replay", "--bootstrap", "127.0.0.1:1", "--dry-run", *at)
     counts = answer(*dry)
     assert (counts["chosen"], counts["settled"]) == (2, 1)
-    assert answer("dlq", "settle", "--reason", "unknown_type", *at)["settled"] == 1
+    assert answer("admin", "dlq", "settle", "--reason", "unknown_type", *at)["settled"] == 1
     # another record at the place of a settled one is a letter of its own; the same one is not
     lines.write_text("\n".join(["other nonsense", *bad[1:]]) + "\n")
     assert turnfold("run", lines, "--history", history).code == 0
     payloads = "SELECT decode(payload) FROM dead_letters WHERE settled_at IS NULL"
     rows = [next(iter(row.values())) for row in answer("sql", payloads, *at)]
     assert sorted(rows) == ["no json", "no json", "other nonsense"]
-    assert answer("backfill", "--generation", "g", *at)
+    assert answer("generation", "create", "g", *at)
     named = ("--history", history, "--generation", "g")
-    assert answer("dlq", "list", *named) == answer("dlq", "list", *at)
+    assert answer("admin", "dlq", "list", *named) == answer("admin", "dlq", "list", *at)
     answer("forget", "ann", "--yes", *at)
     assert files_holding(history, "about ann") == []
 
 
 def test_topology_and_schema_are_json() -> None:
-    assert answer("topology") == turnfold("topology", "--format", "json").json()
-    assert turnfold("topology").out.startswith(("flowchart", "graph"))
-    assert answer("schema")["asyncapi"].startswith("3.")
-    assert "turn" in json.dumps(answer("schema", "--format", "jsonschema"))
+    assert answer("kafka", "topology") == turnfold("kafka", "topology", "-o", "json").json()
+    assert turnfold("kafka", "topology").out.startswith(("flowchart", "graph"))
+    assert turnfold("admin", "schema").json()["asyncapi"].startswith("3.")
+    assert "turn" in turnfold("admin", "schema", "jsonschema").out
 
 
 @pytest.mark.nightly
@@ -321,7 +376,7 @@ def test_compact_keeps_memory_and_log(sample: Path, tmp_path: Path) -> None:
         file = ndjson(tmp_path / f"{number}.ndjson", [turn(f"e{number}", session_id="emma-move")])
         folded(file, history=copy)
     before = digest(copy)
-    done = answer("compact", "--history", copy)
+    done = answer("admin", "compact", "--history", copy)
     assert done["events"]["files_after"] < done["events"]["files_before"]
     assert done["sessions"]["rows_dropped"] > 0
     assert digest(copy) == before
@@ -331,24 +386,26 @@ def test_compact_keeps_memory_and_log(sample: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.component
-def test_forget_asks_first(sample: Path, tmp_path: Path) -> None:
+def test_forget_is_a_dry_run_until_yes(sample: Path, tmp_path: Path) -> None:
     copy = tmp_path / "history"
     shutil.copytree(sample, copy)
     before = digest(copy)
-    declined = turnfold("forget", "lin", "--history", copy, input=b"n\n")
-    assert declined.code == 1 and digest(copy) == before
-    assert "--yes erases without asking" in declined.err
-    assert turnfold("forget", "lin", "--history", copy).err.endswith(declined.err[-50:])
+    shown = turnfold("forget", "lin", "--history", copy)
+    assert shown.code == 0 and digest(copy) == before
+    assert "user lin of tenant default: 8 turns" in shown.out
+    assert "--yes erases this permanently" in shown.err
+    assert answer("forget", "--session", "emma-move", "--history", copy)["turns"] == 7
+    assert answer("forget", "nobody", "--history", copy)["turns"] == 0
     receipt = answer("forget", "lin", "--history", copy, "--yes")
     assert receipt["tables"]["events"]["erased"] > 0
-    assert turnfold("user", "lin", "--history", copy).code == 4
+    assert turnfold("show", "user", "lin", "--history", copy).code == 4
     turn_of = ("forget", "--session", "emma-move", "--history", copy, "--yes")
     erased = answer(*turn_of, "--turn", "emma-move-3")
     assert erased["tables"]["events"]["erased"] == 1 and "emma-move-3" not in str(erased)
-    shown = turnfold("session", "emma-move", "--history", copy)
+    shown = turnfold("show", "session", "emma-move", "--history", copy)
     assert "What do I need" in shown.out and "Ancoats then" not in shown.out
     assert answer(*turn_of)["tables"]["events"]["erased"] > 1
-    assert turnfold("session", "emma-move", "--history", copy).code == 4
+    assert turnfold("show", "session", "emma-move", "--history", copy).code == 4
     for wrong, why in (
         (("lin", "--session", "s"), "one of them"),
         ((), "one of them"),
@@ -357,9 +414,115 @@ def test_forget_asks_first(sample: Path, tmp_path: Path) -> None:
         assert why in refused("forget", *wrong, "--history", copy, code=2)
 
 
+@pytest.mark.component
+def test_a_history_that_was_not_typed_is_reported(sample: Path, tmp_path: Path) -> None:
+    """`./turnfold`, or what the environment or the file names."""
+    said = ndjson(tmp_path / "said.ndjson", [turn("e1")])
+    done = turnfold("show", "user", "u", cwd=tmp_path)
+    assert done.code == 3 and "turnfold: no history here; `turnfold run FILE" in done.err
+    assert not (tmp_path / "turnfold").exists()
+    done = turnfold("run", said.name, cwd=tmp_path)
+    assert done.code == 0 and "history: ./turnfold (the default" in done.err
+    assert (tmp_path / "turnfold").is_dir()
+    done = turnfold("show", "session", "s", cwd=tmp_path)
+    assert done.code == 0 and "history: ./turnfold (the default" in done.err
+    named = turnfold("admin", "digest", "--history", sample, cwd=tmp_path)
+    assert named.err == ""
+    env = environment(TURNFOLD_HISTORY=str(sample))
+    done = turnfold("admin", "digest", cwd=tmp_path, env=env)
+    assert (done.out, done.err) == (named.out, f"history: {sample} (TURNFOLD_HISTORY)\n")
+    (tmp_path / "turnfold.toml").write_text(f'history = "{sample}"\n')
+    done = turnfold("admin", "digest", cwd=tmp_path)
+    assert done.err == f"history: {sample} (turnfold.toml: history)\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [("ka", {"kafka"}), ("kafka wo", {"worker"}), ("admin keys ", {"add", "list", "revoke"}),
+     ("show user --as", {"--as-of"}), ("sql -o nd", {"ndjson"})],
+)  # fmt: skip
+def test_the_shell_completes_commands_options_and_choices(typed: str, completed: set[str]) -> None:
+    words = ["turnfold", *typed.split(" ")]
+    asked = {"COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
+    done = process(env=environment(_TURNFOLD_COMPLETE="bash_complete", **asked))
+    assert {line.partition(",")[2] for line in done.out.splitlines()} == completed
+
+
+@pytest.mark.component
+def test_sql_without_a_query_answers_those_of_stdin(sample: Path) -> None:
+    words = ("sql", "--history", sample, "-o", "csv")
+    queries = b"SELECT 1 AS a;\nSELECT session_id FROM sessions\n  LIMIT 0;\nSELECT 2 AS b"
+    done = process(*words, input=queries)
+    assert (done.code, done.out) == (0, "a\n1\nsession_id\nb\n2\n"), done.err
+    done = process(*words, input=b"SHOW TABLES;")
+    assert {"events", "state_current"} <= {*done.out.split()}
+    done = process(*words, input=b"DROP TABLE events;\nSELECT 1 AS a;\n")
+    assert done.code == 2 and not done.out and done.err.startswith("turnfold: ")
+
+
+@pytest.mark.component
+def test_an_error_in_the_shell_of_sql_ends_its_query_alone(sample: Path) -> None:
+    controller, terminal = os.openpty()
+    shell = subprocess.Popen(
+        [PROGRAM, "sql", "--history", str(sample), "-o", "csv"],
+        stdin=terminal, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(),
+    )  # fmt: skip
+    os.close(terminal)
+    os.write(controller, b"SELEC;\nSELECT 41 + 1 AS n;\n\x04")
+    out, err = shell.communicate(timeout=300)
+    os.close(controller)
+    assert shell.returncode == 0 and b"n\n42\n" in out
+    assert b"turnfold: " in err and b"Traceback" not in err
+
+
+ROWS = {
+    "show timeline emma-move": "event_id", "show state": "state_id", "why emma-home": "entity_id",
+    "search flat": "id", "generation list": "name", "generation diff live live": "kind",
+    "sql FROM\tsession_current": "session_id",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("command", ROWS)
+def test_the_four_forms_of_an_output_have_the_same_rows(command: str, sample: Path) -> None:
+    """`-o` of every command that lists: a document, a line for each row, and CSV with a header."""
+    words = [*command.split(" "), "--history", str(sample)]
+    whole = answer(*words)
+    document = whole if isinstance(whole, list) else whole.get("hits") or whole["kinds"]
+    lines = turnfold(*words, "-o", "ndjson").out.splitlines()
+    assert [json.loads(line) for line in lines] == document
+    rows = list(csv.DictReader(io.StringIO(turnfold(*words, "-o", "csv").out)))
+    assert len(rows) == len(document)
+    key = ROWS[command]
+    assert document and [row[key] for row in rows] == [row[key] for row in document]
+
+
+@pytest.mark.parametrize("command", EVERY)
+def test_options_of_one_meaning_have_one_name(command: str) -> None:
+    every = {word for parameter in _parameters(command) for word in parameter.opts}
+    assert not every & {"--json", "--format", "--quiet"}
+    short = {"--output": "-o", "--user": "-u", "--yes": "-y", "--verbose": "-v"}
+    assert [long for long, form in short.items() if long in every and form not in every] == []
+
+
+def _parameters(command: str) -> list[click.Parameter]:
+    reached: click.Command | None = cli.app
+    for word in command.split():
+        assert isinstance(reached, click.Group)
+        reached = reached.get_command(click.Context(reached), word)
+    assert reached is not None
+    return reached.params
+
+
 @pytest.mark.parametrize(
     "command",
-    ["session none", "task none", "user none", "why none", "timeline none", "dlq show none"],
+    [
+        "show session none",
+        "show task none",
+        "show user none",
+        "why none",
+        "show timeline none",
+        "admin dlq show none",
+    ],
 )
 def test_what_is_not_there_is_reported_in_one_line(sample: Path, command: str) -> None:
     done = turnfold(*command.split(), "--history", sample)
@@ -369,10 +532,10 @@ def test_what_is_not_there_is_reported_in_one_line(sample: Path, command: str) -
 
 def test_for_people_every_command_says_something(sample: Path) -> None:
     for command in (
-        "session emma-move", "task emma-move-task-1", "user emma", "state", "why emma-home",
-        "timeline emma", "digest", "dlq list", "topology",
+        "show session emma-move", "show task emma-move-task-1", "show user emma", "show state",
+        "why emma-home", "show timeline emma", "admin digest", "admin dlq list", "kafka topology",
     ):  # fmt: skip
-        named = [] if command == "topology" else ["--history", str(sample)]
+        named = [] if command == "kafka topology" else ["--history", str(sample)]
         done = turnfold(*command.split(), *named)
         assert done.code == 0 and len(done.out) > 40 and done.err == "", command
 
@@ -383,10 +546,10 @@ def test_for_people_every_command_says_something(sample: Path) -> None:
 @pytest.mark.parametrize(
     "args",
     [
-        "nonsense", "run", "run file.ndjson", "sql", "session x", "run --nonsense",
-        "sql --format xml --history h SELECT", "state --history {} --as-of yesterday",
-        "state --history {} --known-at 2026-02-30",
-        "state --history {} --as-of 2026-01-01T00:00:00",
+        "nonsense", "run", "run --nonsense",
+        "sql -o xml --history h SELECT", "show state --history {} --as-of yesterday",
+        "show state --history {} --known-at 2026-02-30",
+        "show state --history {} --as-of 2026-01-01T00:00:00",
     ],
 )  # fmt: skip
 def test_a_wrong_command_line_ends_with_2(sample: Path, args: str) -> None:
@@ -397,10 +560,10 @@ def test_a_wrong_command_line_ends_with_2(sample: Path, args: str) -> None:
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        (("dlq", "list", "--reason", "typo"), "fold_failed"),
-        (("dlq", "replay", "--reason", "typo"), "fold_failed"),
+        (("admin", "dlq", "list", "--reason", "typo"), "fold_failed"),
+        (("admin", "dlq", "replay", "--reason", "typo"), "fold_failed"),
         (("serve", "--keys", ""), "--keys': is empty; give a path"),
-        (("timeline", "emma", "--history", ""), "--history': is empty; give a path"),
+        (("show", "timeline", "emma", "--history", ""), "--history': is empty; give a path"),
         (("sql", "SELECT 1; SELECT 2"), "2 queries given"),
         (("search", ""), "text: is empty"),
         (("search", "flat", "--kind", ""), "kinds: no kind ''"),
@@ -427,16 +590,16 @@ def test_import_and_run_are_a_pipe(tmp_path: Path) -> None:
     assert done.code == 0 and "dated" in done.err
     records = [json.loads(line) for line in done.out.splitlines()]
     assert {record["type"] for record in records} == {"turn", "recursion"}
-    run = turnfold("run", "-", "--history", tmp_path / "h", "--json", input=done.out.encode())
+    run = turnfold("run", "-", "--history", tmp_path / "h", "-o", "json", input=done.out.encode())
     assert run.json()["applied"] == len(records)
 
 
 def test_an_empty_history_has_a_digest_and_no_letters(empty: Path) -> None:
-    assert len(answer("digest", "--history", empty)["memory"]) == 64
-    assert answer("dlq", "list", "--history", empty) == []
-    assert answer("state", "--history", empty) == []
-    assert turnfold("timeline", "x", "--history", empty).code == 4
-    assert answer("compact", "--history", empty) == {}
+    assert len(answer("admin", "digest", "--history", empty)["memory"]) == 64
+    assert answer("admin", "dlq", "list", "--history", empty) == []
+    assert answer("show", "state", "--history", empty) == []
+    assert turnfold("show", "timeline", "x", "--history", empty).code == 4
+    assert answer("admin", "compact", "--history", empty) == {}
 
 
 def test_a_tenant_sees_its_own_rows(tmp_path: Path) -> None:
@@ -445,8 +608,10 @@ def test_a_tenant_sees_its_own_rows(tmp_path: Path) -> None:
     assert folded(ndjson(tmp_path / "two.ndjson", records), history=root)["applied"] == 2
     shown = answer("sql", "SELECT user_input FROM events", "--history", root, "--tenant", "b")
     assert shown == [{"user_input": "other"}]
-    assert turnfold("session", "s", "--history", root).code == 4, "the default tenant has none"
-    document = answer("session", "s", "--history", root, "--tenant", "a")
+    assert turnfold("show", "session", "s", "--history", root).code == 4, (
+        "the default tenant has none"
+    )
+    document = answer("show", "session", "s", "--history", root, "--tenant", "a")
     assert document["context"]["last_user_message"] == "say e1"
 
 
@@ -466,7 +631,7 @@ def test_a_reader_that_leaves_is_no_fault(sample: Path) -> None:
     for format in ("json", "csv", "table"):
         reading, writing = os.pipe()
         process = subprocess.Popen(
-            [PROGRAM, "sql", many, "--history", str(sample), "--format", format],
+            [PROGRAM, "sql", many, "--history", str(sample), "-o", format],
             stdout=writing,
             stderr=subprocess.PIPE,
             env=environment(),

@@ -51,7 +51,7 @@ def call(folder: Path, *words: str, **env: str) -> Done:
 
 
 def config_show(folder: Path, *options: str, file: str | None = None, **env: str) -> Done:
-    """`config show` in this process, which has loaded all that it needs."""
+    """`admin config` in this process, which has loaded all that it needs."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setattr(configuration, "_origins", {})
@@ -60,13 +60,13 @@ def config_show(folder: Path, *options: str, file: str | None = None, **env: str
             del os.environ["TURNFOLD_MEANING"]
         patch.setattr(cli, "keep_files_private", lambda: None)
         named = ("--config", file) if file else ()
-        done = CliRunner().invoke(cli.app, [*named, "config", "show", *options])
+        done = CliRunner().invoke(cli.app, [*named, "admin", "config", *options])
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
     return Done(done.exit_code, done.stdout, done.stderr)
 
 
 def shown(folder: Path, file: str | None = None, **env: str) -> dict[str, Any]:
-    done = config_show(folder, "--json", file=file, **env)
+    done = config_show(folder, "-o", "json", file=file, **env)
     assert done.code == 0, done.err
     found: dict[str, Any] = done.json()
     return found
@@ -169,11 +169,11 @@ def test_a_file_that_nobody_named_sets_neither_addresses_nor_code(
     value = VALUES.get(variable, "http://127.0.0.1:1")
     written(tmp_path, f'{table}{setting.removeprefix(family)} = "{value}"\n')
     place = f"turnfold.toml: {setting.replace('_', '.', 1) if family else setting}"
-    done = turnfold("config", "show", cwd=tmp_path, env=environment())
+    done = turnfold("admin", "config", cwd=tmp_path, env=environment())
     refused(done, place, "--config turnfold.toml")
-    named = turnfold("--config", "turnfold.toml", "config", "show", cwd=tmp_path)
+    named = turnfold("--config", "turnfold.toml", "admin", "config", cwd=tmp_path)
     assert "only a file that you name" not in named.err
-    kept = turnfold("config", "show", cwd=tmp_path, env=environment(**{variable: ""}))
+    kept = turnfold("admin", "config", cwd=tmp_path, env=environment(**{variable: ""}))
     assert "only a file that you name" not in kept.err
 
 
@@ -206,7 +206,7 @@ def test_every_setting_that_has_an_address_or_names_code_needs_a_file_that_is_na
 
 def test_other_settings_of_a_file_that_nobody_named_hold(tmp_path: Path) -> None:
     written(tmp_path, "[kafka]\npartitions = 8\n")
-    done = turnfold("config", "show", "--json", cwd=tmp_path, env=environment())
+    done = turnfold("admin", "config", "-o", "json", cwd=tmp_path, env=environment())
     values = {one["name"]: one["value"] for one in done.json()["settings"]}
     assert values == {"kafka.partitions": "8", "meaning": "off"}
 
@@ -242,7 +242,13 @@ def test_a_wrong_file_is_refused_and_says_where(tmp_path: Path, text: str, said:
 
 def test_a_wrong_file_ends_every_command(tmp_path: Path) -> None:
     written(tmp_path, "a = 1\n")
-    for words in (("topology",), ("digest", "--history", "h")):
+    for words in (
+        (
+            "kafka",
+            "topology",
+        ),
+        ("admin", "digest", "--history", "h"),
+    ):
         done = call(tmp_path, *words)
         refused(done, "turnfold: turnfold.toml: a: there is no such setting")
         assert len(done.err.splitlines()) == 1 and not done.out
@@ -298,8 +304,8 @@ def test_a_wrong_setting_is_told_by_its_place_in_the_file(
 
 def test_a_command_that_uses_a_wrong_setting_names_its_place(tmp_path: Path) -> None:
     written(tmp_path, "[kafka]\npartitions = 0\n")
-    refused(call(tmp_path, "lag"), "turnfold.toml: kafka.partitions")
-    assert call(tmp_path, "topology").code == 0, "which uses none of Kafka's settings"
+    refused(call(tmp_path, "kafka", "lag"), "turnfold.toml: kafka.partitions")
+    assert call(tmp_path, "kafka", "topology").code == 0, "which uses none of Kafka's settings"
 
 
 # --- numbers -----------------------------------------------------------------------------------
@@ -338,11 +344,15 @@ def test_a_tenant_s_own_quota_has_a_measure(limit: str) -> None:
 
 def options_of_numbers() -> Iterator[tuple[str, click.Parameter]]:
     """Each option of a command whose value may have a fraction."""
-    waiting = [(name, cli.app.get_command(click.Context(cli.app), name)) for name in cli.COMMANDS]
+    waiting: list[tuple[str, click.Command | None]] = [("", cli.app)]
     while waiting:
         name, command = waiting.pop()
         if isinstance(command, click.Group):
-            waiting += [(f"{name} {one}", command.commands[one]) for one in command.commands]
+            context = click.Context(command)
+            waiting += [
+                (f"{name} {below}".strip(), command.get_command(context, below))
+                for below in command.list_commands(context)
+            ]
         for parameter in command.params if command else ():
             if isinstance(parameter.type, click.types.FloatParamType) or (
                 parameter.type.name == "float"
@@ -383,7 +393,14 @@ def test_no_secret_is_printed(tmp_path: Path) -> None:
     env = {one.variable: SECRET for one in secrets} | {
         "TURNFOLD_MAVEN": f"https://me:{SECRET}@mirror.example/maven"
     }
-    for options in ((), ("--json",), ("--all",)):
+    for options in (
+        (),
+        (
+            "-o",
+            "json",
+        ),
+        ("--all",),
+    ):
         done = config_show(tmp_path, *options, **env)
         assert SECRET not in done.out + done.err
         assert "***" in done.out and "***@mirror.example/maven" in done.out
@@ -410,7 +427,7 @@ def test_a_secret_where_none_belongs_is_not_printed(
     tmp_path: Path, text: str, shows: str | None
 ) -> None:
     written(tmp_path, text.format(SECRET, SECRET))
-    done = config_show(tmp_path, "--json")
+    done = config_show(tmp_path, "-o", "json")
     assert SECRET not in done.out + done.err and "Traceback" not in done.err
     assert shows is None or shows in done.out, done.out
 

@@ -65,7 +65,7 @@ def test_a_run_without_a_word_about_extractors_finds_facts_and_says_how_many(
     assert last(run(tmp_path, "a", BY_DEFAULT)) == "3 facts and preferences found by rules"
     found = rows(tmp_path / "h", "SELECT DISTINCT body_text FROM state_current ORDER BY 1")
     assert found == [("Lives in Oslo.",), ("Wants to be called Ann.",)]
-    again = run(tmp_path, "b", BY_DEFAULT, "--json").json()
+    again = run(tmp_path, "b", BY_DEFAULT, "-o", "json").json()
     assert (again["extractor"], again["found"], again["plans"]) == ("rules", 3, 2)
     silent = run(tmp_path, "c", BY_DEFAULT, records=(turn("c", user_input="What time is it?"),))
     assert last(silent) == "0 facts and preferences found by rules"
@@ -77,7 +77,7 @@ def test_none_is_stored_and_the_last_line_names_it(tmp_path: Path) -> None:
     off = "0 facts: no extractor (--extractor rules finds them)"
     assert last(run(tmp_path, "a", "--extractor", "none")) == off
     assert last(run(tmp_path, "b", BY_DEFAULT)) == off
-    assert run(tmp_path, "c", BY_DEFAULT, "--json").json()["extractor"] == "none"
+    assert run(tmp_path, "c", BY_DEFAULT, "-o", "json").json()["extractor"] == "none"
     with_plan = run(tmp_path, "d", BY_DEFAULT, records=(turn("e0"), PLAN))
     assert "no extractor" not in with_plan.out and "found" not in with_plan.out
     nothing = turnfold("run", tmp_path / "d.ndjson", "--history", tmp_path / "h", BY_DEFAULT)

@@ -12,12 +12,14 @@ from typing import Any
 
 import click
 import pytest
+import yaml
 from pydantic import BaseModel
 
 from schemas.dead_letters import REASONS
 from schemas.events import RECORD_TYPES
 from schemas.rows import TABLES, Source
 from schemas.upcast import upcast
+from streams import cli
 from streams.cli import app
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -86,6 +88,19 @@ def _unknown(words: list[str]) -> str | None:
     return next((option for option in given if option not in options | {"--help"}), None)
 
 
+def _resolves(words: list[str]) -> bool:
+    """Whether words begin with a command or name a group."""
+    paths = cli.paths()
+    path = ""
+    for word in words:
+        path = f"{path} {word}".strip()
+        if path not in paths:
+            return False
+        if isinstance(paths[path], str):
+            return True
+    return bool(path)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=_name)
 def test_the_commands_in_examples_exist(page: Path) -> None:
     assert [words for words in _commands(page) if _unknown(words)] == []
@@ -93,10 +108,73 @@ def test_the_commands_in_examples_exist(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=_name)
 def test_the_options_that_a_sentence_names_exist(page: Path) -> None:
-    """`command --option`, wherever it stands."""
-    commands = set(app.list_commands(click.Context(app)))
+    """`command --option`, wherever it stands; a name of the tree is written from its top."""
+    names = {word for path in cli.paths() for word in path.split()}
     named = [found.split() for found in NAMED.findall(page.read_text("utf-8"))]
-    assert [words for words in named if words[0] in commands and _unknown(words)] == []
+    assert [words for words in named if words[0] in names and _unknown(words)] == []
+
+
+TEXTS = [
+    *PAGES,
+    *(
+        file
+        for place in ("streams", "sinks", "schemas", "clients", "docs", "examples", "benchmarks",
+                      "tests", "scripts", ".ci")
+        for file in sorted((ROOT / place).rglob("*"))
+        if file.suffix in (".py", ".ts", ".html", ".tpl", ".txt", ".yaml", ".yml", ".json", "")
+        and file.is_file() and not {"node_modules", "dist", "__pycache__"} & {*file.parts}
+    ),
+    ROOT / "docker-compose.yml",
+]  # fmt: skip
+JOIN = re.compile(r"\"\n\s*[rf]?\"|\s+")
+CALLED = re.compile(r"(`|uv run |&& |: |\$ )?(?<![\w./-])turnfold((?: [a-z][a-z-]*(?![\w=/.]))+)")
+PAIR = re.compile(r"`([a-z]+ [a-z]+)\b[^`]*`")
+
+
+def _stale(text: str) -> set[str]:
+    """Commands in a text that the program does not have."""
+    paths = cli.paths()
+    names = {word for path in paths for word in path.split()}
+    text = JOIN.sub(lambda found: "" if '"' in found[0] else " ", text)
+    stale = {
+        f"turnfold {words}"
+        for before, words in CALLED.findall(text)
+        if (before == "`" or words.split()[0] in names) and not _resolves(words.split())
+    }
+    tails = {" ".join(path.split()[-2:]) for path in paths if path.count(" ") > 1}
+    return stale | {pair for pair in PAIR.findall(text) if pair in tails}
+
+
+def test_no_text_names_a_command_that_does_not_exist() -> None:
+    stale = {}
+    for file in TEXTS:
+        text = file.read_text("utf-8", errors="ignore")
+        if "turnfold" in text and file != Path(__file__) and (commands := _stale(text)):
+            stale[_name(file)] = commands
+    assert stale == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["`turnfold ruin x`", "run turnfold kafka worker", "turnfold kafka keys", "`dlq list --settled`",
+     'f"first: turnfold "\n    f"lag --group x"', "turnfold\nadmin worker"],
+)  # fmt: skip
+def test_a_text_with_a_command_that_does_not_exist_would_be_found(text: str) -> None:
+    assert _stale(text)
+
+
+def test_compose_and_chart_start_commands_that_exist() -> None:
+    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text("utf-8"))["services"]
+    started = [
+        [*one.get("entrypoint", ["turnfold"])[1:], *one.get("command", [])]
+        for one in services.values()
+        if "build" in one or str(one.get("image", "")).startswith("turnfold")
+    ]
+    for template in (ROOT / "docs/operations/chart/templates").rglob("*.yaml"):
+        lists = re.findall(r"args: \[(.*?)\]|args := list (.*)", template.read_text("utf-8"))
+        started += [re.findall(r"[a-z-]+", inline or words) for inline, words in lists]
+    assert len(started) > 6
+    assert [words for words in started if not _resolves(words)] == []
 
 
 def test_examples_of_commands_are_code() -> None:

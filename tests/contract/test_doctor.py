@@ -1,4 +1,4 @@
-"""`turnfold doctor` without a broker: what it finds, and its exit codes."""
+"""`turnfold admin doctor` without a broker: what it finds, and its exit codes."""
 
 import shutil
 import subprocess
@@ -53,7 +53,7 @@ def test_a_folder_that_cannot_be_written_is_not_called_damaged(history: Path) ->
     for folder in (history, history / "_store", history / "_search"):
         folder.chmod(0o500)
     before = whole(history)
-    done = obeying("--history", history, "--json")
+    done = obeying("--history", history, "-o", "json")
     report = {one["check"]: one["status"] for one in done.json()["findings"]}
     assert report["disk of history"] == "wrong"
     assert {report[name] for name in ("tables", "row format", "search index")} == {"ok"}
@@ -67,7 +67,7 @@ if can_mount():  # the modes above do where it cannot be
             f'mount --bind {history} {history} && mount -o remount,ro,bind {history} && exec "$@"'
         )
         apart = ("unshare", "--mount", "sh", "-ec", mount, "sh")
-        done = obeying("--history", history, "--json", before=apart)
+        done = obeying("--history", history, "-o", "json", before=apart)
         report = {one["check"]: one for one in done.json()["findings"]}
         assert "mounted read-only" in report["disk of history"]["found"]
         assert {report[name]["status"] for name in ("tables", "row format", "search index")} == {
@@ -96,7 +96,7 @@ def test_what_keeps_it_from_beginning_is_a_finding(
     history_: str, env: dict[str, str], tmp_path: Path
 ) -> None:
     (tmp_path / "a-file").write_text("x")
-    done = doctor(tmp_path, "--json", "--history", history_, **env)
+    done = doctor(tmp_path, "-o", "json", "--history", history_, **env)
     assert done.code == 2, done
     assert done.json()["status"] == "wrong"
     assert SECRET not in done.out + done.err
@@ -104,17 +104,17 @@ def test_what_keeps_it_from_beginning_is_a_finding(
 
 def test_a_umask_that_is_none_is_a_finding_and_others_refuse_it(tmp_path: Path) -> None:
     env = environment(TURNFOLD_UMASK="999")
-    done = turnfold("doctor", "--json", cwd=tmp_path, env=env)
+    done = turnfold("admin", "doctor", "-o", "json", cwd=tmp_path, env=env)
     assert (done.code, done.err) == (2, "")
     assert any("'999' is not a umask" in one["found"] for one in done.json()["findings"])
-    assert turnfold("config", "show", cwd=tmp_path, env=env).code == 3
+    assert turnfold("admin", "config", cwd=tmp_path, env=env).code == 3
 
 
 def test_a_folder_above_without_permission_is_a_finding(tmp_path: Path) -> None:
     above = tmp_path / "theirs"
     above.mkdir()
     above.chmod(0)
-    done = obeying("--history", above / "h", "--json")
+    done = obeying("--history", above / "h", "-o", "json")
     assert done.code == 2
     report = {one["check"]: one for one in done.json()["findings"]}
     assert "Permission denied" in report["history"]["found"]
@@ -123,7 +123,7 @@ def test_a_folder_above_without_permission_is_a_finding(tmp_path: Path) -> None:
 
 def test_a_file_of_settings_that_is_no_toml_is_exit_code_3(tmp_path: Path) -> None:
     (tmp_path / "turnfold.toml").write_text("not TOML")
-    done = turnfold("doctor", "--json", cwd=tmp_path)
+    done = turnfold("admin", "doctor", "-o", "json", cwd=tmp_path)
     assert (done.code, done.out) == (3, "")
 
 
@@ -138,15 +138,15 @@ def test_advice_can_be_typed(
     history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (one,) = found(tmp_path, "--bootstrap", "127.0.0.1:1")["broker"]
-    assert one["do"].endswith("turnfold lag --bootstrap 127.0.0.1:1")
+    assert one["do"].endswith("turnfold kafka lag --bootstrap 127.0.0.1:1")
     (one,) = found(tmp_path, "--bootstrap", "127.0.0.1:1", "--topic-prefix", "a.")["broker"]
-    assert one["do"].endswith("turnfold lag --bootstrap 127.0.0.1:1 --topic-prefix a.")
+    assert one["do"].endswith("turnfold kafka lag --bootstrap 127.0.0.1:1 --topic-prefix a.")
     monkeypatch.setattr("streams.doctor.history.FORMAT", search_store.FORMAT + 1)
     (one,) = found(tmp_path, "--history", history)["search index"]
     assert f"turnfold search --history {history} --tenant" in one["do"]
     monkeypatch.setattr("streams.doctor.history.FILES", 0)
     (one,) = found(tmp_path, "--history", history)["tables"]
-    assert one["do"] == f"turnfold compact --history {history}"
+    assert one["do"] == f"turnfold admin compact --history {history}"
 
 
 def test_a_damaged_index_is_not_called_one_of_another_format(history: Path, tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ def test_a_disk_without_room_is_wrong(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(places, "FULL", 1 << 60)
     report = found(tmp_path, "--history", tmp_path / "history")
     (one,) = (one for one in report["disk of history"] if one["status"] == "wrong")
-    assert "`turnfold compact` is no help" in one["do"]
+    assert "`turnfold admin compact` is no help" in one["do"]
 
 
 def test_the_file_system_of_a_folder_is_known() -> None:
@@ -257,7 +257,7 @@ def test_a_broker_that_is_away_is_wrong_within_seconds(tmp_path: Path) -> None:
 
 
 def test_probe_needs_a_broker(tmp_path: Path) -> None:
-    done = turnfold("doctor", "--probe", cwd=tmp_path)
+    done = turnfold("admin", "doctor", "--probe", cwd=tmp_path)
     assert done.code == 2
     assert "--bootstrap" in done.err
 

@@ -1,4 +1,4 @@
-"""`turnfold doctor`, and every command, name the file that is damaged and say what to do."""
+"""`turnfold admin doctor`, and every command, name the file that is damaged and say what to do."""
 
 import os
 import shutil
@@ -44,9 +44,9 @@ DAMAGES = (lost, cut, overwritten_at_its_end, overwritten_at_its_start)
 
 
 ANSWERS = (
-    ("sql", "SELECT count(user_input) FROM events"), ("timeline", "emma-move"),
+    ("sql", "SELECT count(user_input) FROM events"), ("show", "timeline", "emma-move"),
     ("why", "emma-home"), ("export", "emma"), ("forget", "emma", "--yes"),
-    ("context", "emma-move"), ("digest",), ("catalog", "views.db"),
+    ("context", "emma-move"), ("admin", "digest",), ("admin", "catalog", "views.db"),
 )  # fmt: skip
 
 
@@ -69,7 +69,7 @@ def test_a_data_file_that_this_account_may_not_read_is_named(history: Path) -> N
     kept = (file, history / "_extractor.json", history / "_store", history / "tasks" / "_delta_log")
     for one in kept:
         one.chmod(0)
-    done = obeying("--history", history, "--json")
+    done = obeying("--history", history, "-o", "json")
     for one in kept:
         one.chmod(0o700)
     assert done.code == 2
@@ -126,7 +126,7 @@ def test_answers_from_damaged_files_are_one_line_with_the_file(
             assert done.exit_code == 3, (damage, command, done)
             (line,) = done.stderr.splitlines()
             assert str(file) in line
-            assert f"`turnfold doctor --history {history}`" in line
+            assert f"`turnfold admin doctor --history {history}`" in line
 
 
 def test_content_that_cannot_be_read_is_one_line_too(history: Path, tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_content_that_cannot_be_read_is_one_line_too(history: Path, tmp_path: Pa
         given = file.read_bytes()
         flipped = bytes(one ^ 0x5A for one in given[4 : len(given) // 3])
         file.write_bytes(given[:4] + flipped + given[len(given) // 3 :])
-    done = turnfold("timeline", "emma-move", "--history", history, cwd=tmp_path)
+    done = turnfold("show", "timeline", "emma-move", "--history", history, cwd=tmp_path)
     assert done.code == 3
     (line,) = done.err.splitlines()
     assert "the content of a data file cannot be read" in line

@@ -1,4 +1,4 @@
-"""`turnfold doctor` on settings: unknown, contradicting, open to others; no secret is printed."""
+"""`turnfold admin doctor` on settings: unknown, contradicting, open to others; no secrets."""
 
 from pathlib import Path
 
@@ -54,7 +54,9 @@ def test_a_server_of_another_memory_is_a_warning(tmp_path: Path) -> None:
 def test_a_quota_of_a_tenant_without_a_key_limits_nobody(tmp_path: Path) -> None:
     keys = tmp_path / "keys.json"
     for tenant in ("acme", "beta"):
-        added = turnfold("keys", "add", "--keys", keys, "--tenant", tenant, "--role", "write")
+        added = turnfold(
+            "admin", "keys", "add", "--keys", keys, "--tenant", tenant, "--role", "write"
+        )
         assert added.code == 0, added.err
     told = {"TURNFOLD_SERVE_QUOTAS": '{"acme": {"records": 5}, "betta": {"bytes": 5}}'}
     (line,) = found(tmp_path, TURNFOLD_SERVE_KEYS=str(keys), **told)["settings"]
@@ -63,7 +65,7 @@ def test_a_quota_of_a_tenant_without_a_key_limits_nobody(tmp_path: Path) -> None
     lines = found(tmp_path, **told)["settings"]
     assert ["without serve.keys" in one["found"] for one in lines] == [True, True]
     everybody = ("--tenant", "*", "--role", "admin")
-    assert turnfold("keys", "add", "--keys", keys, *everybody).code == 0
+    assert turnfold("admin", "keys", "add", "--keys", keys, *everybody).code == 0
     said = found(tmp_path, TURNFOLD_SERVE_KEYS=str(keys), **told).get("settings", [])
     assert all(one["status"] == "ok" for one in said)
 
@@ -90,16 +92,22 @@ def test_no_secret_is_printed_whatever_an_error_says(tmp_path: Path) -> None:
         "TURNFOLD_KAFKA_BOOTSTRAP": f"http://u:{SECRET}@host", "TURNFOLD_LLM_API_KEY": SECRET,
         "TURNFOLD_HISTORY": str(tmp_path / SECRET),
     }  # fmt: skip
-    for options in ((), ("--json",)):
+    for options in (
+        (),
+        (
+            "-o",
+            "json",
+        ),
+    ):
         done = doctor(tmp_path, *options, **env)
         assert done.code == 2
         assert SECRET not in done.out + done.err
 
 
 def test_a_model_that_nobody_uses_needs_no_key(tmp_path: Path) -> None:
-    done = turnfold("config", "show", "--json", cwd=tmp_path, env=environment())
+    done = turnfold("admin", "config", "-o", "json", cwd=tmp_path, env=environment())
     assert done.json()["problems"] == []
     done = turnfold(
-        "config", "show", "--json", cwd=tmp_path, env=environment(TURNFOLD_LLM_TURNS="3")
+        "admin", "config", "-o", "json", cwd=tmp_path, env=environment(TURNFOLD_LLM_TURNS="3")
     )
     assert "set OPENAI_API_KEY" in done.json()["problems"][0]

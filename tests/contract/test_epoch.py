@@ -15,7 +15,7 @@ def test_what_is_asked_as_of_the_epoch_is_answered_as_of_the_epoch(tmp_path: Pat
     }  # fmt: skip
     history = tmp_path / "history"
     folded(ndjson(tmp_path / "records.ndjson", [turn("e1"), plan]), history=history)
-    at = ("--history", history, "--as-of", EPOCH, "--json")
-    assert turnfold("state", *at).json() == []
-    assert turnfold("session", "s", *at).code == 4
-    assert turnfold("user", "u", *at).json()["states"] == []
+    at = ("--history", history, "--as-of", EPOCH, "-o", "json")
+    assert turnfold("show", "state", *at).json() == []
+    assert turnfold("show", "session", "s", *at).code == 4
+    assert turnfold("show", "user", "u", *at).json()["states"] == []

@@ -21,7 +21,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 
 from streams import cli, sample
@@ -47,30 +46,30 @@ TOO_LONG = 120.0
 
 READERS: dict[str, tuple[str, ...]] = {
     "sql": ("SELECT 1",),
-    "session": ("emma-move",),
-    "task": ("t",),
-    "user": ("emma",),
-    "state": (),
+    "show session": ("emma-move",),
+    "show task": ("t",),
+    "show user": ("emma",),
+    "show state": (),
     "why": ("x",),
-    "timeline": ("emma-move",),
+    "show timeline": ("emma-move",),
     "search": ("Manchester",),
     "context": ("emma",),
-    "digest": (),
+    "admin digest": (),
     "export": ("emma",),
-    "dlq list": (),
-    "dlq show": ("a:0:1",),
-    "generations list": (),
-    "diff": ("live", "live"),
+    "admin dlq list": (),
+    "admin dlq show": ("a:0:1",),
+    "generation list": (),
+    "generation diff": ("live", "live"),
 }
 WRITERS: dict[str, tuple[str, ...]] = {
-    "compact": (),
+    "admin compact": (),
     "forget": ("nobody", "--yes"),
-    "backfill": ("--generation", "g"),
-    "promote": ("root",),
-    "rollback": (),
-    "generations drop": ("g",),
-    "dlq settle": ("--reason", "invalid"),
-    "extract": MODEL,
+    "generation create": ("g",),
+    "generation promote": ("root",),
+    "generation rollback": (),
+    "generation drop": ("g",),
+    "admin dlq settle": ("--reason", "invalid"),
+    "admin extract": MODEL,
 }
 MAKERS: dict[str, tuple[str, ...]] = {
     "run": (SAMPLE,),
@@ -79,36 +78,40 @@ MAKERS: dict[str, tuple[str, ...]] = {
 }
 """They make a history where there is none."""
 OVER_KAFKA: dict[str, tuple[str, ...]] = {
-    "worker": (),
-    "sink": ("--history", "h"),
-    "produce": (SAMPLE,),
-    "lag": (),
-    "topics": (),
-    "reset": ("turnfold",),
-    "repartition": ("--to", "6"),
+    "kafka worker": (),
+    "kafka sink": ("--history", "h"),
+    "kafka produce": (SAMPLE,),
+    "kafka lag": (),
+    "kafka topics": (),
+    "kafka reset": ("turnfold",),
+    "kafka repartition": ("--to", "6"),
     "serve": ("--port", "0"),
-    "extract": MODEL,
-    "dlq replay": ("--from-topic",),
+    "kafka extract": MODEL,
+    "admin dlq replay": ("--from-topic",),
     "dev": ("--history", "h"),
 }
 ELSE = {
-    "import", "catalog", "broker start", "broker stop", "broker status", "keys add", "keys list",
-    "keys revoke", "topology", "schema",
-    "evaluate", "mcp", "config show", "doctor", "map", "admin size",
-}  # fmt: skip
+    "import",
+    "admin catalog",
+    "kafka broker start",
+    "kafka broker stop",
+    "kafka broker status",
+    "admin keys add",
+    "admin keys list",
+    "admin keys revoke",
+    "kafka topology",
+    "admin schema",
+    "admin evaluate",
+    "mcp",
+    "admin config",
+    "admin doctor",
+    "kafka map",
+    "admin size",
+}
 
 
-def _paths() -> Iterator[str]:
-    context = click.Context(cli.app)
-    for name in cli.app.list_commands(context):
-        command = cli.app.get_command(context, name)
-        if isinstance(command, click.Group):
-            yield from (f"{name} {one}" for one in command.list_commands(context))
-        else:
-            yield name
-
-
-EVERY = sorted(_paths())
+EVERY = sorted(path for path, place in cli.paths().items() if isinstance(place, str))
+GROUPS = ["", *(path for path in cli.paths() if path not in EVERY)]
 
 
 def call(command: str, *options: str | Path, **more: Any) -> Done:
@@ -161,7 +164,7 @@ def test_a_file_or_a_strange_folder_in_place_of_a_history_is_exit_3(
         one_line(done)
 
 
-@pytest.mark.parametrize("command", ["run", "compact", "forget", "serve", "extract"])
+@pytest.mark.parametrize("command", ["run", "admin compact", "forget", "serve", "admin extract"])
 def test_rows_of_another_version_are_exit_3_and_the_way_out_is_reported(
     command: str, history: Path, tmp_path: Path
 ) -> None:
@@ -169,7 +172,7 @@ def test_rows_of_another_version_are_exit_3_and_the_way_out_is_reported(
     done = call(command, *(READERS | WRITERS | MAKERS)[command], "--history", old)
     assert done.code == 3, done
     one_line(done)
-    assert "turnfold backfill --generation" in done.err
+    assert "turnfold generation create" in done.err
 
 
 def test_the_way_out_of_rows_of_another_version_is_one(history: Path, tmp_path: Path) -> None:
@@ -178,11 +181,11 @@ def test_the_way_out_of_rows_of_another_version_is_one(history: Path, tmp_path: 
     for command, given in READERS.items():
         before = call(command, *given, "--history", history)
         assert call(command, *given, "--history", old).code == before.code
-    assert call("backfill", "--generation", "new", "--history", old).code == 0
-    assert call("promote", "new", "--history", old).code == 0
+    assert call("generation create", "new", "--history", old).code == 0
+    assert call("generation promote", "new", "--history", old).code == 0
     more = ndjson(tmp_path / "more.ndjson", [turn("one-more")])
-    assert call("run", more, "--history", old, "--json").json()["applied"] == 1
-    back = call("rollback", "--history", old)
+    assert call("run", more, "--history", old, "-o", "json").json()["applied"] == 1
+    back = call("generation rollback", "--history", old)
     assert back.code == 3
 
 
@@ -213,8 +216,8 @@ def test_an_address_that_is_none_is_exit_3(command: str, tmp_path: Path) -> None
 
 def test_a_broker_that_does_not_run_is_exit_5(tmp_path: Path) -> None:
     env = environment(XDG_STATE_HOME=str(tmp_path))
-    assert call("broker status", env=env).code == 5
-    assert call("broker stop", env=env).code == 0
+    assert call("kafka broker status", env=env).code == 5
+    assert call("kafka broker stop", env=env).code == 0
 
 
 @pytest.fixture
@@ -265,11 +268,18 @@ def unread(pipe: int) -> int:
 # --- stdout and permissions -------------------------------------------------------------------
 
 SAYING: dict[str, tuple[str, ...]] = {
-    "sql": READERS["sql"], "session": READERS["session"], "user": READERS["user"],
-    "timeline": READERS["timeline"], "search": READERS["search"], "context": READERS["context"],
-    "digest": (), "dlq list": (),
-    "generations list": (), "diff": READERS["diff"], "compact": (),
-}  # fmt: skip
+    "sql": READERS["sql"],
+    "show session": READERS["show session"],
+    "show user": READERS["show user"],
+    "show timeline": READERS["show timeline"],
+    "search": READERS["search"],
+    "context": READERS["context"],
+    "admin digest": (),
+    "admin dlq list": (),
+    "generation list": (),
+    "generation diff": READERS["generation diff"],
+    "admin compact": (),
+}
 
 
 NOWHERE = {"No space left on device": " > /dev/full", "Bad file descriptor": " >&-"}
@@ -278,24 +288,24 @@ NOWHERE = {"No space left on device": " > /dev/full", "Bad file descriptor": " >
 
 @pytest.mark.parametrize("why", NOWHERE)
 @pytest.mark.parametrize("command", SAYING)
-@pytest.mark.parametrize("json", [(), ("--json",)])
+@pytest.mark.parametrize("form", ["table", "json", "csv", "ndjson"])
 def test_a_stdout_that_takes_nothing_is_exit_1_and_a_line(
-    command: str, json: tuple[str, ...], history: Path, why: str
+    command: str, form: str, history: Path, why: str
 ) -> None:
-    json = ("--format", "json") if json and command == "sql" else json
-    done = _into(why, *command.split(), *SAYING[command], *json, "--history", str(history))
+    form = "markdown" if (command, form) == ("context", "table") else form
+    done = _into(why, *command.split(), *SAYING[command], "-o", form, "--history", str(history))
     assert done.code == 1, done
     one_line(done)
     assert done.err.startswith(f"turnfold: stdout: {why}")
 
 
 @pytest.mark.parametrize("why", NOWHERE)
-@pytest.mark.parametrize("given", [("topology",), ("schema",), ("--help",), ("--version",),
-                                   ("run", "--help"), ("broker", "stop")])  # fmt: skip
-def test_what_needs_no_history_says_so_too(
-    given: tuple[str, ...], tmp_path: Path, why: str
-) -> None:
-    done = _into(why, *given, env=environment(XDG_STATE_HOME=str(tmp_path)))
+@pytest.mark.parametrize(
+    "given",
+    ["kafka topology", "admin schema", "--help", "--version", "run --help", "kafka broker stop"],
+)
+def test_what_needs_no_history_says_so_too(given: str, tmp_path: Path, why: str) -> None:
+    done = _into(why, *given.split(), env=environment(XDG_STATE_HOME=str(tmp_path)))
     assert done.code == 1, done
     one_line(done)
 

@@ -177,19 +177,20 @@ def commands(folder: Path) -> dict[str, list[list[str]]]:
     return {
         "langgraph": [["import", "langgraph", "checkpoints.sqlite", "--user", "u"]],
         "langgraph-postgres": [["import", "langgraph-postgres", "address", "--user", "u"]],
-        "kafka": [["worker", *at], ["sink", *at, "--history", "sunk", "--once"],
-                  ["produce", str(records), *at], ["lag", *at], ["topics", *at],
-                  ["repartition", "--to", "6", *at]],
-        "llm": [["extract", "--history", str(history), *model]],
+        "kafka": [["kafka", "worker", *at], ["kafka", "sink", *at, "--history", "sunk", "--once"],
+                  ["kafka", "produce", str(records), *at], ["kafka", "lag", *at],
+                  ["kafka", "topics", *at],
+                  ["kafka", "repartition", "--yes", "--to", "6", *at]],
+        "llm": [["admin", "extract", "--history", str(history), *model]],
         "embeddings": [["search", "tea", "--history", str(history)]],
         "meaning": [["search", "tea", "--meaning", "on", "--history", str(history)]],
         "object-stores": [["sql", "SELECT 1", "--history", "s3://bucket/history"]],
-        "mapping": [["map", "json.yaml", "--sample", str(records)]],
-        "schema-registry": [["map", "avro.yaml", "--sample", str(records)]],
+        "mapping": [["kafka", "map", "json.yaml", "--sample", str(records)]],
+        "schema-registry": [["kafka", "map", "avro.yaml", "--sample", str(records)]],
         "serve": [["serve", "--history", "records.ndjson", "--port", "0"]],
         "mcp": [["mcp", "--url", f"http://{AWAY}"]],
-        "tracing": [["sink", *at, "--history", "traced", "--once", "--traces"]],
-        "broker": [["broker", "start"]],
+        "tracing": [["kafka", "sink", *at, "--history", "traced", "--once", "--traces"]],
+        "broker": [["kafka", "broker", "start"]],
     }  # fmt: skip
 
 

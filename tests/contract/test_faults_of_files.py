@@ -70,18 +70,18 @@ def mapping(new: str) -> str:
 READERS: dict[str, Callable[[str, str], list[str]]] = {
     "run": lambda file, new: ["run", file, "--history", new],
     "run --mapping": lambda file, new: ["run", file, "--mapping", mapping(new), "--history", new],
-    "config show": lambda file, new: ["--config", file, "config", "show"],
-    "keys list": lambda file, new: ["keys", "list", "--keys", file],
+    "admin config": lambda file, new: ["--config", file, "admin", "config"],
+    "admin keys list": lambda file, new: ["admin", "keys", "list", "--keys", file],
     "sql": lambda file, new: ["sql", "SELECT 1", "--history", file],
-    "produce": lambda file, new: ["produce", file, "--bootstrap", AWAY],
-    "map": lambda file, new: ["map", file],
-    "map --sample": lambda file, new: ["map", mapping(new), "--sample", file],
-    "worker --mapping": lambda file, new: ["worker", "--mapping", file, "--bootstrap", AWAY],
+    "produce": lambda file, new: ["kafka", "produce", file, "--bootstrap", AWAY],
+    "map": lambda file, new: ["kafka", "map", file],
+    "map --sample": lambda file, new: ["kafka", "map", mapping(new), "--sample", file],
+    "worker --mapping": lambda file, new: ["kafka", "worker", "--mapping", file, "--bootstrap", AWAY],
     "dlq replay --mapping": lambda file, new: [
-        "dlq", "replay", "--from-topic", "--mapping", file, "--bootstrap", AWAY
+        "admin", "dlq", "replay", "--from-topic", "--mapping", file, "--bootstrap", AWAY
     ],
     "mapping of run": lambda file, new: ["run", "-", "--mapping", file, "--history", new],
-    "evaluate": lambda file, new: ["evaluate", file],
+    "evaluate": lambda file, new: ["admin", "evaluate", file],
     "admin size": lambda file, new: ["admin", "size", "--sample", file],
     "serve --keys": lambda file, new: ["serve", "--keys", file, "--history", new, "--port", "0"],
 }  # fmt: skip

@@ -42,16 +42,16 @@ def on_a_terminal(*args: str | Path, columns: int) -> str:
 def test_a_table_in_a_pipe_has_a_line_a_row(sample: Path) -> None:
     done = turnfold("sql", EVERYTHING, "--history", sample, env=environment(COLUMNS="80"))
     lines = [line for line in done.out.splitlines() if line.strip()]
-    columns = turnfold("sql", EVERYTHING, "--history", sample, "--format", "csv").out
+    columns = turnfold("sql", EVERYTHING, "--history", sample, "-o", "csv").out
     assert lines[0].split() == columns.splitlines()[0].split(",")
-    rows = turnfold("sql", EVERYTHING, "--history", sample, "--json").json()
+    rows = turnfold("sql", EVERYTHING, "--history", sample, "-o", "json").json()
     assert [line.split()[0] for line in lines[2:]] == [row["event_id"] for row in rows]
 
 
 def test_a_table_too_wide_for_a_terminal_has_a_line_a_value(sample: Path) -> None:
     shown = on_a_terminal("sql", EVERYTHING, "--history", sample, columns=80)
     names = [line.split()[0] for line in shown.split("\n\n")[0].splitlines() if line[0] != " "]
-    header = turnfold("sql", EVERYTHING, "--history", sample, "--format", "csv").out
+    header = turnfold("sql", EVERYTHING, "--history", sample, "-o", "csv").out
     assert names == header.splitlines()[0].split(",")
     assert shown.count("event_id ") == 3
 
@@ -75,7 +75,8 @@ STEERS = "\x1b]0;mine\x07\x1b[2J hello \x9b31m"
 @pytest.mark.parametrize(
     "command",
     [
-        ("session", "s"), ("timeline", "s"), ("sql", "SELECT user_input FROM events"),
+        ("show", "session", "s"), ("show", "timeline", "s"),
+        ("sql", "SELECT user_input FROM events"),
         ("search", "hello"),
     ],
 )  # fmt: skip
@@ -92,8 +93,8 @@ def test_what_users_send_does_not_steer_the_terminal(
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("state --user nobody", "nothing was held true of nobody"),
-        ("dlq list --reason bad_row", "no unsettled dead letters"),
+        ("show state --user nobody", "nothing was held true of nobody"),
+        ("admin dlq list --reason bad_row", "no unsettled dead letters"),
         ("search zzzz", "nothing in this history is about that"),
     ],
 )
@@ -109,7 +110,7 @@ def test_the_help_says_all_of_what_a_command_does() -> None:
 
 def test_a_preference_shows_what_why_asks_for(sample: Path) -> None:
     """`user` prints the id, and `why` what has changed: the subject stays the same."""
-    shown = turnfold("user", "emma", "--history", sample).out
+    shown = turnfold("show", "user", "emma", "--history", sample).out
     (line,) = [one for one in shown.splitlines() if "bullet points" in one]
     assert line.startswith("  like (confirmed, style): short answers in bullet points  [")
     why = turnfold("why", line.split("[")[1].rstrip("]"), "--history", sample).out.splitlines()
@@ -130,7 +131,7 @@ def test_a_wrong_query_is_shown_as_it_was_asked(sample: Path) -> None:
 
 def test_a_decimal_is_a_number(sample: Path) -> None:
     sql = "SELECT 1.5 AS one, 12345678901234567890.123 AS many"
-    out = turnfold("sql", sql, "--history", sample, "--json").out
+    out = turnfold("sql", sql, "--history", sample, "-o", "json").out
     assert '"one": 1.5,' in out and '"many": 12345678901234567890.123' in out
 
 
@@ -138,15 +139,16 @@ def test_what_was_folded_stands_where_all_streams_are_closed(tmp_path: Path) -> 
     file, there = ndjson(tmp_path / "one.ndjson", [turn("e")]), tmp_path / "h"
     command = f"exec {PROGRAM} run {file} --history {there} <&- >&- 2>&-"
     assert subprocess.run(command, shell=True, env=environment(), check=False).returncode == 1
-    assert turnfold("timeline", "s", "--history", there).out.count("  s  e\n") == 1
+    assert turnfold("show", "timeline", "s", "--history", there).out.count("  s  e\n") == 1
 
 
 @pytest.mark.parametrize(
     "command",
     [
-        ("timeline", "s"), ("session", "s"), ("timeline", "s", "--json"),
-        ("sql", "SELECT * FROM events"), ("sql", "SELECT * FROM events", "--json"),
-        ("sql", "SELECT * FROM events", "--format", "csv"),
+        ("show", "timeline", "s"), ("show", "session", "s"),
+        ("show", "timeline", "s", "-o", "json"),
+        ("sql", "SELECT * FROM events"), ("sql", "SELECT * FROM events", "-o", "json"),
+        ("sql", "SELECT * FROM events", "-o", "csv"),
     ],
 )  # fmt: skip
 def test_characters_that_the_terminal_lacks_are_escaped_as_in_json(
@@ -158,5 +160,5 @@ def test_characters_that_the_terminal_lacks_are_escaped_as_in_json(
     ascii_only = environment(PYTHONIOENCODING="ascii")
     done = turnfold(*command, "--history", tmp_path / "h", env=ascii_only)
     assert done.code == 0 and json.dumps(said)[1:-1] in done.out
-    if "--json" in command:
+    if "json" in command:
         assert said in repr(done.json())

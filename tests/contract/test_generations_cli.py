@@ -25,7 +25,7 @@ def history(again: Path, tmp_path: Path) -> Path:
 
 def digest(history: Path, generation: str | None = None) -> Any:
     asked = ["--generation", generation] if generation else []
-    return answer("digest", "--history", history, *asked)
+    return answer("admin", "digest", "--history", history, *asked)
 
 
 def plan(plan_id: str, body: str, *, extractor: str = "llm", state: str = "home") -> dict[str, Any]:
@@ -43,7 +43,7 @@ def plan(plan_id: str, body: str, *, extractor: str = "llm", state: str = "home"
 
 def test_a_backfill_without_changes_is_the_live_memory(again: Path) -> None:
     assert digest(again, "again") == digest(again, "root") == digest(again)
-    found = answer("diff", "live", "again", "--history", again)
+    found = answer("generation", "diff", "live", "again", "--history", again)
     assert found["samples"] == []
     assert sum(kind["same"] for kind in found["kinds"]) > 80
     assert not any(kind[one] for kind in found["kinds"] for one in ("added", "gone", "changed"))
@@ -53,9 +53,9 @@ def test_every_dead_letter_is_in_the_generation(history: Path, tmp_path: Path) -
     bad = tmp_path / "bad.ndjson"
     bad.write_text('not json\n{"type": "none"}\nnot json\n')
     folded(bad, history=history)
-    answer("backfill", "--history", history, "--generation", "again")
+    answer("generation", "create", "--history", history, "again")
     shown = [
-        answer("dlq", "list", "--history", history, "--generation", name)
+        answer("admin", "dlq", "list", "--history", history, "--generation", name)
         for name in ("root", "again")
     ]
     assert shown[0] == shown[1] and len(shown[0]) == 1 + 3  # the sample has one
@@ -65,15 +65,15 @@ def test_a_plan_that_was_refused_and_mended_is_caught_up_with(tmp_path: Path) ->
     history = tmp_path / "history"
     bad = plan("p1", "lives in York") | {"state_updates": "none"}
     folded(ndjson(tmp_path / "bad.ndjson", [turn("e1"), bad]), history=history)
-    answer("backfill", "--history", history, "--generation", "again")
+    answer("generation", "create", "--history", history, "again")
     mended = [plan("p1", "lives in York"), plan("p1", "has a cat") | {"user_id": "v"}]
     folded(ndjson(tmp_path / "mended.ndjson", mended), history=history)
-    answer("backfill", "--history", history, "--generation", "whole")
-    answer("promote", "again", "--history", history)
+    answer("generation", "create", "--history", history, "whole")
+    answer("generation", "promote", "again", "--history", history)
     assert digest(history) == digest(history, "root") == digest(history, "whole")
     assert rows(history, "SELECT user_id FROM plans ORDER BY 1") == [("u",), ("v",)]
     for name in ("root", "again", "whole"):
-        words = ("dlq", "list", "--history", history, "--generation", name)
+        words = ("admin", "dlq", "list", "--history", history, "--generation", name)
         assert len(answer(*words)) == 1
 
 
@@ -86,9 +86,9 @@ def test_a_diff_says_what_changed_on_which_evidence(tmp_path: Path) -> None:
         plan("p3", "has a cat", extractor="rules", state="pet"),
     ]
     folded(ndjson(tmp_path / "said.ndjson", said), history=history)
-    made = answer("backfill", "--history", history, "--generation", "plain", "--extractor", "none")
+    made = answer("generation", "create", "--history", history, "plain", "--extractor", "none")
     assert made["counts"] == {"left_out": 2, "read": 2, "applied": 2, "revisions": 1}
-    found = answer("diff", "live", "plain", "--history", history)
+    found = answer("generation", "diff", "live", "plain", "--history", history)
     facts = next(kind for kind in found["kinds"] if kind["kind"] == "state/fact")
     assert facts == {"kind": "state/fact", "added": 0, "gone": 1, "changed": 1, "same": 0}
     changed, gone = found["samples"]
@@ -97,7 +97,7 @@ def test_a_diff_says_what_changed_on_which_evidence(tmp_path: Path) -> None:
     assert changed["after"]["body_text"] == "lives in Leeds"
     assert changed["evidence"] == [{"event_id": "e1", "session_id": "s", "text": "I moved to York"}]
     assert gone["change"] == "gone" and gone["after"] is None
-    text = turnfold("diff", "live", "plain", "--history", history)
+    text = turnfold("generation", "diff", "live", "plain", "--history", history)
     assert "body_text: lives in York → lives in Leeds" in text.out
     assert "e1: I moved to York" in text.out
 
@@ -106,12 +106,12 @@ def test_views_follow_a_generation_s_constants(tmp_path: Path) -> None:
     history = tmp_path / "history"
     steps = [recursion(f"r{n}", n, n, status="done") for n in range(4)]
     folded(ndjson(tmp_path / "steps.ndjson", steps), history=history)
+    answer("generation", "create", "short", "--history", history, "--set", "max_iteration=2")
     words = ("--history", history, "--generation", "short")
-    answer("backfill", *words, "--set", "max_iteration=2")
     late = "SELECT trace_id FROM recursion_current WHERE after_finish ORDER BY 1"
     assert answer("sql", "--history", history, late) == []
     assert answer("sql", *words, late) == [{"trace_id": "r2"}, {"trace_id": "r3"}]
-    views = answer("catalog", tmp_path / "views.duckdb", *words)["file"]
+    views = answer("admin", "catalog", tmp_path / "views.duckdb", *words)["file"]
     with duckdb.connect(views, read_only=True) as db:
         assert db.execute(late).fetchall() == [("r2",), ("r3",)]
     assert digest(history, "short")["tables"] != digest(history)["tables"]
@@ -122,8 +122,8 @@ def test_rules_are_made_again(tmp_path: Path) -> None:
     history, file = tmp_path / "history", tmp_path / "said.ndjson"
     ndjson(file, [turn("e1", user_input="I live in York."), plan("p1", "likes tea", state="tea")])
     folded(file, history=history)
-    words = ("--history", history, "--generation", "ruled", "--extractor", "rules")
-    made = answer("backfill", *words)
+    words = ("ruled", "--history", history, "--extractor", "rules")
+    made = answer("generation", "create", *words)
     assert made["settings"]["extractor_version"] == VERSION
     extracted = tmp_path / "extracted"
     done = turnfold("run", file, "--history", extracted, "--extractor", "rules")
@@ -134,11 +134,11 @@ def test_rules_are_made_again(tmp_path: Path) -> None:
     assert plans == [("llm",), ("rules",)]
     folded(ndjson(tmp_path / "more.ndjson", [turn("e2", user_input="I live in Leeds.")]),
            history=history)  # fmt: skip
-    assert answer("backfill", *words)["counts"]["read"] == 3
-    answer("backfill", "--history", history, "--generation", "plain", "--extractor", "none")
-    answer("promote", "ruled", "--history", history)
+    assert answer("generation", "create", *words)["counts"]["read"] == 3
+    answer("generation", "create", "--history", history, "plain", "--extractor", "none")
+    answer("generation", "promote", "ruled", "--history", history)
     assert digest(history)["memory"] != digest(history, "plain")["memory"]
-    answer("backfill", "--history", history, "--generation", "bare", "--extractor", "none")
+    answer("generation", "create", "--history", history, "bare", "--extractor", "none")
     assert digest(history, "bare") == digest(history, "plain") == digest(history, "root")
 
 
@@ -153,33 +153,35 @@ def test_a_rollback_takes_back_what_was_extracted(tmp_path: Path) -> None:
         return answer("sql", "SELECT extractor_name n FROM plans", "--history", history)
 
     run("e1", "I am here.")
-    answer("backfill", "--history", history, "--generation", "again")
-    answer("backfill", "--history", history, "--generation", "ruled", "--extractor", "rules")
-    answer("promote", "again", "--history", history)
-    answer("promote", "ruled", "--history", history)
+    answer("generation", "create", "--history", history, "again")
+    answer("generation", "create", "--history", history, "ruled", "--extractor", "rules")
+    answer("generation", "promote", "again", "--history", history)
+    answer("generation", "promote", "ruled", "--history", history)
     run("e2", "I live in Oslo.")
     assert extracted() == [{"n": "rules"}]
-    assert answer("rollback", "--history", history)["current"] == "again"
+    assert answer("generation", "rollback", "--history", history)["current"] == "again"
     assert extracted() == []
-    answer("promote", "root", "--history", history)
+    answer("generation", "promote", "root", "--history", history)
     run("e3", "I like tea.")
     answer("run", ndjson(tmp_path / "e4.ndjson", [turn("e4", user_input="I live in Rome.")]),
            "--extractor", "rules", "--history", history)  # fmt: skip
-    answer("promote", "again", "--history", history)  # root says nothing: all is replayed
+    answer(
+        "generation", "promote", "again", "--history", history
+    )  # root says nothing: all is replayed
     assert extracted() == [{"n": "rules"}]
-    answer("rollback", "--history", history)
+    answer("generation", "rollback", "--history", history)
     assert extracted() == [{"n": "rules"}]
 
 
 def test_a_replay_catches_up_with_what_it_was_made_of(tmp_path: Path) -> None:
     history = tmp_path / "history"
     folded(ndjson(tmp_path / "e1.ndjson", [turn("e1")]), history=history)
-    answer("backfill", "--history", history, "--generation", "ruled", "--extractor", "rules")
-    answer("promote", "ruled", "--history", history)
-    answer("backfill", "--history", history, "--generation", "again")
+    answer("generation", "create", "--history", history, "ruled", "--extractor", "rules")
+    answer("generation", "promote", "ruled", "--history", history)
+    answer("generation", "create", "--history", history, "again")
     later = [turn("e2", user_input="I live in Oslo.")]
     folded(ndjson(tmp_path / "e2.ndjson", later), history=history)
-    answer("promote", "again", "--history", history)
+    answer("generation", "promote", "again", "--history", history)
     assert digest(history) == digest(history, "ruled")
     assert rows(history, "SELECT extractor_name FROM plans") == [("rules",)]
 
@@ -187,7 +189,7 @@ def test_a_replay_catches_up_with_what_it_was_made_of(tmp_path: Path) -> None:
 def test_constants_that_are_unknown_are_refused(history: Path) -> None:
     meta = history / "generations" / "again" / "_generation.json"
     meta.write_text(meta.read_text().replace('"constants": {}', '"constants": {"nothing": 1}', 1))
-    said = refused("digest", "--generation", "again", "--history", history)
+    said = refused("admin", "digest", "--generation", "again", "--history", history)
     assert "nothing: no such constant" in said and "_generation.json" in said
 
 
@@ -197,31 +199,39 @@ def test_a_constant_is_set_for_folding_and_reading(tmp_path: Path) -> None:
     said = [turn(f"e{n}", intent=f"i{n}", occurred_at=f"2026-01-0{n}T00:00:00Z") for n in (1, 2, 3)]
     folded(ndjson(file, said), history=history)
     words = ("--history", history, "--generation", "short")
-    made = answer("backfill", *words, "--set", "max_intents=2", "--set", "session_expiry_hours=0.5")
+    made = answer(
+        "generation",
+        "create",
+        *words,
+        "--set",
+        "max_intents=2",
+        "--set",
+        "session_expiry_hours=0.5",
+    )
     assert made["settings"]["constants"] == {"max_intents": 2, "session_expiry_hours": 0.5}
-    answer("promote", "short", "--history", history)
+    answer("generation", "promote", "short", "--history", history)
     said.append(turn("e4", intent="i4", occurred_at="2026-01-04T00:00:00Z"))
     folded(ndjson(file, said), history=history)
-    document = answer("session", "s", "--history", history, "--as-of", "2026-01-04T00:20:00Z")
+    document = answer(
+        "show", "session", "s", "--history", history, "--as-of", "2026-01-04T00:20:00Z"
+    )
     assert document["context"]["recent_intents"] == ["i3", "i4"]
     assert document["status"] == "active"
     later = ("--history", history, "--as-of", "2026-01-03T12:00:00Z")
-    assert answer("session", "s", *later)["status"] == "closed"
-    assert answer("session", "s", *later, "--generation", "root")["status"] == "active"
-    heir = answer(
-        "backfill", "--history", history, "--generation", "heir", "--set", "max_intents=1"
-    )
+    assert answer("show", "session", "s", *later)["status"] == "closed"
+    assert answer("show", "session", "s", *later, "--generation", "root")["status"] == "active"
+    heir = answer("generation", "create", "--history", history, "heir", "--set", "max_intents=1")
     assert heir["settings"]["constants"] == {"max_intents": 1, "session_expiry_hours": 0.5}
 
 
 @pytest.mark.parametrize("change", ["max_intents", "max_intents=x", "nothing=1", "max_intents=0"])
 def test_a_constant_that_is_none_is_refused(again: Path, change: str) -> None:
-    words = ("--history", again, "--generation", "x", "--set", change)
-    assert f"--set {change.partition('=')[0]}" in refused("backfill", *words, code=2)
+    words = ("x", "--history", again, "--set", change)
+    assert f"--set {change.partition('=')[0]}" in refused("generation", "create", *words, code=2)
 
 
 def test_a_diff_can_fail_on_a_change(history: Path, tmp_path: Path) -> None:
-    words = ("diff", "again", "live", "--history", history, "--fail-on-change")
+    words = ("generation", "diff", "again", "live", "--history", history, "--fail-on-change")
     assert turnfold(*words).code == 0
     folded(ndjson(tmp_path / "more.ndjson", [turn("e1")]), history=history)
     assert turnfold(*words).code == 4
@@ -230,7 +240,7 @@ def test_a_diff_can_fail_on_a_change(history: Path, tmp_path: Path) -> None:
 def test_a_diff_compares_folders(again: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     folded(ndjson(tmp_path / "some.ndjson", [turn("e1")]), history=other)
-    found = answer("diff", again, other)
+    found = answer("generation", "diff", again, other)
     sessions = next(kind for kind in found["kinds"] if kind["kind"] == "session")
     assert (sessions["added"], sessions["gone"], sessions["same"]) == (1, 7, 0)
 
@@ -241,7 +251,7 @@ def test_the_same_under_another_id_is_no_change(tmp_path: Path) -> None:
         said = [turn("e1"), plan("p1", "lives in York", state=f"home-{name}")]
         folders.append(tmp_path / name)
         folded(ndjson(tmp_path / f"{name}.ndjson", said), history=folders[-1])
-    found = answer("diff", *folders)
+    found = answer("generation", "diff", *folders)
     facts = next(kind for kind in found["kinds"] if kind["kind"] == "state/fact")
     assert facts == {"kind": "state/fact", "added": 0, "gone": 0, "changed": 0, "same": 1}
     assert found["samples"] == []
@@ -252,7 +262,7 @@ def test_only_the_days_asked_for_are_read(tmp_path: Path) -> None:
     days = [turn(f"e{day}", occurred_at=f"2026-01-0{day}T00:00:00Z") for day in range(1, 6)]
     folded(ndjson(tmp_path / "days.ndjson", days), history=history)
     made = answer(
-        "backfill", "--history", history, "--generation", "some",
+        "generation", "create", "--history", history, "some",
         "--from", "2026-01-02", "--to", "2026-01-04",
     )  # fmt: skip
     assert made["counts"]["read"] == 3
@@ -263,19 +273,19 @@ def test_only_the_days_asked_for_are_read(tmp_path: Path) -> None:
         "SELECT doc ->> '$.conversation_count' FROM session_current",
     )
     assert session == ("3",)
-    assert "some days only" in refused("promote", "some", "--history", history)
+    assert "some days only" in refused("generation", "promote", "some", "--history", history)
 
 
 def test_readers_and_run_follow_the_switch(history: Path, tmp_path: Path) -> None:
     file = ndjson(tmp_path / "more.ndjson", [turn("e1", session_id="new")])
-    done = answer("promote", "again", "--history", history)
+    done = answer("generation", "promote", "again", "--history", history)
     assert (done["current"], done["previous"], done["caught_up"]) == ("again", "root", 0)
     folded(file, history=history)
     sql = ("sql", "SELECT count(*) n FROM events WHERE session_id = 'new'", "--history", history)
     assert answer(*sql) == [{"n": 1}]
     assert answer(*sql, "--generation", "root") == [{"n": 0}]
     assert folded(str(CONVERSATIONS), history=history)["read"] == 0
-    done = answer("rollback", "--history", history)
+    done = answer("generation", "rollback", "--history", history)
     assert (done["current"], done["previous"], done["caught_up"]) == ("root", "again", 1)
     assert answer(*sql) == [{"n": 1}]
     assert folded(file, history=history)["read"] == 0
@@ -283,17 +293,17 @@ def test_readers_and_run_follow_the_switch(history: Path, tmp_path: Path) -> Non
 
 
 def test_promoting_what_is_live_changes_nothing(history: Path) -> None:
-    answer("promote", "again", "--history", history)
+    answer("generation", "promote", "again", "--history", history)
     before = (history / "generation.json").read_bytes()
-    assert answer("promote", "again", "--history", history)["previous"] == "root"
+    assert answer("generation", "promote", "again", "--history", history)["previous"] == "root"
     assert (history / "generation.json").read_bytes() == before
 
 
 def test_an_alias_is_promoted_by_the_name_it_stands_for(history: Path) -> None:
-    answer("promote", "again", "--history", history)
-    done = answer("promote", "previous", "--history", history)
+    answer("generation", "promote", "again", "--history", history)
+    done = answer("generation", "promote", "previous", "--history", history)
     assert (done["current"], done["previous"]) == ("root", "again")
-    assert answer("promote", "live", "--history", history)["current"] == "root"
+    assert answer("generation", "promote", "live", "--history", history)["current"] == "root"
     assert digest(history) == digest(history, "previous") == digest(history, "again")
 
 
@@ -306,17 +316,22 @@ def test_an_alias_never_becomes_the_pointer(history: Path) -> None:
 
 
 def test_generations_are_listed_with_what_they_take(again: Path) -> None:
-    root, other = answer("generations", "list", "--history", again)
+    root, other = answer("generation", "list", "--history", again)
     assert (root["name"], root["role"]) == ("root", "live")
     assert (other["name"], other["role"]) == ("again", "")
     assert other["stage"] == "complete" and other["counts"]["read"] == 63
     assert other["shared_bytes"] == root["shared_bytes"] > 0
-    assert turnfold("generations", "list", "--history", again).code == 0
+    assert turnfold("generation", "list", "--history", again).code == 0
 
 
 def test_a_dropped_generation_is_gone(history: Path) -> None:
     before = digest(history)
-    assert answer("generations", "drop", "again", "--history", history) == {"dropped": "again"}
-    assert [one["name"] for one in answer("generations", "list", "--history", history)] == ["root"]
+    planned = turnfold("generation", "drop", "again", "--history", history)
+    assert planned.code == 0 and planned.out.startswith("would drop: again\n")
+    assert "--yes removes this permanently" in planned.err
+    assert answer("generation", "drop", "--yes", "again", "--history", history) == {
+        "dropped": "again"
+    }
+    assert [one["name"] for one in answer("generation", "list", "--history", history)] == ["root"]
     assert not list((history / "generations").iterdir())
     assert digest(history) == before

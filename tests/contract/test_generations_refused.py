@@ -19,25 +19,28 @@ def history(again: Path, tmp_path: Path) -> Path:
 
 def digest(history: Path, generation: str | None = None) -> Any:
     asked = ["--generation", generation] if generation else []
-    return answer("digest", "--history", history, *asked)
+    return answer("admin", "digest", "--history", history, *asked)
 
 
 @pytest.mark.parametrize("name", ["a/b", "..", "", "live", "root", "previous", "-x", "x" * 65])
 def test_a_name_that_is_none_is_refused(again: Path, name: str) -> None:
     before = snapshot(again)
-    assert refused("backfill", "--history", again, f"--generation={name}")
+    assert refused("generation", "create", name, "--history", again)
     assert snapshot(again) == before
 
 
 @pytest.mark.parametrize(
     "words",
     [
-        ("promote", "nobody"),
-        ("generations", "drop", "nobody"),
-        ("digest", "--generation", "nobody"),
-        ("diff", "live", "nobody"),
-        ("rollback",),
-        ("generations", "drop", "root"),
+        ("generation", "promote", "nobody"),
+        ("generation", "drop", "--yes", "nobody"),
+        ("admin", "digest", "--generation", "nobody"),
+        ("generation", "diff", "live", "nobody"),
+        (
+            "generation",
+            "rollback",
+        ),
+        ("generation", "drop", "--yes", "root"),
     ],
 )
 def test_what_is_not_there_is_refused(again: Path, words: tuple[str, ...]) -> None:
@@ -48,38 +51,38 @@ def test_what_is_not_there_is_refused(again: Path, words: tuple[str, ...]) -> No
 
 
 def test_other_settings_are_refused(history: Path) -> None:
-    said = refused("backfill", "--history", history, "--generation", "again", "--extractor", "none")
+    said = refused("generation", "create", "--history", history, "again", "--extractor", "none")
     assert 'extractor: now "none", before not given' in said
 
 
 def test_days_in_the_wrong_order_are_refused(again: Path) -> None:
-    words = ("--generation", "x", "--from", "2026-02-01", "--to", "2026-01-01")
-    assert "is after" in refused("backfill", "--history", again, *words, code=2)
+    words = ("x", "--from", "2026-02-01", "--to", "2026-01-01")
+    assert "is after" in refused("generation", "create", "--history", again, *words, code=2)
 
 
 def test_a_date_that_is_none_is_refused(again: Path) -> None:
-    done = turnfold("backfill", "--history", again, "--generation", "x", "--from", "2026-02-30")
+    done = turnfold("generation", "create", "--history", again, "x", "--from", "2026-02-30")
     assert done.code == 2 and "2026-02-30" in done.err
 
 
 def test_the_live_generation_is_not_made_again_nor_dropped(history: Path) -> None:
-    answer("promote", "again", "--history", history)
-    assert "is live" in refused("backfill", "--history", history, "--generation", "again")
-    assert "is live" in refused("generations", "drop", "again", "--history", history)
+    answer("generation", "promote", "again", "--history", history)
+    assert "is live" in refused("generation", "create", "--history", history, "again")
+    assert "is live" in refused("generation", "drop", "--yes", "again", "--history", history)
 
 
 def test_what_run_wrote_is_not_made_again(history: Path) -> None:
-    answer("promote", "again", "--history", history)
+    answer("generation", "promote", "again", "--history", history)
     before = snapshot(history)
     for name in ("root", "live", "previous"):
-        assert name in refused("backfill", "--history", history, "--generation", name)
+        assert name in refused("generation", "create", "--history", history, name)
     assert snapshot(history) == before
 
 
 def test_a_damaged_generation_is_not_promoted(history: Path) -> None:
     files = sorted((history / "generations" / "again" / "revisions").rglob("*.parquet"))
     files[0].unlink()
-    assert "damaged" in refused("promote", "again", "--history", history)
+    assert "damaged" in refused("generation", "promote", "again", "--history", history)
     assert not (history / "generation.json").exists()
 
 
@@ -90,13 +93,13 @@ def test_an_unfinished_generation_is_not_promoted(history: Path) -> None:
     assert '"folding"' in meta.read_text()
     lines = [line for line in meta.read_text().splitlines() if "ended_at" not in line]
     meta.write_text("\n".join(lines))
-    assert "not finished" in refused("promote", "again", "--history", history)
+    assert "not finished" in refused("generation", "promote", "again", "--history", history)
     assert digest(history)
 
 
 def test_a_pointer_that_cannot_be_read_is_named(history: Path) -> None:
     (history / "generation.json").write_text("{")
-    assert "generation.json" in refused("digest", "--history", history)
+    assert "generation.json" in refused("admin", "digest", "--history", history)
 
 
 def test_a_generation_that_is_written_is_left_alone(history: Path) -> None:
@@ -104,9 +107,9 @@ def test_a_generation_that_is_written_is_left_alone(history: Path) -> None:
 
     with locked(history / "generations" / "again"):
         for words in (
-            ("backfill", "--generation", "again"),
-            ("generations", "drop", "again"),
-            ("promote", "again"),
+            ("generation", "create", "again"),
+            ("generation", "drop", "--yes", "again"),
+            ("generation", "promote", "again"),
             ("forget", "emma", "--yes"),
         ):
             assert "another turnfold" in refused(*words, "--history", history)
@@ -116,11 +119,12 @@ def test_a_history_that_is_written_is_not_switched(history: Path) -> None:
     from streams.files.access import locked
 
     with locked(history):
-        assert "another turnfold" in refused("promote", "again", "--history", history)
-        answer("backfill", "--history", history, "--generation", "again")
+        assert "another turnfold" in refused("generation", "promote", "again", "--history", history)
+        answer("generation", "create", "--history", history, "again")
 
 
 def test_a_side_of_a_diff_that_is_none_is_refused(again: Path, tmp_path: Path) -> None:
-    assert refused("diff", again, tmp_path / "none", code=2)
-    done: Done = turnfold("diff", "live", "again")
-    assert done.code == 2 and "--history" in done.err
+    none = tmp_path / "none"
+    assert str(none) in refused("generation", "diff", again, none, "--history", again)
+    done: Done = turnfold("generation", "diff", "live", "again", cwd=tmp_path)
+    assert done.code == 3 and "turnfold run FILE --history turnfold" in done.err

@@ -108,7 +108,7 @@ def test_a_file_imported_twice_makes_duplicates_and_a_copy_with_other_times_no_d
     counts = fold("5", imported(touched))
     assert counts["dead"] == 1, "the turn: its id is known with another time"
     found = turnfold("sql", "SELECT count(*) n FROM event_current", "--history", history,
-                      "--format", "json")  # fmt: skip
+                      "-o", "json")  # fmt: skip
     assert found.json() == [{"n": 1}]
 
 

@@ -1,4 +1,4 @@
-"""Events of a chat platform's own shape: mapped by `turnfold run`, tried out by `turnfold map`."""
+"""Events of a chat platform's own shape: `turnfold run` and `turnfold kafka map`."""
 
 import base64
 import gzip
@@ -52,7 +52,7 @@ def native(number: int) -> dict[str, Any]:
 
 
 def run(file: Path, history: Path, *options: str | Path) -> Done:
-    return turnfold("run", file, "--history", history, "--json", *options)
+    return turnfold("run", file, "--history", history, "-o", "json", *options)
 
 
 def test_a_mapped_file_makes_the_memory_of_the_native_one(tmp_path: Path, mapping: Path) -> None:
@@ -60,7 +60,9 @@ def test_a_mapped_file_makes_the_memory_of_the_native_one(tmp_path: Path, mappin
     ours = ndjson(tmp_path / "turns.ndjson", map(native, range(20)))
     assert run(mapped, tmp_path / "a", "--mapping", mapping).json()["applied"] == 20
     assert run(ours, tmp_path / "b").json()["applied"] == 20
-    one, other = (turnfold("digest", "--history", tmp_path / name, "--json") for name in "ab")
+    one, other = (
+        turnfold("admin", "digest", "--history", tmp_path / name, "-o", "json") for name in "ab"
+    )
     assert one.json() == other.json()
 
 
@@ -134,13 +136,13 @@ def test_a_withheld_request_is_withheld_wherever_the_event_says_it(
 def test_map_shows_results_dead_letters_and_what_is_skipped(tmp_path: Path, mapping: Path) -> None:
     events = [*map(event, range(12)), event(12, sent=None), event(13, kind="typing")]
     file = ndjson(tmp_path / "events.ndjson", events)
-    found = turnfold("map", mapping, "--sample", file, "--json").json()
+    found = turnfold("kafka", "map", mapping, "--sample", file, "-o", "json").json()
     assert found["counts"] == {"read": 14, "mapped": 12, "dead": 1, "skipped": 1, "withheld": 0}
     assert len(found["results"]) == 10
     assert found["results"][0]["record"]["user_input"] == "say 0"
     assert found["dead"][0]["place"] == "events.ndjson:0:13"
     assert found["skipped"] == ["events.ndjson:0:14"]
-    shown = turnfold("map", mapping, "--sample", file, "--limit", "1").out
+    shown = turnfold("kafka", "map", mapping, "--sample", file, "--limit", "1").out
     assert "events.ndjson:0:13  would be a dead letter (invalid)" in shown
     assert "occurred_at (from `sent`): Field required" in shown
 
@@ -163,7 +165,7 @@ def test_map_shows_what_came_before_the_damage_of_a_file(
         middle = len(whole) * 3 // 4
         whole[middle : middle + 4000] = bytes(4000)
         file.write_bytes(whole)
-    done = turnfold("map", mapping, "--sample", file, "--json")
+    done = turnfold("kafka", "map", mapping, "--sample", file, "-o", "json")
     assert done.code == 4, done.err
     assert "Traceback" not in done.err
     (line,) = done.err.splitlines()
@@ -209,18 +211,27 @@ def test_base64_data_of_a_cloud_event_reach_neither_map_nor_the_history(
     packed = base64.b64encode(json.dumps(inner).encode()).decode()
     said = event(1, specversion="1.0", source="/c", type="t", data_base64=packed)
     file = ndjson(tmp_path / "events.ndjson", [said])
-    shown = turnfold("map", mapping, "--sample", file)
+    shown = turnfold("kafka", "map", mapping, "--sample", file)
     assert "secret" not in shown.out + shown.err
     counts = run(file, tmp_path / "history", "--mapping", mapping).json()
     assert (counts["withheld"], counts["applied"], counts["dead"]) == (1, 0, 0)
 
 
 def test_map_checks_a_file_without_a_sample(mapping: Path) -> None:
-    done = turnfold("map", mapping)
+    done = turnfold("kafka", "map", mapping)
     assert (done.code, done.out) == (0, "chat.messages: turn\n")
 
 
-@pytest.mark.parametrize("command", [("map",), ("run", "-", "--history", "h", "--mapping")])
+@pytest.mark.parametrize(
+    "command",
+    [
+        (
+            "kafka",
+            "map",
+        ),
+        ("run", "-", "--history", "h", "--mapping"),
+    ],
+)
 def test_a_wrong_mapping_is_one_line_and_exit_3(
     tmp_path: Path, mapping: Path, command: tuple[str, ...]
 ) -> None:
@@ -232,7 +243,7 @@ def test_a_wrong_mapping_is_one_line_and_exit_3(
 
 
 def test_map_refuses_a_sample_that_is_nothing(mapping: Path) -> None:
-    done = turnfold("map", mapping, "--sample", "no.such")
+    done = turnfold("kafka", "map", mapping, "--sample", "no.such")
     assert done.code == 2
     assert "no such file, and no source" in done.err
 
@@ -250,7 +261,7 @@ def test_expressions_of_the_page_can_be_written_as_it_writes_them(tmp_path: Path
     said = [{"sent-at": "2026-01-01T00:00:00Z", "id": "e", "room": "s", "deleted": gone}
             for gone in (False, True)]  # fmt: skip
     found = turnfold(
-        "map", file, "--sample", ndjson(tmp_path / "events.ndjson", said), "--json"
+        "kafka", "map", file, "--sample", ndjson(tmp_path / "events.ndjson", said), "-o", "json"
     ).json()
     assert (found["counts"]["mapped"], found["counts"]["skipped"]) == (1, 1)
 
@@ -261,7 +272,7 @@ def test_the_example_of_the_page_does_what_the_page_says(tmp_path: Path) -> None
     parts = dict(re.findall(r"```(json|yaml|text)\n(.*?)```", example, re.DOTALL))
     (tmp_path / "chat.yaml").write_text(parts["yaml"])
     (tmp_path / "export.ndjson").write_text(parts["json"])
-    done = turnfold("map", "chat.yaml", "--sample", "export.ndjson", cwd=tmp_path)
+    done = turnfold("kafka", "map", "chat.yaml", "--sample", "export.ndjson", cwd=tmp_path)
     assert done.out == parts["text"]
     counts = run(
         tmp_path / "export.ndjson", tmp_path / "history", "--mapping", tmp_path / "chat.yaml"

@@ -52,7 +52,7 @@ def test_a_line_that_breaks_off_is_read_once_it_is_whole(
     first = (json.dumps(turn("e0")) + "\n").encode()
     pack = gzip.compress if packed else bytes
     file.write_bytes(pack(first + LINE[:at]))
-    done = turnfold("run", file, "--history", history, "--json")
+    done = turnfold("run", file, "--history", history, "-o", "json")
     counts = done.json()
     assert (done.code, counts["read"], counts["dead"]) == (0, 1, 0)
     assert counts["unfinished"] == {str(file): at}
@@ -174,12 +174,14 @@ def test_a_withheld_line_in_utf16_is_kept_as_hash_and_length(tmp_path: Path) -> 
 
 
 def test_stdin_may_be_packed(tmp_path: Path) -> None:
-    done = turnfold("run", "-", "--history", tmp_path / "h", "--json", input=gzip.compress(LINE))
+    done = turnfold(
+        "run", "-", "--history", tmp_path / "h", "-o", "json", input=gzip.compress(LINE)
+    )
     assert done.json()["applied"] == 1
 
 
 def test_what_breaks_off_in_a_pipe_is_refused_for_nobody_reads_on(tmp_path: Path) -> None:
-    done = turnfold("run", "-", "--history", tmp_path / "h", "--json", input=LINE[:-5])
+    done = turnfold("run", "-", "--history", tmp_path / "h", "-o", "json", input=LINE[:-5])
     assert (done.json()["dead"], letters(tmp_path / "h")) == (1, [(1, "bad_json")])
 
 
@@ -187,16 +189,21 @@ def test_dead_letters_of_one_pipe_are_not_those_of_another(tmp_path: Path) -> No
     history = tmp_path / "history"
     for text in (b"broken1\n", b"broken2\n"):
         turnfold("run", "-", "--history", history, input=text)
-    ids = [one["id"] for one in turnfold("dlq", "list", "--history", history, "--json").json()]
+    ids = [
+        one["id"]
+        for one in turnfold("admin", "dlq", "list", "--history", history, "-o", "json").json()
+    ]
     assert len(set(ids)) == 2
-    shown = [turnfold("dlq", "show", one, "--raw", "--history", history).out for one in ids]
+    shown = [
+        turnfold("admin", "dlq", "show", one, "--raw", "--history", history).out for one in ids
+    ]
     assert sorted(shown) == ["broken1", "broken2"]
 
 
 def test_a_named_pipe_is_read(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    command = [PROGRAM, "run", str(pipe), "--history", str(tmp_path / "h"), "--json"]
+    command = [PROGRAM, "run", str(pipe), "--history", str(tmp_path / "h"), "-o", "json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment()) as running:
         pipe.write_bytes(LINE)
         assert running.stdout is not None
@@ -252,7 +259,7 @@ def test_of_damaged_parquet_what_came_before_is_kept(tmp_path: Path) -> None:
     middle = len(content) * 3 // 5
     content[middle : middle + 2000] = bytes(2000)
     file.write_bytes(content)
-    done = turnfold("run", file, "--history", tmp_path / "h", "--json")
+    done = turnfold("run", file, "--history", tmp_path / "h", "-o", "json")
     assert done.code == 4 and "damaged" in done.err
     assert 500 <= done.json()["applied"] < 2000
 
@@ -315,7 +322,13 @@ def test_a_lock_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
     folded(file, history=tmp_path / "h")
     (tmp_path / "h" / "turnfold.lock").unlink()
     (tmp_path / "h" / "turnfold.lock").mkdir()
-    for command in (("run", file), ("compact",)):
+    for command in (
+        ("run", file),
+        (
+            "admin",
+            "compact",
+        ),
+    ):
         done = turnfold(*command, "--history", tmp_path / "h")
         assert (done.code, done.err.count("\n")) == (1, 1)
 
@@ -323,10 +336,12 @@ def test_a_lock_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
 def test_retention_of_no_days_keeps_all(tmp_path: Path) -> None:
     turns = [turn("e1", occurred_at="2020-01-01T00:00:00Z"), turn("e2")]
     file = ndjson(tmp_path / "turns.ndjson", turns)
-    done = turnfold("run", file, "--history", tmp_path / "h", "--retention-days", "0", "--json")
+    done = turnfold("run", file, "--history", tmp_path / "h", "--retention-days", "0", "-o", "json")
     assert done.json()["applied"] == 2
     assert "cooled" not in done.json()
-    shown = turnfold("session", turns[0]["session_id"], "--history", tmp_path / "h", "--json")
+    shown = turnfold(
+        "show", "session", turns[0]["session_id"], "--history", tmp_path / "h", "-o", "json"
+    )
     assert shown.json()["conversation_count"] == 2
 
 
@@ -334,10 +349,10 @@ def test_a_hint_can_be_typed_as_it_stands(tmp_path: Path) -> None:
     file, history = ndjson(tmp_path / "turns.ndjson", [turn("e1")]), tmp_path / "my memory"
     folded(file, history=history)
     said = turnfold("run", file, "--history", history).err.strip()
-    assert said.endswith(f"turnfold backfill --history '{history}' --generation NAME")
+    assert said.endswith(f"turnfold generation create NAME --history '{history}'")
     file.write_bytes(file.read_bytes() + b"broken\n")
     said = turnfold("run", file, "--history", history).err.strip()
-    assert said == f"1 record was refused: turnfold dlq list --history '{history}'"
+    assert said == f"1 record was refused: turnfold admin dlq list --history '{history}'"
 
 
 @pytest.mark.parametrize("kind", ["empty", "blank", "gzip", "parquet", "stdin"])
@@ -355,7 +370,7 @@ def test_nothing_to_read_is_not_nothing_new(tmp_path: Path, kind: str) -> None:
 def test_a_parquet_file_that_was_read_before_is_reported_as_such(tmp_path: Path) -> None:
     file = parquet(tmp_path / "one.parquet", turn("e1"), turn("e2"))
     assert "read_before" not in folded(file, history=tmp_path / "h")
-    again = turnfold("run", file, "--history", tmp_path / "h", "--json")
+    again = turnfold("run", file, "--history", tmp_path / "h", "-o", "json")
     assert again.json()["read_before"] == 2 and again.err.startswith("nothing new: ")
 
 
@@ -383,9 +398,9 @@ def test_a_dead_letter_s_bytes_are_had_as_they_were(tmp_path: Path) -> None:
     (tmp_path / "bad.ndjson").write_bytes(line + b"\n")
     folded(tmp_path / "bad.ndjson", history=tmp_path / "h")
     which = f"{tmp_path}/bad.ndjson:0:1"
-    done = turnfold("dlq", "show", which, "--json", "--history", tmp_path / "h")
+    done = turnfold("admin", "dlq", "show", which, "-o", "json", "--history", tmp_path / "h")
     assert base64.b64decode(done.json()["payload_base64"]) == line
-    command = [PROGRAM, "dlq", "show", which, "--raw", "--history", str(tmp_path / "h")]
+    command = [PROGRAM, "admin", "dlq", "show", which, "--raw", "--history", str(tmp_path / "h")]
     assert subprocess.run(command, capture_output=True, check=True).stdout == line
 
 
@@ -396,7 +411,7 @@ def test_of_a_file_written_again_it_is_reported_that_there_are_more(tmp_path: Pa
         good = turn(f"good {day}", occurred_at=f"{day}T00:00:00Z")
         ndjson(file, [good, wrong])
         folded(file, history=history)
-    done = turnfold("dlq", "show", f"{file}:0:2", "--history", history)
+    done = turnfold("admin", "dlq", "show", f"{file}:0:2", "--history", history)
     assert "2026-01-0" in done.out and "one of 2 with this id" in done.err
 
 
@@ -404,6 +419,6 @@ def test_a_catalog_is_not_written_into_another_file(tmp_path: Path) -> None:
     file = ndjson(tmp_path / "turns.ndjson", [turn("e1")])
     folded(file, history=tmp_path / "h")
     before = file.read_bytes()
-    done = turnfold("catalog", file, "--history", tmp_path / "h")
+    done = turnfold("admin", "catalog", file, "--history", tmp_path / "h")
     assert done.code == 3 and "is not a DuckDB database" in done.err
     assert file.read_bytes() == before

@@ -35,7 +35,7 @@ def october() -> list[Json]:
 
 def folded(history: Path, name: str, records: list[Json]) -> Json:
     file = ndjson(history.parent / f"{name}.ndjson", records)
-    done = turnfold("run", file, "--history", history, "--retention-days", "30", "--json")
+    done = turnfold("run", file, "--history", history, "--retention-days", "30", "-o", "json")
     assert done.code == 0, done.err
     counts: Json = done.json()
     return counts
@@ -73,9 +73,11 @@ def test_who_comes_back_finds_all_conversations(tmp_path: Path) -> None:
         folded(history, name, records)
         done = turnfold("run", tmp_path / f"{name}.ndjson", "--history", open_history)
         assert done.code == 0
-    shown = turnfold("session", "s3", "--history", history, "--json").json()
+    shown = turnfold("show", "session", "s3", "--history", history, "-o", "json").json()
     assert shown["conversation_count"] == 6
-    assert shown == turnfold("session", "s3", "--history", open_history, "--json").json()
+    assert (
+        shown == turnfold("show", "session", "s3", "--history", open_history, "-o", "json").json()
+    )
     assert cold(history) == PEOPLE - 1
 
 
@@ -86,7 +88,7 @@ def test_a_late_record_of_a_cold_session_finds_its_place(tmp_path: Path) -> None
     late = turn("late", session_id="s5", user_id="u5", occurred_at="2020-10-06T02:30:00Z")
     assert folded(history, "late", [late])["cooled"] == 1
     assert cold(history) == PEOPLE
-    shown = turnfold("session", "s5", "--history", history, "--json").json()
+    shown = turnfold("show", "session", "s5", "--history", history, "-o", "json").json()
     assert [one["task_id"] for one in shown["conversations"]][2:4] == ["5-2", "late"]
 
 
@@ -94,9 +96,9 @@ def test_a_person_is_forgotten_in_cold_sessions_too(tmp_path: Path) -> None:
     history = tmp_path / "memory"
     folded(history, "october", october())
     folded(history, "today", [now("today", session_id="new")])
-    done = turnfold("forget", "u5", "--history", history, "--yes", "--json")
+    done = turnfold("forget", "u5", "--history", history, "--yes", "-o", "json")
     assert done.code == 0, done.err
-    assert turnfold("session", "s5", "--history", history, "--json").code != 0
+    assert turnfold("show", "session", "s5", "--history", history, "-o", "json").code != 0
     assert cold(history) == PEOPLE - 1
 
 
@@ -106,7 +108,7 @@ def test_one_wrong_date_makes_nobody_cold(tmp_path: Path) -> None:
     counts = folded(history, "1", [ahead, now("a", session_id="live"), *october()])
     assert counts["cooled"] == PEOPLE
     assert folded(history, "2", [now("b", session_id="live")])["cooled"] == 0
-    shown = turnfold("session", "live", "--history", history, "--json").json()
+    shown = turnfold("show", "session", "live", "--history", history, "-o", "json").json()
     assert shown["conversation_count"] == 2
 
 
@@ -129,7 +131,16 @@ def test_every_command_says_the_same_of_retention() -> None:
 
 
 @pytest.mark.parametrize("days", ["-1", "-0.5", "nan", "inf", "1e300", "x", ""])
-@pytest.mark.parametrize("command", [("run", "f.ndjson", "--history", "h"), ("worker",)])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("run", "f.ndjson", "--history", "h"),
+        (
+            "kafka",
+            "worker",
+        ),
+    ],
+)
 def test_a_wrong_number_of_days_is_refused_everywhere_alike(
     tmp_path: Path, command: tuple[str, ...], days: str
 ) -> None:

@@ -17,7 +17,7 @@ from tests.command import PROGRAM, answer, snapshot, turnfold
 
 def test_catalog_is_opened_by_plain_duckdb(sample: Path, tmp_path: Path) -> None:
     file = tmp_path / "catalog.duckdb"
-    assert answer("catalog", file, "--history", sample) == {"file": str(file)}
+    assert answer("admin", "catalog", file, "--history", sample) == {"file": str(file)}
     asked = (
         "import duckdb, sys; db = duckdb.connect(sys.argv[1], read_only=True); "
         "print(db.execute('SELECT count(*) FROM event_current').fetchone()[0], "
@@ -35,8 +35,8 @@ def test_catalog_is_opened_by_plain_duckdb(sample: Path, tmp_path: Path) -> None
 
 
 def sql_json(sample: Path, query: str) -> Any:
-    """The rows of `turnfold sql --format json`."""
-    done = turnfold("sql", query, "--history", sample, "--format", "json")
+    """The rows of `turnfold sql -o json`."""
+    done = turnfold("sql", query, "--history", sample, "-o", "json")
     assert done.code == 0, done.err
     return done.json()
 
@@ -49,7 +49,7 @@ def test_sql_answers_in_three_formats(sample: Path) -> None:
     assert [row["user_id"] for row in found] == ["emma", "lin", "yui"]
     assert found[0]["first"] == "2026-03-02T08:55:00Z"
     assert answer("sql", query, "--history", sample) == found
-    given = turnfold("sql", query, "--history", sample, "--format", "csv").out
+    given = turnfold("sql", query, "--history", sample, "-o", "csv").out
     as_text = [{name: str(value) for name, value in row.items()} for row in found]
     assert list(csv.DictReader(io.StringIO(given))) == as_text
     table = turnfold("sql", query, "--history", sample).out

@@ -29,7 +29,7 @@ class Told:
         self.count += 1
         said = turn(f"e{self.count}", user_input=f"I live in {HOMES[self.count - 1]}.")
         file = ndjson(self.folder / f"{self.count}.ndjson", [said])
-        done = turnfold("run", file, "--history", self.history, "--json", *words)
+        done = turnfold("run", file, "--history", self.history, "-o", "json", *words)
         assert done.code == 0, done.err
         return done
 
@@ -39,7 +39,7 @@ class Told:
         return [event for (event,) in found]
 
     def ask(self, *words: str) -> Any:
-        done = turnfold(*words, "--history", self.history, "--json")
+        done = turnfold(*words, "--history", self.history, "-o", "json")
         assert done.code == 0, done.err
         return done.json()
 
@@ -112,24 +112,24 @@ def test_a_server_continues_with_it_and_remembers_what_it_is_told(told: Told) ->
 
 def test_promote_brings_the_generations_own_choice(told: Told) -> None:
     told.run("--extractor", "rules")
-    told.ask("backfill", "--generation", "plain", "--extractor", "none")
-    told.ask("backfill", "--generation", "again")
-    assert told.ask("promote", "plain")["extractor"] == "none"
+    told.ask("generation", "create", "plain", "--extractor", "none")
+    told.ask("generation", "create", "again")
+    assert told.ask("generation", "promote", "plain")["extractor"] == "none"
     assert told.run().err == "" and told.plans() == []
-    assert told.ask("promote", "again")["extractor"] == "rules"
+    assert told.ask("generation", "promote", "again")["extractor"] == "rules"
     assert told.run().json()["extractor"] == "rules"
     assert told.plans() == ["e1", "e2", "e3"], "it caught up by rules, too"
     told.run("--extractor", "none")
-    assert told.ask("rollback")["extractor"] == "none"
-    names = {one["name"]: one["extractor"] for one in told.ask("generations", "list")}
+    assert told.ask("generation", "rollback")["extractor"] == "none"
+    names = {one["name"]: one["extractor"] for one in told.ask("generation", "list")}
     assert names == {"root": "rules", "plain": "none", "again": "none"}
 
 
 def test_a_replay_continues_with_what_its_source_chose_later(told: Told) -> None:
     told.run()
-    told.ask("backfill", "--generation", "again")
+    told.ask("generation", "create", "again")
     told.run("--extractor", "rules")
-    assert told.ask("promote", "again")["extractor"] == "rules"
+    assert told.ask("generation", "promote", "again")["extractor"] == "rules"
     assert told.run().json()["extractor"] == "rules"
     assert told.plans() == ["e2", "e3"]
 
@@ -137,6 +137,6 @@ def test_a_replay_continues_with_what_its_source_chose_later(told: Told) -> None
 def test_a_run_says_under_which_constants_it_folds(told: Told) -> None:
     told.run()
     assert "constants" not in told.run().json()
-    told.ask("backfill", "--generation", "short", "--set", "max_iteration=2")
-    told.ask("promote", "short")
+    told.ask("generation", "create", "short", "--set", "max_iteration=2")
+    told.ask("generation", "promote", "short")
     assert told.run().json()["constants"] == {"max_iteration": 2}

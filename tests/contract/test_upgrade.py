@@ -81,7 +81,7 @@ def test_killed_half_way_the_next_command_finishes(
     for step in (1, 4, 2):  # each goes on behind the one before
         killed = next_version.run(str(step), *command, program=DOOMED)
         assert killed.code == -signal.SIGKILL, killed.err
-        found = finding(next_version.run("doctor", "--history", history, "--json").out)
+        found = finding(next_version.run("admin", "doctor", "--history", history, "-o", "json").out)
         assert found["status"] == "warning"
         assert f"{NEXT}, not all of them" in found["found"]
     done = next_version.run(*command)
@@ -109,11 +109,11 @@ def test_the_version_before_refuses_what_was_upgraded_and_goes_back_by_a_backfil
         assert done.code == 3, command
         assert f"have format {NEXT}, this version reads {TODAY}" in done.err
         assert 'docs/upgrades.md, "Going back"' in done.err
-    found = finding(turnfold("doctor", "--history", history, "--json").out)
+    found = finding(turnfold("admin", "doctor", "--history", history, "-o", "json").out)
     assert found["status"] == "wrong"
     assert "Going back" in found["do"]
-    assert turnfold("backfill", "--history", history, "--generation", "back").code == 0
-    assert turnfold("promote", "back", "--history", history).code == 0
+    assert turnfold("generation", "create", "--history", history, "back").code == 0
+    assert turnfold("generation", "promote", "back", "--history", history).code == 0
     assert folded(more, history=history)["applied"] == 1
 
 
@@ -127,9 +127,13 @@ def test_rows_that_are_too_old_are_folded_again_from_their_own_history(
     assert refused.code == 3
     assert f"have format {TODAY}, this version reads {NEXT}" in refused.err
     assert "backfill --generation NEW" in refused.err
-    found = finding(next_version.run("doctor", "--history", history, "--json").out)
+    found = finding(next_version.run("admin", "doctor", "--history", history, "-o", "json").out)
     assert found["do"] == 'See docs/upgrades.md, "Rows that are too old".'
-    for command in (("backfill", "--generation", "again"), ("promote", "again"), ("run", first)):
+    for command in (
+        ("generation", "create", "again"),
+        ("generation", "promote", "again"),
+        ("run", first),
+    ):
         done = next_version.run(*command, "--history", history)
         assert done.code == 0, done.err
 

@@ -152,7 +152,7 @@ def test_no_file_of_a_history_has_it(tmp_path: Path) -> None:
     file = tmp_path / "withheld.ndjson"
     some = [line for _, line in LINES if b"\n" not in line]
     file.write_bytes(b"\n".join(some) + b"\n")
-    done = turnfold("run", file, "--history", tmp_path / "history", "--json")
+    done = turnfold("run", file, "--history", tmp_path / "history", "-o", "json")
     counts = done.json()
     assert counts["applied"] == 0 and counts["withheld"] > 1_000
     assert MARKER not in done.out + done.err

@@ -182,7 +182,7 @@ def test_secrets_are_named_and_settings_are_documented(values: Values, chart: Ch
         variables = spec["containers"][0]["env"]
         names = [one["name"] for one in variables]
         assert len(names) == len(set(names))
-        if component not in ENDING:  # else `turnfold doctor` warns of the metrics port
+        if component not in ENDING:  # else `turnfold admin doctor` warns of the metrics port
             guarded = merged(*values).get("networkPolicy", {}).get("enabled", True)
             assert ("TURNFOLD_METRICS_GUARDED" in names) == guarded
         assert set(names) - COLLECTOR <= known | {"POD_NAME"}, component
@@ -243,7 +243,7 @@ def test_a_backfill_is_an_indexed_job_with_a_pod_for_each_part(chart: Chart) -> 
     spec, pod = job["spec"], job["spec"]["template"]["spec"]
     assert (spec["completionMode"], spec["completions"], spec["parallelism"]) == ("Indexed", 3, 4)
     assert pod["containers"][0]["args"] == [
-        "backfill", "--generation", "Plain_2", "--part", "$(JOB_COMPLETION_INDEX)/3",
+        "generation", "create", "Plain_2", "--part", "$(JOB_COMPLETION_INDEX)/3",
         "--extractor", "none", "--set", "max_intents=9", "--drop-plans-of", "1000000",
     ]  # fmt: skip
     policy = one_of(manifests, "NetworkPolicy", "backfill")["spec"]
@@ -359,7 +359,7 @@ def test_wrong_values_are_refused_by_name(values: dict[str, Any], said: str, cha
 
 def test_the_notes_say_what_to_do_next(chart: Chart) -> None:
     notes = chart.files(LEAST)["NOTES.txt"]
-    for text in ("turnfold doctor", "rollout status", "port-forward", "not encrypted"):
+    for text in ("turnfold admin doctor", "rollout status", "port-forward", "not encrypted"):
         assert text in notes
     assert "Plain_2" not in notes
     assert "Plain_2 is being made in 3 parts" in chart.files(merged(LEAST, BACKFILL))["NOTES.txt"]

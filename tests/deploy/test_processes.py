@@ -153,7 +153,9 @@ def test_pods_of_the_chart_start_become_ready_work_and_end(
     assert set(found) == {*PARTS, "test", "backfill"}
     with in_folder(tmp_path, settings()) as containers:
         keys = containers.folder / "keys" / "keys.json"
-        made = turnfold("keys", "add", "--keys", keys, "--tenant", "default", "--role", "admin")
+        made = turnfold(
+            "admin", "keys", "add", "--keys", keys, "--tenant", "default", "--role", "admin"
+        )
         for name in PARTS:
             containers.start(found[name])
         probes = probes_of(chart)
@@ -192,7 +194,17 @@ def folds_again(containers: Containers, job: Container) -> None:
 
     def is_equal() -> bool:
         """Once the sink has what the worker makes of the plans."""
-        words = ("diff", "live", "again", "--history", history, "--fail-on-change", "--json")
+        words = (
+            "generation",
+            "diff",
+            "live",
+            "again",
+            "--history",
+            history,
+            "--fail-on-change",
+            "-o",
+            "json",
+        )
         done = turnfold(*words)
         assert done.code in (0, 4), done
         same = {one["kind"]: one["same"] for one in done.json()["kinds"]}

@@ -55,7 +55,7 @@ def history(tmp_path: Path) -> Path:
 
 def search(history: Path, text: str, endpoint: Endpoint | None, *more: str, **set_: str) -> Done:
     env = environment(**(endpoint.environment(**set_) if endpoint else {}))
-    return turnfold("search", text, "--history", history, "--json", *more, env=env)
+    return turnfold("search", text, "--history", history, "-o", "json", *more, env=env)
 
 
 def hits(done: Done) -> list[str]:
@@ -142,7 +142,7 @@ def test_who_is_forgotten_while_vectors_are_made_has_none_afterwards(
 ) -> None:
     endpoint.pause = 1.0  # of each request
     searching = subprocess.Popen(
-        [PROGRAM, "search", "feline", "--history", str(history), "--json"],
+        [PROGRAM, "search", "feline", "--history", str(history), "-o", "json"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env=environment(**endpoint.environment(BATCH="1")),
     )  # fmt: skip
@@ -237,7 +237,7 @@ def test_a_server_makes_vectors_behind_its_answers(endpoint: Endpoint, tmp_path:
     """Each request to the endpoint takes a while; no search waits for the vectors of documents."""
     endpoint.pause = 0.3
     process = subprocess.Popen(
-        [PROGRAM, "serve", "--port", "0", "--json", "--history", str(tmp_path / "h")],
+        [PROGRAM, "serve", "--port", "0", "-o", "json", "--history", str(tmp_path / "h")],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env=environment(**endpoint.environment(BATCH="1")),
     )  # fmt: skip
@@ -259,7 +259,7 @@ def test_a_server_ends_while_the_endpoint_does_not_answer(
 ) -> None:
     endpoint.pause = 600.0
     process = subprocess.Popen(
-        [PROGRAM, "serve", "--port", "0", "--json", "--history", str(tmp_path / "h")],
+        [PROGRAM, "serve", "--port", "0", "-o", "json", "--history", str(tmp_path / "h")],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env=environment(**endpoint.environment(SECONDS="600")),
     )  # fmt: skip

@@ -53,7 +53,7 @@ def search(history: Path, text: str, model: Path | str, *more: str) -> Done:
         XDG_CACHE_HOME=str(history.parent / "cache"),
     )  # fmt: skip
     return process(
-        "search", text, "--history", history, "--kind", "event", "--json", *more, env=env
+        "search", text, "--history", history, "--kind", "event", "-o", "json", *more, env=env
     )
 
 
@@ -119,7 +119,7 @@ def test_a_model_that_cannot_be_loaded_leaves_words_and_a_line_that_says_why(
     assert done.json()["hits"][0]["why"]["meaning"] == 0.0
     lines = [line for line in done.err.splitlines() if str(broken) in line and why in line]
     assert len(lines) == 1 and "Traceback" not in done.err, done.err
-    doctor = process("doctor", "--json", env=environment(
+    doctor = process("admin", "doctor", "-o", "json", env=environment(
         TURNFOLD_MEANING_MODEL=str(broken), HF_ENDPOINT=AWAY, XDG_CACHE_HOME=str(tmp_path / "c"),
     ))  # fmt: skip
     (finding,) = (one for one in doctor.json()["findings"] if one["check"] == "meaning")
@@ -127,7 +127,9 @@ def test_a_model_that_cannot_be_loaded_leaves_words_and_a_line_that_says_why(
 
 
 def test_the_doctor_loads_a_model_that_is_well(model: Path) -> None:
-    done = process("doctor", "--json", env=environment(TURNFOLD_MEANING_MODEL=str(model)))
+    done = process(
+        "admin", "doctor", "-o", "json", env=environment(TURNFOLD_MEANING_MODEL=str(model))
+    )
     (finding,) = (one for one in done.json()["findings"] if one["check"] == "meaning")
     assert finding["status"] == "ok" and "minilm" in finding["found"]
 
@@ -199,7 +201,7 @@ def serving(tmp_path: Path) -> Iterator[Callable[[str], Server]]:
 
     def start(model: str) -> Server:
         started = subprocess.Popen(
-            [PROGRAM, "serve", "--port", "0", "--json", "--history", str(tmp_path / "h")],
+            [PROGRAM, "serve", "--port", "0", "-o", "json", "--history", str(tmp_path / "h")],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             env=environment(TURNFOLD_MEANING_MODEL=model, HF_ENDPOINT=AWAY),
         )  # fmt: skip
@@ -259,14 +261,14 @@ def test_evaluate_shows_words_meaning_and_both(tmp_path: Path, model: Path) -> N
     ]
     file = ndjson(tmp_path / "labelled.ndjson", lines)
     env = environment(TURNFOLD_MEANING_MODEL=str(model))
-    done = process("evaluate", file, "--hits", "1", "--json", env=env)
+    done = process("admin", "evaluate", file, "--hits", "1", "-o", "json", env=env)
     assert done.code == 0, done.err
     turns = {name: run["search"][-1]["turn"] for name, run in done.json().items()}
     assert turns == {"none, words": 0.0, "none, meaning": 1.0, "none, words and meaning": 1.0}
-    table = process("evaluate", file, env=env).out
+    table = process("admin", "evaluate", file, env=env).out
     assert all(name in table for name in turns), table
     env = environment(TURNFOLD_MEANING_MODEL=str(tmp_path / "none"))
-    done = process("evaluate", file, "--json", env=env)
+    done = process("admin", "evaluate", file, "-o", "json", env=env)
     assert done.code == 0 and "the folder does not exist" in done.err
     assert done.json()["search"][-1]["turn"] == 0.0
 
@@ -306,7 +308,9 @@ def test_thirty_paraphrases_without_a_shared_word_are_found_among_ninety_turns(
         if question
     ]
     file = ndjson(tmp_path / "labelled.ndjson", [*turns, *questions])
-    done = process("evaluate", file, "--json", env=environment(TURNFOLD_MEANING_MODEL=str(model)))
+    done = process(
+        "admin", "evaluate", file, "-o", "json", env=environment(TURNFOLD_MEANING_MODEL=str(model))
+    )
     assert done.code == 0, done.err
     (words, *_), (by_meaning, *_), (both, *_) = (run["search"] for run in done.json().values())
     assert words["category"] == "(paraphrase)" and words["questions"] == 30

@@ -145,8 +145,8 @@ def problems(run: Deployment, counts: Counter[str], by_file: Path, refused: int)
     `by_file`: the history of the file runner over the same records. `refused`: how many records
     that must end as dead letters were sent besides.
     """
-    ended = turnfold("sink", "--bootstrap", run.broker.bootstrap, "--history", run.history,
-                      "--name", SINK, "--once", "--json")  # fmt: skip
+    ended = turnfold("kafka", "sink", "--bootstrap", run.broker.bootstrap, "--history", run.history,
+                      "--name", SINK, "--once", "-o", "json")  # fmt: skip
     if ended.code:
         return [f"the last sink ended with {ended.code}: {ended.err}"]
     return [

@@ -151,7 +151,7 @@ class Deployment:
 
 def worker_command(bootstrap: str, *options: str) -> list[str]:
     """Rows are kept for ever: what a late record does to a row that has gone is not asked here."""
-    return [PROGRAM, *words("worker", "--bootstrap", bootstrap, *options)]
+    return [PROGRAM, *words("kafka", "worker", "--bootstrap", bootstrap, *options)]
 
 
 def doomed_worker(bootstrap: str, name: str, point: str, after: int) -> list[str]:
@@ -161,7 +161,7 @@ def doomed_worker(bootstrap: str, name: str, point: str, after: int) -> list[str
 
 
 def sink_command(bootstrap: str, history: Path, *options: str) -> list[str]:
-    return [PROGRAM, "sink", "--bootstrap", bootstrap, "--history", str(history),
+    return [PROGRAM, "kafka", "sink", "--bootstrap", bootstrap, "--history", str(history),
             "--name", SINK, *(options or ROLL)]  # fmt: skip
 
 

@@ -1,5 +1,5 @@
-"""`turnfold repartition` that kills itself when it has passed so many points, or inside its n-th
-transaction, which it leaves open."""
+"""`turnfold kafka repartition` that kills itself when it has passed so many points, or inside its
+n-th transaction, which it leaves open."""
 
 import argparse
 import asyncio

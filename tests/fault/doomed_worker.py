@@ -1,4 +1,4 @@
-"""`turnfold worker` that sends itself SIGKILL when its lanes pass a point for the n-th time.
+"""`turnfold kafka worker` that sends itself SIGKILL when its lanes pass a point for the n-th time.
 
 python -m tests.fault.doomed_worker --bootstrap HOST:PORT --instance a --die committed
 """

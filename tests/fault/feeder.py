@@ -1,4 +1,4 @@
-"""Sends real data as `turnfold produce` does, and keeps the files for the file runner."""
+"""Sends real data as `turnfold kafka produce` does, and keeps the files for the file runner."""
 
 import asyncio
 import queue

@@ -1,4 +1,4 @@
-"""Kills `turnfold backfill`, `promote` and `rollback` while a history grows, and compares.
+"""Kills `turnfold generation create`, `promote` and `rollback` while a history grows, and compares.
 
     python -m tests.fault.kill_backfill --kills 40
 
@@ -137,7 +137,7 @@ def kill_parts(source: Path, folder: Path, seed: int) -> Result:
     last = _several(history.root)
     _, error = last.communicate()
     assert last.returncode == 0, error.decode()
-    _end(history, "promote", NAME)
+    _end(history, "generation", "promote", NAME)
     history.grow(STEP)
     return Result(struck, history.turns, _compare(history, folder / "quiet"))
 
@@ -153,23 +153,23 @@ def kill_backfill(source: Path, folder: Path, kills: int, seed: int) -> Result:
     history, chance = _History(source, folder), random.Random(seed)
     struck: Counter[str] = Counter()
     history.grow(STEP)
-    words: tuple[str, ...] = ("backfill", "--generation", NAME)
+    words: tuple[str, ...] = ("generation", "create", NAME)
     for meant in cycle(MEANT):
-        if sum(struck.values()) >= kills // 2 and words[0] == "backfill":
+        if sum(struck.values()) >= kills // 2 and words[1] == "create":
             _end(history, *words)
-            words = ("promote", NAME)
-        if (meant, words[0], history.stage()) == ("gathering", "backfill", "folding"):
+            words = ("generation", "promote", NAME)
+        if (meant, words[1], history.stage()) == ("gathering", "create", "folding"):
             _end(history, *words)  # a pass that folds gathers no more: the next one will
         history.grow(STEP)
         if attempt(history, words, meant, chance):
-            struck[f"{words[0]}, {history.stage()}"] += 1
+            struck[f"{words[1]}, {history.stage()}"] += 1
         if sum(struck.values()) >= kills:
             break
-        if words[0] != "backfill":
-            words = ("promote", history.other)
-    _end(history, "promote", history.other)
+        if words[1] != "create":
+            words = ("generation", "promote", history.other)
+    _end(history, "generation", "promote", history.other)
     history.grow(STEP)
-    _end(history, "rollback")
+    _end(history, "generation", "rollback")
     return Result(struck, history.turns, _compare(history, folder / "quiet"))
 
 
@@ -182,7 +182,9 @@ def _compare(history: _History, quiet: Path) -> list[str]:
     """What is wrong; empty where nothing is. The one that is not live lacks what came last."""
     wrong = []
     checked(local.run([str(history.file)], quiet))
-    _end(history, "promote", history.other)  # nothing comes since: both have everything now
+    _end(
+        history, "generation", "promote", history.other
+    )  # nothing comes since: both have everything now
     expected = digest(quiet)
     for name in (ROOT, NAME):
         found = digest(generation_path(history.root, name))

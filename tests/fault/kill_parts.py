@@ -1,4 +1,4 @@
-"""Kills `turnfold backfill --part i/N` at named places and at random, and compares.
+"""Kills `turnfold generation create --part i/N` at named places and at random, and compares.
 
     python -m tests.fault.kill_parts --kills 40
 
@@ -36,7 +36,7 @@ class _Parts:
         self.problems: list[str] = []
 
     def start(self, number: int) -> "subprocess.Popen[bytes]":
-        words = ("backfill", "--generation", NAME, "--part", f"{number}/{PARTS}")
+        words = ("generation", "create", NAME, "--part", f"{number}/{PARTS}")
         return start(*words, "--history", self.history.root)
 
     def made(self) -> Generation | None:
@@ -79,7 +79,7 @@ class _Parts:
         made = self.made()
         if made is None or made.ended_at is not None:
             return
-        done = turnfold("promote", NAME, "--history", self.history.root)
+        done = turnfold("generation", "promote", NAME, "--history", self.history.root)
         said = ", ".join(made.missing_parts) or "all are folded"
         if done.code != 3 or said not in done.err:
             self.problems.append(f"promote, while {said}: {done}")
@@ -111,9 +111,9 @@ def kill_parts(source: Path, folder: Path, kills: int, seed: int) -> Result:
         parts.check_refused()
     parts.end(parts.chance.randrange(PARTS))  # any of them completes it
     while sum(parts.struck.values()) < kills:
-        _end(history, "generations", "drop", NAME)
+        _end(history, "generation", "drop", "--yes", NAME)
         _at_random(parts, kills)
-    _end(history, "promote", NAME)
+    _end(history, "generation", "promote", NAME)
     history.grow(STEP)
     return Result(parts.struck, history.turns, parts.problems + _compare(history, folder / "quiet"))
 

@@ -1,4 +1,4 @@
-"""Kills `turnfold repartition` while producers go on, and compares the memory before and after.
+"""Kills `turnfold kafka repartition` while producers go on, and compares memory before and after.
 
     python -m tests.fault.kill_repartition --kills 40
 
@@ -143,8 +143,17 @@ class Play:
 
     def sink(self) -> dict[str, Any]:
         """The digests of the history, once all is in it."""
-        done = turnfold("sink", "--bootstrap", self.working.bootstrap, "--history", self.history,
-                         "--once", "--json")  # fmt: skip
+        done = turnfold(
+            "kafka",
+            "sink",
+            "--bootstrap",
+            self.working.bootstrap,
+            "--history",
+            self.history,
+            "--once",
+            "-o",
+            "json",
+        )
         if done.code:
             self.wrong.append(f"sink ended with {done.code}: {done.err}")
         return digest(self.history)
@@ -173,8 +182,17 @@ class Play:
             if doomed.returncode != -signal.SIGKILL:
                 self.wrong.append(f"a doomed command ended with {doomed.returncode}")
             self.struck[said.decode().strip() or "anywhere"] += 1
-        done = turnfold("repartition", "--to", str(to), "--bootstrap", self.working.bootstrap,
-                         "--json")  # fmt: skip
+        done = turnfold(
+            "kafka",
+            "repartition",
+            "--yes",
+            "--to",
+            str(to),
+            "--bootstrap",
+            self.working.bootstrap,
+            "-o",
+            "json",
+        )
         if done.code:
             self.wrong.append(f"repartition ended with {done.code}: {done.err}")
 
@@ -194,9 +212,20 @@ class Play:
 
     def replay_astray(self, partitions: int) -> int:
         """Sends the records right that came into a wrong partition; how many that were."""
-        done = turnfold("dlq", "replay", "--bootstrap", self.working.bootstrap, "--history",
-                         self.history, "--reason", "wrong_partition", "--json",
-                         env=environment(TURNFOLD_KAFKA_PARTITIONS=str(partitions)))  # fmt: skip
+        done = turnfold(
+            "admin",
+            "dlq",
+            "replay",
+            "--bootstrap",
+            self.working.bootstrap,
+            "--history",
+            self.history,
+            "--reason",
+            "wrong_partition",
+            "-o",
+            "json",
+            env=environment(TURNFOLD_KAFKA_PARTITIONS=str(partitions)),
+        )
         if done.code:
             self.wrong.append(f"dlq replay ended with {done.code}: {done.err}")
             return 0

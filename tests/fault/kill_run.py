@@ -113,7 +113,7 @@ def torn_tables(found: Found) -> int:
 def attempt(file: Path, history: Path, meant: str, chance: random.Random) -> bool:
     """Starts a run and kills it as meant; False where it ended first."""
     commits, log, to_repair = _commits(history), _log_bytes(history), torn_tables(found(history))
-    process = start("run", file, "--history", history, "--json")
+    process = start("run", file, "--history", history, "-o", "json")
     deadline = time.monotonic() + (chance.uniform(0.1, 3) if meant == "random" else TOO_LONG)
     while process.poll() is None and time.monotonic() < deadline:
         made = _commits(history) - commits
@@ -168,7 +168,7 @@ def kill_run(source: Path, folder: Path, kills: int, seed: int, step: int = STEP
 
 def _compare(file: Path, folder: Path, struck: Counter[str]) -> Result:
     history, quiet = folder / "killed", folder / "quiet"
-    last = start("run", file, "--history", history, "--json")
+    last = start("run", file, "--history", history, "-o", "json")
     out, error = last.communicate()
     assert last.returncode == 0, error.decode()
     checked(json.loads(out))

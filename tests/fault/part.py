@@ -24,7 +24,8 @@ class Part:
     def __init__(self, name: str, folder: Path, *options: str) -> None:
         self.name, self.job = name, f"turnfold-{name}"
         self.file = folder / f"{name}.log"
-        self.command = [PROGRAM, name, *options, "--metrics-port", "0"]
+        tier = [] if name == "serve" else ["kafka"]
+        self.command = [PROGRAM, *tier, name, *options, "--metrics-port", "0"]
         self.start()
 
     def start(self) -> None:

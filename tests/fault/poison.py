@@ -16,7 +16,7 @@ KNOWN = [lines.GOOD["good"], messages.encode(turn("ce"))]
 
 def refused() -> Iterator[tuple[str, Given]]:
     """The reason a record must be refused for, and the record. Those that no topic takes for
-    their size are left out: `turnfold produce` does not send them."""
+    their size are left out: `turnfold kafka produce` does not send them."""
     yield from messages.BAD
     for bad in lines.BAD.values():
         if len(bad.line) < INPUT_BYTES - 1_000:

@@ -126,7 +126,7 @@ if can_mount():  # the limits above do where it cannot be
 def test_a_second_run_on_the_same_history_is_refused(tmp_path: Path) -> None:
     history = tmp_path / "history"
     first = subprocess.Popen(
-        [PROGRAM, *words("run", "-", "--history", history, "--json")],
+        [PROGRAM, *words("run", "-", "--history", history, "-o", "json")],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -135,7 +135,7 @@ def test_a_second_run_on_the_same_history_is_refused(tmp_path: Path) -> None:
     until((history / "_store" / "CURRENT").exists, every=0.001)
     file = ndjson(tmp_path / "more.ndjson", [turn("e2")])
     second = turnfold("run", file, "--history", history)
-    third = turnfold("compact", "--history", history)
+    third = turnfold("admin", "compact", "--history", history)
     assert second.code == third.code == 3
     assert "another turnfold is writing" in second.err
     assert "another turnfold is writing" in third.err
@@ -157,7 +157,7 @@ def test_reading_continues_while_a_run_writes(tmp_path: Path) -> None:
         env=environment(),
     )
     until(lambda: locks.is_taken(locks.history_lock(history)))
-    done = turnfold("sql", "SELECT event_id FROM events", "--history", history, "--json")
+    done = turnfold("sql", "SELECT event_id FROM events", "--history", history, "-o", "json")
     assert (done.code, done.json()) == (0, [{"event_id": "e1"}])
     assert writer.poll() is None, "it was still at work"
     writer.communicate(b"", timeout=TOO_LONG)

@@ -64,7 +64,7 @@ def test_a_sink_waits_for_room_and_continues_by_itself(
     asyncio.run(ensure_topics(settings))
     asyncio.run(send(settings, every[:half]))
     options = ("--history", str(history), "--roll-seconds", "1")
-    sink = start("sink", *options_of(settings), *options)
+    sink = start("kafka", "sink", *options_of(settings), *options)
     said = _Said(sink)
     try:
         said.hears("rows written")
@@ -96,8 +96,8 @@ def test_a_sink_that_is_ended_before_there_is_room_loses_nothing(
     settings = shared_settings()
     asyncio.run(ensure_topics(settings))
     at = (*options_of(settings), "--history", str(history), "--roll-seconds", "1")
-    assert turnfold("sink", *at, "--once").code == 0
-    sink = start("sink", *at)
+    assert turnfold("kafka", "sink", *at, "--once").code == 0
+    sink = start("kafka", "sink", *at)
     said = _Said(sink)
     said.hears("partitions")
     with disk.full([sink.pid]):
@@ -107,7 +107,7 @@ def test_a_sink_that_is_ended_before_there_is_room_loses_nothing(
         assert sink.wait(TOO_LONG) == 1
     said.close()
     in_a_line(said.text)
-    assert turnfold("sink", *at, "--once").code == 0
+    assert turnfold("kafka", "sink", *at, "--once").code == 0
     assert digest(history)["tables"] == digest(plain)["tables"]
 
 
@@ -159,7 +159,7 @@ if can_mount():
             assert turnfold("run", turns, "--history", history).code == 0
             assert digest(history)["tables"].keys() == digest(plain)["tables"].keys()
             found = turnfold(
-                "sql", "--history", history, "--format", "csv",
+                "sql", "--history", history, "-o", "csv",
                 "SELECT count(*), count(DISTINCT event_id) FROM events",
             )  # fmt: skip
             assert found.out.splitlines()[-1] == "3000,3000"
@@ -169,7 +169,7 @@ if can_mount():
     ) -> None:
         history = disk.folder / "history"
         assert turnfold("run", turns, "--history", history).code == 0
-        server = start("serve", "--history", history, "--port", "0", "--json")
+        server = start("serve", "--history", history, "--port", "0", "-o", "json")
         said = _Said(server)
         taken: list[str] = []
 
@@ -202,7 +202,7 @@ if can_mount():
         in_a_line(said.text)
         listed = ", ".join(f"'{one}'" for one in taken)
         found = turnfold(
-            "sql", "--history", history, "--format", "csv",
+            "sql", "--history", history, "-o", "csv",
             "SELECT count(*), count(DISTINCT event_id) FROM events "
             f"WHERE event_id IN ({listed})",
         )  # fmt: skip
@@ -217,11 +217,11 @@ if can_mount():
         assert turnfold("run", more, "--history", history).code == 0
         before = digest(history)
         with disk.full([]):
-            done = turnfold("compact", "--history", history)
+            done = turnfold("admin", "compact", "--history", history)
             assert done.code == 1, done.err
             in_a_line(done.err)
             assert digest(history) == before
-        assert turnfold("compact", "--history", history).code == 0
+        assert turnfold("admin", "compact", "--history", history).code == 0
         assert digest(history) == before
 
     def test_a_read_only_file_system_is_reported_in_one_line(disk: Disk, turns: Path) -> None:
@@ -229,12 +229,21 @@ if can_mount():
         assert turnfold("run", turns, "--history", history).code == 0
         remount(disk.folder, "ro")
         for command in (
-            ("run", turns), ("compact",), ("forget", "u", "--yes"), ("serve", "--port", "0"),
-            ("backfill", "--generation", "g"),
+            ("run", turns), ("admin", "compact"), ("forget", "u", "--yes"),
+            ("serve", "--port", "0"),
+            ("generation", "create", "g"),
         ):  # fmt: skip
             done = turnfold(*command, "--history", history)
             assert done.code == (3 if command[0] == "serve" else 1), (command, done)
             assert "Read-only file system" in done.err, (command, done)
-        for reading in (("session", "s1"), ("digest",), ("timeline", "s1"), ("dlq", "list")):
+        for reading in (
+            ("show", "session", "s1"),
+            (
+                "admin",
+                "digest",
+            ),
+            ("show", "timeline", "s1"),
+            ("admin", "dlq", "list"),
+        ):
             done = turnfold(*reading, "--history", history)
             assert done.code == 0, (command, done)

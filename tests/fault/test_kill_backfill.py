@@ -15,7 +15,7 @@ def test_guarantee_3_backfill_and_switches_killed_at_any_moment_lose_nothing(
     assert sum(result.struck.values()) == 12
     stages = {name.partition(", ")[2] for name in result.struck}
     assert {"reading", "folding"} <= stages, f"kills struck in too few places: {result.struck}"
-    assert {name.partition(",")[0] for name in result.struck} == {"backfill", "promote"}
+    assert {name.partition(",")[0] for name in result.struck} == {"create", "promote"}
 
 
 def test_guarantee_3_several_processes_killed_with_their_parent_lose_nothing(

@@ -44,7 +44,7 @@ def test_a_run_killed_while_sessions_become_cold_continues(tmp_path: Path) -> No
     history, cold = tmp_path / "killed", []
     while True:
         before = set((history / "_store").glob("*.log"))  # of the run before; this one has its own
-        run = start("run", more, "--history", history, "--retention-days", "30", "--json")
+        run = start("run", more, "--history", history, "--retention-days", "30", "-o", "json")
         while run.poll() is None and logged(history, before) < A_BATCH:
             time.sleep(0.0005)
         ended = not killed(run)
@@ -78,7 +78,7 @@ def logged(history: Path, before: set[Path]) -> int:
 
 def folded_cold(file: Path, history: Path) -> int:
     """How many sessions are cold after one more run with retention."""
-    run = start("run", file, "--history", history, "--retention-days", "30", "--json")
+    run = start("run", file, "--history", history, "--retention-days", "30", "-o", "json")
     out, error = run.communicate()
     assert run.returncode == 0, error.decode() + out.decode()
     return sum(one.cold is not None for one in entities(history).values())

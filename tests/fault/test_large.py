@@ -45,7 +45,7 @@ def noise(size: int, seed: int = 0) -> str:
 def sunk(working: Working) -> Path:
     """The history of all that workers wrote."""
     history = working.folder / "sunk"
-    done = turnfold("sink", *working.at, "--history", history, "--once")
+    done = turnfold("kafka", "sink", *working.at, "--history", history, "--once")
     assert done.code == 0, done.err
     return history
 

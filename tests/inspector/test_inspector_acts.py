@@ -259,7 +259,7 @@ def test_a_generation_is_compared_promoted_and_rolled_back(
     page: Page, server: Server, history: Path
 ) -> None:
     page.goto("/generations")
-    expect(page.locator("main")).to_contain_text("turnfold backfill")
+    expect(page.locator("main")).to_contain_text("turnfold generation create")
     backfill(history, "plain", Settings(without=("sample",)))
     page.reload()
     page.get_by_role("link", name="Compare with the live one").click()

@@ -34,7 +34,7 @@ class Stack(NamedTuple):
     def produce(self, *records: object) -> None:
         """Sends records as a producer does."""
         file = ndjson(self.folder / "sent.ndjson", records)
-        done = turnfold("produce", file, "--bootstrap", self.broker.bootstrap)
+        done = turnfold("kafka", "produce", file, "--bootstrap", self.broker.bootstrap)
         assert done.code == 0, done.err
 
 
@@ -57,14 +57,14 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         at = ("--bootstrap", broker.bootstrap)
         into = ("--history", str(folder / "h"))
         parts.enter_context(
-            running(folder / "worker.log", "worker", *at, "--metrics-port", ports[0])
+            running(folder / "worker.log", "kafka", "worker", *at, "--metrics-port", ports[0])
         )
         parts.enter_context(
-            running(folder / "sink.log", "sink", *at, *into, "--roll-seconds", "0.5",
+            running(folder / "sink.log", "kafka", "sink", *at, *into, "--roll-seconds", "0.5",
                     "--metrics-port", ports[1])
         )  # fmt: skip
         (folder / "first.ndjson").write_text(json.dumps(turn("e0")) + "\n")
-        assert turnfold("produce", folder / "first.ndjson", *at).code == 0
+        assert turnfold("kafka", "produce", folder / "first.ndjson", *at).code == 0
         server = parts.enter_context(serving(*at, *into, "--metrics-from", ",".join(ports)))
         server.until("/readyz", 200)
         server.until("/v1/sessions/s", 200)

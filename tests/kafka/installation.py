@@ -23,7 +23,7 @@ class Installation:
 
     def run(self, *args: str | Path) -> Any:
         """What a command says; it must succeed."""
-        done = turnfold(*args, "--json", env=self.env)
+        done = turnfold(*args, "-o", "json", env=self.env)
         assert done.code == 0, done.err
         return done.json()
 
@@ -32,7 +32,7 @@ class Installation:
         deadline = time.monotonic() + TOO_LONG
         calm = 0
         while calm < 3:
-            done = turnfold("lag", "--group", "turnfold", "--json", env=self.env)
+            done = turnfold("kafka", "lag", "--group", "turnfold", "-o", "json", env=self.env)
             assert done.code == 0 or "has no committed offsets" in done.err, done.err
             behind = [one["lag"] for one in done.json()] if done.code == 0 else [1]
             calm = 0 if any(behind) else calm + 1

@@ -68,7 +68,7 @@ def running(guarded: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     with installed(guarded, PREFIX, folder / "worker", **told) as made:
         lines = folder / "lines.ndjson"
         lines.write_text(SAMPLE.read_text() + "no record\n")
-        assert user(guarded, "produce", acls.PRODUCE, folder).run("produce", lines)["sent"]
+        assert user(guarded, "produce", acls.PRODUCE, folder).run("kafka", "produce", lines)["sent"]
         admin = Installation(guarded, PREFIX, folder / "admin")
         admin.await_read()
         yield made
@@ -82,28 +82,28 @@ def test_worker_and_produce(running: Installation) -> None:
 
 def test_sink(running: Installation, guarded: Broker, tmp_path: Path) -> None:
     sink = user(guarded, "sink", acls.sink(), tmp_path)
-    assert sink.run("sink", "--history", tmp_path / "history", "--once")["rows"] > 0
+    assert sink.run("kafka", "sink", "--history", tmp_path / "history", "--once")["rows"] > 0
 
 
 def test_replay(running: Installation, guarded: Broker, tmp_path: Path) -> None:
     replay = user(guarded, "replay", acls.REPLAY, tmp_path)
-    assert replay.run("dlq", "replay", "--from-topic", "--reason", "bad_json")["sent"] == 1
+    assert replay.run("admin", "dlq", "replay", "--from-topic", "--reason", "bad_json")["sent"] == 1
 
 
 def test_lag(running: Installation, guarded: Broker, tmp_path: Path) -> None:
-    found = user(guarded, "lag", acls.LAG, tmp_path).run("lag")
+    found = user(guarded, "lag", acls.LAG, tmp_path).run("kafka", "lag")
     assert {one["topic"] for one in found if one["group"] == "turnfold"} >= {"turns"}
 
 
 def test_topics(running: Installation, guarded: Broker, tmp_path: Path) -> None:
-    found = user(guarded, "topics", acls.CHECK, tmp_path).run("topics")
+    found = user(guarded, "topics", acls.CHECK, tmp_path).run("kafka", "topics")
     assert {one["state"] for one in found} == {"ok"}
     assert all(one["name"] == PREFIX + one["topic"] for one in found)
 
 
 def test_doctor(running: Installation, guarded: Broker, tmp_path: Path) -> None:
     made = user(guarded, "doctor", acls.DOCTOR, tmp_path)
-    done = turnfold("doctor", "--json", env=made.env)
+    done = turnfold("admin", "doctor", "-o", "json", env=made.env)
     found = {one["check"]: one["status"] for one in done.json()["findings"]}
     assert {found.get(name) for name in ("broker", "topics", "memory", "clock")} == {"ok"}, done
 
@@ -113,7 +113,7 @@ def test_a_doctor_with_one_less_says_what_is_missing(
 ) -> None:
     given = [one for one in acls.DOCTOR if one.operations != ("Read",)]
     made = user(guarded, "doctor-without", given, tmp_path)
-    done = turnfold("doctor", "--json", env=made.env)
+    done = turnfold("admin", "doctor", "-o", "json", env=made.env)
     assert done.code == 2, done
     said = [one["found"] for one in done.json()["findings"] if one["status"] == "wrong"]
     rows = [f"{PREFIX}turnfold-{of}-rows-changelog" for of in ("session", "memory")]
@@ -158,15 +158,23 @@ def test_extract(running: Installation, guarded: Broker, tmp_path: Path) -> None
 def extract(made: Installation, asked: Endpoint) -> Done:
     env = made.env | {"TURNFOLD_LLM_BASE_URL": asked.url, "TURNFOLD_LLM_MODEL": "test"}
     return turnfold(
-        "extract", "--bootstrap", made.env["TURNFOLD_KAFKA_BOOTSTRAP"], "--group", GROUP, "--once",
-        "--json", env=env,
-    )  # fmt: skip
+        "kafka",
+        "extract",
+        "--bootstrap",
+        made.env["TURNFOLD_KAFKA_BOOTSTRAP"],
+        "--group",
+        GROUP,
+        "--once",
+        "-o",
+        "json",
+        env=env,
+    )
 
 
 def test_reset(guarded: Broker, tmp_path: Path) -> None:
     create_topics(guarded, "left")
     reset = user(guarded, "reset", acls.reset("left"), tmp_path)
-    assert reset.run("reset", "left", "--yes")["topics"]
+    assert reset.run("kafka", "reset", "left", "--yes")["topics"]
 
 
 def test_an_operator_repartitions_and_drops_a_generation(guarded: Broker, tmp_path: Path) -> None:
@@ -175,21 +183,21 @@ def test_an_operator_repartitions_and_drops_a_generation(guarded: Broker, tmp_pa
     grant(guarded, "operator", prefix, acls.ALL)
     told = {"BOOTSTRAP": guarded.bootstrap_of("SASL"), **login("operator")}
     with installed(guarded, prefix, tmp_path / "operator", **told) as made:
-        made.run("produce", SAMPLE)
+        made.run("kafka", "produce", SAMPLE)
         made.await_read()
         beside = made.working.start("--generation", "next", env=made.env)
         made.working.await_ready()
         for worker in made.working.workers:
             worker.send_signal(signal.SIGINT)
             assert worker.wait(WITHIN) == 0
-        removed = made.run("reset", "turnfold", "--generation", "next", "--yes")
+        removed = made.run("kafka", "reset", "turnfold", "--generation", "next", "--yes")
         assert beside.returncode == 0
         assert {one["name"] for one in removed["groups"]} == {"turnfold.next"}
         assert "sessions.next" in {one["name"] for one in removed["topics"]}
-        made.run("sink", "--history", tmp_path / "history", "--once")
-        done = turnfold("repartition", "--to", "6", env=made.env)
+        made.run("kafka", "sink", "--history", tmp_path / "history", "--once")
+        done = turnfold("kafka", "repartition", "--yes", "--to", "6", env=made.env)
         assert done.code == 0, done.err
-        topics = made.run("topics", "--partitions", "6")
+        topics = made.run("kafka", "topics", "--partitions", "6")
         assert {one["state"] for one in topics} == {"ok"}
         made.working.start("--partitions", "6", env=made.env)
         made.working.await_log(": restored ", times=12)
@@ -200,17 +208,19 @@ def test_an_operator_repartitions_and_drops_a_generation(guarded: Broker, tmp_pa
 COMMANDS: dict[str, tuple[Sequence[Acl], tuple[str, str, str], list[str]]] = {
     # by user: what a process needs, which of it is missing, the command
     "worker": (acls.worker("another"), ("transactional id", "another-*", "Write"),
-               ["worker", "--app-id", "another"]),
-    "sink": (acls.sink(), ("group", "sink", "Read"), ["sink", "--history", "{folder}/h", "--once"]),
-    "produce": (acls.PRODUCE, ("topic", "turns", "Write"), ["produce", str(SAMPLE)]),
-    "replay": (acls.REPLAY, ("topic", "dead-letters", "Read"), ["dlq", "replay", "--from-topic"]),
-    "lag": (acls.LAG, ("group", "*", "Describe"), ["lag", "--group", "turnfold"]),
+               ["kafka", "worker", "--app-id", "another"]),
+    "sink": (acls.sink(), ("group", "sink", "Read"),
+             ["kafka", "sink", "--history", "{folder}/h", "--once"]),
+    "produce": (acls.PRODUCE, ("topic", "turns", "Write"), ["kafka", "produce", str(SAMPLE)]),
+    "replay": (acls.REPLAY, ("topic", "dead-letters", "Read"),
+               ["admin", "dlq", "replay", "--from-topic"]),
+    "lag": (acls.LAG, ("group", "*", "Describe"), ["kafka", "lag", "--group", "turnfold"]),
     "extract": (acls.extract("another"), ("group", "another", "Read"),
-                ["extract", "--bootstrap", "{bootstrap}", "--group", "another", "--once",
+                ["kafka", "extract", "--bootstrap", "{bootstrap}", "--group", "another", "--once",
                  "--model", "m", "--base-url", "http://127.0.0.1:1/v1"]),
-    "topics": (acls.CHECK, ("topic", "moods", "DescribeConfigs"), ["topics"]),
+    "topics": (acls.CHECK, ("topic", "moods", "DescribeConfigs"), ["kafka", "topics"]),
     "reset": (acls.reset("kept"), ("topic", "kept-session-rows-changelog", "Delete"),
-              ["reset", "kept", "--yes"]),
+              ["kafka", "reset", "kept", "--yes"]),
     "serve": (acls.serve(), ("topic", "turnfold-memory-rows-changelog", "Read"),
               ["serve", "--port", "0"]),
 }  # fmt: skip
@@ -244,8 +254,8 @@ def test_a_health_check_with_one_less_says_what_is_missing(
 
 def test_who_may_not_create_is_told_what_to_create(guarded: Broker, tmp_path: Path) -> None:
     env = user(guarded, "lag-without", [], tmp_path).env
-    done = turnfold("worker", "--topic-prefix", "nobody-made-", env=env)
+    done = turnfold("kafka", "worker", "--topic-prefix", "nobody-made-", env=env)
     assert done.code == 3
     for name in ("turns", "history", "turnfold-session-rows-changelog"):
         assert f"nobody-made-{name} (4 partitions)" in done.err
-    assert "Create" in done.err and "turnfold topics --commands" in done.err
+    assert "Create" in done.err and "turnfold kafka topics --commands" in done.err

@@ -27,9 +27,9 @@ FACTS = "SELECT body_text FROM state_current WHERE owner_id = 'ann' AND kind = '
 
 def written(installation: Installation, file: Path, history: Path) -> None:
     """A file of records, in topics, memory and the history."""
-    installation.run("produce", file)
+    installation.run("kafka", "produce", file)
     installation.await_read()
-    installation.run("sink", "--history", history, "--once")
+    installation.run("kafka", "sink", "--history", history, "--once")
 
 
 @pytest.mark.nightly
@@ -47,22 +47,22 @@ def test_a_history_fills_another_cluster_and_memory_is_the_same(tmp_path: Path) 
         first.kill()
     with Broker.start(short_lived=True) as second:
         with installed(second, "", tmp_path / "second") as restored:
-            refusal = turnfold("sink", "--history", lost, "--once", env=restored.env)
+            refusal = turnfold("kafka", "sink", "--history", lost, "--once", env=restored.env)
             assert refusal.code == 3 and "its rows are from the cluster" in refusal.err
             records = turnfold("export", "--records", "--history", lost)
             file = tmp_path / "records.ndjson"
             file.write_text(records.out)
-            restored.run("produce", file)
+            restored.run("kafka", "produce", file)
             restored.await_read()
-            restored.run("produce", file)  # as after an interruption
+            restored.run("kafka", "produce", file)  # as after an interruption
             restored.await_read()
-            restored.run("sink", "--history", history, "--once")
+            restored.run("kafka", "sink", "--history", history, "--once")
             assert digest(history)["memory"] == digest(lost)["memory"]
-            letters = restored.run("dlq", "replay", "--history", lost, "--elsewhere")
+            letters = restored.run("admin", "dlq", "replay", "--history", lost, "--elsewhere")
             reasons = rows(lost, REASONS)
             assert letters["sent"] == len(reasons) > 1, letters
             restored.await_read()
-            restored.run("sink", "--history", history, "--once")
+            restored.run("kafka", "sink", "--history", history, "--once")
             assert rows(history, REASONS) == reasons
         with installed(second, "", tmp_path / "third", options=("--extractor", "rules")) as goes_on:
             written(goes_on, after, history)

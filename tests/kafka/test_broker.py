@@ -23,7 +23,7 @@ from streams.kafka.client.topic_specs import spec
 from streams.kafka.client.topics import create
 from tests.waiting import until
 
-PROGRAM = "from streams.commands.broker import broker; broker()"
+PROGRAM = "from streams.cli import app; app()"
 
 
 async def write(bootstrap: str, topic: str, *values: bytes) -> None:
@@ -58,9 +58,9 @@ async def leader(bootstrap: str, topic: str) -> int:
 
 
 def command(*args: str, state: Path) -> tuple[int, str, str]:
-    """`turnfold broker …` as a process of its own: exit code, stdout, stderr."""
+    """`turnfold kafka broker …` as a process of its own: exit code, stdout, stderr."""
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *args],
+        [sys.executable, "-c", PROGRAM, "kafka", "broker", *args],
         capture_output=True, text=True, timeout=120,
         env={**os.environ, "XDG_STATE_HOME": str(state)},
     )  # fmt: skip
@@ -117,7 +117,7 @@ def test_a_node_that_was_killed_comes_back_with_its_records(tmp_path: Path) -> N
 
 
 def test_a_node_of_three_that_was_killed_is_started_again_by_the_command(tmp_path: Path) -> None:
-    code, out, err = command("start", "--nodes", "3", "--json", state=tmp_path)
+    code, out, err = command("start", "--nodes", "3", "-o", "json", state=tmp_path)
     assert code == 0, err
     started = json.loads(out)
     try:
@@ -125,7 +125,7 @@ def test_a_node_of_three_that_was_killed_is_started_again_by_the_command(tmp_pat
         killed = started["nodes"][1]["pid"]
         os.kill(killed, signal.SIGKILL)
         until(lambda: command("status", state=tmp_path)[0], lambda code: code == 5)
-        code, out, err = command("start", "--json", state=tmp_path)
+        code, out, err = command("start", "-o", "json", state=tmp_path)
         assert code == 0 and "started again: node 2" in err, err
         again = json.loads(out)
         assert again["bootstrap"] == started["bootstrap"] and again["answering"] == 3
@@ -250,11 +250,11 @@ def test_the_commands_start_find_and_stop_one_broker(tmp_path: Path) -> None:
         code, out, err = command("stop", state=state)
     assert (code, out) == (0, "stopped\n"), err
     assert not Broker.find(kept).is_running()
-    assert command("status", "--json", state=state)[:2] == (5, '{\n  "running": false\n}\n')
+    assert command("status", "-o", "json", state=state)[:2] == (5, '{\n  "running": false\n}\n')
 
 
 def test_status_and_stop_cope_with_a_broker_that_was_killed(tmp_path: Path) -> None:
-    code, out, err = command("start", "--json", state=tmp_path)
+    code, out, err = command("start", "-o", "json", state=tmp_path)
     assert code == 0, err
     started: dict[str, Any] = json.loads(out)
     os.kill(started["nodes"][0]["pid"], signal.SIGKILL)
@@ -266,7 +266,7 @@ def test_status_and_stop_cope_with_a_broker_that_was_killed(tmp_path: Path) -> N
 
 
 def status(state: Path) -> dict[str, Any]:
-    code, out, err = command("status", "--json", state=state)
+    code, out, err = command("status", "-o", "json", state=state)
     assert code == 0, err
     described: dict[str, Any] = json.loads(out)
     return described

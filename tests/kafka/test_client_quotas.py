@@ -1,4 +1,4 @@
-"""Kafka's own quotas: the broker slows a producer down, and `turnfold produce` waits for it."""
+"""Kafka's own quotas: the broker slows a producer down, and `turnfold kafka produce` waits."""
 
 import asyncio
 import subprocess
@@ -36,7 +36,7 @@ def test_a_producer_that_the_broker_throttles_waits_and_loses_nothing(tmp_path: 
     assert seconds > UNMEASURED
     with Broker.start(short_lived=True) as broker:
         set_quota(broker)
-        done = turnfold("produce", file, "--bootstrap", broker.bootstrap, "--json")
+        done = turnfold("kafka", "produce", file, "--bootstrap", broker.bootstrap, "-o", "json")
         assert done.code == 0, done.err
         assert done.json()["sent"] == len(records)
         found = asyncio.run(read_all(broker.bootstrap, "turns"))

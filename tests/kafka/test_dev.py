@@ -38,7 +38,7 @@ SAMPLE = Path(sample.__file__).with_name("conversations.ndjson")
 @pytest.fixture
 def dev(tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
     """The command, running; its parts are gone afterwards."""
-    running = start("dev", "--history", tmp_path / "memory", "--http", "0", BY_DEFAULT)
+    running = start("dev", "--history", tmp_path / "memory", "--http-port", "0", BY_DEFAULT)
     try:
         with running:
             yield running
@@ -58,7 +58,7 @@ def test_dev_runs_all_parts_and_ctrl_c_ends_them(
     said += "" if "answers" in said else _await(dev, rb"http://\S+ answers")
     url = re.search(r"(http://\S+) answers", said)
     assert url
-    assert turnfold("produce", SAMPLE, "--bootstrap", bootstrap[1]).code == 0
+    assert turnfold("kafka", "produce", SAMPLE, "--bootstrap", bootstrap[1]).code == 0
     done = turnfold("run", SAMPLE, "--history", tmp_path / "by-file", BY_DEFAULT)
     assert done.code == 0, done.err
     deadline = time.monotonic() + TOO_LONG
@@ -84,7 +84,7 @@ def test_dev_shows_the_demo_and_refuses_to_mix_it_with_others(tmp_path: Path) ->
     folded(ndjson(tmp_path / "own.ndjson", [turn("own")]), history=tmp_path / "own")
     refused = turnfold("dev", "--history", tmp_path / "own", "--demo")
     assert refused.code == 2 and "has a history of its own" in refused.err
-    with start("dev", "--history", tmp_path / "memory", "--http", "0", "--demo") as running:
+    with start("dev", "--history", tmp_path / "memory", "--http-port", "0", "--demo") as running:
         try:
             said = _await(running, rb"the demo's people: (\S+)")
             page = re.search(r"the demo's people: (\S+)", said)
@@ -150,13 +150,13 @@ def test_dev_asks_a_model_beside_the_worker(tmp_path: Path) -> None:
         env = environment(**{f"TURNFOLD_LLM_{name}": value for name, value in told.items()})
         for number, chosen in enumerate((["--extractor", "llm"], [])):
             file = ndjson(tmp_path / "turns.ndjson", [said[number]])
-            command = [PROGRAM, "dev", "--history", str(history), "--http", "0", *chosen]
+            command = [PROGRAM, "dev", "--history", str(history), "--http-port", "0", *chosen]
             running = subprocess.Popen(command, stderr=subprocess.PIPE, env=env)
             assert running.stderr is not None
             try:
                 bootstrap = re.search(r"Kafka at (\S+);", _await(running, rb"Kafka at (\S+);"))
                 assert bootstrap
-                assert turnfold("produce", file, "--bootstrap", bootstrap[1]).code == 0
+                assert turnfold("kafka", "produce", file, "--bootstrap", bootstrap[1]).code == 0
                 deadline = time.monotonic() + 2 * TOO_LONG
                 wanted = ["llm/test", "rules"] * (number + 1)
                 while _made_by(history) != sorted(wanted):

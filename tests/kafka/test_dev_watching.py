@@ -25,7 +25,13 @@ class Dev:
 
     def __init__(self, folder: Path, *options: str, **env: str) -> None:
         self.process = start(
-            "dev", "--history", folder / "memory", "--http", "0", *options, env=environment(**env)
+            "dev",
+            "--history",
+            folder / "memory",
+            "--http-port",
+            "0",
+            *options,
+            env=environment(**env),
         )
         assert self.process.stderr is not None
         self.stderr = self.process.stderr
@@ -115,9 +121,9 @@ def test_a_part_that_is_killed_is_said_within_5_seconds_and_started_again(tmp_pa
         dev.kill("broker")
         dev.hears("the broker was killed by SIGKILL: starts it again", SOON)
         dev.hears(r"the broker is back after \d+ s")
-        assert turnfold("produce", SAMPLE, "--bootstrap", dev.bootstrap).code == 0
+        assert turnfold("kafka", "produce", SAMPLE, "--bootstrap", dev.bootstrap).code == 0
         deadline = time.monotonic() + TOO_LONG
-        asked = ("session", "emma-move", "--history", tmp_path / "memory")
+        asked = ("show", "session", "emma-move", "--history", tmp_path / "memory")
         while "Ancoats" not in turnfold(*asked).out:
             assert time.monotonic() < deadline, dev.read()
             time.sleep(0.5)
@@ -134,12 +140,14 @@ def test_another_number_of_partitions_is_in_the_command_that_is_printed_and_in_t
     tmp_path: Path,
 ) -> None:
     with running(tmp_path, "--partitions", "2", lanes=4) as dev:
-        printed = re.search(r"^  (.*turnfold produce FILE.ndjson .*)$", dev.read(), re.MULTILINE)
+        printed = re.search(
+            r"^  (.*turnfold kafka produce FILE.ndjson .*)$", dev.read(), re.MULTILINE
+        )
         assert printed
         command = printed[1].replace("FILE.ndjson", str(SAMPLE))
         path = f"{Path(PROGRAM).parent}:{os.environ['PATH']}"
         subprocess.run(command, shell=True, check=True, env=environment(PATH=path))
-        asked = ("session", "emma-move", "--history", tmp_path / "memory")
+        asked = ("show", "session", "emma-move", "--history", tmp_path / "memory")
         deadline = time.monotonic() + TOO_LONG
         while "Ancoats" not in turnfold(*asked).out:
             assert time.monotonic() < deadline, dev.read()
@@ -195,7 +203,7 @@ def test_the_loss_of_a_broker_that_is_not_its_own_is_reported_once(tmp_path: Pat
         _await_gone(pids, SOON)
 
 
-@pytest.mark.parametrize("own", [("--port", "9092"), ("--kafka", "data")])
+@pytest.mark.parametrize("own", [("--kafka-port", "9092"), ("--kafka", "data")])
 def test_settings_of_its_own_broker_are_refused_beside_another(
     tmp_path: Path, own: tuple[str, str]
 ) -> None:

@@ -1,4 +1,4 @@
-"""`turnfold doctor` over real brokers: topics, rows, clocks, login, and no secret told."""
+"""`turnfold admin doctor` over real brokers: topics, rows, clocks, login, and no secret told."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ OLD = json.dumps({"offsets": {}, "note": {}, "log": "log", "partitions": 4, "for
 
 def found(*options: str | Path, code: int, **env: str) -> dict[str, dict[str, Any]]:
     """The findings of one call by check; its exit code."""
-    done = turnfold("doctor", *options, "--json", env=environment(**env))
+    done = turnfold("admin", "doctor", *options, "-o", "json", env=environment(**env))
     assert done.code == code, done
     assert PASSWORD not in done.out + done.err
     report = {one["check"]: one for one in done.json()["findings"]}

@@ -1,4 +1,4 @@
-"""`extract --bootstrap` against a real broker: nothing waits on it, nothing is made twice."""
+"""`kafka extract --bootstrap` against a real broker: nothing waits on it, nothing is made twice."""
 
 import json
 import signal
@@ -51,7 +51,7 @@ class Extracting:
         self._log = working.folder / "extract.log"
         with self._log.open("ab") as log:
             self.process = subprocess.Popen(
-                [PROGRAM, "extract", *working.at, "--json", *more],
+                [PROGRAM, "kafka", "extract", *working.at, "-o", "json", *more],
                 env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
             )  # fmt: skip
 

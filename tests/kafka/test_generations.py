@@ -62,7 +62,7 @@ def await_generation(working: Working, name: str, read: int) -> Counter[str]:
 
 
 def written(working: Working, history: Path, *more: str) -> None:
-    turnfold("sink", *working.at, "--history", history, "--once", *more)
+    turnfold("kafka", "sink", *working.at, "--history", history, "--once", *more)
 
 
 @pytest.mark.component
@@ -105,14 +105,14 @@ def test_a_generation_is_made_from_the_topics_and_goes_live(
         assert working.read(own[topic])
 
     assert [text for (text,) in rows(history, STATES)] == ["Lives in Bergen."]
-    turnfold("promote", "--history", history, "bare")
+    turnfold("generation", "promote", "--history", history, "bare")
     assert rows(history, STATES) == []
     written(working, history)  # the live sink goes on in its own tables
-    turnfold("rollback", "--history", history)
+    turnfold("generation", "rollback", "--history", history)
     assert [text for (text,) in rows(history, STATES)] == ["Lives in Bergen."]
 
-    turnfold("promote", "--history", history, "again")
-    done = turnfold("forget", "ann", "--history", history, "--yes", "--json")
+    turnfold("generation", "promote", "--history", history, "again")
+    done = turnfold("forget", "ann", "--history", history, "--yes", "-o", "json")
     assert done.code == 0, done.err
     for folder in (history, *(history / "generations").iterdir()):
         assert files_holding(folder, "Oslo") == []
@@ -121,7 +121,13 @@ def test_a_generation_is_made_from_the_topics_and_goes_live(
 
 def test_a_generation_is_no_word_for_another(tmp_path: Path) -> None:
     for name in ("root", "live", "previous"):
-        for words in (("worker",), ("sink", "--history", tmp_path / "h")):
+        for words in (
+            (
+                "kafka",
+                "worker",
+            ),
+            ("kafka", "sink", "--history", tmp_path / "h"),
+        ):
             done = turnfold(*words, "--bootstrap", "127.0.0.1:1", "--generation", name)
             assert done.code in (2, 3)
             assert "reserved; choose another name" in done.err

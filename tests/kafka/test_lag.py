@@ -1,4 +1,4 @@
-"""`turnfold lag` against a real broker."""
+"""`turnfold kafka lag` against a real broker."""
 
 import asyncio
 
@@ -53,12 +53,12 @@ def test_each_partition_of_a_group_has_a_line(behind: KafkaSettings) -> None:
 
 
 def test_the_command_says_the_same(behind: KafkaSettings) -> None:
-    done = turnfold("lag", *options_of(behind), "--json")
+    done = turnfold("kafka", "lag", *options_of(behind), "-o", "json")
     assert done.code == 0, done.err
     assert done.json()[1] == {
         "group": "reader", "topic": "turns", "partition": 1, "end": 10, "committed": 4, "lag": 6
     }  # fmt: skip
-    assert "6 behind in all" in turnfold("lag", *options_of(behind)).out
+    assert "6 behind in all" in turnfold("kafka", "lag", *options_of(behind)).out
 
 
 @pytest.mark.parametrize(
@@ -102,10 +102,10 @@ def test_a_coordinator_that_never_is_ready_is_said(
 
 
 def test_a_group_that_is_not_there_is_named(behind: KafkaSettings) -> None:
-    done = turnfold("lag", *options_of(behind), "--group", "nobody")
+    done = turnfold("kafka", "lag", *options_of(behind), "--group", "nobody")
     assert done.code == 3
     assert "group nobody" in done.err
 
 
 def test_a_broker_that_is_not_there_is_exit_5() -> None:
-    assert turnfold("lag", "--bootstrap", "127.0.0.1:1").code == 5
+    assert turnfold("kafka", "lag", "--bootstrap", "127.0.0.1:1").code == 5

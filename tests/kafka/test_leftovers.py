@@ -1,4 +1,4 @@
-"""`generations drop`, `reset` and `lag`: what is ended for good leaves nothing behind in Kafka."""
+"""`generation drop`, `reset` and `lag`: what is ended for good leaves nothing behind in Kafka."""
 
 import asyncio
 import json
@@ -42,13 +42,13 @@ def groups(working: Working) -> set[str]:
 
 
 def sink(working: Working, history: Path, *more: str) -> None:
-    done = turnfold("sink", *working.at, "--history", history, "--once", *more)
+    done = turnfold("kafka", "sink", *working.at, "--history", history, "--once", *more)
     assert done.code == 0, done.err
 
 
 def drop(working: Working, history: Path, *more: str) -> Done:
     at = ("--history", str(history), *working.at)
-    return turnfold("generations", "drop", "new", *at, *more)
+    return turnfold("generation", "drop", "--yes", "new", *at, *more)
 
 
 def end(working: Working) -> None:
@@ -93,7 +93,7 @@ def test_a_generation_whose_worker_or_sink_runs_is_not_dropped(
         refused = drop(folded, history)
         assert refused.code == 3
         assert "group turnfold.new: 1 member is running" in refused.err
-    running = start("sink", "--generation", "new", "--history", history, *folded.at)
+    running = start("kafka", "sink", "--generation", "new", "--history", history, *folded.at)
     with running:
         assert running.stderr is not None
         while b"partitions" not in running.stderr.readline():
@@ -121,8 +121,8 @@ def test_a_dropped_generation_leaves_no_group_no_topic_and_no_lag(
 ) -> None:
     before, live = topics(folded), digest(history)
     assert {"turnfold.new", "sink.new"} <= groups(folded)
-    assert turnfold("generations", "drop", "root", "--history", history).code == 3
-    done = drop(folded, history, "--json")
+    assert turnfold("generation", "drop", "--yes", "root", "--history", history).code == 3
+    done = drop(folded, history, "-o", "json")
     assert done.code == 0, done.err
     said = done.json()
     assert said["groups"] == ["turnfold.new", "sink.new"]
@@ -131,7 +131,7 @@ def test_a_dropped_generation_leaves_no_group_no_topic_and_no_lag(
     assert groups(folded) == {"turnfold", "sink"}
     assert not (history / "generations/new").exists()
     assert digest(history) == live
-    lag = turnfold("lag", *folded.at, "--json")
+    lag = turnfold("kafka", "lag", *folded.at, "-o", "json")
     assert {one["group"] for one in lag.json()} == {"turnfold", "sink"}
     again = drop(folded, history)
     assert again.code == 0
@@ -142,13 +142,13 @@ def test_a_drop_that_is_killed_is_ended_by_the_next_one(folded: Working, history
     """Between the removal of groups and topics, wherever it strikes."""
     at = ("--history", str(history), *folded.at)
     for seconds in (1.2, 1.5, 1.8):
-        process = start("generations", "drop", "new", *at)
+        process = start("generation", "drop", "--yes", "new", *at)
         time.sleep(seconds)
         process.kill()
         process.communicate()
     if (history / "generations/new/_dropped").exists():
-        assert turnfold("promote", "new", "--behind", "--history", history).code == 3
-    lag = turnfold("lag", *folded.at)
+        assert turnfold("generation", "promote", "new", "--behind", "--history", history).code == 3
+    lag = turnfold("kafka", "lag", *folded.at)
     assert lag.code == 0, lag.err
     assert drop(folded, history).code == 0
     assert not (history / "generations/new").exists()
@@ -161,20 +161,20 @@ def test_topics_can_be_kept_and_removed_later(folded: Working, history: Path) ->
     before = topics(folded)
     done = drop(folded, history, "--keep-topics")
     assert done.code == 0
-    assert "turnfold reset turnfold --generation new" in done.err
+    assert "turnfold kafka reset turnfold --generation new" in done.err
     assert topics(folded) == before
     asyncio.run(remove(folded.settings, *topics_of("turnfold", "new")))
-    lag = turnfold("lag", *folded.at, "--json")
+    lag = turnfold("kafka", "lag", *folded.at, "-o", "json")
     assert {one["group"] for one in lag.json()} == {"turnfold", "sink"}
     at = ("--generation", "new", *folded.at)
-    assert turnfold("reset", "turnfold", *at, "--yes").code == 0
+    assert turnfold("kafka", "reset", "turnfold", *at, "--yes").code == 0
     assert "turnfold.new" not in groups(folded)
     assert "turnfold" in groups(folded)
 
 
 def test_a_reset_app_folds_all_of_its_inputs_again(working: Working) -> None:
     def reset(*more: str) -> Done:
-        return turnfold("reset", "turnfold", *working.at, *more)
+        return turnfold("kafka", "reset", "turnfold", *working.at, *more)
 
     assert "has nothing in Kafka" in reset().out
     with lives(working):
@@ -185,7 +185,7 @@ def test_a_reset_app_folds_all_of_its_inputs_again(working: Working) -> None:
         assert refused.code == 3
         assert "group turnfold: 1 member is running" in refused.err
     before = topics(working)
-    shown = reset("--json").json()
+    shown = reset("-o", "json").json()
     assert shown["removed"] is False
     assert [one["name"] for one in shown["groups"]] == ["turnfold"]
     assert {one["name"] for one in shown["topics"]} == set(topics_of("turnfold"))
@@ -208,12 +208,12 @@ def test_a_reset_app_folds_all_of_its_inputs_again(working: Working) -> None:
 
 def test_the_group_of_another_application_is_not_reset(working: Working) -> None:
     asyncio.run(_foreign(working.settings))
-    done = turnfold("reset", "payments", *working.at, "--yes")
+    done = turnfold("kafka", "reset", "payments", *working.at, "--yes")
     assert done.code == 3
     assert "group payments: has read invoices" in done.err
     assert "payments" in groups(working)
-    assert turnfold("reset", "a/b", *working.at).code == 3
-    assert turnfold("reset", "x", "--bootstrap", "127.0.0.1:1").code == 5
+    assert turnfold("kafka", "reset", "a/b", *working.at).code == 3
+    assert turnfold("kafka", "reset", "x", "--bootstrap", "127.0.0.1:1").code == 5
 
 
 async def _foreign(settings: KafkaSettings) -> None:

@@ -140,7 +140,7 @@ def test_a_topic_that_gets_more_partitions_is_mapped_on(
 
 def test_a_topic_that_is_not_there_is_named(working: Working, tmp_path: Path) -> None:
     mapping = write_mapping(tmp_path / "chat.yaml", "no.such")
-    done = turnfold("worker", *working.at, "--mapping", mapping)
+    done = turnfold("kafka", "worker", *working.at, "--mapping", mapping)
     assert done.code == 3
     assert "topic no.such is not on the broker; create it, or correct its name" in done.err
 
@@ -150,7 +150,7 @@ def test_map_tries_the_mapping_on_a_topic_and_commits_nothing(
 ) -> None:
     sent = [event(turn(f"e{n}"), n) for n in range(20)]
     send(working, topic, [*sent, (b"x", b"{", ()), (b"y", None, ())])
-    done = turnfold("map", mapping, "--sample", topic, *working.at, "--json")
+    done = turnfold("kafka", "map", mapping, "--sample", topic, *working.at, "-o", "json")
     found = done.json()
     assert found["counts"] == {"read": 22, "mapped": 20, "dead": 1, "skipped": 1, "withheld": 0}
     assert len(found["results"]) == 10
@@ -173,7 +173,7 @@ def test_dead_letters_are_mapped_again_by_a_mended_mapping(
         (b"b", json.dumps(broken).encode(), ()),
     ])  # fmt: skip
     assert await_mapped(working, topic, 2)["dead"] == 2
-    replay = ("dlq", "replay", "--from-topic", *working.at, "--json")
+    replay = ("admin", "dlq", "replay", "--from-topic", *working.at, "-o", "json")
     assert turnfold(*replay).json()["needs_mapping"] == 2
 
     mended = json.loads(mapping.read_text())
@@ -223,7 +223,7 @@ def test_a_generation_maps_the_topic_again_by_its_own_mapping(
     history = tmp_path / "history"
 
     def written(*more: str) -> None:
-        done = turnfold("sink", *working.at, "--history", history, "--once",
+        done = turnfold("kafka", "sink", *working.at, "--history", history, "--once",
                         *more)  # fmt: skip
         assert done.code == 0, done.err
 
@@ -256,10 +256,10 @@ def test_reset_removes_what_a_mapping_has_noted(
     worker = working.workers[-1]
     worker.terminate()
     assert worker.wait(WITHIN) == 0
-    lag = turnfold("lag", *working.at, "--json").json()
+    lag = turnfold("kafka", "lag", *working.at, "-o", "json").json()
     assert sum(one["lag"] for one in lag if one["topic"] == topic) == 0
     assert topic in {one["topic"] for one in lag}
-    done = turnfold("reset", "mine", *working.at, "--yes", "--json")
+    done = turnfold("kafka", "reset", "mine", *working.at, "--yes", "-o", "json")
     assert done.code == 0, done.err
     gone = {one["name"] for one in done.json()["topics"]}
     assert f"mine-mapping-{topic}-changelog" in gone

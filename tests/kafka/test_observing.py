@@ -63,7 +63,8 @@ class Observed:
     def start(self, part: str, env: dict[str, str], *options: str) -> None:
         """Another part than the worker; its log is a file of its name."""
         with (self.working.folder / part).open("wb") as log:
-            command = [PROGRAM, part, "--history", str(self.history), *options]
+            tier = () if part == "serve" else ("kafka",)
+            command = [PROGRAM, *tier, part, "--history", str(self.history), *options]
             command += ["--metrics-port", str(self.ports[part])]
             self.parts[part] = subprocess.Popen(command, env=env, stderr=log, stdout=log)
 

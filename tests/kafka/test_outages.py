@@ -51,7 +51,7 @@ class Processes:
     def _start(self, command: str, *options: str) -> "subprocess.Popen[bytes]":
         with (self.folder / f"{command}.log").open("wb") as log:
             return subprocess.Popen(
-                [PROGRAM, command, *options],
+                [PROGRAM, *([] if command == "serve" else ["kafka"]), command, *options],
                 stdin=subprocess.PIPE, stdout=log, stderr=log, env=environment(),
             )  # fmt: skip
 

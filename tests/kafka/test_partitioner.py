@@ -24,7 +24,7 @@ async def send_by_crc32(working: Working, messages: list[Given]) -> None:
 
 
 def replay(working: Working) -> None:
-    done = turnfold("dlq", "replay", "--from-topic", *working.at, "--json")
+    done = turnfold("admin", "dlq", "replay", "--from-topic", *working.at, "-o", "json")
     assert done.code == 0, done.err
     working.sent += done.json()["sent"]
 

@@ -124,7 +124,7 @@ def test_a_grown_topic_ends_a_server_and_is_named_with_both_numbers_and_the_way_
     remembered: Working,
 ) -> None:
     counts = remembered.counts()
-    server = start("serve", *remembered.at, "--port", "0", "--json")
+    server = start("serve", *remembered.at, "--port", "0", "-o", "json")
     try:
         assert server.stdout
         url = json.loads(server.stdout.readline())["url"]
@@ -138,19 +138,19 @@ def test_a_grown_topic_ends_a_server_and_is_named_with_both_numbers_and_the_way_
 
     said = refused(remembered)
     assert "was folded with 4 partitions, but topic turns has 6 now" in said
-    assert "`turnfold repartition --to 6`" in said
+    assert "`turnfold kafka repartition --to 6`" in said
     assert "TURNFOLD_KAFKA_PARTITIONS" not in said
     assert "topic turns has 6 now" in refused(remembered, "--partitions", "6")
     served = turnfold("serve", *remembered.at, "--port", "0")
     assert (served.code, "topic turns has 6 now" in served.err) == (3, True), served.err
-    produced = turnfold("produce", "-", *remembered.at, input=lines([999])[0])
+    produced = turnfold("kafka", "produce", "-", *remembered.at, input=lines([999])[0])
     assert produced.code == 3 and "topic turns: expected 4 partitions" in produced.err
 
     # all of them and the setting: the markers say the number
     grow(remembered, 6, *(name for name in every_topic() if name != "turns"))
     said = refused(remembered, "--partitions", "6")
     assert "was folded with 4 partitions, but topic turns has 6, topic recursions has 6" in said
-    assert "`turnfold repartition --to 6`" in said
+    assert "`turnfold kafka repartition --to 6`" in said
     served = turnfold("serve", *remembered.at, "--port", "0")
     assert (served.code, "was folded with 4" in served.err) == (3, True), served.err
     assert remembered.counts() == counts
@@ -168,10 +168,10 @@ def test_a_worker_runs_on_beside_a_refused_repartition_and_stops_where_topics_gr
 ) -> None:
     worker = working.start()
     working.await_ready()
-    running = turnfold("repartition", "--to", "6", *working.at)
+    running = turnfold("kafka", "repartition", "--yes", "--to", "6", *working.at)
     assert running.code == 3
     assert "group turnfold has 1; stop them first" in running.err
-    assert turnfold("repartition", "--to", "0").code == 2
+    assert turnfold("kafka", "repartition", "--yes", "--to", "0").code == 2
     working.send(message(line) for line in lines(range(200)))
     working.await_done()
     before = working.counts()
@@ -186,10 +186,10 @@ def test_a_worker_runs_on_beside_a_refused_repartition_and_stops_where_topics_gr
     grown = f"topic {working.there('turns')} has 6 now"
     assert f"was folded with 4 partitions, but {grown}" in working.log()
     prefix = working.settings.topic_prefix
-    assert f"`turnfold repartition --to 6 --topic-prefix {prefix}`" in working.log()
+    assert f"`turnfold kafka repartition --to 6 --topic-prefix {prefix}`" in working.log()
     assert working.counts() == before
     assert working.dead_letters() == []
-    done = turnfold("repartition", "--to", "6", *working.at)
+    done = turnfold("kafka", "repartition", "--yes", "--to", "6", *working.at)
     assert done.code == 0, done.err
     working.start("--partitions", "6")
     assert working.await_done()["applied"] == before["applied"] + len(moved)
@@ -210,11 +210,11 @@ def test_a_sink_that_runs_reads_the_partitions_that_come(
 ) -> None:
     """Each message says by itself whose row it is: the sink goes on."""
     history = tmp_path / "history"
-    sink = start("sink", *remembered.at, "--history", history,
+    sink = start("kafka", "sink", *remembered.at, "--history", history,
                  "--roll-seconds", "0.5")  # fmt: skip
     try:
         _await_events(history, 200, sink)  # one that starts while the number is changed is refused
-        done = turnfold("repartition", "--to", "6", *remembered.at)
+        done = turnfold("kafka", "repartition", "--yes", "--to", "6", *remembered.at)
         assert done.code == 0, done.err
         remembered.start("--partitions", "6")
         remembered.send(message(line) for line in lines(range(1_000, 1_200)))
@@ -236,7 +236,7 @@ def _await_events(history: Path, number: int, sink: "subprocess.Popen[bytes]") -
 
 
 def _events(history: Path) -> int:
-    done = turnfold("sql", "SELECT count(*) AS n FROM events", "--history", history, "--json")
+    done = turnfold("sql", "SELECT count(*) AS n FROM events", "--history", history, "-o", "json")
     return int(done.json()[0]["n"]) if done.code == 0 else 0
 
 
@@ -250,8 +250,8 @@ def test_nobody_starts_while_the_number_is_being_changed(intact: Working, tmp_pa
     assert "run the same command again; it continues" in refused(intact)
     for command in (
         ("serve", "--port", "0"),
-        ("sink", "--history", tmp_path / "history"),
-        ("produce", "-"),
+        ("kafka", "sink", "--history", tmp_path / "history"),
+        ("kafka", "produce", "-"),
     ):
         done = turnfold(*command, *intact.at)
         assert done.code == 3, command
@@ -263,8 +263,8 @@ def test_nobody_starts_while_the_number_is_being_changed(intact: Working, tmp_pa
 
 
 def test_a_dry_run_says_what_would_be_done_and_does_nothing(intact: Working) -> None:
-    told = (*intact.at, "--json")
-    done = turnfold("repartition", "--to", "6", "--dry-run", *told)
+    told = (*intact.at, "-o", "json")
+    done = turnfold("kafka", "repartition", "--to", "6", *told)
     assert done.code == 0, done.err
     said = done.json()
     assert (said["from"], said["to"], said["done"]) == (4, 6, False)
@@ -274,7 +274,7 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(intact: Working) -> 
     intact.await_ready()
     intact.workers[-1].terminate()
     intact.workers[-1].wait(WITHIN)
-    same = turnfold("repartition", "--to", "4", *told).json()
+    same = turnfold("kafka", "repartition", "--yes", "--to", "4", *told).json()
     assert same["topics"] == []
 
 
@@ -288,19 +288,19 @@ def test_a_dry_run_plans_while_a_generation_exists_and_says_that_it_is_refused(
             await create(admin, [changelog])
 
     asyncio.run(make())
-    command = ("repartition", "--to", "6", *intact.at)
+    command = ("kafka", "repartition", "--to", "6", *intact.at)
     try:
-        planned = turnfold(*command, "--dry-run", "--json")
+        planned = turnfold(*command, "-o", "json")
         assert planned.code == 0, planned.err
         assert {one["to"] for one in planned.json()["topics"]} == {6}
-        assert "generations drop" in planned.json()["refused"]
-        shown = turnfold(*command, "--dry-run")
+        assert "generation drop" in planned.json()["refused"]
+        shown = turnfold(*command)
         assert "but it is refused now" in shown.err and "turns" in shown.out
-        refusal = turnfold(*command)
+        refusal = turnfold(*command, "--yes")
         assert refusal.code == 3 and "another memory reads the same topics" in refusal.err
     finally:
         asyncio.run(remove(intact.settings, changelog.name))
-    assert turnfold(*command, "--dry-run", "--json").json()["refused"] is None
+    assert turnfold(*command, "-o", "json").json()["refused"] is None
 
 
 def test_topics_with_wrong_settings_are_refused_before_anything_is_copied(
@@ -318,8 +318,8 @@ def test_topics_with_wrong_settings_are_refused_before_anything_is_copied(
 
     own: dict[str, dict[str, str]] = {}
     asyncio.run(alter(turns={IN_SYNC: "2"}, sessions={"max.message.bytes": "2"}))
-    command = ("repartition", "--to", "6", *intact.at)
-    for options in (("--dry-run",), ()):
+    command = ("kafka", "repartition", "--to", "6", *intact.at)
+    for options in ((), ("--yes",)):
         done = turnfold(*command, *options)
         assert done.code == 3
         assert "topic turns: expected min.insync.replicas at most 1" in done.err
@@ -335,23 +335,23 @@ def test_it_waits_for_sinks_the_digest_is_the_same_and_what_is_sent_again_is_a_d
 ) -> None:
     """Else an older document of a session, out of another partition, might be written last."""
     history = tmp_path / "history"
-    sink = ("sink", *remembered.at, "--history", str(history), "--once")
+    sink = ("kafka", "sink", *remembered.at, "--history", str(history), "--once")
     assert turnfold(*sink).code == 0
     worker = remembered.start()
     remembered.send(message(line) for line in lines(range(500, 520)))
     remembered.await_done()
     worker.terminate()
     assert worker.wait(WITHIN) == 0
-    done = turnfold("repartition", "--to", "6", *remembered.at)
+    done = turnfold("kafka", "repartition", "--yes", "--to", "6", *remembered.at)
     assert done.code == 3
     assert "sinks that are behind: group sink;" in done.err
-    assert turnfold("lag", *remembered.at).code == 0
+    assert turnfold("kafka", "lag", *remembered.at).code == 0
 
     assert turnfold(*sink).code == 0
     before = digest(history)
     every = [*range(200), *range(500, 520)]
     for to, times in ((6, 2), (3, 3)):
-        done = turnfold("repartition", "--to", str(to), *remembered.at)
+        done = turnfold("kafka", "repartition", "--yes", "--to", str(to), *remembered.at)
         assert done.code == 0, done.err
         assert f"has {to} partitions now" in done.out
         assert turnfold(*sink).code == 0
@@ -374,9 +374,9 @@ def test_a_history_written_anew_after_changes_of_the_number_is_the_one_that_was_
     """Each session has documents in several partitions of `history` then."""
     last = 200
     for to in (6, 3):
-        kept = ("sink", *remembered.at, "--history", str(tmp_path / "kept"), "--once")
+        kept = ("kafka", "sink", *remembered.at, "--history", str(tmp_path / "kept"), "--once")
         assert turnfold(*kept).code == 0
-        done = turnfold("repartition", "--to", str(to), *remembered.at)
+        done = turnfold("kafka", "repartition", "--yes", "--to", str(to), *remembered.at)
         assert done.code == 0, done.err
         worker = remembered.start("--partitions", str(to))
         remembered.send(message(line) for line in lines(range(last, last + 200)))
@@ -387,7 +387,7 @@ def test_a_history_written_anew_after_changes_of_the_number_is_the_one_that_was_
     assert turnfold(*kept).code == 0
     expected = digest(tmp_path / "kept")
     for name in ("once", "twice"):
-        anew = ("sink", *remembered.at, "--history", str(tmp_path / name), "--once")
+        anew = ("kafka", "sink", *remembered.at, "--history", str(tmp_path / name), "--once")
         assert turnfold(*anew).code == 0
         assert digest(tmp_path / name) == expected
 
@@ -396,7 +396,7 @@ def test_a_history_written_anew_after_changes_of_the_number_is_the_one_that_was_
 def test_lanes_read_on_behind_the_last_record_as_if_they_had_read_it(remembered: Working) -> None:
     """Not at the topic's end, which is further: a generation, which has read the same records,
     would never be as far as the live memory."""
-    done = turnfold("repartition", "--to", "6", *remembered.at)
+    done = turnfold("kafka", "repartition", "--yes", "--to", "6", *remembered.at)
     assert done.code == 0, done.err
     for agent in AGENTS:
         markers = {
@@ -446,7 +446,7 @@ def test_a_generation_folds_inputs_that_a_killed_call_and_the_next_one_have_move
     signals = remembered.counts()["hops"]
     assert signals > 0
     history = tmp_path / "history"
-    sink = ("sink", *remembered.at, "--history", str(history), "--once")
+    sink = ("kafka", "sink", *remembered.at, "--history", str(history), "--once")
     assert turnfold(*sink).code == 0
     doomed = subprocess.run(
         [sys.executable, "-m", "tests.fault.doomed_repartition", "--to", "3", "--die-inside", "7",
@@ -454,10 +454,10 @@ def test_a_generation_folds_inputs_that_a_killed_call_and_the_next_one_have_move
         env=environment(), timeout=TOO_LONG, check=False,
     )  # fmt: skip
     assert doomed.returncode == -signal.SIGKILL
-    done = turnfold("repartition", "--to", "5", *remembered.at)
+    done = turnfold("kafka", "repartition", "--yes", "--to", "5", *remembered.at)
     assert done.code == 3, done
-    assert "first run `turnfold repartition --to 3`" in done.err
-    done = turnfold("repartition", "--to", "3", *remembered.at)
+    assert "first run `turnfold kafka repartition --to 3`" in done.err
+    done = turnfold("kafka", "repartition", "--yes", "--to", "3", *remembered.at)
     assert done.code == 0, done.err
     env = environment(TURNFOLD_KAFKA_PARTITIONS="3")
     remembered.start("--partitions", "3", "--generation", "again")
@@ -469,7 +469,7 @@ def test_a_generation_folds_inputs_that_a_killed_call_and_the_next_one_have_move
     assert again["tables"]["events"] == live["tables"]["events"]
     times = "SELECT event_id, recorded_at FROM events ORDER BY ALL"
     assert rows(folder_of(history, "again"), times) == rows(history, times)
-    promoted = turnfold("promote", "again", "--history", history)
+    promoted = turnfold("generation", "promote", "again", "--history", history)
     assert promoted.code == 0, promoted.err
 
 

@@ -1,4 +1,4 @@
-"""`turnfold produce` and `dlq replay` on a real broker: which topic, which key, what order."""
+"""`turnfold kafka produce` and `admin dlq replay` on a real broker: topic, key, order."""
 
 import asyncio
 import gzip
@@ -36,7 +36,7 @@ SIGNAL = {"type": "signal", "signal_id": "i", "scope": "session", "session_id": 
 
 
 def produce(settings: KafkaSettings, *args: str | Path, **given: Any) -> dict[str, Any]:
-    done = turnfold("produce", *args, *options_of(settings), "--json", **given)
+    done = turnfold("kafka", "produce", *args, *options_of(settings), "-o", "json", **given)
     assert done.code == 0, done.err
     assert "aiokafka" not in done.err, "what a library logs tells a reader nothing"
     counts: dict[str, Any] = done.json()
@@ -110,7 +110,7 @@ def test_of_a_damaged_file_what_comes_before_is_sent(
     """Other files are sent whole; the last line is as of any command that reads the file."""
     whole, file = ndjson(tmp_path / "whole.ndjson", [turn("e")]), tmp_path / name
     file.write_bytes(FILES[name] or b"")
-    done = turnfold("produce", file, whole, *options_of(prefixed), "--json")
+    done = turnfold("kafka", "produce", file, whole, *options_of(prefixed), "-o", "json")
     assert done.code == 4
     counts = json.loads(done.out)
     assert counts["truncated"] == 1
@@ -153,7 +153,7 @@ def test_stdin_and_a_line_that_is_too_large(prefixed: KafkaSettings) -> None:
     large = json.dumps(turn("large", user_input="x" * INPUT_BYTES)).encode()
     near = json.dumps(turn("near", user_input="x" * (INPUT_BYTES - 2_000))).encode()
     lines = b"\n".join([large, near, json.dumps(turn("small")).encode()])
-    args = ("produce", "-", *options_of(prefixed), "--json")
+    args = ("kafka", "produce", "-", *options_of(prefixed), "-o", "json")
     done = turnfold(*args, "--strict", input=lines)
     assert done.code == 4
     assert f"Z, line 1: {len(large)} bytes, turns takes {INPUT_BYTES}: not sent" in done.err
@@ -165,10 +165,10 @@ def test_stdin_and_a_line_that_is_too_large(prefixed: KafkaSettings) -> None:
 
 def test_a_broker_that_is_not_there_is_exit_5(tmp_path: Path) -> None:
     file = ndjson(tmp_path / "one.ndjson", [turn("e")])
-    done = turnfold("produce", file, "--bootstrap", "127.0.0.1:1")
+    done = turnfold("kafka", "produce", file, "--bootstrap", "127.0.0.1:1")
     assert done.code == 5
     assert "127.0.0.1:1" in done.err
-    done = turnfold("produce", tmp_path / "none", "--bootstrap", "127.0.0.1:1")
+    done = turnfold("kafka", "produce", tmp_path / "none", "--bootstrap", "127.0.0.1:1")
     assert (done.code, "no such file" in done.err) == (3, True)
 
 
@@ -197,7 +197,16 @@ def test_letters_are_sent_marked_and_not_twice(prefixed: KafkaSettings, tmp_path
         letter(4, "bad_row", b"{"),
     ]
     fill(history, rows)
-    args = ("dlq", "replay", "--history", str(history), *options_of(prefixed), "--json")
+    args = (
+        "admin",
+        "dlq",
+        "replay",
+        "--history",
+        str(history),
+        *options_of(prefixed),
+        "-o",
+        "json",
+    )
     assert turnfold(*args, "--dry-run").json()["chosen"] == 2
     done = turnfold(*args)
     assert done.code == 0, done.err
@@ -228,7 +237,16 @@ def test_a_letter_that_came_back_is_not_sent_again_before_the_sink_has_written_i
 ) -> None:
     rows = [letter(offset, "bad_json", b"nonsense %d" % offset) for offset in range(3)]
     fill(tmp_path / "h", rows)
-    args = ("dlq", "replay", "--history", str(tmp_path / "h"), *options_of(prefixed), "--json")
+    args = (
+        "admin",
+        "dlq",
+        "replay",
+        "--history",
+        str(tmp_path / "h"),
+        *options_of(prefixed),
+        "-o",
+        "json",
+    )
     assert turnfold(*args).json()["sent"] == 3
     names = COLUMNS["dead_letters"]
     back = [
@@ -245,7 +263,7 @@ def test_a_letter_that_came_back_is_not_sent_again(tmp_path: Path) -> None:
     first = letter(2, "bad_json", b"nonsense")
     back = letter(9, "bad_json", b"nonsense", headers=f'[["{REPLAY}","turns:1:2"]]')
     fill(tmp_path / "h", [first, back])
-    args = ("dlq", "replay", "--history", str(tmp_path / "h"), "--dry-run", "--json")
+    args = ("admin", "dlq", "replay", "--history", str(tmp_path / "h"), "--dry-run", "-o", "json")
     counts = turnfold(*args).json()
     assert (counts["chosen"], counts["refused_again"], counts["settled"]) == (0, 1, 1)
 
@@ -254,16 +272,18 @@ def test_letters_of_two_partitions_at_one_offset_are_told_apart(tmp_path: Path) 
     other = letter(7, "bad_json", b"other")
     rows = [letter(7, "invalid", b"{}"), (*other[:9], 2, *other[10:])]
     fill(tmp_path / "h", rows)
-    listed = turnfold("dlq", "list", "--history", tmp_path / "h", "--json").json()
+    listed = turnfold("admin", "dlq", "list", "--history", tmp_path / "h", "-o", "json").json()
     assert [one["id"] for one in listed] == ["turns:1:7", "turns:2:7"]
-    shown = turnfold("dlq", "show", "turns:2:7", "--history", tmp_path / "h", "--json").json()
+    shown = turnfold(
+        "admin", "dlq", "show", "turns:2:7", "--history", tmp_path / "h", "-o", "json"
+    ).json()
     assert (shown["payload"], shown["src_partition"]) == ("other", 2)
-    args = ("dlq", "replay", "--history", str(tmp_path / "h"), "--dry-run", "--json")
+    args = ("admin", "dlq", "replay", "--history", str(tmp_path / "h"), "--dry-run", "-o", "json")
     counts = turnfold(*args, "turns:2:7").json()
     assert (counts["chosen"], counts["not_named"]) == (1, 1)
     refused = turnfold(*args, "turns:3:7")
     assert (refused.code, "no dead letter turns:3:7" in refused.err) == (4, True)
-    nowhere = turnfold("dlq", "replay")
+    nowhere = turnfold("admin", "dlq", "replay")
     assert (nowhere.code, "--from-topic" in nowhere.err) == (2, True)
 
 
@@ -275,7 +295,7 @@ def test_letters_of_the_topic_are_sent_without_a_history(prefixed: KafkaSettings
             for row in (bad, good, bad)]  # fmt: skip
     asyncio.run(ensure_topics(prefixed))
     asyncio.run(send(prefixed, [*sent, sent[0]._replace(value=b"no letter")]))
-    args = ("dlq", "replay", "--from-topic", *options_of(prefixed), "--json")
+    args = ("admin", "dlq", "replay", "--from-topic", *options_of(prefixed), "-o", "json")
     assert turnfold(*args, "--tenant", "nobody", "--dry-run").json()["chosen"] == 0
     done = turnfold(*args)
     assert (done.code, done.json()["sent"]) == (0, 2), done.err

@@ -127,9 +127,9 @@ def events(working: Working) -> list[Any]:
 
 def refuses_to_repartition(working: Working) -> None:
     reached = working.at
-    lag = turnfold("lag", *reached, "--json")
+    lag = turnfold("kafka", "lag", *reached, "-o", "json")
     assert lag.code == 0 and sum(one["lag"] for one in lag.json()) > 0
-    done = turnfold("repartition", *reached, "--to", str(2 * PARTITIONS))
+    done = turnfold("kafka", "repartition", "--yes", *reached, "--to", str(2 * PARTITIONS))
     assert done.code == 3
     assert "beyond their quota are not folded yet" in done.err
 

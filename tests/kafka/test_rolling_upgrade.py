@@ -57,7 +57,7 @@ class Rolling(Working):
 
     def start_next(self, version: NextVersion, *options: str) -> "subprocess.Popen[bytes]":
         """A worker of the next version."""
-        return self._start(version, "-c", COMMAND, "worker", *self.at, *options)
+        return self._start(version, "-c", COMMAND, "kafka", "worker", *self.at, *options)
 
     def start_doomed(self, version: NextVersion, *options: str) -> "subprocess.Popen[bytes]":
         """One of the next version that kills itself in the middle of an upgrade."""
@@ -87,7 +87,7 @@ class Rolling(Working):
 
     def doctor(self, version: NextVersion) -> Json:
         """What the doctor of the next version finds, by check."""
-        done = version.run("doctor", *self.at, "--json")
+        done = version.run("admin", "doctor", *self.at, "-o", "json")
         return {one["check"]: one for one in done.json()["findings"]}
 
     def preferences(self) -> dict[str, list[tuple[str, str, str]]]:
@@ -167,7 +167,7 @@ def test_old_and_new_workers_side_by_side_and_no_way_back(
     again = rolling.start(*on_disk)
     assert again.wait(TOO_LONG) == 3, "it begins with a look at the markers"
     assert refusal in rolling.log()
-    done = version.run("repartition", "--to", "8", *rolling.at)
+    done = version.run("kafka", "repartition", "--yes", "--to", "8", *rolling.at)
     assert done.code == 3 and "have rows of an older version" in done.err
 
     # the next version goes on, with the older one's tables

@@ -117,15 +117,15 @@ def health(way: Installation) -> "subprocess.CompletedProcess[str]":
 
 @pytest.mark.nightly
 def test_worker_produce_lag_sink_and_admin_come_in(way: Installation) -> None:
-    way.run("produce", SAMPLE)
+    way.run("kafka", "produce", SAMPLE)
     way.await_read()
     healthy = health(way)
     assert healthy.returncode == 0, healthy.stderr
     history = way.folder / "sunk"
-    assert way.run("sink", "--history", history, "--once")["rows"] > 0
+    assert way.run("kafka", "sink", "--history", history, "--once")["rows"] > 0
     folded(SAMPLE, history=way.folder / "by-file")
     assert digest(history)["memory"] == digest(way.folder / "by-file")["memory"]
-    way.run("dlq", "replay", "--history", history)
+    way.run("admin", "dlq", "replay", "--history", history)
     way.working.workers[-1].terminate()
     assert way.working.workers[-1].wait(WITHIN) == 0
     said = way.working.log()
@@ -180,10 +180,10 @@ WRONG: dict[str, tuple[str, dict[str, str | None], int, str]] = {
     "login, where none is taken": ("TLS", {}, 5, "protocol"),
 }  # fmt: skip
 COMMANDS: dict[str, list[str]] = {
-    "worker": ["worker"],
-    "sink": ["sink", "--history", "{folder}/history", "--once"],
-    "produce": ["produce", str(SAMPLE)],
-    "lag": ["lag"],
+    "worker": ["kafka", "worker"],
+    "sink": ["kafka", "sink", "--history", "{folder}/history", "--once"],
+    "produce": ["kafka", "produce", str(SAMPLE)],
+    "lag": ["kafka", "lag"],
 }
 
 
@@ -243,7 +243,7 @@ def test_a_token_that_is_no_good_is_refused_with_the_reason(
     ):
         if token is not None:
             file.write_text(token)
-        done = turnfold("lag", env=env)
+        done = turnfold("kafka", "lag", env=env)
         assert (done.code, done.out) == (3, ""), done.err
         assert reason in done.err
         assert not token or token not in done.err
@@ -255,7 +255,7 @@ def test_an_authorization_server_that_refuses_or_is_away_is_told(
     with issuer.serving(USER) as url:
         wrong = bearing(certificates, OAUTH_TOKEN_URL=url, OAUTH_CLIENT_ID=CLIENT,
                         OAUTH_CLIENT_SECRET="guessed")  # fmt: skip
-        done = turnfold("lag", env=variables(guarded.bootstrap_of("SASL_TLS"), wrong))
+        done = turnfold("kafka", "lag", env=variables(guarded.bootstrap_of("SASL_TLS"), wrong))
         assert done.code == 3 and "401" in done.err and "guessed" not in done.err
-    done = turnfold("lag", env=variables(guarded.bootstrap_of("SASL_TLS"), wrong))
+    done = turnfold("kafka", "lag", env=variables(guarded.bootstrap_of("SASL_TLS"), wrong))
     assert done.code == 5 and url in done.err

@@ -45,7 +45,7 @@ def test_what_it_cannot_read_ends_the_process_with_an_error(broker: Broker) -> N
     asyncio.run(_create(settings, group))
     asyncio.run(_mark(settings, group, {}))
     process = start(
-        "serve", "--bootstrap", broker.bootstrap, "--app-id", group, "--port", "0", "--json"
+        "serve", "--bootstrap", broker.bootstrap, "--app-id", group, "--port", "0", "-o", "json"
     )
     try:
         assert process.stdout

@@ -33,7 +33,7 @@ def sinking(working: Working, history: Path, *more: str) -> Iterator[None]:
     """A sink that goes on."""
     with (working.folder / f"sink-{next(numbers)}").open("wb") as log:
         process = subprocess.Popen(
-            [PROGRAM, "sink", *working.at, "--history", str(history),
+            [PROGRAM, "kafka", "sink", *working.at, "--history", str(history),
              "--roll-seconds", "0.5", *more],
             stdout=log, stderr=log, env=environment(),
         )  # fmt: skip
@@ -216,8 +216,9 @@ def test_readers_see_one_generation_in_each_reply_through_promote_and_rollback(
         try:
             time.sleep(1)
             for command, generation in (
-                (("promote", PLAIN), PLAIN), (("rollback",), RULES), (("promote", PLAIN), PLAIN),
-                (("rollback",), RULES),
+                (("generation", "promote", PLAIN), PLAIN), (("generation", "rollback"), RULES),
+                (("generation", "promote", PLAIN), PLAIN),
+                (("generation", "rollback"), RULES),
             ):  # fmt: skip
                 done = turnfold(*command, "--history", place.history)
                 assert done.code == 0, done.err
@@ -236,22 +237,22 @@ def test_readers_see_one_generation_in_each_reply_through_promote_and_rollback(
 
 
 def test_a_restart_answers_from_the_promoted_generation(place: Place) -> None:
-    assert turnfold("promote", PLAIN, "--history", place.history).code == 0
+    assert turnfold("generation", "promote", PLAIN, "--history", place.history).code == 0
     try:
         with serving(*place.options()) as server:
             soon(lambda: answers(server, PLAIN))
             assert facts(server.client) == past_facts(server.client) == []
             assert server.client.get("/healthz").json()["generation"] == PLAIN
     finally:
-        assert turnfold("rollback", "--history", place.history).code == 0
+        assert turnfold("generation", "rollback", "--history", place.history).code == 0
 
 
 def test_an_app_id_with_a_generation_answers_from_that_one_alone(place: Place) -> None:
     with serving(*place.options(), "--app-id", f"turnfold.{PLAIN}") as server:
         soon(lambda: answers(server, PLAIN))
         assert facts(server.client) == past_facts(server.client) == []
-        assert turnfold("promote", PLAIN, "--history", place.history).code == 0
-        assert turnfold("rollback", "--history", place.history).code == 0
+        assert turnfold("generation", "promote", PLAIN, "--history", place.history).code == 0
+        assert turnfold("generation", "rollback", "--history", place.history).code == 0
         time.sleep(1)
         assert answers(server, PLAIN)
 
@@ -288,12 +289,12 @@ def test_a_generation_whose_worker_stands_still_is_awaited_unless_it_was_promote
         stopped.terminate()
         stopped.wait(WITHIN)
         assert server.endings([said(1, "I like herons.")]) == ["applied"]
-        assert turnfold("promote", PLAIN, "--history", place.history).code == 0
+        assert turnfold("generation", "promote", PLAIN, "--history", place.history).code == 0
         soon(lambda: "lack" in ready(server)["about"])
         found = ready(server)
         assert (found["ready"], found["generation"], found["promoted"]) == (True, RULES, PLAIN)
         assert server.session("s-0").headers[GENERATION] == RULES
-        done = turnfold("promote", PLAIN, "--behind", "--history", place.history)
+        done = turnfold("generation", "promote", PLAIN, "--behind", "--history", place.history)
         assert done.code == 0, done.err
         soon(lambda: answers(server, PLAIN))
         assert facts(server.client) == past_facts(server.client) == []
@@ -303,6 +304,6 @@ def test_a_generation_whose_worker_stands_still_is_awaited_unless_it_was_promote
         working.start(*PLAIN_WORKER)
         working.workers[1] = working.workers.pop()
         soon(lambda: len(server.session("s-0").json()["conversations"]) == 3)
-        assert turnfold("rollback", "--history", place.history).code == 0
+        assert turnfold("generation", "rollback", "--history", place.history).code == 0
         soon(lambda: answers(server, RULES))
         soon(lambda: "herons" in server.session("s-0").text)

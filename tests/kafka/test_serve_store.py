@@ -143,7 +143,7 @@ def test_killed_at_any_moment_it_continues_from_its_rows(lasting: Working, tmp_p
     lasting.await_done()
     killed: list[dict[str, int]] = []
     for session in sessions[4:]:
-        process = start("serve", "--port", "0", "--json", *on_disk(lasting, data))
+        process = start("serve", "--port", "0", "-o", "json", *on_disk(lasting, data))
         try:
             url_of(process)
             time.sleep(chance.uniform(0, 1.5))
@@ -180,7 +180,7 @@ def test_it_tells_what_a_replica_in_memory_tells(lasting: Working, tmp_path: Pat
 
 
 def refused(*args: str | Path) -> str:
-    process = start("serve", "--port", "0", "--json", *args)
+    process = start("serve", "--port", "0", "-o", "json", *args)
     try:
         _, error = process.communicate(timeout=WITHIN)
     finally:
@@ -312,7 +312,7 @@ if can_mount():
         lasting: Working, small_disk: Path, tmp_path: Path
     ) -> None:
         data, name = small_disk / "rows", f"full-{next(numbers)}"
-        process = start("serve", "--port", "0", "--json", *on_disk(lasting, data))
+        process = start("serve", "--port", "0", "-o", "json", *on_disk(lasting, data))
         try:
             url_of(process)
             until(lambda: list((data / PLACE).glob("*/CURRENT")))

@@ -368,8 +368,8 @@ def test_another_sinks_history_is_refused_and_a_file_runner_too(log: Log, tmp_pa
 
 def test_the_command_says_counts_and_ends(log: Log, tmp_path: Path) -> None:
     done = turnfold(
-        "sink", *options_of(log.settings), "--history", tmp_path / "h",
-        "--name", "command", "--once", "--json",
+        "kafka", "sink", *options_of(log.settings), "--history", tmp_path / "h",
+        "--name", "command", "--once", "-o", "json",
     )  # fmt: skip
     assert done.code == 0, done.err
     assert done.json()["read"] == len(log.messages)
@@ -377,7 +377,7 @@ def test_the_command_says_counts_and_ends(log: Log, tmp_path: Path) -> None:
 
 
 def test_a_broker_that_is_not_there_is_exit_5(tmp_path: Path) -> None:
-    done = turnfold("sink", "--bootstrap", "127.0.0.1:1", "--history", tmp_path / "h")
+    done = turnfold("kafka", "sink", "--bootstrap", "127.0.0.1:1", "--history", tmp_path / "h")
     assert done.code == 5
     assert "127.0.0.1:1" in done.err
     assert not (tmp_path / "h").exists()

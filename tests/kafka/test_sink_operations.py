@@ -54,13 +54,19 @@ def test_a_sinks_history_is_compacted_and_written_on(sunk: Sunk) -> None:
     before = digest(sunk.history)
     with Process(sunk.settings, sunk.history, "ops") as running:
         running.wait_for("positioned")
-        for command in (("compact",), ("forget", ALICE, "--yes")):
+        for command in (
+            (
+                "admin",
+                "compact",
+            ),
+            ("forget", ALICE, "--yes"),
+        ):
             refused = turnfold(*command, "--history", sunk.history)
             assert refused.code == 3
             assert "a sink is writing this history; end all its sinks" in refused.err
         running.process.terminate()
         running.ends_with(0)
-    done = turnfold("compact", "--history", sunk.history, "--json")
+    done = turnfold("admin", "compact", "--history", sunk.history, "-o", "json")
     assert done.code == 0, done.err
     assert any(one["files_after"] < one["files_before"] for one in done.json().values())
     assert digest(sunk.history) == before
@@ -75,12 +81,12 @@ def test_guarantee_8_a_forgotten_person_stays_gone_when_the_sink_continues(sunk:
     assert any(mark.encode() in one.value for one in unread for mark in MARKS)
     sunk.sink(read)
     assert [mark for mark in MARKS if files_holding(sunk.history, mark)]
-    done = turnfold("forget", ALICE, "--history", sunk.history, "--yes", "--json")
+    done = turnfold("forget", ALICE, "--history", sunk.history, "--yes", "-o", "json")
     assert done.code == 0, done.err
     assert "Kafka's topics" in done.json()["elsewhere"]
     assert ALICE not in done.out
     assert [mark for mark in MARKS if files_holding(sunk.history, mark)] == []
-    group = turnfold("session", "group", "--history", sunk.history, "--json").json()
+    group = turnfold("show", "session", "group", "--history", sunk.history, "-o", "json").json()
     assert [one["user_input"] for one in group["conversations"]] == ["bob in company"]
     sunk.sink(unread)
     assert [mark for mark in MARKS if files_holding(sunk.history, mark)] == []
@@ -109,13 +115,13 @@ def test_guarantee_8_no_byte_is_left_in_the_folder_of_a_sink(
     for way in (places.requested, places.replacing, places.data_files):
         way(history)
     assert len(holding(history, places.MARKS)) > 8
-    done = turnfold("forget", places.PERSON, "--history", history, "--yes", "--json")
+    done = turnfold("forget", places.PERSON, "--history", history, "--yes", "-o", "json")
     assert done.code == 0, done.err
     receipt = done.json()
     assert "Kafka" in receipt["elsewhere"] and receipt["may_remain"] == {}
     assert holding(history, places.MARKS) == {}
     run(prefixed, history, name="ops", roll_bytes=10_000)
-    again = turnfold("forget", places.PERSON, "--history", history, "--yes", "--json")
+    again = turnfold("forget", places.PERSON, "--history", history, "--yes", "-o", "json")
     assert again.code == 0, again.err
     assert holding(history, places.MARKS) == {}
     places.check_declared(history)
@@ -131,17 +137,17 @@ def test_a_letter_is_settled_for_the_history_and_for_the_topic(
     asyncio.run(ensure_topics(prefixed))
     asyncio.run(send(prefixed, messages(tmp_path / "file")))
     run(prefixed, sunk, name="ops")
-    first, second = (one["id"] for one in answer("dlq", "list", *at))
+    first, second = (one["id"] for one in answer("admin", "dlq", "list", *at))
     kafka = options_of(prefixed)
-    assert answer("dlq", "settle", first, *at, *kafka)["settled"] == 1
+    assert answer("admin", "dlq", "settle", first, *at, *kafka)["settled"] == 1
     run(prefixed, sunk, name="ops")
-    assert [one["id"] for one in answer("dlq", "list", *at)] == [second]
-    counts = answer("dlq", "replay", "--from-topic", "--dry-run", *kafka)
+    assert [one["id"] for one in answer("admin", "dlq", "list", *at)] == [second]
+    counts = answer("admin", "dlq", "replay", "--from-topic", "--dry-run", *kafka)
     assert (counts["chosen"], counts["settled"]) == (1, 1)
     # what was settled before the erasure and is read after it stays out
-    assert answer("dlq", "settle", second, *at, *kafka)["settled"] == 1
+    assert answer("admin", "dlq", "settle", second, *at, *kafka)["settled"] == 1
     answer("forget", ALICE, "--yes", *at)
     assert files_holding(sunk, f"json of {ALICE}") == []
     run(prefixed, sunk, name="ops")
-    assert answer("dlq", "list", *at) == []
-    assert [one["id"] for one in answer("dlq", "list", "--settled", *at)] == [second]
+    assert answer("admin", "dlq", "list", *at) == []
+    assert [one["id"] for one in answer("admin", "dlq", "list", "--settled", *at)] == [second]

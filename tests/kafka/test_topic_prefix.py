@@ -75,11 +75,12 @@ def turns(folder: Path) -> Path:
 def test_dev_and_its_parts_have_the_prefix(shared: Broker, tmp_path: Path) -> None:
     prefix = "another.dev-"
     running = start(
-        "dev", "--history", tmp_path / "memory", "--http", "0", "--bootstrap", shared.bootstrap,
+        "dev", "--history", tmp_path / "memory", "--http-port", "0",
+        "--bootstrap", shared.bootstrap,
         "--topic-prefix", prefix,
     )  # fmt: skip
     try:
-        produce = f"turnfold produce FILE.ndjson --bootstrap {shared.bootstrap} "
+        produce = f"turnfold kafka produce FILE.ndjson --bootstrap {shared.bootstrap} "
         lines = iter(running.stderr.readline, b"") if running.stderr else iter(())
         assert any(f"{produce}--topic-prefix {prefix}" in line.decode() for line in lines)
         groups = {f"{prefix}turnfold", f"{prefix}sink"}
@@ -107,12 +108,12 @@ def test_a_history_is_of_one_installation(shared: Broker, tmp_path: Path) -> Non
         environment(TURNFOLD_KAFKA_BOOTSTRAP=shared.bootstrap, TURNFOLD_KAFKA_TOPIC_PREFIX=prefix)
         for prefix in ("another.one-", "another.two-")
     ]
-    sink: list[str | Path] = ["sink", "--history", tmp_path / "history", "--once"]
+    sink: list[str | Path] = ["kafka", "sink", "--history", tmp_path / "history", "--once"]
     assert turnfold(*sink, env=env[0]).code == 0
     refused = turnfold(*sink, env=env[1])
     assert refused.code == 3
     assert "topic prefix another.one-" in refused.err and "topic prefix another.two-" in refused.err
-    replay: list[str | Path] = ["dlq", "replay", "--history", tmp_path / "history"]
+    replay: list[str | Path] = ["admin", "dlq", "replay", "--history", tmp_path / "history"]
     assert turnfold(*replay, env=env[0]).code == 0
     elsewhere = turnfold(*replay, env=env[1])
     assert elsewhere.code == 3 and "--elsewhere" in elsewhere.err
@@ -127,26 +128,26 @@ def test_with_a_prefix_all_is_the_same_and_nothing_is_shared(
         topics, groups = names(shared)
         assert topics and all(name.startswith(PREFIX) for name in topics)
         assert f"{PREFIX}turnfold-session-rows-changelog" in topics
-        assert acme.run("produce", file)["topics"].keys() == {"turns"}
+        assert acme.run("kafka", "produce", file)["topics"].keys() == {"turns"}
         acme.await_read()
         assert subscribed(shared, f"{PREFIX}turnfold") == {
             PREFIX + name for name in ("turns", "recursions", "user-signals", "write-plans")
         }
-        sunk = acme.run("sink", "--history", acme.folder / "history", "--once")
+        sunk = acme.run("kafka", "sink", "--history", acme.folder / "history", "--once")
         assert sunk["rows"] > 0
         topics, groups = names(shared)
         assert groups == {f"{PREFIX}turnfold", f"{PREFIX}sink"}
         assert all(name.startswith(PREFIX) for name in topics)
         with installed(shared, "", tmp_path / "plain") as plain:
-            plain.run("produce", file)
+            plain.run("kafka", "produce", file)
             plain.await_read()
-            others = {one["group"] for one in plain.run("lag")}
+            others = {one["group"] for one in plain.run("kafka", "lag")}
             assert others == {"turnfold"}
-            plain.run("sink", "--history", plain.folder / "history", "--once")
+            plain.run("kafka", "sink", "--history", plain.folder / "history", "--once")
         both, _ = names(shared)
         assert {name for name in both if name.startswith(PREFIX)} == topics
         assert {PREFIX + name for name in both if not name.startswith(PREFIX)} == topics
-        assert {one["group"] for one in acme.run("lag")} == {"turnfold", "sink"}
+        assert {one["group"] for one in acme.run("kafka", "lag")} == {"turnfold", "sink"}
     folded(file, history=tmp_path / "by-file")
     whole = digest(acme.folder / "history")
     assert whole == digest(plain.folder / "history")
@@ -165,13 +166,13 @@ def test_a_topic_that_is_mapped_keeps_its_name(shared: Broker, tmp_path: Path) -
     create(working, topic, lanes)
     records = [turn(f"e{number}", session_id=f"s{number % 3}") for number in range(20)]
     send(working, topic, [(None, foreign(record), ()) for record in records])
-    sampled = turnfold("map", mapping, "--sample", topic, env=installation.env)
+    sampled = turnfold("kafka", "map", mapping, "--sample", topic, env=installation.env)
     assert sampled.code == 0 and '"type":"turn"' in sampled.out, sampled.out + sampled.err
     working.start("--mapping", str(mapping), env=installation.env)
     try:
         await_ready(working, 2 * PARTITIONS + lanes)
         until(lambda: held(shared, f"{prefix}turns"), lambda found: found == len(records))
-        read = {one["topic"] for one in installation.run("lag")}
+        read = {one["topic"] for one in installation.run("kafka", "lag")}
         assert read >= {topic, "turns"}, read
         found, _ = names(shared, without="nothing")
         assert f"{prefix}turnfold-mapping-{topic}-changelog" in found
@@ -184,7 +185,9 @@ def test_an_installation_s_own_topic_is_not_mapped(shared: Broker, tmp_path: Pat
     """What a mapping made of it would be read by it, without end. Nothing is made on the broker."""
     mapping = write_mapping(tmp_path / "chat.yaml", "another.four-turns")
     env = Installation(shared, "another.four-", tmp_path / "own").env
-    done = turnfold("worker", "--bootstrap", shared.bootstrap, "--mapping", mapping, env=env)
+    done = turnfold(
+        "kafka", "worker", "--bootstrap", shared.bootstrap, "--mapping", mapping, env=env
+    )
     assert done.code == 3
     assert "topic another.four-turns is this installation's own: its name begins with" in done.err
     assert "Traceback" not in done.err
@@ -213,12 +216,12 @@ def test_the_way_out_of_wrong_topics_names_the_prefix(shared: Broker, tmp_path: 
     prefix = "another.four-"
     installation = Installation(shared, prefix, tmp_path / "few")
     create(installation.working, f"{prefix}turns", 3)
-    refused = turnfold("worker", env=installation.env)
+    refused = turnfold("kafka", "worker", env=installation.env)
     assert refused.code == 3, refused.err
     assert f"topic {prefix}turns has 3" in refused.err
-    assert f"`turnfold repartition --to 4 --topic-prefix {prefix}`" in refused.err
-    told = turnfold("topics", "--commands", env=installation.env)
+    assert f"`turnfold kafka repartition --to 4 --topic-prefix {prefix}`" in refused.err
+    told = turnfold("kafka", "topics", "--commands", env=installation.env)
     assert f"# {prefix}turns has 3 partitions, not 4" in told.out
     long = environment(TURNFOLD_KAFKA_BOOTSTRAP=shared.bootstrap)
-    refused = turnfold("topics", "--topic-prefix", "x" * 231, env=long)
+    refused = turnfold("kafka", "topics", "--topic-prefix", "x" * 231, env=long)
     assert refused.code == 3 and "Kafka allows 249" in refused.err

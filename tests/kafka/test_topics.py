@@ -188,12 +188,12 @@ def test_a_dead_broker_is_unreachable() -> None:
         asyncio.run(ensure_topics(KafkaSettings.plain("127.0.0.1:1")))
 
 
-# --- turnfold topics ----------------------------------------------------------------------------
+# --- turnfold kafka topics ----------------------------------------------------------------------
 
 
 def told(settings: KafkaSettings, *args: str, prefix: str) -> Done:
     return turnfold(
-        "topics", "--bootstrap", settings.bootstrap, "--topic-prefix", prefix, *args
+        "kafka", "topics", "--bootstrap", settings.bootstrap, "--topic-prefix", prefix, *args
     )  # fmt: skip
 
 
@@ -224,13 +224,13 @@ def do(settings: KafkaSettings, line: str) -> None:
 @pytest.mark.nightly
 def test_topics_are_made_as_the_administrator_is_told(settings: KafkaSettings) -> None:
     prefix = f"made-{uuid4().hex[:8]}."
-    missing = told(settings, "--json", prefix=prefix)
+    missing = told(settings, "-o", "json", prefix=prefix)
     assert missing.code == 0
     assert {one["state"] for one in missing.json()} == {"missing"}
     assert len(missing.json()) == len(TOPICS) + 2
     for line in told(settings, "--commands", prefix=prefix).out.splitlines():
         do(settings, line)
-    found = told(settings, "--json", prefix=prefix)
+    found = told(settings, "-o", "json", prefix=prefix)
     assert found.code == 0
     assert {one["state"] for one in found.json()} == {"ok"}
     assert told(settings, "--commands", prefix=prefix).out == ""
@@ -262,7 +262,7 @@ def test_each_setting_that_does_not_do_is_named_with_what_it_must_be(
     ):
         assert line in done.err
     assert f"topic {prefix}turns" not in done.err
-    said = {one["topic"]: one for one in told(settings, "--json", prefix=prefix).json()}
+    said = {one["topic"]: one for one in told(settings, "-o", "json", prefix=prefix).json()}
     assert said["turns"]["state"] == "ok" and said["moods"]["state"] == "wrong"
     assert said["moods"]["wrong"] == [
         {"setting": "cleanup.policy", "expected": "compact", "found": "delete"}

@@ -242,7 +242,7 @@ def _text(value: bytes) -> Any:
 
 @pytest.mark.component
 def test_a_worker_says_what_is_wrong_and_ends(working: Working) -> None:
-    done = turnfold("worker", "--bootstrap", "127.0.0.1:1")
+    done = turnfold("kafka", "worker", "--bootstrap", "127.0.0.1:1")
     assert done.code == 5
     assert "127.0.0.1:1" in done.err
     worker = working.start()
@@ -290,7 +290,7 @@ def test_marks_of_transactions_are_no_lag(working: Working) -> None:
     asyncio.run(aborted(working))
 
     def lags() -> int:
-        found = turnfold("lag", *working.at, "--json").json()
+        found = turnfold("kafka", "lag", *working.at, "-o", "json").json()
         assert {one["topic"] for one in found} >= {TURNS.name}
         return sum(one["lag"] for one in found)
 

@@ -1,4 +1,4 @@
-"""`worker --extractor llm` against a real broker and a real endpoint: no turn waits for a model."""
+"""`kafka worker --extractor llm` on a real broker and endpoint: no turn waits for a model."""
 
 import threading
 from collections import Counter
@@ -189,7 +189,7 @@ def test_useless_answers_after_good_ones_are_said_and_then_a_key_that_is_refused
 def test_settings_that_are_missing_are_said(working: Working) -> None:
     """By a worker that is told to ask a model before anything else; by one that was told once, in
     its log: rules go on without it."""
-    refused = turnfold("worker", "--extractor", "llm", "--bootstrap", "localhost:1")
+    refused = turnfold("kafka", "worker", "--extractor", "llm", "--bootstrap", "localhost:1")
     assert refused.code == 3
     assert "TURNFOLD_LLM_BASE_URL" in refused.err
     with Endpoint() as asked:
@@ -252,7 +252,7 @@ def test_a_model_may_begin_with_what_comes_from_now_on(working: Working) -> None
         asking.say("I live in Porto.", users=USERS)
         working.await_done()
         asking.end()
-        done = turnfold("extract", "--latest", "--once", "--json", *working.at,
+        done = turnfold("kafka", "extract", "--latest", "--once", "-o", "json", *working.at,
                         env=asking.env)  # fmt: skip
         assert (done.code, done.json()["turns"]) == (0, 0), done.err
         asking.start("--extractor", "llm")
@@ -306,7 +306,7 @@ def test_a_generation_has_a_model_of_its_own(working: Working) -> None:
         asking.await_current("test: I live in Faro.", *["test: I live in Porto."] * 2)
         assert asking.plans("llm/other") == []
         assert asking.end() < 25
-    done = turnfold("reset", "turnfold", "--generation", "anew", "--yes", "--json",
+    done = turnfold("kafka", "reset", "turnfold", "--generation", "anew", "--yes", "-o", "json",
                     *working.at)  # fmt: skip
     assert {one["name"] for one in done.json()["groups"]} == {"turnfold.anew", "llm/other-3.anew"}
 

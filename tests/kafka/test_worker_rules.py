@@ -47,7 +47,7 @@ def test_a_worker_with_other_constants_is_refused_and_told_what_to_do(tmp_path: 
         log = working.log()
         assert "folded under max_intents=3, and this worker has the default constants" in log
         assert "continue it with --set max_intents=3" in log
-        assert "turnfold worker --generation NAME --set" in log
+        assert "turnfold kafka worker --generation NAME --set" in log
         assert "Traceback" not in log
 
         assert working.start("--set", "max_intents=4").wait(WITHIN) == 3
@@ -59,7 +59,7 @@ def test_a_worker_with_other_constants_is_refused_and_told_what_to_do(tmp_path: 
         working.kill()
 
         history = tmp_path / "history"
-        sink = ("sink", *working.at, "--history", str(history), "--once")
+        sink = ("kafka", "sink", *working.at, "--history", str(history), "--once")
         assert turnfold(*sink, *FLAG).code == 0
         assert rules_of(history) == INTENTS
         assert turnfold(*sink).code == 0, "without --set it goes on"
@@ -85,7 +85,7 @@ def test_a_memory_of_default_constants_is_not_continued_with_others(tmp_path: Pa
         assert "continue it without --set" in working.log()
 
         history = tmp_path / "history"
-        sink = ("sink", *working.at, "--history", str(history), "--once")
+        sink = ("kafka", "sink", *working.at, "--history", str(history), "--once")
         assert turnfold(*sink).code == 0
         refused = turnfold(*sink, *FLAG)
         assert (refused.code, load(history)) == (3, None)
@@ -101,12 +101,18 @@ def test_a_memory_of_default_constants_is_not_continued_with_others(tmp_path: Pa
     ],
 )
 def test_a_wrong_constant_is_refused_before_anything_else(given: str, why: str) -> None:
-    for command in (("worker",), ("sink", "--history", "nowhere")):
+    for command in (
+        (
+            "kafka",
+            "worker",
+        ),
+        ("kafka", "sink", "--history", "nowhere"),
+    ):
         refused = turnfold(*command, "--set", given, "--bootstrap", "localhost:1")
         assert refused.code == 2
         assert f"--set {why}" in refused.err
     env = environment(TURNFOLD_WORKER_CONSTANTS=f"stalled_after=4, {given}")
-    refused = turnfold("worker", "--bootstrap", "localhost:1", env=env)
+    refused = turnfold("kafka", "worker", "--bootstrap", "localhost:1", env=env)
     assert refused.code == 3
     assert f"TURNFOLD_WORKER_CONSTANTS: {why}" in refused.err
 

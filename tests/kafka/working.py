@@ -115,7 +115,9 @@ class Working:
             )
             env = env or environment(**patient)
             stored = [BY_DEFAULT] * self.chooses
-            worker = launch("worker", *at, *options, *stored, stderr=log, stdout=log, env=env)
+            worker = launch(
+                "kafka", "worker", *at, *options, *stored, stderr=log, stdout=log, env=env
+            )
         self.workers.append(worker)
         return worker
 

@@ -246,7 +246,7 @@ def command(asked: Endpoint, history: Path, *more: str) -> "subprocess.Popen[byt
         TURNFOLD_LLM_READ_SECONDS=str(LONG), TURNFOLD_LLM_TOTAL_SECONDS=str(LONG),
     )  # fmt: skip
     return subprocess.Popen(
-        [PROGRAM, "extract", "--history", str(history), "--json", *more],
+        [PROGRAM, "admin", "extract", "--history", str(history), "-o", "json", *more],
         env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL) and None,
     )  # fmt: skip
@@ -339,7 +339,7 @@ def test_of_two_at_once_one_is_refused(endpoint: Start, folded: Folded) -> None:
     second = command(asked, history)
     _, err = second.communicate(timeout=WITHIN)
     assert second.returncode == 3
-    assert b"or `turnfold extract` runs on this history" in err
+    assert b"or `turnfold admin extract` runs on this history" in err
     first.kill()
     first.communicate()
     assert len(asked.requests) == 1

@@ -129,7 +129,7 @@ def test_a_model_that_the_endpoint_does_not_have(
     asked = endpoint(lambda _: error(404, message))
     file = ndjson(tmp_path / "turns.ndjson", [turn("e1", user_id="u", user_input="a cat")])
     turnfold("run", file, "--history", tmp_path / "memory")
-    done = turnfold("extract", "--history", tmp_path / "memory", "--base-url", asked.url,
+    done = turnfold("admin", "extract", "--history", tmp_path / "memory", "--base-url", asked.url,
                     "--model", "test")  # fmt: skip
     assert done.code == 3
     assert f"{asked.url} does not have the model 'test': set TURNFOLD_LLM_MODEL" in done.err

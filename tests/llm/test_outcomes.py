@@ -1,4 +1,4 @@
-"""The exit codes of `turnfold extract`: what came of its requests, and if any was answered."""
+"""The exit codes of `turnfold admin extract`: what came of its requests, and if any got a reply."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -39,7 +39,7 @@ def nonsense_for_one(request: Request) -> Answer:
 def extract(url: str, *more: str | Path) -> Done:
     quick = {"TURNFOLD_LLM_BREAKER_SECONDS": "0.2", "TURNFOLD_LLM_RETRY_SECONDS": "0.2"}
     env = environment(TURNFOLD_LLM_BASE_URL=url, TURNFOLD_LLM_MODEL="test", **quick)
-    return turnfold("extract", *more, env=env)
+    return turnfold("admin", "extract", *more, env=env)
 
 
 @pytest.mark.parametrize(("strict", "code"), [((), 1), (("--strict",), 4)])
@@ -76,7 +76,7 @@ def test_without_anything_to_ask_it_is_done(endpoint: Start, folded: Folded) -> 
 def test_over_kafka_once_has_the_same_outcomes(endpoint: Start, tmp_path: Path) -> None:
     file = ndjson(tmp_path / "turns.ndjson", records())
     at = options_of(shared_settings())
-    assert turnfold("produce", file, *at).code == 0
+    assert turnfold("kafka", "produce", file, *at).code == 0
     away = extract(AWAY, *at, "--once", "--group", "away")
     assert away.code == 5
     assert "does not answer" in away.err

@@ -152,7 +152,7 @@ def test_a_run_with_an_own_prompt(endpoint: Start, file: Path, tmp_path: Path) -
                       TURNFOLD_LLM_CATEGORIES=json.dumps(GAMES))  # fmt: skip
     words = ("run", ndjson(tmp_path / "t.ndjson", records), "--history", history,
              "--extractor", "llm", "--prompt", file)  # fmt: skip
-    done = turnfold(*words, "--json", env=env)
+    done = turnfold(*words, "-o", "json", env=env)
     assert done.code == 0, done.err
     first, second = asked.requests
     assert first.body["messages"][0]["content"].startswith("You keep the memory of a player.")
@@ -162,7 +162,9 @@ def test_a_run_with_an_own_prompt(endpoint: Start, file: Path, tmp_path: Path) -
     ((version,),) = rows(history, "SELECT extractor_version FROM plans")
     assert version == settings(prompt=file, categories=GAMES).extractor_version
     file.write_text(OWN + "Be brief.", "utf-8")
-    again = turnfold("extract", "--history", history, "--prompt", file, "--json", env=env)
+    again = turnfold(
+        "admin", "extract", "--history", history, "--prompt", file, "-o", "json", env=env
+    )
     assert again.json()["turns"] == 1, "another prompt is another extractor"
     file.write_text("{{inptu}}")
     refused = turnfold(*words, env=env)

@@ -14,7 +14,7 @@ def test_a_run_asks_a_model_when_all_is_folded(endpoint: Start, tmp_path: Path) 
     started, history = endpoint(), tmp_path / "history"
     told = environment(TURNFOLD_LLM_BASE_URL=started.url, TURNFOLD_LLM_MODEL="test")
     words = ("run", file, "--history", history, "--extractor", "llm")
-    first = turnfold(*words, "--json", env=told).json()
+    first = turnfold(*words, "-o", "json", env=told).json()
     assert (first["applied"], first["model"]["turns"], first["model"]["calls"]) == (1, 1, 1)
     assert rows(history, "SELECT extractor_name FROM plans") == [("llm/test",)]
     again = turnfold(*words, env=told)
@@ -39,7 +39,7 @@ def test_a_history_continues_asking_the_model_or_says_why_it_cannot(
     ]
     started, history = endpoint(), tmp_path / "history"
     told = environment(TURNFOLD_LLM_BASE_URL=started.url, TURNFOLD_LLM_MODEL="test")
-    words = ("--history", history, "--json")
+    words = ("--history", history, "-o", "json")
     turnfold("run", files[0], *words, "--extractor", "llm", env=told)
     again = turnfold("run", files[1], *words, env=told)
     assert (again.json()["extractor"], again.json()["model"]["turns"]) == ("llm", 1)

@@ -141,7 +141,7 @@ def test_a_plan_that_replaces_is_not_refused_where_the_rules_found_nothing(
     """As in a generation that is made under another version of the rules."""
     history = by_rules(tmp_path, [turn("e1", user_input=HOME)])
     extract(history, endpoint(better).settings())
-    done = turnfold("backfill", "--history", history, "--generation", "bare", "--extractor", "none")
+    done = turnfold("generation", "create", "--history", history, "bare", "--extractor", "none")
     assert done.code == 0, done.err
     made = generation(history, "bare")
     assert rows(made, "SELECT extractor_name FROM plans") == [("llm/test",)]
@@ -163,7 +163,7 @@ def test_where_no_request_can_be_used_it_is_said_why(endpoint: Start, folded: Fo
     history = folded([turn("e1", user_input="fact: one")])
     url = endpoint(lambda _: completion("", refusal="I cannot help with that.")).url
     env = environment(TURNFOLD_LLM_BASE_URL=url, TURNFOLD_LLM_MODEL="test")
-    done = turnfold("extract", "--history", history, env=env)
+    done = turnfold("admin", "extract", "--history", history, env=env)
     assert done.code == 1
     assert "1 requests (all) failed: the model refused: I cannot help with that." in done.err
 

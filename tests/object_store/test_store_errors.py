@@ -217,10 +217,10 @@ def test_a_key_that_may_only_read_reads_and_writes_nothing(
     env = s3.environ(proxy.port)
     before = s3.objects(filled.key)
     done = turnfold(
-        "sql", "SELECT count(*) AS n FROM threads", "--json", "--history", str(filled), env=env
+        "sql", "SELECT count(*) AS n FROM threads", "-o", "json", "--history", str(filled), env=env
     )
     assert done.json() == [{"n": 2}]
-    done = turnfold("compact", "--history", str(filled), env=env)
+    done = turnfold("admin", "compact", "--history", str(filled), env=env)
     assert done.code == 1
     assert "the key may not do this" in done.err and "s3:PutObject" in done.err
     assert len(done.err.strip().splitlines()) == 1

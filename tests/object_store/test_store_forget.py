@@ -45,7 +45,7 @@ def write(history: SharedHistory, pieces: Pieces, app: str = "a") -> int:
 def test_guarantee_8_a_bucket_holds_no_byte_of_who_is_forgotten(
     s3: S3Server, sunk: ObjectPath, erased: Erased
 ) -> None:
-    command = ("forget", ALICE, "--yes", "--json", "--history", str(sunk))
+    command = ("forget", ALICE, "--yes", "-o", "json", "--history", str(sunk))
     assert traces(s3, sunk)
     done = turnfold(*command)
     assert done.code == 0, done.err

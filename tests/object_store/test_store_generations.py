@@ -39,7 +39,7 @@ def fewer(tmp_path_factory: pytest.TempPathFactory) -> Pieces:
 
 
 def listed(root: ObjectPath) -> dict[str, str]:
-    found = turnfold("generations", "list", "--json", "--history", str(root))
+    found = turnfold("generation", "list", "-o", "json", "--history", str(root))
     assert found.code == 0, found.err
     return {one["name"]: one["role"] for one in found.json()}
 
@@ -47,14 +47,14 @@ def listed(root: ObjectPath) -> dict[str, str]:
 def test_a_generation_goes_live_and_back(two: ObjectPath, s3: S3Server) -> None:
     assert listed(two) == {"root": "live", "new": ""}
     assert stamp(two) == (0, 0)
-    done = turnfold("promote", "new", "--json", "--history", str(two))
+    done = turnfold("generation", "promote", "new", "-o", "json", "--history", str(two))
     assert done.code == 0, done.err
     assert (done.json()["current"], done.json()["previous"]) == ("new", "root")
     assert listed(two) == {"root": "previous", "new": "live"}
     assert pointer(two) == Pointer("new", "root", number=1)
-    sized = turnfold("generations", "list", "--json", "--history", str(two)).json()
+    sized = turnfold("generation", "list", "-o", "json", "--history", str(two)).json()
     assert all(one["own_bytes"] > 10_000 and one["shared_bytes"] == 0 for one in sized)
-    back = turnfold("rollback", "--json", "--history", str(two))
+    back = turnfold("generation", "rollback", "-o", "json", "--history", str(two))
     assert back.json()["current"] == "root"
     assert pointer(two) == Pointer("root", "new", number=2)
     assert s3.objects(f"{two.key}/generation") == [
@@ -66,7 +66,7 @@ def test_readers_go_over(two: ObjectPath) -> None:
     sink(two / FOLDER / "new", {"events": []})
     forget(two, "default", ALICE)
     assert digest(two)["memory"] == digest(two / FOLDER / "new")["memory"]
-    asked = ("sql", "--json", "SELECT count(*) AS n FROM events", "--history", str(two))
+    asked = ("sql", "-o", "json", "SELECT count(*) AS n FROM events", "--history", str(two))
     before = turnfold(*asked).json()
     switching.promote(two, "new")
     assert turnfold(*asked).json() == before
@@ -76,11 +76,11 @@ def test_readers_go_over(two: ObjectPath) -> None:
 def test_one_that_is_behind_is_refused(sunk: ObjectPath, fewer: Pieces) -> None:
     root = sunk
     sink(root / FOLDER / "new", fewer)
-    assert "is behind: it lacks" in refusal("promote", "new", "--history", str(root))
+    assert "is behind: it lacks" in refusal("generation", "promote", "new", "--history", str(root))
     assert pointer(root) == Pointer()
-    assert turnfold("promote", "new", "--behind", "--history", str(root)).code == 0
+    assert turnfold("generation", "promote", "new", "--behind", "--history", str(root)).code == 0
     assert pointer(root) == Pointer("new", "root", behind=True, number=1)
-    forward = turnfold("rollback", "--history", str(root))
+    forward = turnfold("generation", "rollback", "--history", str(root))
     assert forward.code == 0, forward.err
 
 
@@ -119,15 +119,21 @@ def test_a_switch_over_a_store_that_fails(
 
 def test_what_cannot_go_live_says_why(two: ObjectPath, s3: S3Server) -> None:
     for asked, word in (
-        (("promote", "none-such"), "no generation 'none-such'"),
-        (("rollback",), "no generation was live before"),
-        (("generations", "drop", "root", "--keep-topics"), "cannot be dropped"),
-        (("sink", "--generation", "live", "--bootstrap", "127.0.0.1:1"), "reserved"),
+        (("generation", "promote", "none-such"), "no generation 'none-such'"),
+        (
+            (
+                "generation",
+                "rollback",
+            ),
+            "no generation was live before",
+        ),
+        (("generation", "drop", "--yes", "root", "--keep-topics"), "cannot be dropped"),
+        (("kafka", "sink", "--generation", "live", "--bootstrap", "127.0.0.1:1"), "reserved"),
     ):
         refused = turnfold(*asked, "--history", str(two))
         assert refused.code in (2, 3) and word in refused.err, refused.err
     switching.promote(two, "new")
-    refused = turnfold("generations", "drop", "new", "--keep-topics", "--history", str(two))
+    refused = turnfold("generation", "drop", "--yes", "new", "--keep-topics", "--history", str(two))
     assert (refused.code, "is live" in refused.err) == (3, True)
     assert not (two / FOLDER / "new" / DROPPED).exists()
     assert listed(two)["new"] == "live"
@@ -192,7 +198,7 @@ def test_a_server_goes_over_by_itself(sunk: ObjectPath, pieces: Pieces, tmp_path
     with serving("--history", str(root), env=env) as served:
         here = served.client.get("/v1/sessions")
         assert here.headers["Turnfold-Generation"] == "root"
-        assert turnfold("promote", "new", "--history", str(root)).code == 0
+        assert turnfold("generation", "promote", "new", "--history", str(root)).code == 0
         deadline = time.monotonic() + 60
         while served.client.get("/healthz").json()["generation"] != "new":
             assert time.monotonic() < deadline
@@ -222,14 +228,14 @@ def test_beside_kafka_the_present_is_the_workers_and_the_past_the_buckets(
     url, env = str(root), environment(XDG_CACHE_HOME=str(tmp_path / "cache"))
     with one_worker(tmp_path) as working:
         kafka = working.at
-        sent = turnfold("produce", SAMPLE, *kafka, "--json")
+        sent = turnfold("kafka", "produce", SAMPLE, *kafka, "-o", "json")
         assert sent.code == 0, sent.err
         working.sent = sent.json()["sent"]
         working.await_done()
         working.start("--generation", "bare", "--instance", "bare")
         await_generation(working, "bare", working.sent)
         for options in ((), ("--generation", "bare")):
-            sunk = turnfold("sink", *kafka, "--history", url, "--once", *options)
+            sunk = turnfold("kafka", "sink", *kafka, "--history", url, "--once", *options)
             assert sunk.code == 0, sunk.err
         assert digest(root / FOLDER / "bare")["memory"] == digest(root)["memory"]
         with serving(*kafka, "--history", url, env=env) as served:
@@ -238,14 +244,14 @@ def test_beside_kafka_the_present_is_the_workers_and_the_past_the_buckets(
             assert served.client.get("/v1/search?q=Manchester&user_id=emma").json()["hits"]
             past = served.client.get("/v1/users/emma/states?as_of=2026-03-05T00:00:00Z")
             assert past.status_code == 200 and past.json()["states"]
-            done = turnfold("promote", "bare", "--history", url)
+            done = turnfold("generation", "promote", "bare", "--history", url)
             assert done.code == 0, done.err
             deadline = time.monotonic() + 60
             while served.client.get("/healthz").json()["generation"] != "bare":
                 assert time.monotonic() < deadline, served.client.get("/readyz").text
                 time.sleep(0.3)
             assert served.session("emma-move").json()["conversation_count"] > 0
-        assert turnfold("rollback", "--behind", "--history", url).code == 0
-        refusal("generations", "drop", "bare", "--history", url, *kafka)  # its worker runs
+        assert turnfold("generation", "rollback", "--behind", "--history", url).code == 0
+        refusal("generation", "drop", "--yes", "bare", "--history", url, *kafka)  # its worker runs
         assert not (root / FOLDER / "bare" / DROPPED).exists()
     assert names(root) == ["root", "bare"]

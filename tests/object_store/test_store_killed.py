@@ -85,7 +85,7 @@ class Forget(Case):
 class Drop(Case):
     """A dropped generation leaves nothing, and its name is free again."""
 
-    command = ("generations", "drop", "new", "--keep-topics")
+    command = ("generation", "drop", "--yes", "new", "--keep-topics")
     kills = (1, True), (3, False)
     step = 2
 
@@ -96,7 +96,9 @@ class Drop(Case):
     def between(self) -> None:
         new = self.root / FOLDER / "new"
         if is_marked(new) and (new / DROPPED).exists():
-            assert "is being dropped" in refusal("promote", "new", "--history", str(self.root))
+            assert "is being dropped" in refusal(
+                "generation", "promote", "new", "--history", str(self.root)
+            )
 
     def check(self) -> None:
         new = self.root / FOLDER / "new"

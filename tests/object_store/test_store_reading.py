@@ -29,22 +29,26 @@ pytestmark = pytest.mark.nightly
 ASKED = (
     ("sql", "SELECT event_id, occurred_at, user_input FROM event_current ORDER BY ALL"),
     ("sql", "SHOW TABLES"),
-    ("session", "emma-move"),
-    ("session", "emma-move", "--as-of", "2026-03-05"),
-    ("user", "emma", "--as-of", "2026-03-05"),
-    ("state", "--user", "emma"),
+    ("show", "session", "emma-move"),
+    ("show", "session", "emma-move", "--as-of", "2026-03-05"),
+    ("show", "user", "emma", "--as-of", "2026-03-05"),
+    ("show", "state", "--user", "emma"),
     ("why", "emma-home"),
-    ("timeline", "emma"),
-    ("digest",),
-    ("dlq", "list"),
-    ("dlq", "replay", "--dry-run"),
+    ("show", "timeline", "emma"),
+    (
+        "admin",
+        "admin",
+        "digest",
+    ),
+    ("admin", "dlq", "list"),
+    ("admin", "dlq", "replay", "--dry-run"),
 )
 NOT_YET: dict[tuple[str, ...], str] = {
     ("run", "-"): "does not work on an object store; docs/object-stores.md",
     ("dev",): "does not work on an object store; docs/object-stores.md",
-    ("promote", "new"): "no generation 'new'",
-    ("backfill", "--generation", "new"): "does not work on an object store; docs/object-stores.md",
-    ("extract", "--model", "any", "--base-url", "http://127.0.0.1:1"): "--bootstrap",
+    ("generation", "promote", "new"): "no generation 'new'",
+    ("generation", "create", "new"): "does not work on an object store; docs/object-stores.md",
+    ("admin", "extract", "--model", "any", "--base-url", "http://127.0.0.1:1"): "--bootstrap",
 }
 """What does not work there, or not in what was copied from a folder, and a word of what to do."""
 WRITES = (
@@ -89,7 +93,14 @@ def copied(s3: S3Server, demo: Path) -> str:
 def test_a_bucket_answers_what_the_folder_answers(
     asked: tuple[str, ...], demo: Path, copied: str, settings: dict[str, str]
 ) -> None:
-    json = () if asked[0] == "export" else ("--json",)
+    json = (
+        ()
+        if asked[0] == "export"
+        else (
+            "-o",
+            "json",
+        )
+    )
     here = turnfold(*asked, "--history", demo, *json)
     there = turnfold(*asked, "--history", copied, *json)
     assert (there.code, there.out) == (here.code, here.out), there.err
@@ -122,7 +133,7 @@ def put(root: ObjectPath, name: str, content: bytes) -> None:
 
 def examined(root: ObjectPath) -> tuple[str, list[dict[str, Any]]]:
     """The status of all, and what is found of the tables."""
-    done = turnfold("doctor", "--history", str(root), "--json")
+    done = turnfold("admin", "doctor", "--history", str(root), "-o", "json")
     report = done.json()
     return report["status"], [one for one in report["findings"] if one["check"] == "tables"]
 
@@ -134,17 +145,17 @@ def test_an_export_and_a_comparison_read_the_bucket(
     here = turnfold("export", "emma", "--history", demo)
     assert done.code == 0, done.err
     assert done.out.splitlines()[1:] == here.out.splitlines()[1:]  # the first has the time
-    done = turnfold("diff", str(demo), copied, "--json", "--fail-on-change")
+    done = turnfold("generation", "diff", str(demo), copied, "-o", "json", "--fail-on-change")
     assert done.code == 0, done.err
     assert all(row["same"] for row in done.json()["kinds"] if sum(map(int, [row["same"]])))
 
 
 def test_the_doctor_looks_into_the_bucket(copied: str, settings: dict[str, str]) -> None:
-    done = turnfold("doctor", "--history", copied)
+    done = turnfold("admin", "doctor", "--history", copied)
     assert done.code == 0, done
     assert "ok       tables: 12 tables with rows" in done.out
     away = settings | {"AWS_ENDPOINT_URL_S3": "http://127.0.0.1:1"}
-    done = turnfold("doctor", "--history", copied, env=away)
+    done = turnfold("admin", "doctor", "--history", copied, env=away)
     assert done.code == 2, done
     assert "WRONG    history" in done.out
     assert settings["AWS_SECRET_ACCESS_KEY"] not in done.out + done.err
@@ -221,7 +232,7 @@ def moment(day: int, at: int) -> tuple[Any, ...]:
 
 
 def read(sql: str, root: ObjectPath) -> Any:
-    done = turnfold("sql", sql, "--explain", "--json", "--history", str(root))
+    done = turnfold("sql", sql, "--explain", "-o", "json", "--history", str(root))
     assert done.code == 0, done.err
     return done.json()
 

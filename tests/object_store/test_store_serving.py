@@ -71,7 +71,7 @@ def bucket(s3: S3Server, written: str) -> ObjectPath:
 def test_a_command_answers_what_it_answers_of_the_folder(
     asked: tuple[str, ...], folder: Path, bucket: ObjectPath, there: dict[str, str]
 ) -> None:
-    given = (*asked, "--as-of", "2026-02-01", "--json")
+    given = (*asked, "--as-of", "2026-02-01", "-o", "json")
     here = turnfold(*given, "--history", folder)
     found = turnfold(*given, "--history", str(bucket), env=there)
     assert (found.code, found.out) == (here.code, here.out), found.err
@@ -99,7 +99,7 @@ def test_a_catalog_is_read_by_another_program(
 ) -> None:
     """DuckDB itself, through a file system that is not ours."""
     file = tmp_path / "memory.duckdb"
-    done = turnfold("catalog", file, "--history", str(bucket), env=there)
+    done = turnfold("admin", "catalog", file, "--history", str(bucket), env=there)
     assert done.code == 0, done.err
     assert not files_holding(tmp_path, SECRET) and not files_holding(tmp_path, KEY)
     files = FsspecStore(

@@ -1,5 +1,5 @@
-"""What is folded again from the history is what was folded first: `forget`, `session --as-of`, a
-server over a sink's history and `backfill` all go this way."""
+"""What is folded again from the history is what was folded first: `forget`, `show session --as-of`,
+a server over a sink's history and `backfill` all go this way."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

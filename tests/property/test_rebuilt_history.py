@@ -50,7 +50,7 @@ class Lanes:
         self.notes: dict[int, Mapping[str, Any]] = {}
 
     def begin(self, partitions: int) -> None:
-        """Under another number of partitions: `turnfold repartition` does this."""
+        """Under another number of partitions: `turnfold kafka repartition` does this."""
         notes = merged([self.notes[n] for n in sorted(self.notes)], partitions)
         self.lanes = [self._make(n, MemoryRows(), partitions) for n in range(partitions)]
         for number, lane in enumerate(self.lanes):

@@ -52,7 +52,7 @@ class Server:
 @contextmanager
 def serving(*args: str | Path, **options: Any) -> Iterator[Server]:
     """Started at a free port; ended by SIGTERM with exit code 0, unless it was killed."""
-    process = launch("serve", "--port", "0", "--json", *args, **options)
+    process = launch("serve", "--port", "0", "-o", "json", *args, **options)
     try:
         server = Server(process, url_of(process))
         with server.client:

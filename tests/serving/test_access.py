@@ -220,7 +220,7 @@ def test_a_revoked_key_is_refused_within_a_second(
     ) as stream:
         heard = stream.iter_bytes()
         next(heard)
-        done = turnfold("keys", "revoke", token.split("_")[1], "--keys", file)
+        done = turnfold("admin", "keys", "revoke", "--yes", token.split("_")[1], "--keys", file)
         assert done.code == 0
         began = time.monotonic()
         for _ in heard:
@@ -260,8 +260,8 @@ def test_a_broken_file_keeps_the_last_good_keys_and_says_so(
 
 
 def keys(*args: str, file: Path) -> Done:
-    """`turnfold keys …`"""
-    return turnfold("keys", *args, "--keys", file)
+    """`turnfold admin keys …`"""
+    return turnfold("admin", "keys", *args, "--keys", file)
 
 
 def test_the_commands_make_list_and_revoke(tmp_path: Path) -> None:
@@ -271,7 +271,7 @@ def test_the_commands_make_list_and_revoke(tmp_path: Path) -> None:
     _, key_id, secret = token.split("_")
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert secret not in file.read_text("utf-8")
-    (listed,) = keys("list", "--json", file=file).json()
+    (listed,) = keys("list", "-o", "json", file=file).json()
     assert (listed["id"], listed["tenant"], listed["role"]) == (key_id, "acme", "write")
     assert not {secret, token} & set(json.dumps(listed).split('"'))
     file.chmod(0o640)
@@ -279,13 +279,15 @@ def test_the_commands_make_list_and_revoke(tmp_path: Path) -> None:
     assert known.caller(token.encode()) == Caller("acme", "write", key_id)
     until = "2031-01-01T00:00:00+09:00"
     second = keys(
-        "add", "--tenant", "*", "--role", "admin", "--expires", until, "--json", file=file
+        "add", "--tenant", "*", "--role", "admin", "--expires", until, "-o", "json", file=file
     )
     assert second.json()["token"].startswith("ts_")
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
-    assert keys("list", "--json", file=file).json()[1]["expires_at"] == "2030-12-31T15:00:00Z"
-    assert keys("revoke", key_id, "--json", file=file).json() == {"revoked": key_id}
-    assert len(keys("list", "--json", file=file).json()) == 1
+    assert keys("list", "-o", "json", file=file).json()[1]["expires_at"] == "2030-12-31T15:00:00Z"
+    assert "would revoke" in keys("revoke", key_id, file=file).out
+    assert len(keys("list", "-o", "json", file=file).json()) == 2
+    assert keys("revoke", "--yes", key_id, "-o", "json", file=file).json() == {"revoked": key_id}
+    assert len(keys("list", "-o", "json", file=file).json()) == 1
 
 
 def test_the_commands_say_what_is_wrong(tmp_path: Path) -> None:
@@ -300,7 +302,7 @@ def test_the_commands_say_what_is_wrong(tmp_path: Path) -> None:
     assert "expires: 2026-01-31T23:59:59.999999Z is in the past" in over.err
     assert not file.exists()
     assert keys("add", "--tenant", "a", "--role", "read", file=file).code == 0
-    unknown = keys("revoke", "nobody", file=file)
+    unknown = keys("revoke", "--yes", "nobody", file=file)
     assert (unknown.code, "nobody" in unknown.err) == (4, True)
     good = file.read_text("utf-8")
     file.write_text(good.replace('"role": "read"', '"role": "reader"'), "utf-8")
@@ -326,7 +328,7 @@ def test_keys_made_side_by_side_are_all_there(tmp_path: Path) -> None:
     for call in calls:
         call.join()
     made = [one.out.strip().split("_")[1] for one in done if one.code == 0]
-    assert {one["id"] for one in keys("list", "--json", file=file).json()} == set(made)
+    assert {one["id"] for one in keys("list", "-o", "json", file=file).json()} == set(made)
     assert all("run it again" in one.err for one in done if one.code)
 
 

@@ -150,7 +150,7 @@ def test_killed_half_way_it_is_done_after_the_next_start(tmp_path: Path, pause: 
             (kept,) = ok(server.session(f"both-{number}"))["conversations"]
             assert kept["user_input"] == "tea"
     assert files_holding(folder, SECRET) == []
-    command = turnfold("forget", "ada", "--history", folder, "--yes", "--json").json()
+    command = turnfold("forget", "ada", "--history", folder, "--yes", "-o", "json").json()
     assert all(one["erased"] == 0 for one in command["tables"].values())
 
 

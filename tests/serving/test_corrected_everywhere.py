@@ -94,7 +94,7 @@ def test_corrected_memory_is_the_same_rebuilt(tmp_path: Path, tier: str, seed: i
     live = digest(history)["memory"]
     if tier == "files":
         backfill(history, "again", Settings(extractor=None))
-        again = answer("digest", "--history", history, "--generation", "again")
+        again = answer("admin", "digest", "--history", history, "--generation", "again")
         assert again["memory"] == live
     exported = turnfold("export", "--records", "--history", history)
     assert exported.code == 0, exported.err

@@ -140,7 +140,7 @@ def test_what_a_killed_server_left_is_forgotten_too(tmp_path: Path) -> None:
             server.process.kill()
             server.process.wait()
     assert any(b"another secret" in one for one in logged(history))
-    done = turnfold("forget", "u", "--history", history, "--yes", "--json")
+    done = turnfold("forget", "u", "--history", history, "--yes", "-o", "json")
     assert done.code == 0, done.err
     assert files_holding(history, "secret") == []
     with serving("--history", history) as server:
@@ -175,17 +175,17 @@ def test_one_server_and_those_who_ask_it_for_the_history(tmp_path: Path) -> None
         second = turnfold("serve", "--history", history, "--port", "0")
         assert second.code == 3 and "end it first" in second.err
 
-        made = turnfold("backfill", "--history", history, "--generation", "next")
+        made = turnfold("generation", "create", "--history", history, "next")
         assert made.code == 0, made.err
         assert server.endings([turn("e3")]) == ["applied"]
-        promoted = turnfold("promote", "next", "--history", history)
+        promoted = turnfold("generation", "promote", "next", "--history", history)
         assert promoted.code == 0, promoted.err
         server.until("/v1/sessions/s", 200)
         assert server.session("s").json()["conversation_count"] == 2, "e3 came along"
         assert server.endings([turn("e1"), turn("e4")]) == ["duplicate", "applied"]
 
-        assert turnfold("compact", "--history", history).code == 0
-        forgotten = turnfold("forget", "u", "--history", history, "--yes", "--json")
+        assert turnfold("admin", "compact", "--history", history).code == 0
+        forgotten = turnfold("forget", "u", "--history", history, "--yes", "-o", "json")
         assert forgotten.code == 0, forgotten.err
         server.until("/v1/sessions/s", 404)
         server.until("/v1/sessions/o", 200)
@@ -223,7 +223,7 @@ def test_without_keys_only_this_machine_is_answered(tmp_path: Path) -> None:
     before = snapshot(tmp_path)
     refused = turnfold("serve", "--history", tmp_path / "h", "--host", "0.0.0.0", "--port", "0")
     assert refused.code == 3
-    assert "turnfold keys add" in refused.err
+    assert "turnfold admin keys add" in refused.err
     assert snapshot(tmp_path) == before
     nothing = turnfold("serve")
     assert nothing.code == 2 and "--history" in nothing.err
@@ -239,7 +239,9 @@ def test_a_port_that_is_taken_is_reported(tmp_path: Path) -> None:
 
 def test_a_host_that_is_not_this_machine_is_reported(tmp_path: Path) -> None:
     keys = tmp_path / "keys.json"
-    made = turnfold("keys", "add", "--keys", keys, "--tenant", "default", "--role", "admin")
+    made = turnfold(
+        "admin", "keys", "add", "--keys", keys, "--tenant", "default", "--role", "admin"
+    )
     assert made.code == 0, made.err
     given = ("--history", tmp_path / "h", "--keys", keys, "--port", "0")
     refused = turnfold("serve", *given, "--host", "203.0.113.5")

@@ -32,7 +32,7 @@ Use = Callable[[Client], Awaitable[None]]
 
 def key_of(file: Path, role: str, tenant: str = "acme") -> str:
     """A new key's token."""
-    done = turnfold("keys", "add", "--keys", file, "--tenant", tenant, "--role", role)
+    done = turnfold("admin", "keys", "add", "--keys", file, "--tenant", tenant, "--role", role)
     assert done.code == 0, done.err
     return done.out.strip()
 

@@ -43,7 +43,7 @@ def serving(history: Path, asked: Endpoint, *args: str, **settings: str) -> Iter
     quick = {"IDLE_SECONDS": "0.3", "RETRY_SECONDS": "0.2", "BREAKER_SECONDS": "0.2"}
     told = {"BASE_URL": asked.url, "MODEL": "test", **quick, **settings}
     process = subprocess.Popen(
-        [PROGRAM, "serve", "--port", "0", "--json", "--history", str(history), *args],
+        [PROGRAM, "serve", "--port", "0", "-o", "json", "--history", str(history), *args],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env=environment(**{f"TURNFOLD_LLM_{name}": value for name, value in told.items()}),
     )  # fmt: skip
@@ -255,7 +255,7 @@ def test_extract_does_not_run_beside_it(tmp_path: Path) -> None:
         server.post([told(1)])
         until(lambda: states(server) == ["1"])
         env = environment(TURNFOLD_LLM_BASE_URL=asked.url, TURNFOLD_LLM_MODEL="test")
-        done = turnfold("extract", "--history", tmp_path / "h", env=env)
+        done = turnfold("admin", "extract", "--history", tmp_path / "h", env=env)
         assert done.code == 3 and "a `turnfold serve` or" in done.err
 
 

@@ -75,7 +75,7 @@ def history(tmp_path: Path) -> Path:
     file = ndjson(tmp_path / "said.ndjson", [said])
     for words in (
         ("run", file, "--history", made, "--extractor", "rules"),
-        ("backfill", "--history", made, "--generation", PLAIN, "--extractor", "none"),
+        ("generation", "create", "--history", made, PLAIN, "--extractor", "none"),
     ):
         done = turnfold(*words)
         assert done.code == 0, done.err
@@ -99,7 +99,8 @@ def test_each_reply_is_of_one_generation_through_promote_and_rollback(
             reader.start()
         try:
             for words, generation in (
-                (("promote", PLAIN), PLAIN), (("rollback",), RULES), (("promote", PLAIN), PLAIN),
+                (("generation", "promote", PLAIN), PLAIN), (("generation", "rollback"), RULES),
+                (("generation", "promote", PLAIN), PLAIN),
             ):  # fmt: skip
                 seen_again(readers)
                 done = turnfold(*words, "--history", history)

@@ -106,7 +106,7 @@ def served(tier: Tier, folder: Path) -> Iterator[Serving]:
     command = [PROGRAM, "serve", *tier.options, f"--keys={file}"]
     with log.open("wb") as said:
         process = subprocess.Popen(
-            [*command, "--port=0", "--json", "--verbose"],
+            [*command, "--port=0", "-o", "json", "--verbose"],
             stdout=subprocess.PIPE,
             stderr=said,
             env=environment(),

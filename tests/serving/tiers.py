@@ -39,7 +39,7 @@ def kafka(folder: Path) -> Iterator[Tier]:
 
         def settle() -> None:
             working.await_done()
-            sink = turnfold("sink", *reached, history, "--once")
+            sink = turnfold("kafka", "sink", *reached, history, "--once")
             assert sink.code == 0, sink.err
 
         settle()

@@ -1,4 +1,4 @@
-"""`turnfold evaluate`: its figures by hand, and what is said of a set that is wrong."""
+"""`turnfold admin evaluate`: its figures by hand, and what is said of a set that is wrong."""
 
 import gzip
 import json
@@ -29,7 +29,7 @@ def observation(text: str, *evidence: str, user: str = "ann") -> dict[str, Any]:
 
 
 def evaluate(folder: Path, lines: list[Any], *given: str | Path) -> Done:
-    return turnfold("evaluate", ndjson(folder / "set.ndjson", lines), *given)
+    return turnfold("admin", "evaluate", ndjson(folder / "set.ndjson", lines), *given)
 
 
 def figures(done: Done) -> dict[str, dict[str, Any]]:
@@ -52,7 +52,7 @@ def test_each_figure_counts_the_questions_that_it_applies_to(tmp_path: Path) -> 
         question("zzz", "e1", answer="Porto", category="home"),
         question("Is there a river?", category="home"),
     ]
-    found = figures(evaluate(tmp_path, lines, "--json", "--hits", "1"))
+    found = figures(evaluate(tmp_path, lines, "-o", "json", "--hits", "1"))
     assert found["pets"] == {
         "category": "pets", "questions": 2, "turn": 0.5, "session": 1.0, "answer": 0.5,
         "answer_with_neighbours": 1.0,
@@ -66,8 +66,8 @@ def test_each_figure_counts_the_questions_that_it_applies_to(tmp_path: Path) -> 
 
 def test_a_question_is_asked_of_its_user_unless_everybody_is(tmp_path: Path) -> None:
     lines = [*TURNS, question("Who is called Pip?", "e3", answer="Pip")]
-    assert figures(evaluate(tmp_path, lines, "--json"))["all"]["answer"] == 0.0
-    assert figures(evaluate(tmp_path, lines, "--json", "--everybody"))["all"]["answer"] == 1.0
+    assert figures(evaluate(tmp_path, lines, "-o", "json"))["all"]["answer"] == 0.0
+    assert figures(evaluate(tmp_path, lines, "-o", "json", "--everybody"))["all"]["answer"] == 1.0
 
 
 def test_extraction_counts_items_and_observations_of_one_substance(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_extraction_counts_items_and_observations_of_one_substance(tmp_path: Pat
         observation("Ann has a cat.", "e2"),
         observation("Ann loves jazz.", "e1"),
     ]
-    done = evaluate(tmp_path, lines, "--json", "--extractor", "rules")
+    done = evaluate(tmp_path, lines, "-o", "json", "--extractor", "rules")
     assert done.code == 0, done.err
     assert done.json()["extraction"] == {
         "observations": 3, "observations_found": 1, "items": 2, "items_matching": 1,
@@ -94,7 +94,7 @@ def test_a_pack_is_judged_by_its_evidence_within_each_budget(tmp_path: Path) -> 
         question("Who lives near the river?", "e1"),
         question("Which felines?", "e2"),
     ]
-    done = evaluate(tmp_path, lines, "--json", "--budgets", "40,400")
+    done = evaluate(tmp_path, lines, "-o", "json", "--budgets", "40,400")
     small, large = packs(done)[40], packs(done)[400]
     assert (small["questions"], large["questions"]) == (3, 3)
     assert small["any"] < large["any"] == pytest.approx(2 / 3)
@@ -107,7 +107,7 @@ def test_a_pack_is_judged_by_its_evidence_within_each_budget(tmp_path: Path) -> 
 
 def test_extractors_are_shown_side_by_side(tmp_path: Path) -> None:
     lines = [*TURNS, question("Where is Porto?", "e1")]
-    done = evaluate(tmp_path, lines, "--extractor", "none", "--extractor", "rules", "--json")
+    done = evaluate(tmp_path, lines, "--extractor", "none", "--extractor", "rules", "-o", "json")
     assert done.code == 0 and set(done.json()) == {"none", "rules"}
     told = evaluate(tmp_path, lines, "--extractor", "none", "--extractor", "rules").out
     assert " none " in told and " rules " in told
@@ -124,7 +124,7 @@ def test_facts_are_counted_by_judgements_and_by_what_has_to_be_current(tmp_path:
         {"label": "current", "user_id": "ann", "text": "jazz", "holds": False},
         {"label": "current", "user_id": "bob", "text": "Porto", "holds": False},
     ]
-    done = evaluate(tmp_path, lines, "--extractor", "rules", "--json")
+    done = evaluate(tmp_path, lines, "--extractor", "rules", "-o", "json")
     assert done.code == 0, done.err
     facts = done.json()["facts"]
     assert (facts["useful"], facts["useful_or_arguable"]) == (0.5, 0.5)
@@ -156,10 +156,12 @@ def test_a_history_that_exists_is_evaluated_by_generation(tmp_path: Path) -> Non
     file = ndjson(tmp_path / "set.ndjson", [*TURNS, observation("Ann lives in Porto.", "e1")])
     records = ndjson(tmp_path / "records.ndjson", TURNS)
     assert turnfold("run", records, "--history", history).code == 0
-    rebuilt = ("backfill", "--history", history, "--generation", "g", "--extractor", "rules")
+    rebuilt = ("generation", "create", "--history", history, "g", "--extractor", "rules")
     assert turnfold(*rebuilt).code == 0
     recall = [
-        turnfold("evaluate", file, "--history", history, "--json", *more).json()["extraction"]
+        turnfold("admin", "evaluate", file, "--history", history, "-o", "json", *more).json()[
+            "extraction"
+        ]
         for more in ((), ("--generation", "g"))
     ]
     assert [one["recall"] for one in recall] == [0.0, 1.0]
@@ -199,7 +201,7 @@ def test_what_is_wrong_is_reported_with_line_and_field(
     file = ndjson(tmp_path / "set.ndjson", TURNS)
     with file.open("a") as more:
         more.write(line + "\n" + json.dumps(question("cat", "e2")) + "\n")
-    done = turnfold("evaluate", file)
+    done = turnfold("admin", "evaluate", file)
     assert done.code == 4 and said in done.err, done.err
     assert done.err.startswith(f"turnfold: {file}: line 5: ") and done.err.count("\n") == 1
 
@@ -213,9 +215,9 @@ def test_a_packed_set_is_read_and_a_broken_one_named(tmp_path: Path) -> None:
     plain = ndjson(tmp_path / "set.ndjson", [*TURNS, question("cat balcony", "e2")]).read_bytes()
     packed = tmp_path / "set.ndjson.gz"
     packed.write_bytes(gzip.compress(plain))
-    assert turnfold("evaluate", packed).code == 0
+    assert turnfold("admin", "evaluate", packed).code == 0
     packed.write_bytes(gzip.compress(plain)[:-20])
-    done = turnfold("evaluate", packed)
+    done = turnfold("admin", "evaluate", packed)
     assert done.code == 3 and str(packed) in done.err
 
 
@@ -253,4 +255,4 @@ def test_a_conversation_of_the_data_set_becomes_a_labelled_set(tmp_path: Path) -
     assert lines[1]["occurred_at"] == "2023-05-08T13:57:00+00:00"
     assert lines[2]["evidence"] == ["1-D1:1", "1-D1:2"] and lines[3]["evidence"] == []
     assert "answer" not in lines[3]
-    assert figures(evaluate(tmp_path, lines, "--json"))["one turn"]["turn"] == 1.0
+    assert figures(evaluate(tmp_path, lines, "-o", "json"))["one turn"]["turn"] == 1.0

@@ -45,8 +45,8 @@ def test_a_generation_that_is_behind_is_refused(history: Path) -> None:
         promote(history, "new")
     assert str(refused.value) == (
         "generation 'new' is behind: it lacks 2 records that the live one has had for over 60 s, "
-        "from turns/1 offset 5 on; let its workers and sink catch up (`turnfold lag` shows how "
-        "far they are), or promote it with --behind"
+        "from turns/1 offset 5 on; let its workers and sink catch up (`turnfold kafka lag` shows "
+        "how far they are), or promote it with --behind"
     )
     assert pointer(history) == Pointer()
 

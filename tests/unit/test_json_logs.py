@@ -65,14 +65,14 @@ def test_an_exception_stays_in_its_line(log: tuple[logging.Logger, io.StringIO])
 # --- a process whose log is JSON ------------------------------------------------------------------
 
 ENDS = [
-    (("worker", "--bootstrap", "127.0.0.1:1"), 5, "no broker can be reached"),
-    (("worker", "--bootstrap", "127.0.0.1:1", "--metrics-port", "x"), 5, "no broker"),
-    (("worker", "--partitions", "0"), 2, "Invalid value for '--partitions'"),
-    (("worker", "--retention-days", "many"), 2, "--retention-days"),
-    (("sink", "--roll-mb", "1"), 2, "Missing option '--history'"),
+    (("kafka", "worker", "--bootstrap", "127.0.0.1:1"), 5, "no broker can be reached"),
+    (("kafka", "worker", "--bootstrap", "127.0.0.1:1", "--metrics-port", "x"), 5, "no broker"),
+    (("kafka", "worker", "--partitions", "0"), 2, "Invalid value for '--partitions'"),
+    (("kafka", "worker", "--retention-days", "many"), 2, "--retention-days"),
+    (("kafka", "sink", "--roll-mb", "x"), 2, "Invalid value for '--roll-mb'"),
     (("serve", "--history", "FILE"), 3, "FILE"),
     (("serve", "--history", "FOLDER", "--keys", "nowhere.json"), 3, "nowhere.json"),
-    (("extract", "--bootstrap", "127.0.0.1:1"), 3, "TURNFOLD_LLM_MODEL"),
+    (("kafka", "extract", "--bootstrap", "127.0.0.1:1"), 3, "TURNFOLD_LLM_MODEL"),
 ]
 
 

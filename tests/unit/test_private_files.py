@@ -51,19 +51,19 @@ def test_a_whole_history_is_its_owners_alone(tmp_path: Path) -> None:
     finally:
         os.umask(before)
     assert list(others_may(history)) == []
-    done("compact", "--history", history)
-    done("backfill", "--history", history, "--generation", "plain", "--extractor", "none")
+    done("admin", "compact", "--history", history)
+    done("generation", "create", "--history", history, "plain", "--extractor", "none")
     assert list(others_may(history)) == []
-    done("promote", "plain", "--history", history)
+    done("generation", "promote", "plain", "--history", history)
     done("run", ndjson(tmp_path / "more.ndjson", [turn("more")]), "--history", history)
-    done("rollback", "--history", history)
+    done("generation", "rollback", "--history", history)
     done("forget", "ann", "--history", history, "--yes")
     assert list(others_may(history)) == []
 
 
 def test_keys_are_their_owners_alone(tmp_path: Path) -> None:
     file = tmp_path / "keys.json"
-    done("keys", "add", "--keys", file, "--tenant", "acme", "--role", "read")
+    done("admin", "keys", "add", "--keys", file, "--tenant", "acme", "--role", "read")
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
@@ -77,6 +77,8 @@ def test_another_account_may_read_where_that_is_set(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("umask", ["x", "0777", "-1", "88", "700"])
 def test_what_is_no_umask_is_a_wrong_setting(tmp_path: Path, umask: str) -> None:
-    ended = turnfold("digest", "--history", tmp_path, env=environment(TURNFOLD_UMASK=umask))
+    ended = turnfold(
+        "admin", "digest", "--history", tmp_path, env=environment(TURNFOLD_UMASK=umask)
+    )
     assert ended.code == 3
     assert "TURNFOLD_UMASK" in ended.err

@@ -330,7 +330,7 @@ def test_the_kafka_tier_logs_a_fault_without_what_was_said(
 ) -> None:
     monkeypatch.setattr(history_log, "turn", broken)
     Kafka().give(turn("e", 0, user_input="a secret"))
-    assert "turns/0/0: fold_failed: KeyError; turnfold dlq list" in caplog.text
+    assert "turns/0/0: fold_failed: KeyError; turnfold admin dlq list" in caplog.text
     assert "secret" not in caplog.text and "fault of ours" not in caplog.text
 
 

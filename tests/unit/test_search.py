@@ -450,7 +450,7 @@ def test_a_history_without_rows_has_nothing_to_find(tmp_path: Path) -> None:
 
 
 def test_the_command(sample: Path) -> None:
-    done = turnfold("search", "Nora birthday", "--history", sample, "--json", "--kind", "state")
+    done = turnfold("search", "Nora birthday", "--history", sample, "-o", "json", "--kind", "state")
     assert done.code == 0, done.err
     hits = done.json()["hits"]
     assert hits[0]["id"] == "emma-nora-birthday"

@@ -169,10 +169,12 @@ def test_the_command_takes_a_period_with_or_without_words(history: Path) -> None
 
 
 def test_the_timeline_and_a_user_show_the_dates(history: Path) -> None:
-    lines = turnfold("timeline", "u", "--history", str(history)).out
+    lines = turnfold("show", "timeline", "u", "--history", str(history)).out
     assert "(about 2023-05-07)" in lines
-    told = msgspec.json.decode(turnfold("timeline", "u", "--history", str(history), "--json").out)
+    told = msgspec.json.decode(
+        turnfold("show", "timeline", "u", "--history", str(history), "-o", "json").out
+    )
     assert [one["about_start"] for one in told] == [
         "2023-05-07T00:00:00Z", None, "2023-05-01T00:00:00Z",
     ]  # fmt: skip
-    assert "(about 2023-08)" in turnfold("user", "u", "--history", str(history)).out
+    assert "(about 2023-08)" in turnfold("show", "user", "u", "--history", str(history)).out

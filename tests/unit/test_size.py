@@ -96,7 +96,9 @@ def test_records_of_all_kinds_and_broken_ones_are_counted(tmp_path: Path) -> Non
     packed_file.write_bytes(
         gzip.compress("\n".join([plain.strip(), json.dumps(signal), *broken, ""]).encode())
     )
-    done = turnfold("admin", "size", "--sample", packed_file, "--turns-per-day", "1000", "--json")
+    done = turnfold(
+        "admin", "size", "--sample", packed_file, "--turns-per-day", "1000", "-o", "json"
+    )
     assert done.code == 0, done.err
     measured = done.json()
     assert (measured["turns"], measured["sessions"], measured["dead"]) == (61, 6, 3)

@@ -37,7 +37,7 @@ P = TypeVar("P", bound=Page)
 class AsyncSender:
     """A connection pool to one server: a context manager, or `aclose()` it.
 
-    `token`: a key made by `turnfold keys add`. `tenant`: needed with a key of all tenants.
+    `token`: a key made by `turnfold admin keys add`. `tenant`: needed with a key of all tenants.
     `timeout`: seconds for each step of a call; longer than a write may wait. `retries`: further
     attempts after no answer, 429 or 503. `transport`: one of httpx, to reach the server otherwise.
     `spool`: a file in which requests of `add` wait while the server is away.

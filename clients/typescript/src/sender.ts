@@ -60,7 +60,7 @@ export class Sender {
   readonly #timeout: number;
   readonly #retries: number;
 
-  /** `token`: a key made by `turnfold keys add`. */
+  /** `token`: a key made by `turnfold admin keys add`. */
   constructor(url: string, token?: string, options: Options = {}) {
     this.#url = url.replace(/\/+$/, "");
     this.#headers = {

@@ -80,7 +80,7 @@ class MessageEmitter(ABC):
         if dead.reason == "fold_failed":
             # without the detail, which may quote the record: the dead letter has it
             log.error(
-                "%s/%d/%d: fold_failed: %s; turnfold dlq list --reason fold_failed",
+                "%s/%d/%d: fold_failed: %s; turnfold admin dlq list --reason fold_failed",
                 message.topic, message.partition, message.offset, type(error).__name__,
                 extra={"tenant": entity.tenant, **place(message, message.offset)},
             )  # fmt: skip

@@ -19,7 +19,8 @@ from streams.pipeline.decode import Dead, Withheld, decode, guarded
 
 WRONG_PARTITION = (
     "partition {}: this key's is {}, by murmur2; elsewhere its owner's rows would be kept twice. "
-    "Of a producer built on librdkafka set partitioner=murmur2_random; `dlq replay` sends it right"
+    "Of a producer built on librdkafka set partitioner=murmur2_random; `admin dlq replay` sends it "
+    "right"
 )
 
 HEADERS_KEPT = 64_000

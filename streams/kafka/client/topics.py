@@ -40,10 +40,10 @@ ALL_KNOW_WITHIN = 20.0
 RETRY_AFTER = 0.1
 NO_LEADER = -1
 STATE = "turnfold-repartition"
-"""The topic exists while `turnfold repartition` runs, or after it was killed."""
+"""The topic exists while `turnfold kafka repartition` runs, or after it was killed."""
 UNDER_WAY = (
     f"the number of partitions is being changed (the topic {STATE} exists): if no `turnfold "
-    "repartition` is running, run the same command again; it continues"
+    "kafka repartition` is running, run the same command again; it continues"
 )
 SHOWN = 3  # differences per error; often all topics have the same
 
@@ -136,7 +136,7 @@ def _forbidden(admin: KafkaAdmin, missing: Iterable[TopicSpec], names: Collectio
     )
     return (
         f"Kafka: this client is not authorized: Create on topics {listed}. If they exist, it lacks "
-        "Describe on them; otherwise let an administrator create them: `turnfold topics "
+        "Describe on them; otherwise let an administrator create them: `turnfold kafka topics "
         "--commands` prints the commands (docs/shared-clusters.md)"
     )
 
@@ -152,7 +152,11 @@ async def check(admin: KafkaAdmin, specs: Iterable[TopicSpec], patience: float =
         for difference in differences(spec, existing[spec.name])
     ]
     if wrong:
-        rest = f"; and {len(wrong) - SHOWN} more (`turnfold topics`)" if len(wrong) > SHOWN else ""
+        rest = (
+            f"; and {len(wrong) - SHOWN} more (`turnfold kafka topics`)"
+            if len(wrong) > SHOWN
+            else ""
+        )
         raise ConfigurationError("; ".join(wrong[:SHOWN]) + rest)
 
 

@@ -118,19 +118,19 @@ ALL = (
 )
 
 PROCESSES: dict[str, tuple[Acl, ...]] = {
-    "worker": worker(),
-    "sink": sink(),
+    "kafka worker": worker(),
+    "kafka sink": sink(),
     "serve": serve(),
-    "extract": extract(),
-    "produce": PRODUCE,
-    "dlq replay": REPLAY,
-    "dlq settle": SETTLE,
-    "lag": LAG,
-    "topics": CHECK,
-    "doctor": DOCTOR,
+    "kafka extract": extract(),
+    "kafka produce": PRODUCE,
+    "admin dlq replay": REPLAY,
+    "admin dlq settle": SETTLE,
+    "kafka lag": LAG,
+    "kafka topics": CHECK,
+    "admin doctor": DOCTOR,
     "health check": HEALTH,
-    "reset": reset(),
-    "repartition": ALL,
-    "generations drop": ALL,
+    "kafka reset": reset(),
+    "kafka repartition": ALL,
+    "generation drop": ALL,
 }
 """By command, with its default names."""

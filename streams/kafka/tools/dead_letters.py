@@ -44,7 +44,7 @@ class Letter(NamedTuple):
 
     @property
     def place(self) -> str:
-        """topic:partition:offset, the id that `dlq list` shows."""
+        """topic:partition:offset, the id that `admin dlq list` shows."""
         return f"{self.src_topic}:{self.src_partition}:{self.src_offset}"
 
     @property
@@ -105,7 +105,9 @@ async def of_topic(settings: KafkaSettings, tenant: str | None = None) -> list[L
 def with_ids(letters: Sequence[Letter], places: Collection[str]) -> list[Letter]:
     """The letters with these ids, or all without ids. Raises DataRefused for an unknown id."""
     if missing := sorted(set(places) - {letter.place for letter in letters}):
-        raise DataRefused(f"no dead letter {', '.join(missing)}: `turnfold dlq list` has their ids")
+        raise DataRefused(
+            f"no dead letter {', '.join(missing)}: `turnfold admin dlq list` has their ids"
+        )
     return [letter for letter in letters if not places or letter.place in places]
 
 

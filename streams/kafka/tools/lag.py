@@ -1,4 +1,4 @@
-"""`turnfold lag`: lag of each group behind the end of its topics.
+"""`turnfold kafka lag`: lag of each group behind the end of its topics.
 
 Groups and topics may be deleted at the same time: dropped ones are omitted.
 """

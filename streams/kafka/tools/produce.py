@@ -1,4 +1,4 @@
-"""`turnfold produce`: sends files of input records to their topics.
+"""`turnfold kafka produce`: sends files of input records to their topics.
 
 One idempotent producer sends all records, so those of a key keep the order of their file. The
 partition follows from the key's murmur2, as with Java's clients. Workers detect records that were

@@ -1,4 +1,4 @@
-"""`turnfold repartition`: changes the number of partitions of a memory and its topics.
+"""`turnfold kafka repartition`: changes the number of partitions of a memory and its topics.
 
 A key's partition follows from the number, so each record and row that is looked up by key moves to
 its new partition. Kafka cannot move records or remove partitions: each topic is copied into a
@@ -133,7 +133,7 @@ def _check_same(state: RepartitionState, group: str, to: int) -> None:
     if (state.group, state.to) != (group, to):
         raise ConfigurationError(
             f"a change of the memory of {state.group} to {state.to} partitions is not complete: "
-            f"first run `turnfold repartition --to {state.to}` for that group again"
+            f"first run `turnfold kafka repartition --to {state.to}` for that group again"
         )
 
 

@@ -1,4 +1,4 @@
-"""Batchwise copying of `turnfold repartition`, each batch with its progress."""
+"""Batchwise copying of `turnfold kafka repartition`, each batch with its progress."""
 
 from collections.abc import Callable, Mapping
 from time import monotonic

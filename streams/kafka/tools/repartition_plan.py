@@ -1,4 +1,4 @@
-"""Plan and progress of `turnfold repartition`, stored in a dedicated topic."""
+"""Plan and progress of `turnfold kafka repartition`, stored in a dedicated topic."""
 
 import asyncio
 from collections.abc import Collection
@@ -121,7 +121,7 @@ def other_memories(group: str, names: Collection[str]) -> str | None:
         return None
     return (
         f"{', '.join(changelogs)}: another memory reads the same topics and would lose its offsets "
-        "in them. Remove it first: `turnfold generations drop NAME` for a generation, `turnfold "
+        "in them. Remove it first: `turnfold generation drop NAME` for a generation, `turnfold "
         "reset APP_ID --yes` for another app id"
     )
 
@@ -140,7 +140,7 @@ async def planned(
     if current.older:
         raise ConfigurationError(
             f"group {group}: {current.older} changelog partitions have rows of an older version; "
-            "start workers of this version until `turnfold doctor` finds none, stop them, and run "
+            "start workers of this version until `turnfold admin doctor` finds none, stop them, and run "
             "the command again"
         )
     kinds = kinds_of(group, generation)
@@ -173,7 +173,7 @@ async def planned(
         if marker.ahead is not None:
             raise ConfigurationError(
                 f"{tp.topic}, partition {tp.partition}: records of tenants beyond their quota "
-                "are not folded yet: start the workers again, and let `turnfold lag` reach 0"
+                "are not folded yet: start the workers again, and let `turnfold kafka lag` reach 0"
             )
         note = {k: v for k, v in marker.note.items() if k != NOTED}
         old_marker = {"offsets": marker.offsets, "note": note, "log": marker.log}
@@ -282,7 +282,7 @@ async def _refuse_behind(
             if monotonic() > deadline:
                 raise ConfigurationError(
                     f"sinks that are behind: group {', group '.join(groups)}; let them write "
-                    "their backlog (`turnfold sink --once`), and run the command again; --behind "
+                    "their backlog (`turnfold kafka sink --once`), and run the command again; --behind "
                     "ignores groups that are not sinks, or not needed"
                 )
             await asyncio.sleep(0.5)

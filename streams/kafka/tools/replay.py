@@ -1,4 +1,4 @@
-"""`turnfold dlq replay`: sends dead letters to their source topics.
+"""`turnfold admin dlq replay`: sends dead letters to their source topics.
 
 A letter is sent with its bytes, key and headers, and with the header REPLAY, the id of the record's
 first letter. A sent letter is settled (`streams.kafka.tools.settling`) and not sent again. If a

@@ -86,7 +86,7 @@ class Layout(NamedTuple):
 
 
 def repartition(to: int, prefix: str) -> str:
-    return f"`turnfold repartition --to {to}{prefix and f' --topic-prefix {prefix}'}`"
+    return f"`turnfold kafka repartition --to {to}{prefix and f' --topic-prefix {prefix}'}`"
 
 
 def remedy(to: int, folded: int, prefix: str = "") -> str:

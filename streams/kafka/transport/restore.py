@@ -195,7 +195,7 @@ async def resume_point(lane: "Lane", source: LaneSource) -> dict[str, int]:
         raise ConfigurationError(
             f"{lane.changelog.topic}, partition {lane.partition}: empty, but the group has "
             f"committed {committed}; restore the topic, or delete the group's offsets to fold "
-            "everything again (turnfold reset APP_ID)"
+            "everything again (turnfold kafka reset APP_ID)"
         )
     offsets = marker.offsets if marker else {}
     return {

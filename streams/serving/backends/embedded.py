@@ -85,7 +85,8 @@ NONE_WAITING = Waiting(0, 0)
 
 class EmbeddedBackend:
     """Implements `backend.Backend`, while it is entered. It is the history's one
-    writer, as `run` is, but lends it to `promote`, `forget` and `compact` for as long as they take.
+    writer, as `run` is, but lends it to `generation promote`, `forget` and `admin compact` for as
+    long as they take.
     """
 
     def __init__(
@@ -142,8 +143,8 @@ class EmbeddedBackend:
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
         refusal = (
-            f"{self._root}: a `turnfold serve` or `turnfold extract` runs on this history; end it "
-            "first"
+            f"{self._root}: a `turnfold serve` or `turnfold admin extract` runs on this history; "
+            "end it first"
         )
         try:
             (self._root / FOLDER).mkdir(mode=0o700, exist_ok=True)

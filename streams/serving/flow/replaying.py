@@ -1,4 +1,4 @@
-"""Replays of single dead letters, as `turnfold dlq replay` sends them: by the same functions."""
+"""Replays of single dead letters, by the functions of `turnfold admin dlq replay`."""
 
 import asyncio
 from typing import TYPE_CHECKING

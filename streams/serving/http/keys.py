@@ -120,14 +120,14 @@ def read(file: Path) -> list[Key]:
             _check(key, f"$.keys[{number}]")
     except FileNotFoundError:
         raise ConfigurationError(
-            f"{file}: no such file; make the first key: turnfold keys add --keys {file} "
+            f"{file}: no such file; make the first key: turnfold admin keys add --keys {file} "
             "--tenant TENANT --role admin"
         ) from None
     except OSError as error:
         raise ConfigurationError(f"{file}: {error.strerror or error}") from None
     except (msgspec.DecodeError, ValueError) as error:
         raise ConfigurationError(
-            f"{file}: not a keys file ({error}); `turnfold keys add` makes one"
+            f"{file}: not a keys file ({error}); `turnfold admin keys add` makes one"
         ) from None
     if len({key.id for key in found}) < len(found):
         raise ConfigurationError(f"{file}: not a keys file: an id is there twice")
@@ -174,7 +174,7 @@ def revoke(keys: list[Key], key_id: str) -> Key:
         if key.id == key_id:
             keys.remove(key)
             return key
-    raise DataRefused(f"no key {key_id!r} in this file; see: turnfold keys list")
+    raise DataRefused(f"no key {key_id!r} in this file; see: turnfold admin keys list")
 
 
 # --- the server's view --------------------------------------------------------------------------

@@ -6,7 +6,7 @@ folder of this machine; for this account alone:
     held         each program has it locked, shared; the server ends when nobody does
     server.json  the server has it locked while it runs; it says the address, the key and the
                  extractor
-    keys.json    the key's hash, as `turnfold keys` writes it
+    keys.json    the key's hash, as `turnfold admin keys` writes it
 
 The system takes a lock back from a process that is killed, so nothing here can be stale.
 """

@@ -56,7 +56,7 @@ def document() -> JsonObject:
     made["components"] = {
         "schemas": definitions,
         "securitySchemes": {
-            "key": {"type": "http", "scheme": "bearer", "description": "`turnfold keys add`"}
+            "key": {"type": "http", "scheme": "bearer", "description": "`turnfold admin keys add`"}
         },
     }
     return made

@@ -68,7 +68,7 @@ def no_history(what: str) -> Problem:
     """There is no history beside this server."""
     detail = (
         f"{what} is asked of the history, and this server has none: start it with --history DIR, "
-        "the folder that `turnfold sink` or `turnfold run` writes"
+        "the folder that `turnfold kafka sink` or `turnfold run` writes"
     )
     return Problem(501, "No history", detail)
 

@@ -27,7 +27,9 @@ class ServeSettings(QuotaSettings):
         str, Field(min_length=1, description="Address to listen on; loopback only without keys.")
     ] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65_535, description="Port; 0: any free port.")] = 8400
-    keys: Annotated[Path | None, Field(description="Key file, as `turnfold keys` makes it.")] = None
+    keys: Annotated[
+        Path | None, Field(description="Key file, as `turnfold admin keys` makes it.")
+    ] = None
     inspector: Annotated[
         bool, Field(description="Serve the inspector's pages at `/` (docs/inspector.md).")
     ] = True
@@ -101,7 +103,7 @@ class ServeSettings(QuotaSettings):
         if self.keys is None and not is_loopback(self.host):
             raise ValueError(
                 f"host {self.host} can be reached by others, and there are no keys: make one "
-                "(turnfold keys add --keys keys.json --tenant default --role admin) and give "
+                "(turnfold admin keys add --keys keys.json --tenant default --role admin) and give "
                 "--keys keys.json, or leave the host out"
             )
         return self

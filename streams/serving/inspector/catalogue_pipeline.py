@@ -189,10 +189,10 @@ PIPELINE: dict[str, Text] = {
     ),
     "ended.needs_mapping": Text(
         "Not sent: it comes from a topic of the platform's own. "
-        "`turnfold dlq replay --mapping FILE` maps it again.",
-        "未发送：它来自平台自己的主题。`turnfold dlq replay --mapping FILE` 会重新映射它。",
+        "`turnfold admin dlq replay --mapping FILE` maps it again.",
+        "未发送：它来自平台自己的主题。`turnfold admin dlq replay --mapping FILE` 会重新映射它。",
         "送っていません。プラットフォーム自身のトピックの記録です。"
-        "`turnfold dlq replay --mapping FILE` でもう一度変換できます。",
+        "`turnfold admin dlq replay --mapping FILE` でもう一度変換できます。",
     ),
     "ended.bytes_not_kept": Text(
         "Not sent: its own bytes were not kept.",

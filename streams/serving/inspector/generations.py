@@ -1,6 +1,6 @@
 """Views: the generations of a history; how one differs from the live one; which is to be live.
 
-Each is asked of the functions of the commands `generations list`, `diff`, `promote` and `rollback`.
+Each is asked of the functions of the commands `generation list`, `diff`, `promote` and `rollback`.
 A generation has the memory of all tenants, so these views are for a key of all of them; the
 differences shown are those of the one tenant that it looks at.
 """

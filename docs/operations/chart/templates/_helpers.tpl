@@ -135,13 +135,13 @@ there is none. */}}
 {{- fail "backfill.generation must name the generation that is made" -}}
 {{- end -}}
 {{- if and $v.backfill.enabled $v.history.url -}}
-{{- fail "backfill.enabled: the history lies in an object store (history.url), which is not folded in parts: run turnfold backfill there as one command" -}}
+{{- fail "backfill.enabled: the history lies in an object store (history.url), which is not folded in parts: run turnfold generation create there as one command" -}}
 {{- end -}}
 {{- if and $v.backfill.enabled (not $v.sink.enabled) (not $v.history.volume.existingClaim) -}}
 {{- fail "backfill.enabled, but there is no history: enable the sink, or name the volume that holds one by history.volume.existingClaim" -}}
 {{- end -}}
 {{- if and $v.serve.enabled (not $v.serve.keysSecret.name) -}}
-{{- fail "serve.keysSecret.name must name the secret with the key file (turnfold keys add): the API listens beyond its own pod" -}}
+{{- fail "serve.keysSecret.name must name the secret with the key file (turnfold admin keys add): the API listens beyond its own pod" -}}
 {{- end -}}
 {{- end }}
 

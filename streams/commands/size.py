@@ -1,4 +1,4 @@
-"""Commands that plan an installation: `admin size`."""
+"""The command `admin size`."""
 
 from typing import Any
 
@@ -10,12 +10,7 @@ from streams.commands import options
 GB = 1e9
 
 
-@click.group()
-def admin() -> None:
-    """Plan an installation."""
-
-
-@admin.command()
+@click.command()
 @click.option(
     "--sample", metavar="FILE", required=True,
     help="Your input records: NDJSON, .gz or .parquet, as `run` reads them. At least 10,000 turns.",
@@ -23,9 +18,9 @@ def admin() -> None:
 @click.option(
     "--turns-per-day", type=options.Whole(1, 10**12), help="Also print the totals of a day."
 )
-@options.as_json
+@options.form
 @options.fails_in_a_line
-def size(sample: str, turns_per_day: int | None, as_json: bool) -> None:
+def size(sample: str, turns_per_day: int | None, form: str | None) -> None:
     """Measure what a sample of your records takes: topics, tables, store, search index, CPU.
 
     Folds the sample in a temporary folder, with the extractor `rules`, and needs no broker.
@@ -37,8 +32,8 @@ def size(sample: str, turns_per_day: int | None, as_json: bool) -> None:
 
     measured = measure(sample)
     totals = measured.a_day(turns_per_day) if turns_per_day else None
-    if as_json:
-        output.say_json({**measured._asdict(), "per_day": totals})
+    if form:
+        output.say_as(form, {**measured._asdict(), "per_day": totals})
         return
     output.say(
         f"{measured.turns:,} turns in {measured.sessions:,} sessions of {measured.users:,} users"
