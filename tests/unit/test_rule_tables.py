@@ -71,6 +71,15 @@ def test_the_subject_of_a_sentence_goes_on_wherever_the_sentence_stands(before: 
     assert found == ["Leeds", "Aire Bank", "cats"]
 
 
+@pytest.mark.parametrize("adverb", ["", "really ", "absolutely "])
+@pytest.mark.parametrize("verb", ["love", "enjoy", "hate", "dislike", "detest", "can't stand"])
+def test_two_tastes_of_one_sentence_are_two(adverb: str, verb: str) -> None:
+    text = f"I love hiking and {adverb}{verb} crowded beaches."
+    found = [(one.value, one.rule.polarity) for one in languages.language("en").find(text, AT)]
+    second = "like" if verb in ("love", "enjoy") else "dislike"
+    assert found == [("hiking", "like"), ("crowded beaches", second)]
+
+
 @pytest.mark.parametrize(
     ("lines", "reason"),
     [
