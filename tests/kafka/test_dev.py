@@ -14,7 +14,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from streams import sample
+from streams.sample import CONVERSATIONS
 from tests.command import (
     BY_DEFAULT,
     PROGRAM,
@@ -32,7 +32,7 @@ from tests.llm.endpoint import Request as Prompt
 TOO_LONG = 120.0
 SQL = """SELECT (SELECT count(*) FROM session_current), (SELECT count(*) FROM events),
                 (SELECT count(*) FROM plans), (SELECT count(*) FROM state_current)"""
-SAMPLE = Path(sample.__file__).with_name("conversations.ndjson")
+SAMPLE = str(CONVERSATIONS)
 
 
 @pytest.fixture
