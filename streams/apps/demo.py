@@ -51,7 +51,9 @@ def show(history: Path, run: Command) -> None:
     with as_file(CONVERSATIONS) as sample:
         counts = local.run([str(sample)], history, choose=lambda: _rules(history))
     _counts(counts, history)
-    _found(history)
+    if not _found(history):
+        say("\nThe live generation has nothing that the rules found.")
+        return
     _clocks(history)
     os.environ.setdefault("TURNFOLD_MEANING", "off")  # a first look downloads no model
     of = ("--history", str(history))
@@ -90,12 +92,15 @@ def _counts(counts: dict[str, int], history: Path) -> None:
     )
 
 
-def _found(history: Path) -> None:
+def _found(history: Path) -> bool:
+    """Prints what the rules found, if anything; returns whether they did."""
     with connect(history, tenant=TENANT, views=["plans", "revisions", "event_current"]) as db:
         plans = {event_id: json.loads(doc) for event_id, doc in db.execute(FOUND).fetchall()}
         ends = {(owner, text): day for owner, text, day in db.execute(ENDED).fetchall()}
         turns = db.execute(SAID).fetchall()
     useful = sum(bool(_parts(plan)) for plan in plans.values())
+    if not useful:
+        return False
     say(f"\nWhat the rules found in {useful} of {len(turns)} turns, no model asked:")
     for user, day, event_id, text in turns:
         turn = f"  {user:4}  {day}  {event_id:14}"
@@ -107,6 +112,7 @@ def _found(history: Path) -> None:
             sentences.setdefault(sentence, []).append(found + until)
         for sentence, parts in sentences.items():
             say(f"{turn}  “{short(sentence, 60)}” → {'; '.join(parts)}")
+    return True
 
 
 def _parts(plan: JsonObject) -> list[tuple[str, str, str]]:
@@ -130,7 +136,7 @@ def _clocks(history: Path) -> None:
     say("\nOne fact, two clocks: when it was true, and when it was known")
     for known in (MOVED, MOVE_TOLD):
         states = reading.states(history, TENANT, PERSON, parse_time(MOVED), parse_time(known))
-        home = next(str(one["body_text"]) for one in states if one["state_id"] == HOME)
+        home = next((str(one["body_text"]) for one in states if one["state_id"] == HOME), "nothing")
         say(f"  Emma on {MOVED[:10]}, as known on {known[:10]}: {home}")
 
 

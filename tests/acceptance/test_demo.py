@@ -122,6 +122,16 @@ def test_a_page_shows_what_the_commands_above_it_print(page: str, demo: tuple[Do
         assert [line for line in shown.splitlines() if line not in lines] == [], printed
 
 
+def test_a_demo_whose_generation_lacks_the_rules_plans_says_so(
+    history: Path, tmp_path: Path
+) -> None:
+    """As after `promote` of a generation that was made without an extractor."""
+    shutil.copytree(history, tmp_path / "h")
+    done = turnfold("demo", "--history", tmp_path / "h")
+    assert done.code == 0, done.err
+    assert done.out.endswith("The live generation has nothing that the rules found.\n")
+
+
 def test_a_folder_with_another_history_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
     record = turn("a", session_id="s", user_id="u")
     file = tmp_path / "one.ndjson"
