@@ -1,33 +1,49 @@
-"""`turnfold demo`: the sample folded, and what Turnfold is, shown in ten seconds."""
+"""`turnfold demo`: the sample folded, and what the rules found in it, with its source."""
 
+import json
+import os
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from importlib.resources import as_file
+from io import StringIO
 from pathlib import Path
+from typing import Any
 
-from schemas.base import parse_time
+from schemas.base import JsonObject, parse_time
+from schemas.citation import cited
 from sinks.history import connect
 from sinks.root import is_marked
-from streams import listing, reading
+from streams import reading
 from streams.errors import UsageError
 from streams.extractors.naming import Extractor, named
+from streams.extractors.private import is_private
 from streams.files import local
 from streams.files.extractor_choice import update_choice
 from streams.output import say
-from streams.sample import CONVERSATIONS
+from streams.sample import CONVERSATIONS, HOME, MOVE_TOLD, MOVED, PERSON, TENANT
 from streams.text_output import short
 
-TENANT = "default"
-FOUND = """
-SELECT user_id, strftime(occurred_at, '%Y-%m-%d'), coalesce(
-    doc ->> '$.state_updates[0].payload.evidence', doc ->> '$.preference_updates[0].note',
-    doc ->> '$.event_affect.text'
-) AS words FROM plans WHERE extractor_name = 'rules' AND words IS NOT NULL ORDER BY occurred_at
+Command = Callable[[Sequence[str]], Any]
+"""Runs `turnfold` with these arguments in this process."""
+FOUND = "SELECT event_id, doc FROM plans WHERE extractor_name = 'rules'"
+ENDED = """
+SELECT owner_id, coalesce("before" ->> '$.body_text', "before" ->> '$.subject'), strftime(coalesce(
+    CASE op WHEN 'supersede' THEN "after" ->> '$.valid_from' ELSE "after" ->> '$.valid_to' END,
+    "after" ->> '$.updated_at'
+)::TIMESTAMP, '%m-%d') FROM revisions WHERE op IN ('supersede', 'close', 'revoke')
+ORDER BY occurred_at DESC
+"""
+SAID = """
+SELECT user_id, strftime(occurred_at, '%m-%d'), event_id, user_input FROM event_current
+WHERE user_input <> '' ORDER BY occurred_at
 """
 SAMPLE = "event_id = 'emma-move-1'"
-BEFORE, AFTER = "2026-03-05T23:59:59Z", "2026-03-14T23:59:59Z"
+FOOD, NORA = "What can we cook tonight?", "When is Nora's birthday?"
 
 
-def show(history: Path) -> None:
-    """Folds the sample into `history` and prints what it remembers, why and as of when.
+def show(history: Path, run: Command) -> None:
+    """Folds the sample into `history` and prints what the rules found, from which words, and what
+    the commands of memory answer about it.
 
     Raises UsageError for a folder that has another history.
     """
@@ -35,13 +51,17 @@ def show(history: Path) -> None:
     with as_file(CONVERSATIONS) as sample:
         counts = local.run([str(sample)], history, choose=lambda: _rules(history))
     _counts(counts, history)
-    _remembered(history)
-    _found(history)
-    _reasons(history)
-    _agents(history)
-    _feelings(history)
-    _learner(history)
-    _next(history)
+    if not _found(history):
+        say("\nThe live generation has nothing that the rules found.")
+        return
+    _clocks(history)
+    os.environ.setdefault("TURNFOLD_MEANING", "off")  # a first look downloads no model
+    of = ("--history", str(history))
+    _command(run, slice(-4, -1), "why", cited("state", HOME), *of)
+    about = ("--query", FOOD, "--max-tokens", "160")
+    _command(run, slice(-4, None), "context", PERSON, *about, *of)
+    _command(run, slice(1, 2), "search", NORA, "--user", PERSON, "--limit", "1", *of)
+    say("In a browser: uv run --extra serve turnfold demo --open")
 
 
 def check_ours(history: Path) -> None:
@@ -61,99 +81,70 @@ def _rules(history: Path) -> Extractor | None:
     return named(update_choice(history, "rules", lambda _: None).in_process)
 
 
-def _title(text: str) -> None:
-    say(f"\n{text}\n{'─' * len(text)}")
-
-
 def _counts(counts: dict[str, int], history: Path) -> None:
     if not counts["read"]:
         say(f"The sample is in {history} already: nothing was read twice.")
         return
     say(
-        f"{counts['read']} records of three people over two weeks, folded into {history} "
-        f"in {counts['seconds']} s:"
-    )
-    say(
-        f"  {counts['applied']} applied, {counts['duplicate']} sent twice, {counts['dead']} refused"
-        f" (with its reason), {counts['withheld']} withheld (nothing of it is written anywhere)."
+        f"{counts['read']} records of three people folded into {history} in {counts['seconds']} s: "
+        f"{counts['applied']} applied, {counts['duplicate']} sent twice, {counts['dead']} refused, "
+        f"{counts['withheld']} withheld."
     )
 
 
-def _homes(history: Path, at: str) -> str:
-    states = reading.states(history, TENANT, "emma", parse_time(at), None)
-    return next(str(one["body_text"]) for one in states if one["state_id"] == "emma-home")
+def _found(history: Path) -> bool:
+    """Prints what the rules found, if anything; returns whether they did."""
+    with connect(history, tenant=TENANT, views=["plans", "revisions", "event_current"]) as db:
+        plans = {event_id: json.loads(doc) for event_id, doc in db.execute(FOUND).fetchall()}
+        ends = {(owner, text): day for owner, text, day in db.execute(ENDED).fetchall()}
+        turns = db.execute(SAID).fetchall()
+    useful = sum(bool(_parts(plan)) for plan in plans.values())
+    if not useful:
+        return False
+    say(f"\nWhat the rules found in {useful} of {len(turns)} turns, no model asked:")
+    for user, day, event_id, text in turns:
+        turn = f"  {user:4}  {day}  {event_id:14}"
+        if is_private(text):
+            say(f"{turn}  asked not to be stored: no fact, and search leaves it out")
+        sentences: dict[str, list[str]] = {}
+        for sentence, found, name in _parts(plans.get(event_id, {})):
+            until = f" (until {ends[user, name]})" if (user, name) in ends else ""
+            sentences.setdefault(sentence, []).append(found + until)
+        for sentence, parts in sentences.items():
+            say(f"{turn}  “{short(sentence, 60)}” → {'; '.join(parts)}")
+    return True
 
 
-def _remembered(history: Path) -> None:
-    _title("What it remembers, as of when")
-    for at in (BEFORE, AFTER):
-        say(f"  {at[:10]}  {_homes(history, at)}")
+def _parts(plan: JsonObject) -> list[tuple[str, str, str]]:
+    """What a plan writes: the sentence, what was found in it, and the text that names its end."""
+    parts = [
+        (one["payload"]["evidence"], one["body_text"].rstrip(".。"), one["body_text"])
+        for one in plan.get("state_updates", ())
+    ]
+    parts += [
+        (one["note"], f"{one['polarity']}s {one['subject']}", one["subject"])
+        for one in plan.get("preference_updates", ())
+    ]
+    felt = plan.get("event_affect")
+    if felt:
+        label = f"feels {', '.join(felt['labels'])} (valence {felt['vad']['v']:+.1f})"
+        parts.append((felt["text"], label, ""))
+    return parts
 
 
-def _found(history: Path) -> None:
-    _title("What rules found in their own words (no model asked)")
-    with connect(history, tenant=TENANT, views=["plans"]) as db:
-        said = db.execute(FOUND).fetchall()
-    for user, day, text in said:
-        say(f"  {day}  {user:5} {short(text, 80)}")
+def _clocks(history: Path) -> None:
+    say("\nOne fact, two clocks: when it was true, and when it was known")
+    for known in (MOVED, MOVE_TOLD):
+        states = reading.states(history, TENANT, PERSON, parse_time(MOVED), parse_time(known))
+        home = next((str(one["body_text"]) for one in states if one["state_id"] == HOME), "nothing")
+        say(f"  Emma on {MOVED[:10]}, as known on {known[:10]}: {home}")
 
 
-def _reasons(history: Path) -> None:
-    _title("Why: a correction, with what it was made from")
-    revisions = listing.why(history, TENANT, "emma-nora-birthday")
-    for row in {row["revision_id"]: row for row in revisions}.values():  # its newest evidence
-        before, after = row["before"], row["after"]
-        say(f"  {row['occurred_at'][:10]}  {row['op']}: {row['reason']}")
-        say(f"    before: {before['body_text'] if before else '—'}")
-        say(f"    after:  {after['body_text']}")
-        say(f"    because Emma said: “{short(row['user_input'], 80)}”")
-
-
-def _agents(history: Path) -> None:
-    _title("What its agents did")
-    for task_id, session_id in (
-        ("emma-move-task-1", "emma-move"),
-        ("emma-trains-task-1", "emma-trains"),
-    ):
-        document = reading.task(history, TENANT, task_id, session_id)
-        machine = document["global"]
-        forced = f": stopped, {machine['error']}" if machine["forced"] else ""
-        steps = f"{machine['iteration']} of at most {machine['max_iteration']} steps"
-        say(f"  {machine['status']} after {steps}{forced}")
-        say(f"    {short(document['context']['objective'] or '', 90)}")
-
-
-def _feelings(history: Path) -> None:
-    _title("How 結衣 felt (valence −1…+1; the shock fades when it is read)")
-    for day in ("2026-03-04", "2026-03-05", "2026-03-07", "2026-03-09", "2026-03-14"):
-        at = parse_time(f"{day}T23:00:00Z")
-        mood = reading.user(history, TENANT, "yui", at)["mood"]
-        bar = "█" * round(abs(mood["vad"]["v"]) * 20)
-        side = f"{'':>20} {bar}" if mood["vad"]["v"] >= 0 else f"{bar:>20}"
-        say(f"  {day}  {mood['vad']['v']:+.2f} {side}  {short(mood['text'], 40)}")
-
-
-def _learner(history: Path) -> None:
-    _title("What 林晓 has learnt")
-    found = reading.user(history, TENANT, "lin", parse_time(AFTER))
-    profile = found["profile"]
-    for topic, level in profile["mastery"].items():
-        quizzes = profile["history"]["quiz_sessions"]
-        say(f"  {topic}: {level} ({profile['mastery_score'][topic]:.2f}) after {quizzes} quizzes")
-
-
-def _next(history: Path) -> None:
-    _title("Where to look next")
-    for command in (
-        f"turnfold show user emma --history {history}",
-        f"turnfold context emma --history {history}",
-        f"turnfold show session emma-move --history {history} --as-of 2026-03-05",
-        f'turnfold search "Where does Emma live?" --history {history}',
-        f"turnfold show task emma-move-task-1 --history {history}",
-        f"turnfold admin dlq list --history {history}",
-        f'turnfold sql --history {history} "SELECT topic, count(*) FROM events GROUP BY ALL"',
-        "turnfold run YOUR.ndjson --history memory",
-    ):
-        say(f"  uv run {command}")
-    say(f"  uv run --extra serve turnfold serve --history {history}")
-    say("and open the address that it prints: the inspector shows all of this in a browser.")
+def _command(run: Command, part: slice, *arguments: str) -> None:
+    """Prints a command and a part of the lines of its output, without blank ones."""
+    words = (f'"{word}"' if " " in word else word for word in arguments)
+    say(f"\n$ uv run turnfold {' '.join(words)}")
+    with redirect_stdout(StringIO()) as output, redirect_stderr(StringIO()):
+        run(arguments)
+    for line in list(filter(str.strip, output.getvalue().splitlines()))[part]:
+        say(f"  {short(line, 110)}")

@@ -5,6 +5,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -325,19 +326,20 @@ def demo(history: Path, opens: bool, port: int | None) -> None:
 
     Example: turnfold demo --open
     """
-    from streams.apps.demo import show
+    from streams.apps import demo as sample
 
+    root = click.get_current_context().find_root().command
     if not opens:
         if port is not None:
             raise UsageError("--port goes with --open")
-        show(history)
+        sample.show(history, partial(root.main, standalone_mode=False))
         return
     from streams.apps.browser import open_page
     from streams.serving.http import serve as process
     from streams.serving.http.settings import ServeSettings
     from streams.serving.inspector.tour import FIRST
 
-    show(history)
+    sample.show(history, partial(root.main, standalone_mode=False))
     logging.getLogger("streams").setLevel(logging.ERROR)
     told = ServeSettings.load(
         host="127.0.0.1", port=_demo_port() if port is None else port, inspector=True

@@ -228,7 +228,7 @@ def state(
 def why(entity_id: str, history: Location, tenant: str, form: str | None) -> None:
     """Show how an entity changed, why, and by what evidence.
 
-    Example: turnfold why emma-home --history turnfold-demo
+    Example: turnfold why s:4f41c0c6d6 --history turnfold-demo
     """
     from streams import listing, text_output
 

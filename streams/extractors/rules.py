@@ -32,6 +32,8 @@ OWN_WORDS = "chat"  # the one source in which a user speaks
 DOMAIN = "general"
 UNNAMED = "unnamed pet"
 """The slot of a pet whose name is not known yet; it ends when the name is told."""
+SLOT = "slot"
+"""The family in the id of what has one value at a time."""
 
 Estimate = Callable[[str], tuple[float, float, float, float] | None]
 
@@ -69,6 +71,12 @@ def extract(turn: Turn, affect: Estimate | None = None) -> JsonObject | None:
     if not found or is_private(text):
         return None
     return _plan(turn, text, found, language, affect if turn.affect is None else None)
+
+
+def state_id(tenant: str, user_id: str, family: str, name: str) -> str:
+    """The id of a user's state; `name` is the slot of family `SLOT`, otherwise what `_name` makes
+    of a value."""
+    return make_id(NAME, tenant, user_id, family, name)
 
 
 def _plan(
@@ -175,7 +183,7 @@ def _state(turn: Turn, found: Finding, language: Language, dates: Dates) -> Json
     payload |= dates.payload(found)
     return {
         "kind": kind,
-        "state_id": make_id("rules", turn.tenant, turn.user_id or "", *_name(found, slot)),
+        "state_id": state_id(turn.tenant, turn.user_id or "", *_name(found, slot)),
         "body_text": languages.tell(language, found, dates.fixed(found, language.code)),
         "payload": payload,
         "confidence": float(rule.confidence),
@@ -198,7 +206,7 @@ def _name(found: Finding, slot: str) -> tuple[str, str]:
     if found.name:
         return family, normalise(found.name)
     if slot and slot != UNNAMED:
-        return "slot", slot
+        return SLOT, slot
     _, whose, *words = _words(found)
     return family, f"{whose} {' '.join(words)}".strip()
 

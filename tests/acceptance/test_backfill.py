@@ -25,9 +25,9 @@ from streams.generations import begin, rebuild, switching
 from streams.generations.folding import _Refold
 from streams.generations.rebuild import backfill
 from streams.generations.switching import drop, list_generations, promote, rollback
-from streams.sample import CONVERSATIONS
 from tests.acceptance.test_guarantees import ALICE, company
 from tests.command import files_holding, ndjson, rows, turn, turnfold
+from tests.planned import CONVERSATIONS
 from tests.tiers import soaked
 
 pytestmark = pytest.mark.nightly

@@ -24,8 +24,8 @@ from streams.generations.folding import fold_part
 from streams.generations.in_parts import Folded, Part, backfill_part
 from streams.generations.rebuild import backfill
 from streams.generations.switching import drop, list_generations, promote, rollback
-from streams.sample import CONVERSATIONS
 from tests.command import ndjson, rows, turn
+from tests.planned import CONVERSATIONS
 from tests.waiting import WITHIN
 
 pytestmark = pytest.mark.nightly

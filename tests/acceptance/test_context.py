@@ -12,8 +12,8 @@ from streams.context.gather import context
 from streams.context.items import STABLE_SECTIONS
 from streams.extractors.naming import named
 from streams.files import local
-from streams.sample import CONVERSATIONS
 from tests.command import ndjson, turn, turnfold
+from tests.planned import CONVERSATIONS
 
 pytestmark = pytest.mark.nightly
 

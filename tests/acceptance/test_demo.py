@@ -1,6 +1,8 @@
 """The sample that ships with the project, through the real command."""
 
 import json
+import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -9,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from streams.sample import CONVERSATIONS
+from streams.sample import CONVERSATIONS, HOME
 from tests.command import Done, checked, environment, files_holding, launch, rows, turn, turnfold
 from tests.waiting import WITHIN, until
 
@@ -17,6 +19,9 @@ SECRET = "surprise party"
 BAD = "lin-algebra-1"
 LINES = CONVERSATIONS.read_text(encoding="utf-8").splitlines()
 RECORDS = [json.loads(line) for line in LINES]
+ROOT = Path(__file__).parents[2]
+EXAMPLE = re.compile(r"```sh\n([^`]*turnfold demo[^`]*)```\n\n(?:[^`]*:\n\n)?```text\n([^`]*)```")
+"""Commands that begin with the demo, and the output that a page shows below them."""
 OPENED = ("demo", "--open", "--port", "0", "--history")
 TASKS = {record["task_id"] for record in RECORDS if record.get("task_id")}
 
@@ -70,16 +75,10 @@ def test_the_dead_letter_is_listed_and_shown_with_its_bytes(history: Path) -> No
     assert shown["payload"] == LINES[line - 1]
 
 
-def test_a_fact_told_wrong_is_corrected_and_says_why(history: Path) -> None:
-    done = turnfold("why", "emma-nora-birthday", "--history", history)
-    assert done.code == 0
-    assert "14 March" in done.out and "I mixed them up" in done.out
-
-
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Done, Path]:
     """What `demo` printed, and the history that it made."""
-    folder = tmp_path_factory.mktemp("demo") / "demo"
+    folder = tmp_path_factory.mktemp("demo") / "turnfold-demo"
     return turnfold("demo", "--history", folder), folder
 
 
@@ -88,11 +87,51 @@ def test_the_demo_shows_the_memory_it_made(demo: tuple[Done, Path]) -> None:
     assert done.code == 0, done.err
     assert SECRET not in done.out + done.err
     assert files_holding(folder, SECRET) == []
-    ((asked, body),) = rows(
-        folder,
-        "SELECT owner_id, body_text FROM state_current WHERE state_id = 'emma-nora-birthday'",
-    )
-    assert asked in done.out and body in done.out
+    assert len(done.out.splitlines()) <= 45
+    shown = [line.split(maxsplit=3) for line in done.out.splitlines() if "” → " in line]
+    turns = {record["event_id"]: record for record in RECORDS if record["type"] == "turn"}
+    for user, day, event_id, part in shown:
+        sentence = part[1 : part.index("” → ")].removesuffix("…")
+        turn = turns[event_id]
+        assert sentence in turn["user_input"] and turn["user_id"] == user, part
+        assert turn["occurred_at"][5:10] == day
+    found = {text for *_, part in shown for text in part.partition("” → ")[2].split("; ")}
+    texts = rows(folder, "SELECT body_text FROM state_current WHERE kind <> 'long_mood_state'")
+    assert {text.rstrip(".。") for (text,) in texts} <= {text.split(" (")[0] for text in found}
+    assert 15 <= len(found) <= 30
+
+
+def test_a_move_told_late_says_why_and_since_when(demo: tuple[Done, Path]) -> None:
+    done = turnfold("why", HOME, "--history", demo[1])
+    assert done.code == 0
+    assert "Lives in Leeds. (from 2026-03-02" in done.out
+    assert "Lives in Manchester. (from 2026-03-10" in done.out and "I moved to" in done.out
+
+
+@pytest.mark.component
+@pytest.mark.parametrize("page", ["README.md", "docs/context.md"])
+def test_a_page_shows_what_the_commands_above_it_print(page: str, demo: tuple[Done, Path]) -> None:
+    """The line `…` stands for lines that are left out."""
+    done, folder = demo
+    examples = EXAMPLE.findall((ROOT / page).read_text("utf-8"))
+    assert examples
+    for commands, shown in examples:
+        packs = re.findall(r"turnfold (context .*)", commands)
+        printed = done.out + "".join(
+            turnfold(*shlex.split(one), cwd=folder.parent).out for one in packs
+        )
+        lines = {*printed.splitlines(), "…"}
+        assert [line for line in shown.splitlines() if line not in lines] == [], printed
+
+
+def test_a_demo_whose_generation_lacks_the_rules_plans_says_so(
+    history: Path, tmp_path: Path
+) -> None:
+    """As after `promote` of a generation that was made without an extractor."""
+    shutil.copytree(history, tmp_path / "h")
+    done = turnfold("demo", "--history", tmp_path / "h")
+    assert done.code == 0, done.err
+    assert done.out.endswith("The live generation has nothing that the rules found.\n")
 
 
 def test_a_folder_with_another_history_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
@@ -126,15 +165,15 @@ def test_the_demo_is_opened_in_a_browser_and_ctrl_c_leaves_nothing_running(
             until(opened.exists)
             assert opened.read_text().strip() == page
             told = httpx.get(page, headers={"accept": "text/html"}, timeout=WITHIN).text
-            assert "data-tour" in told and "Emma lives in Ancoats" in told
+            assert "data-tour" in told and "Lives in Manchester" in told
             running.send_signal(signal.SIGINT)
             assert running.wait(WITHIN) == 0
         finally:
             running.kill()
     with pytest.raises(httpx.ConnectError):
         httpx.get(page, timeout=WITHIN)
-    left = turnfold("why", "emma-home", "--history", tmp_path / "h")
-    assert left.code == 0 and "(by sample 1)" in left.out
+    left = turnfold("why", HOME, "--history", tmp_path / "h")
+    assert left.code == 0 and "(by rules 1)" in left.out
     assert turnfold("run", str(CONVERSATIONS), "--history", tmp_path / "h").code == 0, (
         "no lock is left"
     )

@@ -17,7 +17,6 @@ from rocksdict import AccessType, Options, Rdict
 
 from sinks.digest import digest
 from streams.files import local
-from streams.sample import CONVERSATIONS
 from tests.acceptance import ledger, reflexion, sgd
 from tests.command import (
     checked,
@@ -31,6 +30,7 @@ from tests.command import (
     turnfold,
 )
 from tests.conftest import LEDGER, REFLEXION, SGD
+from tests.planned import CONVERSATIONS
 from tests.shared_data import shared
 from tests.tiers import soaked
 

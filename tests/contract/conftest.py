@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from streams.sample import CONVERSATIONS
 from tests.command import answer, folded, ndjson, turnfold
+from tests.planned import CONVERSATIONS
 
 
 @pytest.fixture(scope="session")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from streams.sample import CONVERSATIONS
 from tests.command import answer, folded, snapshot, turnfold
+from tests.planned import CONVERSATIONS
 
 pytestmark = pytest.mark.nightly
 

@@ -23,7 +23,7 @@ from typing import Any
 
 import pytest
 
-from streams import cli, sample
+from streams import cli
 from streams.files.store import Store
 from tests.command import (
     OBEYING,
@@ -36,11 +36,12 @@ from tests.command import (
     turn,
     turnfold,
 )
+from tests.planned import CONVERSATIONS
 from tests.waiting import until
 
 pytestmark = pytest.mark.nightly
 
-SAMPLE = str(Path(sample.__file__).with_name("conversations.ndjson"))
+SAMPLE = str(CONVERSATIONS)
 MODEL = ("--model", "m", "--base-url", "http://127.0.0.1:1/v1")
 TOO_LONG = 120.0
 

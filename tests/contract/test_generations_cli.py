@@ -10,8 +10,8 @@ import pytest
 from sinks.generation import Pointer, switch
 from sinks.root import HistoryError
 from streams.extractors.rules import VERSION
-from streams.sample import CONVERSATIONS
 from tests.command import answer, folded, ndjson, refused, rows, turn, turnfold
+from tests.planned import CONVERSATIONS
 from tests.property.world import recursion
 
 pytestmark = pytest.mark.nightly

@@ -2,7 +2,6 @@
 
 import json
 import signal
-from importlib.resources import as_file
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +15,13 @@ from sinks import history as history_module
 from sinks.delta import History
 from sinks.digest import digest
 from sinks.tables import to_arrow
-from streams import sample
 from streams.files.store import Store
 from streams.files.upgrade import reached
 from streams.generations import parquet
 from streams.pipeline.row_formats import Reached
 from tests.command import folded, ndjson, rows, turn, turnfold
 from tests.next_format import NEXT, NOTE, TODAY, NextVersion
+from tests.planned import CONVERSATIONS
 
 DOOMED = """
 import os, signal, sys
@@ -46,8 +45,7 @@ main()
 @pytest.fixture
 def history(tmp_path: Path) -> Path:
     """One that this version wrote."""
-    with as_file(sample.CONVERSATIONS) as file:
-        folded(file, history=tmp_path / "h")
+    folded(CONVERSATIONS, history=tmp_path / "h")
     return tmp_path / "h"
 
 
@@ -93,8 +91,7 @@ def test_killed_half_way_the_next_command_finishes(
         if name.startswith("p/")
     ]
     assert notes and {note.count("!") for note in notes} == {1}
-    with as_file(sample.CONVERSATIONS) as file:
-        folded(file, more, history=tmp_path / "whole")
+    folded(CONVERSATIONS, more, history=tmp_path / "whole")
     assert digest(history)["memory"] == digest(tmp_path / "whole")["memory"]
 
 

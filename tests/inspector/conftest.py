@@ -14,8 +14,8 @@ from streams.apps.erasure_requests import FOLDER, Erasure
 from streams.files import local
 from streams.files.manifest import Settings
 from streams.generations.rebuild import backfill
-from streams.sample import CONVERSATIONS
 from tests.inspector.browsing import Chromium, launched, watched
+from tests.planned import CONVERSATIONS
 from tests.serving.serving import Server, serving
 
 ERASURE = "0" * 32

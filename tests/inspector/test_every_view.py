@@ -7,11 +7,11 @@ import pytest
 from playwright.sync_api import Page, Request
 
 from streams.folds.ids import make_id
-from streams.sample import CONVERSATIONS
 from streams.serving.inspector.links import Links
 from streams.serving.inspector.views import VIEWS
 from tests.inspector.browsing import FITS, barriers
 from tests.inspector.conftest import ERASURE, Visit
+from tests.planned import CONVERSATIONS
 from tests.serving.serving import Server
 from tests.waiting import until
 

@@ -14,12 +14,12 @@ from sinks.generation import pointer
 from streams.files import local
 from streams.files.manifest import Settings
 from streams.generations.rebuild import backfill
-from streams.sample import CONVERSATIONS
 from streams.serving.http.keys import Role, changed, make
 from tests.command import ndjson
 from tests.inspector.browsing import WAIT, barriers, expects, overflows, watched
 from tests.inspector.conftest import Visit
 from tests.inspector.test_inspector_views import HOSTILE
+from tests.planned import CONVERSATIONS
 from tests.serving.serving import Server, serving
 
 pytestmark = pytest.mark.needs("chromium")

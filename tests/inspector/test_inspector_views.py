@@ -1,14 +1,16 @@
 """What a reader does: searches, follows reasons both ways, moves the clocks, signs in."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
 
 from streams.files import local
+from streams.sample import CONVERSATIONS
 from streams.serving.http.keys import changed, make
-from tests.command import ndjson, turn
+from tests.command import BY_DEFAULT, folded, ndjson, turn
 from tests.inspector.browsing import barriers, expects, watched
 from tests.inspector.conftest import Visit
 from tests.serving.serving import Server, serving
@@ -281,12 +283,24 @@ def test_lists_head_and_tasks_obey_both_clocks(visit: Visit) -> None:
         assert steps < page.locator(".task .tree li").count()
 
 
-def test_the_tour_leads_from_a_question_to_its_past_and_stays_ended(visit: Visit) -> None:
-    with visit() as page:
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server of the demo's history."""
+    history = tmp_path_factory.mktemp("demo") / "history"
+    folded(str(CONVERSATIONS), BY_DEFAULT, history=history)
+    with serving("--history", history) as server:
+        server.until("/v1/users", 200)
+        yield server
+
+
+def test_the_tour_leads_from_a_question_to_its_past_and_stays_ended(
+    browser: Browser, demo: Server
+) -> None:
+    with watched(browser, demo.url) as page:
         page.goto("/")
         page.get_by_role("link", name="Take the tour").click()
         tour = page.get_by_role("complementary", name="Tour")
-        seen = ("Ancoats", "Keys in hand", "Keys in hand", "Leeds", "Ancoats")
+        seen = ("Manchester", "I moved to", "I moved to", "Leeds", "Manchester")
         for number, text in enumerate(seen, 1):
             expect(tour).to_contain_text(f"{number} of 5")
             expect(page.locator("main")).to_contain_text(text)

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from streams import sample
 from streams.broker import Broker
 from streams.kafka.agents.agents import changelogs
 from streams.kafka.client.settings import KafkaSettings
@@ -28,11 +27,11 @@ from tests.kafka.conftest import PASSWORD
 from tests.kafka.installation import Installation, installed
 from tests.kafka.served import send_marked
 from tests.llm.endpoint import Endpoint
+from tests.planned import CONVERSATIONS
 from tests.serving.serving import serving
 from tests.waiting import WITHIN
 
 pytestmark = pytest.mark.nightly
-SAMPLE = Path(sample.__file__).with_name("conversations.ndjson")
 PREFIX = "guarded-"
 GROUP = "reads-turns"
 
@@ -67,7 +66,7 @@ def running(guarded: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     told = {"BOOTSTRAP": guarded.bootstrap_of("SASL"), **login("worker")}
     with installed(guarded, PREFIX, folder / "worker", **told) as made:
         lines = folder / "lines.ndjson"
-        lines.write_text(SAMPLE.read_text() + "no record\n")
+        lines.write_text(CONVERSATIONS.read_text() + "no record\n")
         assert user(guarded, "produce", acls.PRODUCE, folder).run("kafka", "produce", lines)["sent"]
         admin = Installation(guarded, PREFIX, folder / "admin")
         admin.await_read()
@@ -183,7 +182,7 @@ def test_an_operator_repartitions_and_drops_a_generation(guarded: Broker, tmp_pa
     grant(guarded, "operator", prefix, acls.ALL)
     told = {"BOOTSTRAP": guarded.bootstrap_of("SASL"), **login("operator")}
     with installed(guarded, prefix, tmp_path / "operator", **told) as made:
-        made.run("kafka", "produce", SAMPLE)
+        made.run("kafka", "produce", CONVERSATIONS)
         made.await_read()
         beside = made.working.start("--generation", "next", env=made.env)
         made.working.await_ready()
@@ -211,7 +210,7 @@ COMMANDS: dict[str, tuple[Sequence[Acl], tuple[str, str, str], list[str]]] = {
                ["kafka", "worker", "--app-id", "another"]),
     "sink": (acls.sink(), ("group", "sink", "Read"),
              ["kafka", "sink", "--history", "{folder}/h", "--once"]),
-    "produce": (acls.PRODUCE, ("topic", "turns", "Write"), ["kafka", "produce", str(SAMPLE)]),
+    "produce": (acls.PRODUCE, ("topic", "turns", "Write"), ["kafka", "produce", str(CONVERSATIONS)]),
     "replay": (acls.REPLAY, ("topic", "dead-letters", "Read"),
                ["admin", "dlq", "replay", "--from-topic"]),
     "lag": (acls.LAG, ("group", "*", "Describe"), ["kafka", "lag", "--group", "turnfold"]),

@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 
 from sinks.digest import digest
-from streams import sample
 from streams.broker import Broker
 from tests.command import rows, turn, turnfold
 from tests.kafka.installation import Installation, installed
+from tests.planned import CONVERSATIONS
 
-SAMPLE = Path(sample.__file__).with_name("conversations.ndjson")
 MORE = (
     turn("said-1", user_id="ann", user_input="I live in Oslo.", tenant="acme"),
     turn("said-2", user_id="ann", user_input="I don't live in Oslo any more, I live in Bergen.",
@@ -36,7 +35,9 @@ def written(installation: Installation, file: Path, history: Path) -> None:
 def test_a_history_fills_another_cluster_and_memory_is_the_same(tmp_path: Path) -> None:
     lost, history = tmp_path / "lost", tmp_path / "history"
     said, after = tmp_path / "said.ndjson", tmp_path / "after.ndjson"
-    said.write_text(SAMPLE.read_text() + "".join(f"{json.dumps(one)}\n" for one in (*MORE, "?")))
+    said.write_text(
+        CONVERSATIONS.read_text() + "".join(f"{json.dumps(one)}\n" for one in (*MORE, "?"))
+    )
     after.write_text(json.dumps(AFTER) + "\n")
     with (
         Broker.start(short_lived=True) as first,

@@ -14,7 +14,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from streams import sample
+from streams.sample import CONVERSATIONS
 from tests.command import (
     BY_DEFAULT,
     PROGRAM,
@@ -32,7 +32,8 @@ from tests.llm.endpoint import Request as Prompt
 TOO_LONG = 120.0
 SQL = """SELECT (SELECT count(*) FROM session_current), (SELECT count(*) FROM events),
                 (SELECT count(*) FROM plans), (SELECT count(*) FROM state_current)"""
-SAMPLE = Path(sample.__file__).with_name("conversations.ndjson")
+SAMPLE = str(CONVERSATIONS)
+DEMO = ("dev", "--http-port", "0", "--demo", BY_DEFAULT)
 
 
 @pytest.fixture
@@ -84,7 +85,7 @@ def test_dev_shows_the_demo_and_refuses_to_mix_it_with_others(tmp_path: Path) ->
     folded(ndjson(tmp_path / "own.ndjson", [turn("own")]), history=tmp_path / "own")
     refused = turnfold("dev", "--history", tmp_path / "own", "--demo")
     assert refused.code == 2 and "has a history of its own" in refused.err
-    with start("dev", "--history", tmp_path / "memory", "--http-port", "0", "--demo") as running:
+    with start(*DEMO, "--history", tmp_path / "memory") as running:
         try:
             said = _await(running, rb"the demo's people: (\S+)")
             page = re.search(r"the demo's people: (\S+)", said)
@@ -93,7 +94,7 @@ def test_dev_shows_the_demo_and_refuses_to_mix_it_with_others(tmp_path: Path) ->
                 _await(running, rb"http://\S+ answers")
             asked = Request(page[1], headers={"Accept": "text/html"})
             deadline = time.monotonic() + 2 * TOO_LONG
-            while "Emma lives in Ancoats" not in _page(asked):
+            while "Lives in Manchester" not in _page(asked):
                 assert time.monotonic() < deadline
                 time.sleep(0.3)
             assert "data-tour" in _page(asked)

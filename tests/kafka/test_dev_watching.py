@@ -11,13 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from streams import sample
 from streams.broker import Broker
 from tests.command import PROGRAM, environment, start, turnfold
+from tests.planned import CONVERSATIONS
 
 SOON = 5.0
 TOO_LONG = 120.0
-SAMPLE = Path(sample.__file__).with_name("conversations.ndjson")
 
 
 class Dev:
@@ -121,7 +120,7 @@ def test_a_part_that_is_killed_is_said_within_5_seconds_and_started_again(tmp_pa
         dev.kill("broker")
         dev.hears("the broker was killed by SIGKILL: starts it again", SOON)
         dev.hears(r"the broker is back after \d+ s")
-        assert turnfold("kafka", "produce", SAMPLE, "--bootstrap", dev.bootstrap).code == 0
+        assert turnfold("kafka", "produce", CONVERSATIONS, "--bootstrap", dev.bootstrap).code == 0
         deadline = time.monotonic() + TOO_LONG
         asked = ("show", "session", "emma-move", "--history", tmp_path / "memory")
         while "Ancoats" not in turnfold(*asked).out:
@@ -144,7 +143,7 @@ def test_another_number_of_partitions_is_in_the_command_that_is_printed_and_in_t
             r"^  (.*turnfold kafka produce FILE.ndjson .*)$", dev.read(), re.MULTILINE
         )
         assert printed
-        command = printed[1].replace("FILE.ndjson", str(SAMPLE))
+        command = printed[1].replace("FILE.ndjson", str(CONVERSATIONS))
         path = f"{Path(PROGRAM).parent}:{os.environ['PATH']}"
         subprocess.run(command, shell=True, check=True, env=environment(PATH=path))
         asked = ("show", "session", "emma-move", "--history", tmp_path / "memory")

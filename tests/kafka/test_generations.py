@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from sinks.digest import digest
-from streams import sample
 from streams.kafka.client.names import changelog_name, own_topics
 from streams.kafka.transport.marker import MARKER_KEY
 from streams.kafka.transport.marker import decode as decode_marker
@@ -16,8 +15,8 @@ from streams.topology import AGENTS, HISTORY, USER_SIGNALS, WRITE_PLANS
 from streams.topology import STATES as STATE_TOPIC
 from tests.command import files_holding, folded, rows, turn, turnfold
 from tests.kafka.working import TOO_LONG, Working, message
+from tests.planned import CONVERSATIONS
 
-SAMPLE = Path(sample.__file__).with_name("conversations.ndjson")
 SAID = (
     turn("said-1", user_id="ann", user_input="I live in Oslo."),
     turn("said-2", user_id="ann", user_input="I don't live in Oslo any more, I live in Bergen.",
@@ -35,7 +34,7 @@ def log(tmp_path: Path) -> Path:
     """The sample, two turns in which a rule finds something, and a posted signal."""
     file = tmp_path / "log.ndjson"
     said = "".join(json.dumps(one) + "\n" for one in (*SAID, QUIZ))
-    file.write_text(SAMPLE.read_text() + said)
+    file.write_text(CONVERSATIONS.read_text() + said)
     return file
 
 

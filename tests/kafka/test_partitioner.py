@@ -6,13 +6,11 @@ from zlib import crc32
 
 from aiokafka import AIOKafkaProducer
 
-from streams import sample
 from tests.command import turnfold
 from tests.kafka.counting import PARTITIONS
 from tests.kafka.test_worker import lines_of, same_documents, same_memory
 from tests.kafka.working import Given, Working, message
-
-SAMPLE = Path(sample.__file__).with_name("conversations.ndjson")
+from tests.planned import CONVERSATIONS
 
 
 async def send_by_crc32(working: Working, messages: list[Given]) -> None:
@@ -34,7 +32,7 @@ def test_records_in_wrong_partitions_are_refused_and_a_replay_puts_them_right(
 ) -> None:
     working.start()
     working.await_ready()
-    sent = [message(line) for line in lines_of(SAMPLE)]
+    sent = [message(line) for line in lines_of(CONVERSATIONS)]
     asyncio.run(send_by_crc32(working, sent))
     working.sent = len(sent)
     first = working.await_done()
@@ -45,7 +43,7 @@ def test_records_in_wrong_partitions_are_refused_and_a_replay_puts_them_right(
     replay(working)
     second = working.await_done()
     assert second["dead"] == first["dead"] + len(letters) - len(refused)
-    same_memory(working, SAMPLE, tmp_path)
+    same_memory(working, CONVERSATIONS, tmp_path)
     same_documents(working, tmp_path / "by-file")
     replay(working)  # what was replayed is settled: nothing is sent again
     assert working.await_done() == second

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from sinks.digest import digest
-from streams import sample
 from streams.broker import Broker
 from streams.errors import ConfigurationError, Unreachable
 from streams.kafka.client.admin import connected
@@ -22,10 +21,10 @@ from tests.command import environment, folded, turnfold
 from tests.kafka.conftest import PASSWORD, USER, Certificates, certificate
 from tests.kafka.installation import Installation, installed
 from tests.kafka.issuer import AUDIENCE, CLIENT, SECRET, Issuer
+from tests.planned import CONVERSATIONS
 from tests.tiers import soaked
 from tests.waiting import WITHIN
 
-SAMPLE = Path(sample.__file__).with_name("conversations.ndjson")
 SECONDS = 60.0
 """A hang lasts longer. An answer comes within 10 s (`client.admin.WITHIN`), at once as a rule;
 the rest is for a machine that has other things to do."""
@@ -117,13 +116,13 @@ def health(way: Installation) -> "subprocess.CompletedProcess[str]":
 
 @pytest.mark.nightly
 def test_worker_produce_lag_sink_and_admin_come_in(way: Installation) -> None:
-    way.run("kafka", "produce", SAMPLE)
+    way.run("kafka", "produce", CONVERSATIONS)
     way.await_read()
     healthy = health(way)
     assert healthy.returncode == 0, healthy.stderr
     history = way.folder / "sunk"
     assert way.run("kafka", "sink", "--history", history, "--once")["rows"] > 0
-    folded(SAMPLE, history=way.folder / "by-file")
+    folded(CONVERSATIONS, history=way.folder / "by-file")
     assert digest(history)["memory"] == digest(way.folder / "by-file")["memory"]
     way.run("admin", "dlq", "replay", "--history", history)
     way.working.workers[-1].terminate()
@@ -182,7 +181,7 @@ WRONG: dict[str, tuple[str, dict[str, str | None], int, str]] = {
 COMMANDS: dict[str, list[str]] = {
     "worker": ["kafka", "worker"],
     "sink": ["kafka", "sink", "--history", "{folder}/history", "--once"],
-    "produce": ["kafka", "produce", str(SAMPLE)],
+    "produce": ["kafka", "produce", str(CONVERSATIONS)],
     "lag": ["kafka", "lag"],
 }
 

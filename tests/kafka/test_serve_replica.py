@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from aiokafka.structs import TopicPartition
 
-from streams import sample
 from streams.folds import documents, learner, task
 from streams.folds.index import RUNS
 from streams.folds.outcome import Outcome
@@ -29,9 +28,9 @@ from streams.serving.backends.replica import ReplicaBackend
 from streams.serving.backends.replica_disk import DiskStore
 from tests.command import OUTCOMES, folded, rows
 from tests.kafka.working import APP, Working, remove
+from tests.planned import CONVERSATIONS
 from tests.waiting import eventually
 
-SAMPLE = Path(sample.__file__).with_name("conversations.ndjson")
 TOO_LONG = 120.0
 APPLIED = Outcome("applied")
 numbers = count()
@@ -147,14 +146,14 @@ def test_guarantee_8_no_note_of_a_changelog_quotes_what_was_said(lasting: Workin
 @pytest.mark.component
 def test_documents_are_those_of_the_file_tier(lasting: Working, tmp_path: Path) -> None:
     """Sessions, tasks and profiles of the sample."""
-    counts = folded(SAMPLE, history=tmp_path / "files")
+    counts = folded(CONVERSATIONS, history=tmp_path / "files")
     sessions = rows(tmp_path / "files", "SELECT session_id, doc FROM session_current")
     tasks = rows(tmp_path / "files", "SELECT session_id, task_id, doc FROM task_current")
     profiles = rows(tmp_path / "files", "SELECT user_id, doc FROM profile_current")
 
     async def run() -> None:
         async with replica(lasting) as memory:
-            lines = SAMPLE.read_bytes().splitlines()
+            lines = CONVERSATIONS.read_bytes().splitlines()
             ended = Counter(one.ending for one in await memory.submit(lines, TOO_LONG))
             assert ended == {name: counts[name] for name in OUTCOMES if counts[name]}
             for session_id, doc in sessions:

@@ -12,7 +12,6 @@ from aiokafka.coordinator.protocol import ConsumerProtocolMemberMetadata
 
 from sinks.digest import digest
 from sinks.history import connect
-from streams import sample
 from streams.broker import Broker
 from streams.kafka.client.admin import connected
 from streams.kafka.client.settings import KafkaSettings
@@ -23,10 +22,10 @@ from tests.kafka.installation import Installation, installed
 from tests.kafka.mapped_topics import await_ready, create, send
 from tests.kafka.working import TOO_LONG
 from tests.mapped import foreign, write_mapping
+from tests.planned import CONVERSATIONS
 from tests.waiting import until
 
 pytestmark = pytest.mark.nightly
-SAMPLE = Path(sample.__file__).with_name("conversations.ndjson")
 PREFIX = "acme.chat-"
 
 
@@ -67,7 +66,7 @@ def subscribed(broker: Broker, group: str) -> set[str]:
 def turns(folder: Path) -> Path:
     """The sample's turns: of one topic, so that all come in the same order each time."""
     file = folder / "turns.ndjson"
-    lines = SAMPLE.read_text().splitlines(keepends=True)
+    lines = CONVERSATIONS.read_text().splitlines(keepends=True)
     file.write_text("".join(line for line in lines if json.loads(line)["type"] == "turn"))
     return file
 

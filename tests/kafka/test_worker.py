@@ -16,7 +16,6 @@ import msgspec
 import pytest
 
 from sinks.digest import digest
-from streams import sample
 from streams.kafka.client.aiokafka_internals import KafkaProducer
 from streams.kafka.client.names import changelog_name
 from streams.kafka.transport.marker import MARKER_KEY, Marker
@@ -27,6 +26,7 @@ from tests.command import environment, folded, ndjson, rows, turn, turnfold
 from tests.conftest import LEDGER, SGD
 from tests.kafka.counting import PARTITIONS
 from tests.kafka.working import APP, OUTCOMES, Working, message
+from tests.planned import CONVERSATIONS
 from tests.shared_data import shared
 from tests.waiting import WITHIN, until
 
@@ -84,10 +84,9 @@ def same_documents(working: Working, history: Path) -> None:
 def test_guarantee_1_the_sample(working: Working, tmp_path: Path) -> None:
     working.start()
     working.await_ready()
-    file = Path(sample.__file__).with_name("conversations.ndjson")
-    working.send(message(line) for line in lines_of(file))
+    working.send(message(line) for line in lines_of(CONVERSATIONS))
     counts = working.await_done()
-    by_file = same_memory(working, file, tmp_path)
+    by_file = same_memory(working, CONVERSATIONS, tmp_path)
     assert {name: counts[name] for name in OUTCOMES} == {n: by_file[n] for n in OUTCOMES}
     same_documents(working, tmp_path / "by-file")
     preferences = {one["preference_id"] for one in working.newest("preferences").values()}

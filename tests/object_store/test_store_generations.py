@@ -11,7 +11,6 @@ from sinks.digest import digest
 from sinks.generation import DROPPED, FOLDER, Pointer, names, pointer, stamp, switch
 from sinks.object_store import ObjectPath
 from sinks.root import HistoryError
-from streams import sample
 from streams.apps.maintenance import forget
 from streams.errors import ConfigurationError
 from streams.generations import switching
@@ -23,11 +22,11 @@ from tests.object_store.cli import refusal, turnfold
 from tests.object_store.faulty_store import FaultyStore, often
 from tests.object_store.s3_server import S3Server
 from tests.object_store.sunk import Erased, Pieces, read, sink, traces
+from tests.planned import CONVERSATIONS
 from tests.serving.serving import serving
 
 pytestmark = pytest.mark.nightly
 
-SAMPLE = Path(sample.__file__).with_name("conversations.ndjson")
 UNSURE = ("500", "500 when done")
 BOBS = turn("b9", session_id="bobs", user_id="bob", user_input="bob again")
 
@@ -228,7 +227,7 @@ def test_beside_kafka_the_present_is_the_workers_and_the_past_the_buckets(
     url, env = str(root), environment(XDG_CACHE_HOME=str(tmp_path / "cache"))
     with one_worker(tmp_path) as working:
         kafka = working.at
-        sent = turnfold("kafka", "produce", SAMPLE, *kafka, "-o", "json")
+        sent = turnfold("kafka", "produce", CONVERSATIONS, *kafka, "-o", "json")
         assert sent.code == 0, sent.err
         working.sent = sent.json()["sent"]
         working.await_done()

@@ -14,8 +14,8 @@ from streams import reading
 from streams.chronicle import session, user
 from streams.errors import DataRefused
 from streams.files import local
-from streams.sample import CONVERSATIONS
 from tests.command import ndjson, turn
+from tests.planned import CONVERSATIONS
 from tests.reference import learner, worlds
 from tests.tiers import soaked
 

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from streams.files import local
-from streams.sample import CONVERSATIONS
+from tests.planned import CONVERSATIONS
 from tests.serving.serving import Server, serving
 
 

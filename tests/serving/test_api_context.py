@@ -7,8 +7,8 @@ import pytest
 
 from schemas.context import SECTIONS, ContextPack
 from streams.files import local
-from streams.sample import CONVERSATIONS
 from tests.command import turn, turnfold
+from tests.planned import CONVERSATIONS
 from tests.serving.serving import serving
 from tests.serving.test_api_memory import fields, ok
 from tests.waiting import until

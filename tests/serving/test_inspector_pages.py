@@ -13,7 +13,6 @@ import pytest
 from starlette.requests import Request
 
 from streams.folds.summary import Language
-from streams.sample import CONVERSATIONS
 from streams.serving.http.keys import Role, changed, make
 from streams.serving.http.refusal import Refusal
 from streams.serving.inspector import assets, catalogue, page
@@ -22,6 +21,7 @@ from streams.serving.inspector.links import Links
 from streams.serving.inspector.text import Text
 from streams.serving.inspector.view import View
 from streams.serving.inspector.views import VIEWS
+from tests.planned import CONVERSATIONS
 from tests.serving.serving import Server, serving
 from tests.waiting import WITHIN
 

@@ -20,9 +20,9 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from streams.files import local
 from streams.observing.memory_spans import CAPTURE
-from streams.sample import CONVERSATIONS
 from streams.serving.http.endpoints import ENDPOINTS
 from tests.kafka.collector import Collector, Span, collecting
+from tests.planned import CONVERSATIONS
 from tests.serving.serving import Server, serving
 from turnfold_client import AsyncTurnfold, StateCorrection, Turnfold, tracing
 from turnfold_client.calls import Call

@@ -41,9 +41,16 @@ def test_each_record_is_valid_but_for_the_bad_one(record: dict[str, Any]) -> Non
 def test_two_weeks_in_time_order_of_three_users() -> None:
     sent = [times(record) for record in RECORDS]
     assert sent == sorted(sent)
-    assert 10 * DAY < sent[-1] - sent[0] <= 14 * DAY
+    assert 10 * DAY < sent[-1] - sent[0] <= 15 * DAY
     assert {turn["user_id"] for turn in TURNS} == {"emma", "lin", "yui"}
     assert 60 <= len(RECORDS) <= 80
+
+
+def test_nobody_wrote_its_memory_by_hand() -> None:
+    """Turns, and what agents did: facts, feelings and session memory come from the rules."""
+    assert {record["type"] for record in RECORDS} == {"turn", "recursion", "tool_result"}
+    written = {"affect", "observations", "subject", "object", "summary", "observed_affect"}
+    assert [turn["event_id"] for turn in TURNS if written & turn.keys()] == []
 
 
 def test_one_line_is_sent_twice() -> None:

@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
-from streams import sample
 from tests.command import environment, ndjson, turn, turnfold
+from tests.planned import CONVERSATIONS
 from tests.serving.serving import serving
 from tests.waiting import WITHIN
 
-CONVERSATIONS = Path(sample.__file__).with_name("conversations.ndjson")
 OPEN: dict[str, Any] = {"umask": 0o000}
 """As careless as an account can be."""
 

@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Callable
-from importlib.resources import as_file
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,8 @@ from streams import listing, reading
 from streams.errors import DataRefused
 from streams.files import local
 from streams.folds.rules import Rules
-from streams.sample import CONVERSATIONS
 from tests.command import ndjson
+from tests.planned import CONVERSATIONS
 from tests.unit.test_sinks_support import row, state, write
 
 pytestmark = pytest.mark.nightly
@@ -244,8 +243,7 @@ def test_a_user_is_what_the_views_say(history: Path) -> None:
 
 def test_a_user_as_of_a_time_is_what_the_records_up_to_then_make(tmp_path: Path) -> None:
     """The profile, too: that of now knows what came later."""
-    with as_file(CONVERSATIONS) as sample:
-        lines = sample.read_bytes().splitlines(keepends=True)
+    lines = CONVERSATIONS.read_bytes().splitlines(keepends=True)
     local.run([_file(tmp_path / "all.ndjson", lines)], tmp_path / "all")
     records = [msgspec.json.decode(line) for line in lines if line.startswith(b"{")]
     seen = 0

@@ -22,10 +22,10 @@ from streams.search import query as queries
 from streams.search.store import Index
 from streams.search.tokens import terms
 from tests.command import files_holding, ndjson, turn, turnfold
+from tests.planned import CONVERSATIONS
 from tests.waiting import WITHIN
 
 NOW = parse_time("2026-04-01T00:00:00Z")
-SAMPLE = Path(__file__).parents[2] / "streams" / "sample" / "conversations.ndjson"
 SECRET = "Quillfeather"
 HUGE = urlsafe_b64encode(b"[1%s,0.5,3]" % (b"0" * 400)).decode()
 """A cursor of a year that no clock shows."""
@@ -58,7 +58,7 @@ def state(plan: str, state_id: str, text: str, at: str, **more: Any) -> dict[str
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sample conversations, in three languages."""
     history = tmp_path_factory.mktemp("sample") / "history"
-    local.run([str(SAMPLE)], history)
+    local.run([str(CONVERSATIONS)], history)
     return history
 
 
@@ -301,7 +301,7 @@ def test_versions_of_a_state_follow_each_other(tmp_path: Path) -> None:
 
 
 def test_an_index_built_bit_by_bit_answers_as_one_built_at_once(tmp_path: Path) -> None:
-    lines = SAMPLE.read_bytes().splitlines(keepends=True)
+    lines = CONVERSATIONS.read_bytes().splitlines(keepends=True)
     for number in range(0, len(lines), 22):
         part = tmp_path / f"{number}.ndjson"
         part.write_bytes(b"".join(lines[number : number + 22]))

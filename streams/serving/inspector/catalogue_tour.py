@@ -22,10 +22,10 @@ TOUR: dict[str, Text] = {
         "答えは「事実」にあります。各行はその理由につながります。",
     ),
     "tour.reason": Text(
-        "The reason: the life of this one fact. She lived in Leeds, then in Ancoats; each revision "
+        "The reason: the life of this one fact. She lived in Leeds, then in Manchester; each revision "
         "says why, by whom, and quotes what she said.",
-        "原因：这条事实的一生。她先住在 Leeds，后住在 Ancoats；每次修订都说明原因、提取者并引用她的话。",
-        "理由：この事実の一生。Leeds に住み、その後 Ancoats に移りました。"
+        "原因：这条事实的一生。她先住在 Leeds，后住在 Manchester；每次修订都说明原因、提取者并引用她的话。",
+        "理由：この事実の一生。Leeds に住み、その後 Manchester に移りました。"
         "各改訂に理由、抽出者、彼女の言葉があります。",
     ),
     "tour.turn": Text(

@@ -6,11 +6,12 @@ sample (`streams.sample`) are in it, so it is offered where they are.
 
 from typing import Any, NamedTuple
 
+from streams.sample import HOME, PERSON
 from streams.serving.inspector.links import Links
 
 TOUR = "tour"
 QUESTION = "Where does Emma live?"
-PERSON, SESSION, STATE, TURN = "emma", "emma-move", "emma-home", "emma-move-6"
+SESSION, TURN = "emma-move", "emma-move-8"
 BEFORE = "2026-03-05T23:59:59Z"
 """When Emma still lived elsewhere."""
 
@@ -33,7 +34,7 @@ STEPS = tuple(
     for number, step in enumerate(
         (
             ("tour.question", _NOW.user(PERSON, q=QUESTION)),
-            ("tour.reason", _NOW.state(STATE)),
+            ("tour.reason", _NOW.state(HOME)),
             ("tour.turn", _NOW.session(SESSION, TURN)),
             ("tour.past", _THEN.user(PERSON, q=QUESTION)),
             ("tour.search", _NOW.to("/", q=QUESTION)),
