@@ -123,7 +123,7 @@ Came = tuple[int, str, int, int]
 
 
 class Message(NamedTuple):
-    """A message as it was sent (schemas.messages.KeptMessage), and its place among all."""
+    """A message as it was sent (schemas.messages.StoredMessage), and its place among all."""
 
     came: Came
     document: dict[str, Any]
