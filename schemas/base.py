@@ -1,8 +1,8 @@
-"""The building blocks of every wire model: times, ids, bounds and the base class.
+"""Base types of all wire models: times, ids, limits and base classes.
 
-Shapes: a time is RFC 3339 text with an offset on the wire and an integer of microseconds
-since 1970-01-01 UTC in Python, so that folds compare and subtract it without a clock or a
-calendar. Ids are 1..128 characters without control characters.
+A time is RFC 3339 text with an offset on the wire, and an integer of microseconds since
+1970-01-01 UTC in Python, so that folds compare and subtract it without a clock or a calendar.
+Ids have 1 to 128 characters without control characters.
 """
 
 from typing import Annotated, Any
@@ -41,14 +41,14 @@ def _whole(value: Any) -> Any:
 
 
 AsWhole = BeforeValidator(_whole)
-"""Of an integer as JSON Schema means it: 1.0 is one. Its bounds stand before it."""
+"""Accepts 1.0 as the integer 1, as JSON Schema does. Place it after the bounds of the field."""
 Id = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=ID)]
 EntityId = Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=ID)]
 """Of anything that has revisions: a thread's is its key, a `Label`."""
 Tenant = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=TENANT)]
 Label = Annotated[str, StringConstraints(max_length=256, pattern=TEXT)]
 UnsignedZero = AfterValidator(lambda value: value + 0.0)
-"""-0.0 is 0.0: as text they would differ."""
+"""Replaces -0.0 by 0.0: their texts would differ."""
 Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False), UnsignedZero]
 ClampedConfidence = Annotated[
     float, Field(allow_inf_nan=False), AfterValidator(lambda value: min(1.0, max(0.0, value)) + 0.0)
@@ -62,19 +62,19 @@ JsonObject = dict[str, Any]
 
 
 class Wire(BaseModel):
-    """A JSON object that crosses a boundary. Unknown fields are kept, not refused."""
+    """A JSON object that crosses a boundary. Unknown fields are accepted and stored."""
 
     model_config = ConfigDict(
         extra="allow",
         strict=True,
         populate_by_name=True,
         ser_json_inf_nan="null",
-        defer_build=True,  # when it is first used: most processes use few models
+        defer_build=True,  # until first use: most processes use few models
     )
 
 
 class Reply(BaseModel):
-    """A JSON object that Turnfold returns; it has the named fields only."""
+    """A JSON object that Turnfold returns; it has only the declared fields."""
 
     model_config = ConfigDict(
         extra="forbid",

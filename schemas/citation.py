@@ -1,7 +1,7 @@
-"""Citations: the short form of an id, in the text of a context pack.
+"""Citations: short forms of ids in the text of a context pack.
 
-A letter for the kind and the first digits of the id's SHA-256, so that each has the same length
-whatever the id is. `why` takes one in place of an id.
+A citation is a letter for the kind and the first digits of the id's SHA-256, so all have the same
+length. `why` accepts one in place of an id.
 """
 
 import re
@@ -9,15 +9,15 @@ from hashlib import sha256
 from typing import NamedTuple, Self
 
 LETTERS = {"state": "s", "preference": "p", "session_memory": "m", "event": "e"}
-"""What a citation begins with, by kind; the mood is a state."""
+"""First letter of a citation, by kind; the mood is a state."""
 DIGITS = 10
-"""Of a million ids in a tenant, one in a million shares its citation with another."""
+"""With a million ids in a tenant, one id in a million shares its citation with another id."""
 PATTERN = re.compile(rf"([{''.join(LETTERS.values())}]):([0-9a-f]{{{DIGITS}}})", re.ASCII)
 _KINDS = {letter: kind for kind, letter in LETTERS.items()}
 
 
 class Citation(NamedTuple):
-    """`kind` is that of a search hit, `digits` are hexadecimal."""
+    """`kind` is the kind of a search hit, `digits` are hexadecimal."""
 
     kind: str
     digits: str
@@ -27,18 +27,18 @@ class Citation(NamedTuple):
 
     @classmethod
     def of(cls, kind: str, id: str) -> Self:
-        """That of an id."""
+        """Returns the citation of an id."""
         return cls(kind, _digits(id))
 
     @classmethod
     def read(cls, text: str) -> Self | None:
-        """The citation that a text is, with or without its brackets; None for any other text."""
-        found = PATTERN.fullmatch(text.removeprefix("[").removesuffix("]"))
-        return cls(_KINDS[found[1]], found[2]) if found else None
+        """Parses a citation with or without brackets; None for any other text."""
+        match = PATTERN.fullmatch(text.removeprefix("[").removesuffix("]"))
+        return cls(_KINDS[match[1]], match[2]) if match else None
 
 
 def cited(kind: str, id: str) -> str:
-    """What stands in a text for an id: its citation."""
+    """Returns the text of an id's citation."""
     return f"{LETTERS[kind]}:{_digits(id)}"
 
 

@@ -1,4 +1,4 @@
-"""The context pack: what an agent should know of a user before it answers (docs/context.md)."""
+"""The context pack: memory of a user for an agent's prompt (docs/context.md)."""
 
 from typing import Literal, get_args
 
@@ -10,61 +10,67 @@ Section = Literal[
     "identity", "constraints", "preferences", "facts", "tasks", "mood", "session", "turns"
 ]
 SECTIONS: tuple[str, ...] = get_args(Section)
-"""Sections of items; the first ones, which change least, come first in the text."""
+"""Sections in the order of the text; the sections that change least come first."""
 
 
 class ContextItem(Reply):
-    """One item of a pack. `cite` stands for `id` in the text; `/v1/states/{cite}/why` takes it.
-    `detail` is what the pack adds, such as a date; `answer` is what the agent said in a recalled
-    turn. `source`: whose words the item goes back to."""
+    """One item of a pack. The text of the pack uses `cite` instead of `id`;
+    `/v1/states/{cite}/why` accepts it. `detail` is a supplement, such as a date; `answer` is the
+    agent's answer in a recalled turn. `source` is the speaker of the words that the item was
+    derived from."""
 
-    section: Section = Field(description="Section that shows it.")
+    section: Section = Field(description="Section of the item.")
     kind: Literal["state", "preference", "session_memory", "event"] = Field(
-        description="What it is.",
+        description="Kind of the item.",
     )
-    id: str = Field(description="Its id.")
+    id: str = Field(description="Id of the item.")
     cite: str = Field(
-        description="Short form of `id`, as the text has it; `/v1/states/{cite}/why` takes it.",
+        description="Short form of `id`, used in `text` of the pack; `/v1/states/{cite}/why` "
+        "accepts it.",
     )
-    text: str = Field(description="The item as it is shown.")
-    detail: str = Field(default="", description="What the pack adds, such as a date.")
-    answer: str = Field(default="", description="What the agent said in a recalled turn.")
-    source: Literal["user", "agent"] = Field(description="Whose words it goes back to.")
+    text: str = Field(description="Text of the item.")
+    detail: str = Field(default="", description="Supplement, such as a date.")
+    answer: str = Field(default="", description="The agent's answer in a recalled turn.")
+    source: Literal["user", "agent"] = Field(
+        description="Speaker of the words that it was derived from."
+    )
     said_by: list[str | None] = Field(
         default_factory=list,
-        description="In a session of several users: who said it, if not this user alone; null for "
-        "a turn that names no user.",
+        description="Session of several users: ids of the speakers, unless this user is the only "
+        "one; null for a turn without a user.",
     )
-    session_id: str | None = Field(default=None, description="Its session; null if it has none.")
+    session_id: str | None = Field(default=None, description="Session; null if it has none.")
     later: str = Field(
         default="",
-        description="Date and text of a later turn about the same subject, which may have "
-        "overtaken the fact.",
+        description="Date and text of a later turn about the same subject; it may have made the "
+        "fact obsolete.",
     )
     later_id: str | None = Field(default=None, description="Event id of that turn.")
 
 
 class ContextPack(Reply):
-    """What an agent should know of a user. `text` is ready for a prompt and about `tokens`
-    long. `known` is false if nothing is known of the user.
-    `left_out` counts the items that the budget did not hold. `missing` says what could not be
-    looked up, and why; usually it is empty."""
+    """Memory of a user within a token budget. `text` is ready for a prompt and about `tokens`
+    long. `known` is false if there is no memory of the user. `left_out` counts the items that were
+    omitted to stay within the budget. `missing` lists failed lookups and their reasons; usually it
+    is empty."""
 
-    user_id: str = Field(description="The user.")
-    known: bool = Field(description="Whether anything is known of the user.")
-    as_of: Micros = Field(description="Time of the answer.")
-    known_at: Micros | None = Field(description="Time up to which memory is used; null: all of it.")
-    max_tokens: int = Field(ge=1, description="The budget.")
-    tokens: int = Field(
-        ge=0, description="Tokens of `text`: an estimate, or your tokenizer's count."
+    user_id: str = Field(description="Id of the user.")
+    known: bool = Field(description="Whether memory of the user exists.")
+    as_of: Micros = Field(description="Point in time of the pack.")
+    known_at: Micros | None = Field(
+        description="Memory recorded up to this time is used; null: all memory."
     )
-    left_out: int = Field(ge=0, description="Number of items for which the budget was too small.")
+    max_tokens: int = Field(ge=1, description="Token budget.")
+    tokens: int = Field(
+        ge=0, description="Length of `text` in tokens: an estimate, or the count of your tokenizer."
+    )
+    left_out: int = Field(ge=0, description="Number of items omitted to stay within the budget.")
     left_out_by_section: dict[str, int] = Field(
-        default_factory=dict, description="The same, by section."
+        default_factory=dict, description="`left_out` by section."
     )
     missing: list[str] = Field(
         default_factory=list,
-        description="What could not be looked up, and why; usually empty.",
+        description="Failed lookups, each with its reason; usually empty.",
     )
     text: str = Field(description="Text for a prompt.")
-    items: list[ContextItem] = Field(description="The items of the text, in order.")
+    items: list[ContextItem] = Field(description="The items of `text`, in order.")

@@ -1,4 +1,4 @@
-"""Why a record could not be applied: the reasons of dead letters (docs/operations.md)."""
+"""Reason codes of dead letters (docs/operations.md)."""
 
 from typing import Literal, get_args
 

@@ -1,4 +1,4 @@
-"""Input records: what a platform sends (docs/records.md), and all types of them."""
+"""Input records (docs/records.md): the models of all types."""
 
 from typing import Annotated, Any, Literal
 
@@ -38,22 +38,22 @@ from schemas.turn import (
 
 
 class Action(Wire):
-    """What one step of the loop did; `output` may have any form."""
+    """The action of one step of an agent's loop; `output` may have any shape."""
 
     action_type: Literal["CALL_TOOL", "RE_PLAN", "REFLECT", "ANSWER", "CLARIFY"] = Field(
-        description="What the step did. ANSWER ends the task, CLARIFY asks the user.",
+        description="Type of the action. ANSWER ends the task; CLARIFY is a question to the user.",
     )
     output: JsonObject = Field(
         default_factory=dict,
-        description="Its output; `tool_calls` of CALL_TOOL, `plan` of RE_PLAN.",
+        description="Output of the action: `tool_calls` of CALL_TOOL, `plan` of RE_PLAN.",
     )
 
 
 class PlanStep(Wire):
-    """One step of a plan. Without a status a known step keeps its current one."""
+    """One step of a plan. A step without `status` keeps its current status."""
 
     step_id: Id = Field(description="Id of the step, unique in its plan.")
-    description: Text = Field(default="", description="What is to be done.")
+    description: Text = Field(default="", description="Text of the step.")
     status: Literal["pending", "running", "done", "error"] | None = Field(
         default=None,
         description="Status of the step.",
@@ -72,37 +72,37 @@ class Recursion(Record):
     )
     status: Literal["running", "done", "error"] = Field(
         default="done",
-        description="`running` while it works; then `done` or `error`.",
+        description="`running` until it ends; then `done` or `error`.",
     )
     step_id: Id | None = Field(default=None, description="Step of the plan that it works on.")
-    observe: Text = Field(default="", description="What the agent saw.")
-    thought: Text = Field(default="", description="What the agent thought.")
-    action: Action = Field(description="What the agent did.")
+    observe: Text = Field(default="", description="The agent's observation.")
+    thought: Text = Field(default="", description="The agent's reasoning.")
+    action: Action = Field(description="The agent's action.")
     objective: Text | None = Field(default=None, description="New objective of the task.")
     constraints: list[Text] | None = Field(
         default=None,
         max_length=100,
-        description="New constraints of the task, all of them.",
+        description="New constraints of the task; they replace all earlier ones.",
     )
     plan: list[PlanStep] | None = Field(
         default=None,
         max_length=1000,
-        description="New plan of the task, whole.",
+        description="New plan of the task; it replaces the earlier one.",
     )
     short_term_memory_append: Text | list[Text] | None = Field(
         default=None,
-        description="Texts for the task's short-term memory.",
+        description="Texts to append to the task's short-term memory.",
     )
     max_iteration: Annotated[int, Field(ge=1, le=1_000_000), AsWhole] | None = Field(
         default=None,
-        description="New limit of ended steps. Default of a task: 10.",
+        description="New limit of finished recursions. Default of a task: 10.",
     )
-    error: Text | None = Field(default=None, description="Why it failed.")
-    final: bool = Field(default=False, description="With status `error`: the task has failed.")
+    error: Text | None = Field(default=None, description="Error message.")
+    final: bool = Field(default=False, description="With status `error`: the whole task failed.")
 
 
 class ToolResult(Record):
-    """The result of a tool call, which is put into that call."""
+    """The result of a tool call. It is stored in that call."""
 
     type: Literal["tool_result"] = "tool_result"
     session_id: Id = Field(description="Session of the task.")
@@ -110,7 +110,7 @@ class ToolResult(Record):
     trace_id: Id = Field(description="Recursion that made the call.")
     tool_call_id: Id | None = Field(
         default=None,
-        description="`id` of the call. This or `call_index` is needed.",
+        description="`id` of the call. Required without `call_index`.",
     )
     call_index: Annotated[int, Field(ge=0, le=10_000), AsWhole] | None = Field(
         default=None,
@@ -118,7 +118,7 @@ class ToolResult(Record):
     )
     result: Any = Field(
         default=None,
-        description="The result; anything but text is stored as compact JSON.",
+        description="The result. Text is stored as it is, any other type as compact JSON.",
     )
     success: bool = Field(description="Whether the call succeeded.")
 
@@ -130,33 +130,33 @@ class ToolResult(Record):
 
 
 class Signal(Record):
-    """An update of a session's context (scope session) or of a user's profile (scope user); or a
-    message of a session, kept as it was sent."""
+    """An update of a session's context (scope `session`) or of a user's profile (scope `user`); or
+    a message of a session, stored as sent."""
 
     type: Literal["signal"] = "signal"
     signal_id: Id = Field(description="Id of the signal, unique in its session or user.")
-    scope: Literal["session", "user"] = Field(description="What it updates.")
+    scope: Literal["session", "user"] = Field(description="Target of the update.")
     session_id: Id | None = Field(
         default=None,
-        description="Session; needed if `scope` is `session`.",
+        description="Session; required if `scope` is `session`.",
     )
-    user_id: Id | None = Field(default=None, description="User; needed if `scope` is `user`.")
+    user_id: Id | None = Field(default=None, description="User; required if `scope` is `user`.")
     intent: Intent = None
     topic: Topic = None
     artifact: Artifact = None
     subject: Claim | None = Field(
         default=None,
-        description="What the session is about, such as its title; of scope session.",
+        description="Subject of the session, such as its title; only with scope `session`.",
     )
     metadata: Metadata | None = Field(default=None, description="Result of a lesson.")
     message: Text | None = Field(
         default=None,
-        description="A message of the session, word for word, for `GET "
-        "/v1/sessions/{id}/messages`. Nothing is remembered of it.",
+        description="A message of the session, verbatim, for `GET /v1/sessions/{id}/messages`. It "
+        "does not update memory.",
     )
     takes_back: Id | None = Field(
         default=None,
-        description="Id of another signal of the session: its message is not listed any more.",
+        description="Id of another signal of the session; its message is no longer listed.",
     )
 
     @model_validator(mode="after")
@@ -171,7 +171,7 @@ class Signal(Record):
 
     @property
     def keeps_a_message(self) -> bool:
-        """Whether it says something of the session's messages."""
+        """Whether it adds a message to the session, or takes one back."""
         return self.message is not None or self.takes_back is not None
 
 
@@ -188,7 +188,7 @@ RECORD_TYPES: dict[str, type[Record]] = {
 
 
 def first_intent(intent: str | list[str] | None) -> str | None:
-    """Of a list of intents the first counts."""
+    """Returns the intent, or the first of a list; None without one."""
     if type(intent) is list:
         return intent[0] if intent else None
     return intent or None  # type: ignore[return-value]

@@ -1,7 +1,7 @@
-"""JSON Schema (2020-12) of every input record, table row and reply: schemas/generated.
+"""JSON Schema (2020-12) of every input record, table row and document: schemas/generated.
 
-Records are described as they are read (old names of version 1 are not listed: `upcast` renames
-them first), rows and documents as they are written. The same models give the same text.
+Records are described as Turnfold reads them, without the old names of version 1, which `upcast`
+renames first; rows and documents as Turnfold writes them. The output is deterministic.
 """
 
 import json
@@ -35,28 +35,30 @@ DOCUMENTS: dict[str, type[BaseModel]] = {
 
 
 class Schema(GenerateJsonSchema):
-    """Without the titles pydantic makes of field names; a record's `type` must be written out."""
+    """Omits the titles that pydantic derives from field names; requires a record's `type`."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
 
     def model_schema(self, schema: core_schema.ModelSchema) -> JsonObject:
-        made = super().model_schema(schema)
+        document = super().model_schema(schema)
         if schema["cls"] in RECORD_TYPES.values():
-            made["required"] = ["type", *made["required"]]
-        return made
+            document["required"] = ["type", *document["required"]]
+        return document
 
 
 @cache
 def full_row(table: str) -> type[Reply]:
-    """A table's row with the columns of its source: what `history` carries and Delta stores."""
+    """Model of a table's row with the columns of `Source`, as topics carry and Delta stores it."""
     row = TABLES[table]
     return create_model(row.__name__, __base__=(row, Source), __doc__=row.__doc__)
 
 
 def json_schemas() -> dict[str, JsonObject]:
-    """Path below schemas/generated -> schema."""
-    records = {f"records/{name}.json": _schema(m, "validation") for name, m in RECORD_TYPES.items()}
+    """Returns all schemas by path below schemas/generated."""
+    records = {
+        f"records/{name}.json": _schema(model, "validation") for name, model in RECORD_TYPES.items()
+    }
     rows = {f"rows/{name}.json": _schema(full_row(name), "serialization") for name in TABLES}
     documents = {
         f"documents/{name}.json": _schema(model, "serialization")
@@ -66,7 +68,7 @@ def json_schemas() -> dict[str, JsonObject]:
 
 
 def render(document: JsonObject) -> str:
-    """The text of a generated file; properties stay in the order of their model's fields."""
+    """Returns the text of a generated file; properties keep the order of the model's fields."""
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Why a value is refused, in words for who sent it: pydantic's, without the terms of Python."""
+"""Validation errors for the sender of a record: pydantic's messages without Python's terms."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -8,44 +8,45 @@ from typing import NamedTuple
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-PYTHON_S = re.compile(r"^Value error, | or instance of \w+")
+PYTHON_TERMS = re.compile(r"^Value error, | or instance of \w+")
 TEXT = r"^[^\x00-\x1f\x7f-\x9f]*$"
 ID = r"^[^\x00-\x1f\x7f-\x9f]+$"
 TENANT = r"^[^\x00-\x1f\x7f-\x9f/]+$"
-NAMES = re.compile(r"\^\(([\w|]+)\)(\(,\(\1\)\)\*)?\$")
-"""The patterns that `one_of` and `list_of` make."""
-MEANT = {
+CHOICES = re.compile(r"\^\(([\w|]+)\)(\(,\(\1\)\)\*)?\$")
+"""Matches the patterns of `one_of` and `list_of`."""
+REASONS = {
     TEXT: "must not contain control characters",
     ID: "must not contain control characters",
     TENANT: "must not contain control characters or a slash",
 }
-"""What the patterns of schemas/base.py ask for."""
+"""Error messages for the patterns of schemas/base.py."""
 BRANCH = re.compile(r"(constrained-)?(str|int|float|bool)|list\[.*\]")
-"""Pydantic's name of a form of a field that may have several, in the place of a fault."""
-FORM = "Input should be "
-MOST = 16
-"""Errors of a value that are read. A record may have one for each of its values, and a reader wants
-the first few."""
+"""Pydantic's name of one type of a union, as it appears in the location of an error."""
+EXPECTED = "Input should be "
+MAX_ERRORS = 16
+"""Limit of reported errors: a record may have one for each of its values."""
 
 
 class Fault(NamedTuple):
-    """What is wrong with a value, and where it is."""
+    """Why a value is invalid; `place` is its path in the record."""
 
     place: tuple[int | str, ...]
     reason: str
 
 
 def faults(error: ValidationError) -> list[Fault]:
-    """Those of a ValidationError's first `MOST` errors, without the values. What has none of the
-    forms that a field may have is one fault; where it has the one form in part, that is wrong which
-    is inside."""
-    found = error.errors(include_url=False, include_input=False)[:MOST]
-    return [fault for _, some in groupby(found, _field) for fault in _of_field(list(some))]
+    """Converts the first `MAX_ERRORS` errors of a ValidationError, without the values.
+
+    A value that matches no type of a union is one fault. If it matches one type in part, only the
+    faults inside it are returned.
+    """
+    errors = error.errors(include_url=False, include_input=False)[:MAX_ERRORS]
+    return [fault for _, group in groupby(errors, _field) for fault in _of_field(list(group))]
 
 
-def _field(fault: ErrorDetails) -> tuple[int | str, ...]:
-    """The place, up to where it names a form."""
-    place = fault["loc"]
+def _field(error: ErrorDetails) -> tuple[int | str, ...]:
+    """Location of an error, up to the first type of a union."""
+    place = error["loc"]
     return place[: next((at for at, part in enumerate(place) if _is_branch(part)), len(place))]
 
 
@@ -53,36 +54,36 @@ def _is_branch(part: int | str) -> bool:
     return isinstance(part, str) and BRANCH.fullmatch(part) is not None
 
 
-def _of_field(some: list[ErrorDetails]) -> Iterator[Fault]:
-    field = _field(some[0])
-    inside = [one for one in some if len(one["loc"]) > len(field) + 1]
-    if inside or len(some) == 1:
-        for one in inside or some:
-            yield Fault(tuple(part for part in one["loc"] if not _is_branch(part)), reason(one))
+def _of_field(errors: list[ErrorDetails]) -> Iterator[Fault]:
+    field = _field(errors[0])
+    inner = [error for error in errors if len(error["loc"]) > len(field) + 1]
+    if inner or len(errors) == 1:
+        for error in inner or errors:
+            yield Fault(tuple(part for part in error["loc"] if not _is_branch(part)), reason(error))
     else:
-        first, *others = map(reason, some)
-        yield Fault(field, " or ".join([first, *(other.removeprefix(FORM) for other in others)]))
+        first, *rest = map(reason, errors)
+        yield Fault(field, " or ".join([first, *(text.removeprefix(EXPECTED) for text in rest)]))
 
 
 def one_of(names: Iterable[str]) -> str:
-    """The pattern of one of the names."""
+    """Pattern that matches one of the names."""
     return f"^({'|'.join(names)})$"
 
 
 def list_of(names: Iterable[str]) -> str:
-    """The pattern of one or more of the names, comma-separated."""
-    one = f"({'|'.join(names)})"
-    return f"^{one}(,{one})*$"
+    """Pattern that matches one or more of the names, comma-separated."""
+    choice = f"({'|'.join(names)})"
+    return f"^{choice}(,{choice})*$"
 
 
-def reason(fault: ErrorDetails) -> str:
-    """One fault of a ValidationError; needs its context, and does not quote the value."""
-    if fault["type"] == "string_unicode":
+def reason(error: ErrorDetails) -> str:
+    """Message of one error of a ValidationError, without the value; needs the error's context."""
+    if error["type"] == "string_unicode":
         return "must not contain half of a surrogate pair"
-    pattern = fault.get("ctx", {}).get("pattern")
-    if pattern in MEANT:
-        return MEANT[pattern]
-    if pattern and (names := NAMES.fullmatch(pattern)):
-        many = "or more, comma-separated, " if names[2] else ""
-        return f"must be one {many}of {names[1].replace('|', ', ')}"
-    return PYTHON_S.sub("", fault["msg"]).replace("a valid dictionary", "an object")
+    pattern = error.get("ctx", {}).get("pattern")
+    if pattern in REASONS:
+        return REASONS[pattern]
+    if pattern and (choices := CHOICES.fullmatch(pattern)):
+        repeated = "or more, comma-separated, " if choices[2] else ""
+        return f"must be one {repeated}of {choices[1].replace('|', ', ')}"
+    return PYTHON_TERMS.sub("", error["msg"]).replace("a valid dictionary", "an object")

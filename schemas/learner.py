@@ -11,23 +11,23 @@ Strength = Literal["weak", "medium", "strong"]
 
 
 class LearnerPreferences(Reply):
-    """What the learner uses most, and how clearly; null while there is too little to tell."""
+    """Preferred artifact and difficulty, with their strength; null without enough lessons."""
 
     preferred_artifact: Literal["quiz", "explanation", "notes", "flashcards"] | None = Field(
         default=None,
-        description="What the learner uses most; null if it is not clear.",
+        description="The artifact used most; null if it is not clear.",
     )
     preferred_artifact_strength: Strength | None = Field(
         default=None,
-        description="How clearly; null if there is none.",
+        description="Strength of that preference; null if there is none.",
     )
     difficulty_preference: Literal["easy", "medium", "hard"] | None = Field(
         default=None,
-        description="The difficulty that the learner chooses most; null if it is not clear.",
+        description="The difficulty chosen most; null if it is not clear.",
     )
     difficulty_preference_strength: Strength | None = Field(
         default=None,
-        description="How clearly; null if there is none.",
+        description="Strength of that preference; null if there is none.",
     )
 
 
@@ -38,7 +38,7 @@ class LearnerHistory(Reply):
     homework_help_count: int = Field(
         default=0,
         ge=0,
-        description="Number of questions about homework.",
+        description="Number of homework questions.",
     )
     topics_visited: list[str] = Field(
         default_factory=list,
@@ -48,30 +48,31 @@ class LearnerHistory(Reply):
 
 
 class UserLearningProfile(Reply):
-    """A user's learning profile. `mastery_score` is the number behind each level, 0..1.
+    """A user's learning profile. `mastery_score` is the score of each level, 0 to 1.
 
-    `expected_correct` is the probability that the learner's next answer in a topic is right, by
-    topic; `expected_correct_elsewhere` in a topic without answers. It is null in documents written
-    before it was known.
+    `expected_correct` is the probability that the learner's next answer is correct, by topic;
+    `expected_correct_elsewhere` the same for a topic without answers. It is null in documents of
+    older versions.
     """
 
-    user_id: str = Field(description="The user.")
-    mastery: dict[str, Mastery] = Field(default_factory=dict, description="Level by topic.")
+    user_id: str = Field(description="Id of the user.")
+    mastery: dict[str, Mastery] = Field(default_factory=dict, description="Mastery level by topic.")
     mastery_score: dict[str, float] = Field(
         default_factory=dict,
-        description="The number behind each level, 0 to 1, by topic.",
+        description="Score of each level, 0 to 1, by topic.",
     )
     expected_correct: dict[str, Confidence] = Field(
         default_factory=dict,
-        description="Probability that the next answer is right, by topic.",
+        description="Probability that the next answer is correct, by topic.",
     )
     expected_correct_elsewhere: Confidence | None = Field(
         default=None,
-        description="The same for a topic without answers; null in documents of older versions.",
+        description="The same probability for a topic without answers; null in documents of older "
+        "versions.",
     )
-    preferences: LearnerPreferences = Field(description="What the learner uses most.")
+    preferences: LearnerPreferences = Field(description="Preferred artifact and difficulty.")
     history: LearnerHistory = Field(description="Counts of activities.")
-    updated_at: Micros = Field(description="Time of the latest lesson.")
+    updated_at: Micros = Field(description="Time of the latest lesson result.")
 
 
 class MemorySummary(Reply):
@@ -85,7 +86,7 @@ class MemorySummary(Reply):
         default="weak",
         description="The user's level in that topic; `weak` if unknown.",
     )
-    known: bool = Field(default=False, description="Whether there is an answer on that topic.")
+    known: bool = Field(default=False, description="Whether the user has answered on that topic.")
     recent_behavior: str = Field(
-        description="The latest activity in words, in the language of the request.",
+        description="The latest activity as text, in the language of the request.",
     )

@@ -1,5 +1,4 @@
-"""Replies of the HTTP API about users and sessions as a whole: lists of them, and erasures
-(docs/http.md)."""
+"""Replies of the HTTP API: lists of users and sessions, and erasures (docs/http.md)."""
 
 from typing import Literal
 
@@ -9,7 +8,7 @@ from schemas.base import JsonObject, Micros, Reply
 
 
 class ListedUser(Reply):
-    """A user of whom something is stored."""
+    """A user with stored data."""
 
     user_id: str = Field(description="Id of the user.")
     last_active: Micros = Field(
@@ -17,42 +16,44 @@ class ListedUser(Reply):
     )
     turns: int = Field(description="Turns in which the user spoke.")
     sessions: int = Field(description="Sessions in which the user spoke.")
-    states: int = Field(description="States that hold now, without the mood.")
-    preferences: int = Field(description="Preferences that hold now.")
+    states: int = Field(description="Current states, without the mood.")
+    preferences: int = Field(description="Current preferences.")
 
 
 class UserList(Reply):
-    """Users, the last active first. `next` is the cursor of the next page; null at the end."""
+    """Users, the last active first. `next` is the cursor of the next page; null on the last
+    page."""
 
-    users: list[ListedUser] = Field(description="The users, in the order asked for.")
-    next: str | None = Field(description="Cursor of the next page; null at the end.")
+    users: list[ListedUser] = Field(description="Users in the requested order.")
+    next: str | None = Field(description="Cursor of the next page; null on the last page.")
 
 
 class ListedSession(Reply):
-    """A session of which something is stored."""
+    """A session with stored data."""
 
     session_id: str = Field(description="Id of the session.")
     user_id: str | None = Field(
-        description="User of its earliest turn that names one; null if none does.",
+        description="User of the earliest turn that has one; null if none has.",
     )
-    users: int = Field(description="How many users spoke in it.")
+    users: int = Field(description="Number of users who spoke in it.")
     started_at: Micros | None = Field(description="Time of the first turn; null without turns.")
     last_active: Micros = Field(
         description="Time of the latest turn; without turns, of the latest other record.",
     )
-    turns: int = Field(description="Its turns.")
-    memory_items: int = Field(description="Items of session memory that hold now.")
+    turns: int = Field(description="Number of turns.")
+    memory_items: int = Field(description="Current items of session memory.")
 
 
 class SessionList(Reply):
-    """Sessions, the last active first. `next` is the cursor of the next page; null at the end."""
+    """Sessions, the last active first. `next` is the cursor of the next page; null on the last
+    page."""
 
-    sessions: list[ListedSession] = Field(description="The sessions, in the order asked for.")
-    next: str | None = Field(description="Cursor of the next page; null at the end.")
+    sessions: list[ListedSession] = Field(description="Sessions in the requested order.")
+    next: str | None = Field(description="Cursor of the next page; null on the last page.")
 
 
 class ErasureReceipt(Reply):
-    """What was erased. It names no user, session or turn."""
+    """Receipt of an erasure: counts and salted hashes, without ids of users, sessions or turns."""
 
     user_sha256: str | None = Field(
         default=None,
@@ -60,12 +61,12 @@ class ErasureReceipt(Reply):
     )
     sessions: int | None = Field(
         default=None,
-        description="Sessions that were erased with the user; null if no user was erased.",
+        description="Sessions erased with the user; null if no user was erased.",
     )
     shared_sessions: int | None = Field(
         default=None,
-        description="Sessions of several users, folded again from what the others said; null if no "
-        "user was erased.",
+        description="Sessions of several users, rebuilt from the turns of the other users; null "
+        "if no user was erased.",
     )
     session_sha256: str | None = Field(
         default=None,
@@ -77,7 +78,7 @@ class ErasureReceipt(Reply):
     )
     users: int | None = Field(
         default=None,
-        description="Users whose memory was made again without the session or turn; null if a "
+        description="Number of users with memory rebuilt without the session or turn; null if a "
         "user was erased.",
     )
     salt: str | None = Field(
@@ -85,27 +86,34 @@ class ErasureReceipt(Reply):
         description="Random salt of the hash, in hex; null in receipts of earlier versions.",
     )
     tables: dict[str, dict[str, int]] = Field(
-        description="Rows erased from each table (`erased`), and its version from then on. "
-        "`may_remain` of `dead_letters`: letters that stay and may name what was erased.",
+        description="Per table: number of erased rows (`erased`) and the table version after the "
+        "erasure. `may_remain` of `dead_letters`: dead letters that stay and may "
+        "mention the erased data.",
     )
     may_remain: dict[str, int] | None = Field(
         default=None,
-        description="Place -> how many things stay there that may name what was erased; empty if "
-        "none do, null in receipts of earlier versions (docs/erasure.md lists the places).",
+        description="Location -> number of entries that stay there and may mention the erased "
+        "data; empty if there are none, null in receipts of earlier versions "
+        "(docs/erasure.md lists the locations).",
     )
     generations: JsonObject | None = Field(
         default=None,
-        description="The tables of other generations of the memory, by name; null if none.",
+        description="Erased rows in the tables of other generations, by name; null if there are "
+        "none.",
     )
 
 
 class Erasure(Reply):
-    """An erasure that was asked for. It names no user, session or turn."""
+    """A requested erasure. It contains no id of a user, session or turn."""
 
     id: str = Field(description="Id of the erasure.")
     status: Literal["waiting", "done"] = Field(
-        description="`waiting`: it will be done; also after the server was killed.",
+        description="`waiting`: pending, even if the server was killed; `done`: finished.",
     )
-    requested_at: Micros = Field(description="When it was first asked for.")
-    finished_at: Micros | None = Field(description="When it was done; null while it waits.")
-    receipt: ErasureReceipt | None = Field(description="What was erased; null while it waits.")
+    requested_at: Micros = Field(description="Time of the first request.")
+    finished_at: Micros | None = Field(
+        description="Time at which it finished; null while it is waiting."
+    )
+    receipt: ErasureReceipt | None = Field(
+        description="Erased data in numbers; null while it is waiting."
+    )

@@ -1,4 +1,4 @@
-"""Long-term memory: what the write plans have made."""
+"""Documents of long-term memory, which write plans update."""
 
 from typing import Literal
 
@@ -15,62 +15,63 @@ class State(Reply):
 
     state_id: str = Field(description="Id of the state, the same for all its versions.")
     kind: StateKind = Field(description="Kind of the state.")
-    body_text: str = Field(description="What holds, as a sentence.")
+    body_text: str = Field(description="The state as a sentence.")
     payload: JsonObject = Field(
         default_factory=dict,
         description="Structured details; for a task `status`: `open` or `done`.",
     )
-    confidence: float = Field(description="0 to 1.")
+    confidence: float = Field(description="Confidence, 0 to 1.")
     entities: list[str] = Field(
         default_factory=list,
-        description="People, places and things that it is about.",
+        description="People, places and things that it mentions.",
     )
-    valid_from: Micros = Field(description="When it became true.")
+    valid_from: Micros = Field(description="Start of validity.")
     valid_to: Micros | None = Field(
         default=None,
-        description="When it stopped, or will stop, being true; null if no end is known.",
+        description="End of validity, possibly in the future; null if no end is known.",
     )
-    last_confirmed_at: Micros = Field(description="Time of the latest plan that wrote it.")
+    last_confirmed_at: Micros = Field(description="Time of the latest write plan that set it.")
     status: Literal["active", "done", "closed"] = Field(
-        description="`closed` if `valid_to` is set (even in the future), else `done` for a "
-        "finished task, else `active`.",
+        description="`closed` if `valid_to` is set (even in the future), otherwise `done` for a "
+        "finished task, otherwise `active`.",
     )
     evidence_event_ids: list[str] = Field(
         default_factory=list,
-        description="Events that it rests on, at most the 20 newest.",
+        description="Ids of the supporting events, at most the 20 newest.",
     )
-    updated_at: Micros = Field(description="Time of the plan that changed this version last.")
+    updated_at: Micros = Field(description="Time of the write plan that last changed this version.")
 
 
 class Preference(Reply):
     """A like or dislike; unique by (domain, normalised subject, polarity)."""
 
-    preference_id: str = Field(description="Id, made from domain, subject and polarity.")
-    domain: str = Field(description="Field of life, such as `food`.")
+    preference_id: str = Field(description="Id, derived from domain, subject and polarity.")
+    domain: str = Field(description="Domain, such as `food`.")
     polarity: Literal["like", "dislike"] = Field(
-        description="Whether the user likes or dislikes it.",
+        description="`like` or `dislike`.",
     )
-    subject: str = Field(description="What the user likes or dislikes, as it was first written.")
+    subject: str = Field(description="The thing that the user likes or dislikes, as first written.")
     status: Literal["candidate", "confirmed", "revoked"] = Field(
-        description="`candidate`: seen. `confirmed`: holds. `revoked`: no longer holds.",
+        description="`candidate`: observed, not confirmed. `confirmed`: in force. `revoked`: no "
+        "longer in force.",
     )
-    confidence: float = Field(description="0 to 1, as last written.")
+    confidence: float = Field(description="Confidence, 0 to 1, as last written.")
     note: str | None = Field(
         default=None,
-        description="A remark, such as the sentence it was found in; null if none.",
+        description="Remark, such as the sentence that states it; null if none.",
     )
     evidence_event_ids: list[str] = Field(
         default_factory=list,
-        description="Events that it rests on, at most the 20 newest.",
+        description="Ids of the supporting events, at most the 20 newest.",
     )
-    updated_at: Micros = Field(description="Time of the plan that changed it last.")
+    updated_at: Micros = Field(description="Time of the write plan that last changed it.")
 
 
 class Mood(Reply):
     """The mood at a moment: baseline + shock, the shock halving every `shock_halflife_seconds`."""
 
     vad: Vad = Field(description="Baseline plus shock at `at`, each axis from -1 to +1.")
-    text: str = Field(default="", description="The feeling in words; may be empty.")
+    text: str = Field(default="", description="The feeling as text; may be empty.")
     baseline_vad: Vad = Field(
         description="Slow part: moves towards each moment, with a half-life of 24 h by default.",
     )
@@ -81,7 +82,7 @@ class Mood(Reply):
     shock_severity: float = Field(
         ge=0,
         le=1,
-        description="How far the last moment was from the baseline, 0 to 1.",
+        description="Distance of the last moment from the baseline, 0 to 1.",
     )
     at: Micros = Field(description="Time of the last moment of affect.")
 
@@ -96,7 +97,7 @@ class Link(Reply):
     )
     confidence: float = Field(description="0 to 1; 0.5 if provisional.")
     provisional: bool = Field(
-        description="True: assumed from the order of turns. False: a write plan says so.",
+        description="True: inferred from the order of turns. False: set by a write plan.",
     )
 
 
@@ -104,19 +105,19 @@ class ThreadMember(Reply):
     """An event in a thread."""
 
     thread_key: str = Field(description="Name of the thread.")
-    event_id: str = Field(description="The event.")
-    confidence: float = Field(description="0 to 1.")
+    event_id: str = Field(description="Id of the event.")
+    confidence: float = Field(description="Confidence, 0 to 1.")
 
 
 class MoodNow(Reply):
     """The mood at a moment: baseline + shock, the shock halving every `shock_halflife_seconds`.
     `at` is missing if the user has no moment of affect."""
 
-    text: str = Field(description="The feeling in words; may be empty.")
+    text: str = Field(description="The feeling as text; may be empty.")
     vad: Vad = Field(description="Baseline plus shock at `at`, each axis from -1 to +1.")
     at: Micros | None = Field(
         default=None,
-        description="The time that was asked about; missing if there is no moment of affect.",
+        description="The requested time; missing if there is no moment of affect.",
     )
     baseline_vad: Vad = Field(
         description="Slow part: moves towards each moment, with a half-life of 24 h by default.",
@@ -128,7 +129,7 @@ class MoodNow(Reply):
     shock_severity: float = Field(
         ge=0,
         le=1,
-        description="How far the last moment was from the baseline, 0 to 1.",
+        description="Distance of the last moment from the baseline, 0 to 1.",
     )
     last_at: Micros | None = Field(
         description="Time of the last moment of affect; null if there is none.",
@@ -138,12 +139,12 @@ class MoodNow(Reply):
 class UserDocument(Reply):
     """A user's profile, states, preferences and mood."""
 
-    user_id: str = Field(description="The user.")
+    user_id: str = Field(description="Id of the user.")
     profile: UserLearningProfile | None = Field(
-        description="What the user learns; null if there is no lesson.",
+        description="Learning profile; null if there are no lessons.",
     )
-    states: list[State] = Field(description="States that are true at the time asked about.")
-    preferences: list[Preference] = Field(description="All preferences, also revoked ones.")
+    states: list[State] = Field(description="States valid at the requested time.")
+    preferences: list[Preference] = Field(description="All preferences, including revoked ones.")
     mood: MoodNow | None = Field(description="The mood; null if there is none.")
 
 
@@ -154,4 +155,4 @@ DOCUMENTS: dict[str, type[Reply]] = {
     "link": Link,
     "thread_member": ThreadMember,
 }
-"""The documents by name; those of kinds that revisions keep by the kind's (memory_kinds.py)."""
+"""Documents by name. A document stored in revisions has the name of its kind (memory_kinds.py)."""

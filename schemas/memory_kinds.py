@@ -1,32 +1,33 @@
 """The kinds of memory, each declared once.
 
-The views (`sinks/views.py`), `digest`, `diff`, search, what a model is shown, the document of a
-user and the topics go by `MEMORY_KINDS`. The models of the documents are in `schemas/memory.py`,
-the code of a kind that plans write in `streams/folds/revised_kinds.py`. Here are names only, in
-named tuples: who reads a history waits for no models, nor for `dataclasses`, to load.
+`MEMORY_KINDS` drives the views (`sinks/views.py`), `digest`, `diff`, search, the prompts of model
+extractors, the document of a user and the topics. The models of the documents are in
+`schemas/memory.py`, the folds of kinds that plans write in `streams/folds/revised_kinds.py`. This
+module has names only, in named tuples: readers of a history load neither pydantic nor
+`dataclasses`.
 """
 
 from typing import NamedTuple
 
 
 class Published(NamedTuple):
-    """The topic with the newest documents, keyed by the fields of the kind's key."""
+    """The compacted topic with the newest documents, keyed by the fields of the kind's key."""
 
     name: str
     about: str
 
 
 class Searched(NamedTuple):
-    """What search indexes of a document: `text` are the fields that a hit shows, `hidden` fields
-    are found as well, but not shown."""
+    """Indexed fields of a document. Hits show `text`; `hidden` fields are searched, but not
+    shown."""
 
     text: tuple[str, ...]
     hidden: tuple[str, ...] = ()
 
 
 class Prompted(NamedTuple):
-    """What a model is shown of the kind: the list `name` with these fields of each document. Those
-    whose field `text` shares most with the turns, and the newest, come first."""
+    """Documents in a model's prompt: the list `name` with these fields of each document. Documents
+    with a field `text` closest to the turns, and the newest, come first."""
 
     name: str
     fields: tuple[str, ...]
@@ -34,9 +35,9 @@ class Prompted(NamedTuple):
 
 
 class Listed(NamedTuple):
-    """The list `name` in a user's document, in the order of some fields. `line` is what
-    `turnfold show user` prints of a document, with the fields' values put in; it answers without
-    the fields `left_out`, which the HTTP API has."""
+    """The list `name` in a user's document, ordered by the fields `order`. `line` is the template
+    of `turnfold show user` for one document. That command omits the fields `left_out`; the HTTP API
+    returns them."""
 
     name: str
     order: tuple[str, ...]
@@ -47,16 +48,15 @@ class Listed(NamedTuple):
 class MemoryKind(NamedTuple):
     """One kind of memory.
 
-    `name` is the `entity_type` of its revisions and the kind of its search hits. `key`: the columns
-    that tell one from another, in its `view` (which `about` describes) and in its topic; the last
-    is its id. `compared` are the view's columns that `diff` compares, `counted_by` the one whose
-    values it counts apart (in revisions that is their `kind`), `evidence` SQL of the events that
-    one rests on. `same_if`: one that is gone and one that was added are the same if they say the
-    same and agree in these columns, as ids may differ by generation.
+    `name` is the `entity_type` of its revisions and the kind of its search hits. `key` has the
+    identifying columns of its `view` and topic; the last one is the id. `about` describes the view.
+    `diff` compares the columns `compared` and counts by the column `counted_by` (`kind` of the
+    revisions). `evidence` is SQL for the supporting events. `same_if`: a removed and an added
+    document with equal content are the same if these columns agree, as ids differ by generation.
 
-    Where the newest form is kept: in a `table` of documents; else, if `revised`, in the revisions,
-    one document for each id; else where the view's own SQL in `sinks/views.py` finds it. `ended`:
-    the status of one that is remembered but holds no more.
+    The newest document comes from a `table` of documents; if `revised`, from the revisions, one
+    document per id; otherwise from the SQL of the view in `sinks/views.py`. `ended` is the status
+    of a document that is stored but no longer in force.
     """
 
     name: str
@@ -77,7 +77,7 @@ class MemoryKind(NamedTuple):
 
     @property
     def id(self) -> str:
-        """The field with its own id."""
+        """The field with the id of the document."""
         return self.key[-1]
 
 
@@ -115,7 +115,7 @@ STATE = MemoryKind(
     "state",
     key=("tenant", "owner_id", "state_id"),
     view="state_current",
-    about="The version of each state with the latest `valid_from`, even if it has ended or begins "
+    about="The version of each state with the latest `valid_from`, even if it has ended or starts "
     "in the future.",
     compared=_STATE,
     counted_by="kind",
@@ -181,7 +181,7 @@ LINK = MemoryKind(
     key=("tenant", "owner_id", "session_id", "from_event_id", "to_event_id", "label",
          "provisional"),
     view="link_current",
-    about="Links that hold. A plan's `reply_to` replaces the provisional one.",
+    about="Current links. A plan's `reply_to` replaces the provisional one.",
     compared=("confidence",),
     counted_by="label",
     evidence="[from_event_id, to_event_id]",
@@ -199,8 +199,8 @@ MEMORY_KINDS: tuple[MemoryKind, ...] = (
     TASK, SESSION, PROFILE, STATE, MOOD, PREFERENCE, SESSION_MEMORY, AFFECT, LINK, THREAD,
 )  # fmt: skip
 REVISED: tuple[MemoryKind, ...] = tuple(kind for kind in MEMORY_KINDS if kind.revised)
-"""Kinds of a user's memory whose newest revision is their newest document."""
+"""Kinds of a user's memory with the newest document in the newest revision."""
 OF_USERS = (STATE.name, *(kind.name for kind in REVISED))
-"""The `entity_type` of the revisions that a user's memory is made of; the mood is a state."""
+"""The `entity_type` of the revisions of a user's memory; the mood is a state."""
 SEARCHED = ("event", *(kind.name for kind in MEMORY_KINDS if kind.searched))
 """The kinds of search hits."""

@@ -1,4 +1,4 @@
-"""The body and the reply of `POST /v1/messages`: messages as OpenAI's APIs write them."""
+"""Body and reply of `POST /v1/messages`: messages in the format of OpenAI's APIs."""
 
 from typing import Literal
 
@@ -13,59 +13,67 @@ MAX_MESSAGES = 1_000
 
 
 class MessagePart(Wire):
-    """A part of a message's content. Of an image its description is kept, never its bytes."""
+    """A part of a message's content. Only the description of an image is stored, never its
+    bytes."""
 
     type: str = Field(
         description="`text`, `input_text`, `output_text`, `refusal`, `thinking`, `reasoning`, "
         "`image_url`, `input_image`, `input_audio`, `file`, …"
     )
-    text: str | None = Field(default=None, description="Text of a part that is one.")
+    text: str | None = Field(default=None, description="Text of a text part.")
     refusal: str | None = Field(default=None, description="Text of a refusal.")
     description: str | None = Field(
-        default=None, description="What an image shows; also `alt_text` or `alt`."
+        default=None,
+        description="Description of an image; `alt_text` and `alt` are accepted as well.",
     )
 
 
 class Message(Wire):
-    """A message of OpenAI's chat API, or an item of its Responses API. Other fields are ignored."""
+    """A message of OpenAI's Chat Completions API or an item of its Responses API. Other fields are
+    ignored."""
 
     role: Literal["user", "assistant", "system", "developer", "tool", "function"] | None = Field(
-        default=None, description="Who speaks. Only items that `type` names have none."
+        default=None, description="Speaker. May be missing only if `type` is set."
     )
     type: Literal["message", "function_call", "function_call_output", "reasoning"] | None = Field(
         default=None, description="Kind of an item. Default: `message`."
     )
     name: str | None = Field(
         default=None,
-        description="Of a user's message: who speaks. A name that has no word of `user_id` is that "
-        "of somebody else, whose words make no memory of the user. If `user_id` has a digit, a "
-        "single name in a request is the user's.",
+        description="Speaker of a user's message. A name without any word of `user_id` is another "
+        "person's, and the message does not update the user's memory. If `user_id` "
+        "contains a digit and the request has only one name, it is the user's.",
     )
     content: str | list[MessagePart] | None = Field(
-        default=None, description="What is said: text, or parts."
+        default=None, description="Content: text or a list of parts."
     )
     tool_calls: list[JsonObject] | None = Field(
-        default=None, description="Calls of an assistant, each with `id` and `function`."
+        default=None, description="Tool calls of an assistant, each with `id` and `function`."
     )
-    tool_call_id: str | None = Field(default=None, description="The call that a tool answers.")
+    tool_call_id: str | None = Field(
+        default=None, description="Id of the call that a tool message answers."
+    )
     id: Id | None = Field(
         default=None,
-        description="Id, unique in its session. Default: made from `Idempotency-Key` and position.",
+        description="Id, unique in its session. Default: derived from `Idempotency-Key` and "
+        "position.",
     )
     created_at: str | float | None = Field(
         default=None,
-        description="When it was said: RFC 3339 or Unix seconds. Default: the time of the request.",
+        description="Time of the message: RFC 3339 or Unix seconds. Default: the time of the "
+        "request.",
     )
     replaces: Id | None = Field(
         default=None,
-        description="Of a user's message: id of the earlier one that it takes the place of, which "
-        "was edited or answered again. What memory made of that one and its answer ends.",
+        description="Id of the earlier user message that this one replaces, after an edit or a "
+        "regenerated answer. Memory derived only from the earlier message and its "
+        "answer ends.",
     )
     original: Text | None = Field(
         default=None,
-        description="The message as your program has it, word for word, but for the bytes of "
-        "images: `GET /v1/sessions/{id}/messages` gives it back. With neither `role` nor `type` it "
-        "is kept, and nothing is remembered of it.",
+        description="The message in your program's format, verbatim except for the bytes of "
+        "images; `GET /v1/sessions/{id}/messages` returns it. Without `role` and "
+        "`type` it is only stored and does not update memory.",
     )
     status: str | None = Field(
         default=None,
@@ -79,60 +87,61 @@ class NewMessages(Wire):
 
     model_config = ConfigDict(extra="forbid")
 
-    tenant: Tenant | None = Field(default=None, description="Tenant; must be the key's own.")
-    user_id: Id = Field(description="User whose conversation it is.")
+    tenant: Tenant | None = Field(default=None, description="Tenant; must match the API key.")
+    user_id: Id = Field(description="User of the conversation.")
     session_id: Id | None = Field(
         default=None,
-        description="Session. Default: one for each user and day (UTC); the reply names it.",
+        description="Session. Default: one per user and day (UTC); the reply contains its id.",
     )
     messages: list[Message] = Field(
-        min_length=1, max_length=MAX_MESSAGES, description="Messages in their order."
+        min_length=1, max_length=MAX_MESSAGES, description="Messages in order."
     )
     client_id: Id | None = Field(default=None, description="Device or window.")
-    intent: Label | None = Field(default=None, description="What the user wants, such as `quiz`.")
-    topic: Label | None = Field(default=None, description="What the turns are about.")
+    intent: Label | None = Field(default=None, description="Intent of the user, such as `quiz`.")
+    topic: Label | None = Field(default=None, description="Topic of the turns.")
     artifact: Label | None = Field(
-        default=None, description="What was produced, such as `flashcards`."
+        default=None, description="Artifact that was produced, such as `flashcards`."
     )
     metadata: Metadata | None = Field(
-        default=None, description="Result of a lesson. Other fields are kept as they are."
+        default=None, description="Result of a lesson. Other fields are stored unchanged."
     )
 
 
-class KeptMessage(Reply):
-    """A message of a session, as it was sent."""
+class StoredMessage(Reply):
+    """A message of a session, as sent."""
 
     id: str = Field(description="Id of the message.")
-    at: Micros = Field(description="When it was said.")
-    user_id: str | None = Field(description="User whose conversation it is.")
-    original: str = Field(description="The message, word for word.")
+    at: Micros = Field(description="Time of the message.")
+    user_id: str | None = Field(description="User of the conversation.")
+    original: str = Field(description="The message, verbatim.")
 
 
 class SessionMessages(Reply):
-    """Messages of a session in the order in which they came."""
+    """Messages of a session in order of arrival."""
 
-    session_id: str = Field(description="The session.")
-    messages: list[KeptMessage] = Field(description="The messages.")
+    session_id: str = Field(description="Id of the session.")
+    messages: list[StoredMessage] = Field(description="The messages.")
     next: str | None = Field(description="Cursor of the next page; null on the last page.")
 
 
 class MessageTurn(Reply):
-    """A turn that the messages began, continued or ended."""
+    """A turn that the messages started, continued or ended."""
 
     id: str = Field(description="Id of the turn, and of its task: tool calls, results, steps.")
     status: Literal["running", "done"] = Field(
-        description="`running`: it waits for the assistant's answer."
+        description="`running`: waiting for the assistant's answer."
     )
     ending: Ending = Field(description="Outcome of its records.")
 
 
 class MessagesReply(Reply):
-    """What became of the messages."""
+    """Outcome of the messages."""
 
-    session_id: str = Field(description="The session.")
-    message_ids: list[str] = Field(description="The id of each message.")
+    session_id: str = Field(description="Id of the session.")
+    message_ids: list[str] = Field(description="Id of each message.")
     turns: list[MessageTurn] = Field(description="The turns, in order.")
     counts: dict[Ending, int] = Field(description="Number of records by outcome.")
     left_out: dict[str, int] = Field(
-        description="What is not kept and how often, such as an image without a description."
+        description="Content that was not stored, with counts, such as an image without a "
+        "description."
     )

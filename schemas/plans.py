@@ -1,4 +1,4 @@
-"""Write plans: what should be remembered of an event."""
+"""Write plans: updates of memory that an extractor derives from an event."""
 
 from typing import Annotated, Literal
 
@@ -11,10 +11,12 @@ Count = Annotated[int, Field(ge=0, le=2**53), AsWhole]
 
 
 class Extractor(Wire):
-    """Who made a plan."""
+    """The author of a plan."""
 
-    name: Label = Field(description="Name of the program, such as `rules`, `llm` or your own.")
-    version: Label = Field(default="", description="Its version.")
+    name: Label = Field(
+        description="Name of the program, such as `rules`, `llm` or your extractor's name."
+    )
+    version: Label = Field(default="", description="Version of the program.")
 
 
 class StateUpdate(Wire):
@@ -26,51 +28,53 @@ class StateUpdate(Wire):
     )
     kind: Literal["fact", "relation", "task", "summary", "long_mood_state"] | None = Field(
         default=None,
-        description="Kind of state. Needed for `upsert`.",
+        description="Kind of state. Required for `upsert`.",
     )
     state_id: Id | None = Field(
         default=None,
-        description="Id of the state. Default for `upsert`: a new state; else needed.",
+        description="Id of the state. Default for `upsert`: a new state; required for other "
+        "operations.",
     )
     body_text: Text = Field(
         default="",
-        description="What holds, as a sentence. Needed for a new state.",
+        description="The state as a sentence. Required for a new state.",
     )
     payload: JsonObject | None = Field(
         default=None,
-        description="Structured details; `category`, `family`, `slot`, `value`, `whose` are what "
-        "`ends` look at.",
+        description="Structured details. `ends` match `category`, `family`, `slot`, `value` and "
+        "`whose`.",
     )
     confidence: Confidence | None = Field(
         default=None,
-        description="How sure. Default: as before; for a new state 0.5.",
+        description="Confidence, 0 to 1. Default: unchanged; 0.5 for a new state.",
     )
     valid_from: Micros | None = Field(
         default=None,
-        description="When it became true. A later one than before begins a new version. Default "
-        "for a new state: `about_start`, else the plan's time.",
+        description="Start of validity. A later time than the current one starts a new version. "
+        "Default for a new state: `about_start`, otherwise the plan's time.",
     )
     valid_to: Micros | None = Field(
         default=None,
-        description="When it stops being true. Default for `close`: `about_end`, else the plan's "
-        "time.",
+        description="End of validity. Default for `close`: `about_end`, otherwise the plan's time.",
     )
     entities: list[Label] = Field(
         default_factory=list,
         max_length=64,
-        description="People, places and things that it is about. Default: those of the "
+        description="People, places and things that it mentions. Default: the entities of the "
         "annotations.",
     )
     evidence_event_ids: list[Id] = Field(
         default_factory=list,
         max_length=64,
-        description="Events that it rests on; the plan's own event is added.",
+        description="Ids of the supporting events; the plan's `event_id` is added.",
     )
     unchanged_since: Micros | None = Field(
         default=None,
-        description="Change nothing if the version was updated after this time. Not for moods.",
+        description="Skip the update if the version was changed after this time. Not for moods.",
     )
-    reason: Text = Field(default="", description="Why, for `why`. Default: the extractor's name.")
+    reason: Text = Field(
+        default="", description="Reason, shown by `why`. Default: the extractor's name."
+    )
 
     @model_validator(mode="after")
     def _is_whole(self) -> "StateUpdate":
@@ -88,7 +92,7 @@ class StateUpdate(Wire):
             and self.valid_to is not None
             and self.valid_to < self.valid_from
         ):
-            raise ValueError("`valid_to` lies before `valid_from`")
+            raise ValueError("`valid_to` is before `valid_from`")
         return self
 
 
@@ -96,81 +100,89 @@ class PreferenceUpdate(Wire):
     """One change of a like or dislike; unique by (domain, normalised subject, polarity)."""
 
     op: Literal["upsert_candidate", "confirm", "revoke"] = Field(
-        description="`upsert_candidate`: seen; `confirm`: holds; `revoke`: no longer holds.",
+        description="`upsert_candidate` records an observation, `confirm` puts the preference in "
+        "force, `revoke` ends it.",
     )
-    domain: Label = Field(description="Field of life, such as `food`.")
+    domain: Label = Field(description="Domain, such as `food`.")
     polarity: Literal["like", "dislike"] = Field(
-        description="Whether the user likes or dislikes it.",
+        description="`like` or `dislike`.",
     )
     subject: Annotated[str, Field(min_length=1, max_length=512)] = Field(
-        description="What the user likes or dislikes.",
+        description="The thing that the user likes or dislikes.",
     )
-    confidence: Confidence = Field(default=0.5, description="How sure.")
-    note: Text | None = Field(default=None, description="A remark, such as the user's sentence.")
+    confidence: Confidence = Field(default=0.5, description="Confidence, 0 to 1.")
+    note: Text | None = Field(default=None, description="Remark, such as the user's sentence.")
     unchanged_since: Micros | None = Field(
         default=None,
-        description="Change nothing if the preference was updated after this time.",
+        description="Skip the update if the preference was changed after this time.",
     )
     evidence_event_ids: list[Id] = Field(
         default_factory=list,
         max_length=64,
-        description="Events that it rests on; the plan's own event is added.",
+        description="Ids of the supporting events; the plan's `event_id` is added.",
     )
-    reason: Text = Field(default="", description="Why, for `why`. Default: the extractor's name.")
+    reason: Text = Field(
+        default="", description="Reason, shown by `why`. Default: the extractor's name."
+    )
 
 
 class EndUpdate(Wire):
-    """What is over: closes the states and revokes the likes that it names, known or still to come.
+    """Closes the matching states and revokes the matching preferences, including those that older
+    records add later.
 
-    `families`: of states the `payload.family` (without one `payload.category`) or `payload.slot`,
-    of preferences the polarity. `value`: words that what ends has in its value; empty: any value.
-    `whose`: the `payload.whose` of what ends; empty: the user's own. `at`: when it was over; the
-    plan's time if missing.
+    `families` match a state's `payload.family` (`payload.category` if it is missing) or
+    `payload.slot`, or a preference's polarity. `value`: words that the value must contain; empty
+    matches any value. `whose` matches `payload.whose`; empty matches the user's own. `at` is the
+    time of the end, by default the plan's time.
     """
 
     families: list[Id] = Field(
         min_length=1,
         max_length=16,
-        description="Families of what ends: a state's `payload.family`, `category` or `slot`, a "
+        description="Families to end: a state's `payload.family`, `category` or `slot`, or a "
         "preference's polarity.",
     )
     value: Annotated[str, Field(max_length=512)] = Field(
         default="",
-        description="Words that what ends has in its value. Default: any value.",
+        description="Words that the value must contain. Default: any value.",
     )
     whose: Label = Field(
         default="",
-        description="`payload.whose` of what ends. Default: the user's own.",
+        description="`payload.whose` to match. Default: the user's own.",
     )
     at: Micros | None = Field(
         default=None,
-        description="When it was over. Default: the plan's time.",
+        description="Time of the end. Default: the plan's time.",
     )
     evidence_event_ids: list[Id] = Field(
         default_factory=list,
         max_length=64,
-        description="Events that it rests on; the plan's own event is added.",
+        description="Ids of the supporting events; the plan's `event_id` is added.",
     )
-    reason: Text = Field(default="", description="Why, for `why`. Default: the extractor's name.")
+    reason: Text = Field(
+        default="", description="Reason, shown by `why`. Default: the extractor's name."
+    )
 
 
 class EventUpdate(Wire):
-    """Takes an event back, as its message was edited, deleted or answered again; or restores it.
+    """Retracts an event, as its message was edited, deleted or answered again; or restores it.
 
-    What was made of retracted events alone ends at the plan's time, known or still to come. Of
-    several updates of an event the latest counts. `replace`: the event in `evidence_event_ids` is a
-    later version of the message; of all versions the latest one stands. A plan with
-    `event_updates` has no other updates.
+    Memory supported only by retracted events ends at the plan's time, including memory that older
+    records add later. The latest of several updates of an event counts. `replace`: the event in
+    `evidence_event_ids` is a later version of the message; only the latest version is in force. A
+    plan with `event_updates` must not have other updates.
     """
 
-    op: Literal["retract", "restore", "replace"] = Field(description="What to do.")
-    event_id: Id = Field(description="The event.")
+    op: Literal["retract", "restore", "replace"] = Field(description="Operation.")
+    event_id: Id = Field(description="Id of the event.")
     evidence_event_ids: list[Id] = Field(
         default_factory=list,
         max_length=64,
-        description="Events that it rests on; of `replace` the later version alone.",
+        description="Ids of the supporting events; for `replace`, only the later version.",
     )
-    reason: Text = Field(default="", description="Why, for `why`. Default: the extractor's name.")
+    reason: Text = Field(
+        default="", description="Reason, shown by `why`. Default: the extractor's name."
+    )
 
     @model_validator(mode="after")
     def _names_the_later_version(self) -> "EventUpdate":
@@ -182,26 +194,28 @@ class EventUpdate(Wire):
 class ThreadUpdate(Wire):
     """Puts an event into a thread, takes it out, or merges a whole thread into another."""
 
-    op: Literal["put", "remove", "merge_into"] = Field(default="put", description="What to do.")
+    op: Literal["put", "remove", "merge_into"] = Field(default="put", description="Operation.")
     thread_key: Label = Field(description="Name of the thread.")
     event_id: Id | None = Field(
         default=None,
-        description="The event. Needed, except for `merge_into`.",
+        description="Id of the event. Required except for `merge_into`.",
     )
     into: Label | None = Field(
         default=None,
-        description="Thread that takes all events; needed for `merge_into`.",
+        description="Thread that receives all events; required for `merge_into`.",
     )
     confidence: Confidence = Field(
         default=0.5,
-        description="How sure it is that the event belongs to the thread.",
+        description="Confidence that the event belongs to the thread, 0 to 1.",
     )
     evidence_event_ids: list[Id] = Field(
         default_factory=list,
         max_length=64,
-        description="Events that it rests on. Default: the event itself.",
+        description="Ids of the supporting events. Default: the event itself.",
     )
-    reason: Text = Field(default="", description="Why, for `why`. Default: the extractor's name.")
+    reason: Text = Field(
+        default="", description="Reason, shown by `why`. Default: the extractor's name."
+    )
 
     @model_validator(mode="after")
     def _is_whole(self) -> "ThreadUpdate":
@@ -218,19 +232,21 @@ class ThreadUpdate(Wire):
 class LinkUpdate(Wire):
     """Puts or removes a relation between two events."""
 
-    op: Literal["put", "remove"] = Field(default="put", description="What to do.")
+    op: Literal["put", "remove"] = Field(default="put", description="Operation.")
     from_event_id: Id = Field(description="The later event, such as the reply.")
     to_event_id: Id = Field(description="The event that it refers to.")
     label: Literal["reply_to", "same_topic", "caused_by", "continuation"] = Field(
         description="Kind of relation.",
     )
-    confidence: Confidence = Field(default=0.5, description="How sure.")
+    confidence: Confidence = Field(default=0.5, description="Confidence, 0 to 1.")
     evidence_event_ids: list[Id] = Field(
         default_factory=list,
         max_length=64,
-        description="Events that it rests on. Default: `from_event_id`.",
+        description="Ids of the supporting events. Default: `from_event_id`.",
     )
-    reason: Text = Field(default="", description="Why, for `why`. Default: the extractor's name.")
+    reason: Text = Field(
+        default="", description="Reason, shown by `why`. Default: the extractor's name."
+    )
 
 
 class ContextUpdates(Wire):
@@ -251,84 +267,84 @@ class ContextUpdates(Wire):
 
 
 class EventAnnotations(Wire):
-    """When the event happened and which entities it concerns."""
+    """Time of the event, and its entities."""
 
     about_start: Micros | None = Field(
         default=None,
-        description="When the event began. Default of `valid_from`.",
+        description="Start of the event. Default of `valid_from`.",
     )
     about_end: Micros | None = Field(
         default=None,
-        description="When the event ended. Default of `valid_to` for `close`.",
+        description="End of the event. Default of `valid_to` for `close`.",
     )
     life_stage: Label | None = Field(
         default=None,
-        description="Stage of life that it belongs to. Stored only.",
+        description="Stage of life. Stored only.",
     )
     entities: list[Label] = Field(
         default_factory=list,
         max_length=64,
-        description="People, places and things that it is about. Default of `entities`.",
+        description="People, places and things that it mentions. Default of `entities`.",
     )
 
 
 class PlanAffect(Affect):
-    """A moment of affect in an event; by default in the plan's own event."""
+    """A moment of affect in an event; by default in the plan's event."""
 
     event_id: Id | None = Field(
         default=None,
-        description="Event in which the feeling shows. Default: the plan's event.",
+        description="Event of the feeling. Default: the plan's event.",
     )
 
 
 class Extraction(Wire):
-    """How a model made a plan: the turns it read, its calls, their tokens and cost.
+    """The model calls behind a plan: turns in the prompt, number of calls, tokens and cost.
 
-    With `error` no plan could be made of these turns: the record becomes a dead letter with reason
-    `extraction_failed`. `answer` is the model's last answer.
+    A record with `error` has no plan and becomes a dead letter with reason `extraction_failed`;
+    `answer` is then the model's last answer.
     """
 
     event_ids: list[Id] = Field(
         default_factory=list,
         max_length=1000,
-        description="Turns that the model read.",
+        description="Ids of the turns in the prompt.",
     )
-    calls: Count = Field(default=0, description="Calls of the model.")
-    prompt_tokens: Count = Field(default=0, description="Tokens sent.")
-    completion_tokens: Count = Field(default=0, description="Tokens received.")
+    calls: Count = Field(default=0, description="Number of model calls.")
+    prompt_tokens: Count = Field(default=0, description="Prompt tokens.")
+    completion_tokens: Count = Field(default=0, description="Completion tokens.")
     cost: Annotated[float, Field(ge=0, allow_inf_nan=False), UnsignedZero] = Field(
         default=0.0,
-        description="Cost, in the currency of the prices that were set.",
+        description="Cost, in the currency of the configured prices.",
     )
-    made_at: Micros | None = Field(default=None, description="When the plan was made.")
-    error: Text | None = Field(default=None, description="Why no plan could be made.")
+    made_at: Micros | None = Field(default=None, description="Time at which the plan was made.")
+    error: Text | None = Field(default=None, description="Error message, if no plan could be made.")
     answer: Text | None = Field(default=None, description="The model's last answer.")
     left_out: Text | None = Field(
         default=None,
-        description="Why updates of the answer were left out; the plan has the others.",
+        description="Why some updates of the answer were omitted; the plan contains the rest.",
     )
 
 
 class WritePlan(Record):
-    """What should be remembered of an event. Applies whole or not at all.
+    """Updates of a user's memory, derived from an event. Applied atomically.
 
-    Key: tenant/user_id. `event_id` names the event it was made from; none when tidying.
+    Key: tenant/user_id. `event_id` is the event that it was made from; missing when tidying.
     """
 
-    # `fail_fast`: of each list the first bad item is named, as 200 have up to 800 faults
+    # `fail_fast` reports the first invalid element of each list: 200 have up to 800 errors
     type: Literal["write_plan"] = "write_plan"
     plan_id: Id = Field(description="Id of the plan, unique for its user.")
-    user_id: Id = Field(description="User whose memory it changes.")
+    user_id: Id = Field(description="Id of the user; the plan changes this user's memory.")
     session_id: Id | None = Field(
         default=None,
-        description="Session of the events that it names. Default: any session of the user.",
+        description="Session of the referenced events. Default: any session of the user.",
     )
     event_id: Id | None = Field(
         default=None,
-        description="Event that it was made from; added to all evidence.",
+        description="Event that the plan was made from; added to all evidence.",
     )
-    extractor: Extractor = Field(description="Who made it.")
-    extraction: Extraction | None = Field(default=None, description="How a model made it.")
+    extractor: Extractor = Field(description="Author of the plan.")
+    extraction: Extraction | None = Field(default=None, description="Model calls behind the plan.")
     state_updates: list[StateUpdate] = Field(
         default_factory=list,
         max_length=200,
@@ -345,13 +361,13 @@ class WritePlan(Record):
         default_factory=list,
         max_length=200,
         fail_fast=True,
-        description="What is over.",
+        description="States and preferences to end.",
     )
     event_updates: list[EventUpdate] = Field(
         default_factory=list,
         max_length=200,
         fail_fast=True,
-        description="Events that are retracted or restored.",
+        description="Retracted, restored or replaced events.",
     )
     event_affect: PlanAffect | None = Field(default=None, description="A moment of affect.")
     context_updates: ContextUpdates | None = Field(
@@ -360,7 +376,7 @@ class WritePlan(Record):
     )
     event_annotations: EventAnnotations | None = Field(
         default=None,
-        description="When it happened, and whom it concerns.",
+        description="Time and entities of the event.",
     )
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""What all input records are made of (docs/records.md)."""
+"""Base classes of all input records (docs/records.md)."""
 
 from typing import Annotated, Literal
 
@@ -11,11 +11,11 @@ MAX_RECORD_BYTES = 1_000_000
 
 Text = Annotated[str, Field(max_length=MAX_RECORD_BYTES)]
 Ended = Literal["applied", "duplicate", "dead", "withheld", "accepted"]
-"""What a record ends as (streams/folds/outcome.py)."""
+"""Outcomes of a record (streams/folds/outcome.py)."""
 
 
 class Record(Wire):
-    """Fields of all input records. `recorded_at`: when the log took the record."""
+    """Fields of all input records. `recorded_at`: time at which the log received the record."""
 
     schema_version: Annotated[int, Field(ge=1, le=SCHEMA_VERSION), AsWhole] = Field(
         default=1,
@@ -24,25 +24,27 @@ class Record(Wire):
     type: str = Field(description="Type of the record.")
     tenant: Tenant = Field(
         default="default",
-        description="Tenant; everything of two tenants is separate.",
+        description="Tenant; all data is separated by tenant.",
     )
     occurred_at: Micros = Field(
-        description="When it happened, by your platform's clock. Memory is ordered by it.",
+        description="Time of the event by your platform's clock. Memory is ordered by it.",
     )
     recorded_at: Micros | None = Field(
         default=None,
-        description="When your log took the record; default: `occurred_at`. Read from files "
-        "only: on Kafka it is the append time, over HTTP the time of arrival.",
+        description="Time at which your log received the record; default: `occurred_at`. Used in "
+        "files only: Kafka sets the append time, the HTTP API the time of arrival.",
     )
 
 
 class Affect(Wire):
     """One moment of affect: text, labels and numbers."""
 
-    text: Text = Field(default="", description="The feeling in words.")
-    labels: list[Label] = Field(default_factory=list, max_length=6, description="Such as `joy`.")
-    vad: Vad = Field(description="The feeling in numbers.")
+    text: Text = Field(default="", description="The feeling as text.")
+    labels: list[Label] = Field(
+        default_factory=list, max_length=6, description="Labels, such as `joy`."
+    )
+    vad: Vad = Field(description="The feeling as numbers.")
     confidence: ClampedConfidence = Field(
         default=0.5,
-        description="0 to 1; other values are clamped. 0: does not change the mood.",
+        description="Confidence, 0 to 1; other values are clamped. 0 does not change the mood.",
     )

@@ -1,7 +1,7 @@
-"""The kinds of input records, and who owns each: declared once, as `streams/kinds.py` (folding and
-routing) and `sinks/erasure.py` (`forget`) both go by it.
+"""The kinds of input records and their owners, for `streams/kinds.py` (folding and routing) and
+`sinks/erasure.py` (`forget`).
 
-Here are names only, in named tuples: readers of a history do not wait for models to load.
+This module has names only, in named tuples: readers of a history do not load pydantic.
 """
 
 from typing import Literal, NamedTuple
@@ -10,10 +10,13 @@ Owner = Literal["session_id", "user_id"]
 
 
 class OwnedRecord(NamedTuple):
-    """One kind of input record. `type` and, where a type has several kinds, `scope`: the values of
-    its fields of these names. `history`: the table with a row per applied record. `owner`: the
-    field with the session or user that the record updates and belongs to; any other session or
-    user in it is only mentioned. `id`: the field with the record's own id."""
+    """One kind of input record.
+
+    `type` and, for a type with several kinds, `scope` are the values of those fields. `history` is
+    the table with one row per applied record. `owner` is the field with the session or user that
+    the record updates and belongs to; it only mentions other sessions and users. `id` is the field
+    with the record's id.
+    """
 
     type: str
     history: str
@@ -30,14 +33,14 @@ OWNED_RECORDS = (
     OwnedRecord("signal", "signals", "user_id", "signal_id", "user"),
     OwnedRecord("write_plan", "plans", "user_id", "plan_id"),
 )
-"""In the order in which messages name them."""
+"""In the order of error messages."""
 
 RECORD_TABLES = {record.type: record.history for record in OWNED_RECORDS}
-"""Type of input record -> table with a row for each applied record; `doc` is the record."""
+"""Type of input record -> table with one row per applied record; `doc` is the record."""
 
 
 def owned_by(owner: Owner, table: str) -> str:
-    """SQL that is true for the rows of a history table of records that such an owner has."""
+    """SQL condition for the rows of a history table with records of this type of owner."""
     records = [record for record in OWNED_RECORDS if record.history == table]
     owned = [record for record in records if record.owner == owner]
     if len(owned) in (0, len(records)):

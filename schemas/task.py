@@ -16,51 +16,54 @@ class TaskGlobal(Reply):
     iteration: int = Field(ge=0, description="Iterations so far.")
     max_iteration: int = Field(ge=1, description="Iteration that ends the task as failed.")
     status: TaskStatus = Field(description="Status of the task.")
-    error: str | None = Field(default=None, description="Why it failed; null if it did not.")
+    error: str | None = Field(
+        default=None, description="Error message; null if there was no error."
+    )
     forced: bool = Field(default=False, description="Whether `max_iteration` ended it.")
     stalled: bool = Field(
-        default=False, description="Whether its last recursions did the same with the same output."
+        default=False,
+        description="Whether the last recursions repeated the same action with the same output.",
     )
     stalled_count: int = Field(
         default=0,
         ge=0,
         description="Number of such recursions; 0 if not stalled.",
     )
-    created_at: Micros = Field(description="Earliest time of its records.")
-    updated_at: Micros = Field(description="Latest time of its records.")
+    created_at: Micros = Field(description="Time of the earliest record.")
+    updated_at: Micros = Field(description="Time of the latest record.")
 
 
 class CurrentRecursion(Reply):
     """The last recursion in order."""
 
     trace_id: str = Field(description="Id of the recursion.")
-    iteration_index: int = Field(description="Its iteration.")
+    iteration_index: int = Field(description="Iteration of the recursion.")
     status: Literal["running", "done", "error"] = Field(description="`running`, `done` or `error`.")
 
 
 class StepView(Reply):
-    """A step of the plan with the recursions that claim it."""
+    """A step of the plan with its recursions."""
 
     step_id: str = Field(description="Id of the step.")
-    description: str = Field(default="", description="What the step does.")
+    description: str = Field(default="", description="Text of the step.")
     status: Literal["pending", "running", "done", "error"] = Field(
         description="Status of the step.",
     )
     recursion_history: list[JsonObject] = Field(
         default_factory=list,
-        description="The recursions that claim the step, in order.",
+        description="Recursions with this step id, in order.",
     )
 
 
 class ShortTermMemory(Reply):
-    """A short-term memory, and the recursion that added it."""
+    """A note in short-term memory, and the recursion that added it."""
 
-    trace_id: str = Field(description="The recursion that added it.")
-    memory: str = Field(description="What it noted.")
+    trace_id: str = Field(description="Recursion that added it.")
+    memory: str = Field(description="Text of the note.")
 
 
 class TaskMemory(Reply):
-    """At most the 50 newest short-term memories."""
+    """At most the 50 newest notes of short-term memory."""
 
     short_term: list[ShortTermMemory] = Field(
         default_factory=list,
@@ -74,21 +77,21 @@ class TaskContext(Reply):
 
     objective: str | None = Field(
         default=None,
-        description="What the task is for; null if unknown.",
+        description="Objective of the task; null if unknown.",
     )
-    constraints: list[str] = Field(default_factory=list, description="What it has to observe.")
+    constraints: list[str] = Field(default_factory=list, description="Constraints of the task.")
     plan: list[StepView] = Field(
         default_factory=list,
         max_length=100,
-        description="The steps of its plan.",
+        description="Steps of the plan.",
     )
-    memory: TaskMemory = Field(description="Its short-term memory.")
+    memory: TaskMemory = Field(description="Short-term memory of the task.")
 
 
 class TaskDocument(Reply):
     """The state of a task: the fold of its recursions in (iteration_index, trace_id) order.
 
-    At most 200 recursions are kept whole; `older_recursions` counts the others.
+    It contains at most 200 recursions; `older_recursions` counts the rest.
     """
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True, serialize_by_alias=True)
@@ -102,4 +105,6 @@ class TaskDocument(Reply):
         default_factory=list,
         description="At most the 200 newest recursions, in order.",
     )
-    older_recursions: int = Field(default=0, ge=0, description="Number of recursions before those.")
+    older_recursions: int = Field(
+        default=0, ge=0, description="Number of recursions before those in `recursion_history`."
+    )

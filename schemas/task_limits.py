@@ -1,4 +1,4 @@
-"""A task's limit that the folds and the views of the history both go by. Imports nothing."""
+"""Default limit of a task, for the folds and the views of the history. Imports no other module."""
 
 MAX_ITERATION = 10
-"""Iterations of a task that does not say its own limit, unless a generation has another."""
+"""Iterations of a task without a limit, unless the generation has another default."""

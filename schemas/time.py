@@ -1,6 +1,6 @@
 """Times: RFC 3339 text with an offset on the wire, microseconds since 1970-01-01 UTC inside.
 
-Apart from `schemas.base`, so that who only reads a history need not load pydantic.
+Separate from `schemas.base`, so that readers of a history do not load pydantic.
 """
 
 import re
@@ -14,7 +14,7 @@ HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 
 
-# Only so much of ISO 8601 as RFC 3339 allows; `fromisoformat` reads more.
+# The part of ISO 8601 that RFC 3339 allows; `fromisoformat` accepts more.
 RFC_3339 = re.compile(
     r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(Z|z|[+-]\d\d:[0-5]\d)?", re.ASCII
 )
@@ -22,7 +22,7 @@ PATTERN = (
     "^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}"
     "([.][0-9]+)?([Zz]|[+-][0-9]{2}:[0-5][0-9])$"
 )
-"""The same with its offset, for JSON Schema, whose `format` is a remark only."""
+"""The same with an offset, for JSON Schema: there `format` is an annotation, not a check."""
 EARLIEST = datetime(1, 1, 2, tzinfo=UTC)  # a day of margin: every offset stays in the calendar
 LATEST = datetime(9999, 12, 31, tzinfo=UTC)
 FIRST, LAST = ((moment - EPOCH) // EPOCH.resolution for moment in (EARLIEST, LATEST))
@@ -31,21 +31,21 @@ FIRST, LAST = ((moment - EPOCH) // EPOCH.resolution for moment in (EARLIEST, LAT
 
 _SECONDS = {f"{number:02}": number * SECOND for number in range(60)}
 _ENDS = [f"{number:02}Z" for number in range(60)]
-_minutes: dict[str, int] = {}  # texts and minutes that were seen: a batch of records spans few
+_minutes: dict[str, int] = {}  # parsed minutes: a batch of records spans few
 _texts: dict[int, str] = {}
-_MOST = 10_000
+_MAX_CACHED = 10_000
 
 
 def parse_time(value: Any) -> int:
     """RFC 3339 text with an offset -> microseconds since 1970-01-01 UTC."""
     if type(value) is str and len(value) == 20 and value[10] == "T" and value[19] == "Z":
-        try:  # the form nearly every record has
+        try:  # the format of nearly every record
             return _minutes[value[:17]] + _SECONDS[value[17:19]]
         except KeyError:
             at = _parse(value)
             if value[17:19] == "60":
                 return at
-        if len(_minutes) >= _MOST:
+        if len(_minutes) >= _MAX_CACHED:
             _minutes.clear()
         _minutes[value[:17]] = at - _SECONDS[value[17:19]]
         return at
@@ -57,17 +57,17 @@ def _parse(value: Any) -> int:
     if match is None:
         raise ValueError("expected RFC 3339 text such as 2026-01-31T09:30:00Z")
     if match[1] is None:
-        raise ValueError("a time needs an offset: end it with Z or +09:00")
+        raise ValueError("a time needs an offset, such as Z or +09:00")
     is_leap = value[17:19] == "60"
     try:
         text = f"{value[:17]}59{value[19:]}" if is_leap else value
         moment = datetime.fromisoformat(text.upper())
         if is_leap:
             moment = _after_leap_second(moment)
-    except (ValueError, OverflowError) as error:  # the 30th of February, 25 o'clock
+    except (ValueError, OverflowError) as error:  # such as 30 February or 25:00
         raise ValueError(f"no such time: {error}") from None
     if not EARLIEST <= moment < LATEST:
-        raise ValueError("a time lies from 0001-01-02 to 9999-12-30 UTC")
+        raise ValueError("a time must be between 0001-01-02 and 9999-12-30 UTC")
     since = moment - EPOCH
     return (since.days * 86_400 + since.seconds) * SECOND + since.microseconds
 
@@ -77,7 +77,7 @@ def _after_leap_second(moment: datetime) -> datetime:
     after = moment + timedelta(seconds=1)
     utc = after.astimezone(UTC)
     if (utc.day, utc.hour, utc.minute) != (1, 0, 0):
-        raise ValueError("a leap second, :60, ends the last minute of a month (UTC)")
+        raise ValueError("a leap second, :60, must end the last minute of a month (UTC)")
     return after
 
 
@@ -88,7 +88,7 @@ def format_time(micros: int) -> str:
     try:
         text = _texts[minute]
     except KeyError:
-        if len(_texts) >= _MOST:
+        if len(_texts) >= _MAX_CACHED:
             _texts.clear()
         moment = EPOCH + timedelta(microseconds=minute * MINUTE)
         text = _texts[minute] = moment.isoformat()[:17]

@@ -1,4 +1,4 @@
-"""A turn and its parts: what a user said, what the agent answered (docs/records.md)."""
+"""A turn, i.e. a user's message and the agent's answer, and its parts (docs/records.md)."""
 
 from typing import Annotated, Literal
 
@@ -14,41 +14,43 @@ ObservationType = Literal[
 
 Intent = Annotated[
     Label | list[Label] | None,
-    Field(description="What the user wants, such as `quiz`. Of several the first counts."),
+    Field(description="Intent of the user, such as `quiz`. The first of a list counts."),
 ]
-Topic = Annotated[Label | None, Field(description="What it is about.")]
-Artifact = Annotated[Label | None, Field(description="What was produced, such as `flashcards`.")]
+Topic = Annotated[Label | None, Field(description="Topic.")]
+Artifact = Annotated[
+    Label | None, Field(description="Artifact that was produced, such as `flashcards`.")
+]
 
 
 class Claim(Wire):
-    """A claim about what a session is about (`subject`) or for (`object`)."""
+    """A claim about the subject (`subject`) or the goal (`object`) of a session."""
 
     content: Text = Field(description="The claim as a sentence.")
     source: Literal["user", "agent"] = Field(
         default="agent",
-        description="Who says so. A user's claim beats any of the agent's.",
+        description="Author of the claim. A user's claim overrides any claim of the agent.",
     )
-    confidence: Confidence = Field(default=0.5, description="How sure; the greater wins.")
+    confidence: Confidence = Field(default=0.5, description="Confidence, 0 to 1; the greater wins.")
 
 
 class Summary(Wire):
-    """What the agent found and decided in one task."""
+    """Findings and decisions of the agent in one task."""
 
     content: Text = Field(default="", description="The summary.")
     key_findings: list[Text] = Field(
         default_factory=list,
         max_length=64,
-        description="What was found out.",
+        description="Findings.",
     )
     final_decisions: list[Text] = Field(
         default_factory=list,
         max_length=64,
-        description="What was decided.",
+        description="Decisions.",
     )
 
 
 class Metadata(Wire):
-    """The result of a lesson. `correct_rate` is a share, 0..1."""
+    """The result of a lesson. `correct_rate` is a share, 0 to 1."""
 
     difficulty: Literal["easy", "medium", "hard"] | None = Field(
         default=None,
@@ -58,7 +60,7 @@ class Metadata(Wire):
 
 
 class ArtifactsMetadata(Wire):
-    """Where the session's files are stored."""
+    """Location of the session's files."""
 
     workspace_root: Text | None = Field(
         default=None,
@@ -68,34 +70,34 @@ class ArtifactsMetadata(Wire):
 
 
 class Observation(Wire):
-    """Something worth remembering; shown once its type's threshold is met (docs/rules.md)."""
+    """A candidate for session memory, shown once its type's threshold is met (docs/rules.md)."""
 
     type: ObservationType = Field(description="Kind of item.")
     content: Text = Field(
         default="",
-        description="What was observed. Needed, except for a decision.",
+        description="Content of the observation. Required except for a decision.",
     )
     explicit: bool = Field(
         default=False,
-        description="The user said it in so many words: no threshold.",
+        description="Stated explicitly by the user: no threshold.",
     )
     environment: bool = Field(
         default=False,
-        description="The environment demands it: no threshold for a constraint.",
+        description="Required by the environment: no threshold for a constraint.",
     )
-    confidence: Confidence = Field(default=0.5, description="How sure.")
+    confidence: Confidence = Field(default=0.5, description="Confidence, 0 to 1.")
     opposes: Text | None = Field(
         default=None,
-        description="Content of the same type that no longer holds.",
+        description="Content of the same type that this one contradicts and ends.",
     )
     decision: Text | None = Field(default=None, description="The decision. Default: `content`.")
     rationale: Text | None = Field(
         default=None,
-        description="Why it was decided. Needed for a decision to show.",
+        description="Rationale. A decision is shown only with it.",
     )
     source: Literal["user", "joint", "agent"] | None = Field(
         default=None,
-        description="Who decided. Needed for a decision to show.",
+        description="Decision maker. A decision is shown only with it.",
     )
     reversible: bool = Field(
         default=True,
@@ -116,21 +118,21 @@ class Observation(Wire):
 class MemoryItemWrite(Wire):
     """An item that `session_memory_delta` adds. It needs no threshold."""
 
-    id: Id = Field(description="Id of the item; your choice.")
+    id: Id = Field(description="Id of the item, chosen by you.")
     type: ObservationType = Field(description="Kind of item.")
-    content: Text = Field(default="", description="What is to be remembered.")
-    confidence: Confidence = Field(default=0.5, description="How sure.")
+    content: Text = Field(default="", description="Content of the item.")
+    confidence: Confidence = Field(default=0.5, description="Confidence, 0 to 1.")
     source: Literal["user", "joint", "agent"] | None = Field(
         default=None,
-        description="Who decided.",
+        description="Decision maker.",
     )
     decision: Text | None = Field(default=None, description="The decision.")
-    rationale: Text | None = Field(default=None, description="Why it was decided.")
+    rationale: Text | None = Field(default=None, description="Rationale of the decision.")
     reversible: bool = Field(
         default=True,
         description="If false, only a user's decision can replace it.",
     )
-    scope: Label | None = Field(default=None, description="What it applies to.")
+    scope: Label | None = Field(default=None, description="Scope of the item.")
 
 
 class MemoryItemPatch(Wire):
@@ -150,17 +152,17 @@ class MemoryItemPatch(Wire):
 
 
 class SessionMemoryDelta(Wire):
-    """Direct writes to the session memory. Per id the latest turn's operation wins."""
+    """Direct writes to session memory. The operation of the latest turn wins per id."""
 
     add: list[MemoryItemWrite] = Field(
         default_factory=list,
         max_length=64,
-        description="Items to add, or to replace whole.",
+        description="Items to add, or to replace entirely.",
     )
     update: list[MemoryItemPatch] = Field(
         default_factory=list,
         max_length=64,
-        description="Items to change in part.",
+        description="Fields of items to change.",
     )
     delete: list[Id] = Field(
         default_factory=list,
@@ -170,66 +172,66 @@ class SessionMemoryDelta(Wire):
 
 
 class Turn(Record):
-    """User input and answer: the unit of the event log. Key: tenant/session_id."""
+    """A user's message and the agent's answer. Key: tenant/session_id."""
 
     type: Literal["turn"] = "turn"
     event_id: Id = Field(
-        description="Id of the turn, unique in its session. Send a running turn and its end under "
-        "one id.",
+        description="Id of the turn, unique in its session. Send a running turn and its end with "
+        "the same id.",
     )
     session_id: Id = Field(description="Session of the turn.")
     user_id: Id | None = Field(
         default=None,
-        description="User who speaks. Without it the turn makes no memory of a user.",
+        description="User of the turn. Without it the turn does not update any user's memory.",
     )
     client_id: Id | None = Field(
         default=None,
-        description="Device or window. Turns of one client reply to each other.",
+        description="Device or window. Turns of the same client reply to each other.",
     )
     task_id: Id | None = Field(
         default=None,
-        description="Task of the turn. Default: a task of its own.",
+        description="Task of the turn. Default: a separate task.",
     )
     source: Label = Field(
         default="chat",
-        description="What kind of turn it is. Rules find memory in `chat` only; `meta_request`: "
-        "nothing is kept.",
+        description="Kind of turn. The rule extractor reads `chat` only; `meta_request` is not "
+        "stored.",
     )
-    user_input: Text = Field(default="", description="What the user said.")
-    agent_answer: Text = Field(default="", description="What the agent answered.")
+    user_input: Text = Field(default="", description="The user's message.")
+    agent_answer: Text = Field(default="", description="The agent's answer.")
     replaces: Id | None = Field(
         default=None,
-        description="Event id of the earlier turn of the session that this one takes the place of: "
-        "a message was edited or answered again. Facts and preferences that rest on that turn "
-        "alone end when this one has ended.",
+        description="Event id of the earlier turn of the session that this one replaces, after an "
+        "edit or a regenerated answer. Facts and preferences supported only by that "
+        "turn end when this turn has ended.",
     )
     status: Literal["running", "done", "error"] = Field(
         default="done",
-        description="`running` while the agent works; then `done` or `error`.",
+        description="`running` until the answer is complete; then `done` or `error`.",
     )
-    error: Text | None = Field(default=None, description="Why the turn failed.")
+    error: Text | None = Field(default=None, description="Error message of a failed turn.")
     intent: Intent = None
     topic: Topic = None
     artifact: Artifact = None
     metadata: Metadata | None = Field(
         default=None,
-        description="Result of a lesson. Other fields are kept as they are.",
+        description="Result of a lesson. Other fields are stored unchanged.",
     )
     image_summaries: list[Text] | None = Field(
         default=None,
         max_length=5,
-        description="Descriptions of images. Kept in the history, shown nowhere else.",
+        description="Descriptions of images. Stored in the history only.",
     )
     summary: Summary | None = Field(default=None, description="Summary of the task so far.")
-    subject: Claim | None = Field(default=None, description="What the session is about.")
-    object: Claim | None = Field(default=None, description="What the session is for.")
+    subject: Claim | None = Field(default=None, description="Subject of the session.")
+    object: Claim | None = Field(default=None, description="Goal of the session.")
     session_status: Literal["active", "waiting_input", "closed"] | None = Field(
         default=None,
         description="Status of the session until its next turn.",
     )
     artifacts_metadata: ArtifactsMetadata | None = Field(
         default=None,
-        description="Where the session's files are.",
+        description="Location of the session's files.",
     )
     session_memory_delta: SessionMemoryDelta | None = Field(
         default=None,
@@ -245,5 +247,5 @@ class Turn(Record):
     @model_validator(mode="after")
     def _replaces_another(self) -> "Turn":
         if self.replaces == self.event_id:
-            raise ValueError("`replaces` is the turn's own event_id")
+            raise ValueError("`replaces` must differ from `event_id`")
         return self

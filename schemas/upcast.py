@@ -1,8 +1,8 @@
-"""Old names to today's, and the normal form of what a record says (docs/records.md).
+"""Renames old fields, and normalizes the content of a record (docs/records.md).
 
-Works on the decoded JSON, before validation. Version 1 knew several names for the same thing, seed
-000's misspelt `angent_answer` among them; version 2 writes one. The old names stay readable in
-both. In normal form two records that say the same are equal: see `docs/records.md`.
+Works on the decoded JSON, before validation. Version 1 has several names for some fields, such as
+the misspelt `angent_answer`; version 2 has one. Both accept the old names. Two records of the same
+content are equal in normal form.
 """
 
 from decimal import Decimal
@@ -21,22 +21,22 @@ TURN_ALIASES = (
 )
 SUMMARY_ALIAS = ("narrative", "content")
 
-EMPTY_SAYS_SOMETHING = frozenset({"constraints", "plan", "result"})
-"""Fields that an empty list clears, or of free form."""
+MEANINGFUL_IF_EMPTY = frozenset({"constraints", "plan", "result"})
+"""Fields that an empty list clears, or with free content."""
 
 Shape = dict[str, type[Wire] | None]
-"""The fields of a model, with the model of what is nested in them."""
+"""Fields of a model, with the models nested in them."""
 
 EXACT = 2**53
-"""Below it every integer is a float of its own."""
+"""Below it every integer has an exact float."""
 INTEGERS = range(-(2**63), 2**64)
-"""What rows can hold."""
+"""Integers that rows can store."""
 
 
 def number(digits: str) -> int | float:
-    """A JSON number with a fraction or an exponent, by its value: 2.0 is 2, 1e2 is 100, -0.0 is 0.
+    """Parses a JSON number with a fraction or an exponent: 2.0 is 2, 1e2 is 100, -0.0 is 0.
 
-    What is whole and beyond 64 bits stays a float. Raises ValueError beyond the range of floats.
+    A whole number beyond 64 bits stays a float. Raises ValueError beyond the range of floats.
     """
     value = float(digits)
     if not value.is_integer():
@@ -50,8 +50,8 @@ def number(digits: str) -> int | float:
 
 
 def upcast(record: dict[str, Any]) -> dict[str, Any]:
-    """The record under today's field names; a null counts as absent in every field that is known,
-    and says something in free form. Changes `record`."""
+    """Renames old fields in place, drops nulls of declared fields and returns the record; nulls in
+    free content stay."""
     kind = record.get("type")
     model = RECORD_TYPES.get(kind, Turn) if isinstance(kind, str) else Turn
     _drop_nulls(record, model)
@@ -68,38 +68,38 @@ def upcast(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def settled(model: Record, content: dict[str, Any]) -> dict[str, Any]:
-    """What a record says without its defaults, less known objects and lists that say nothing:
-    they are absent, in the model as well. Changes both."""
+    """Removes empty objects and lists of declared fields from `model` and from `content`, its
+    dump without defaults. Changes both; returns `content`."""
     for name, value in list(content.items()):
-        if not _says_nothing(name, value):
+        if not _is_empty(name, value):
             continue
         field = type(model).model_fields.get(name)
-        if field is not None and field.default is None and name not in EMPTY_SAYS_SOMETHING:
+        if field is not None and field.default is None and name not in MEANINGFUL_IF_EMPTY:
             del content[name]
             setattr(model, name, None)
     return content
 
 
-def _says_nothing(name: str, value: Any) -> bool:
+def _is_empty(name: str, value: Any) -> bool:
     if name == "metadata" and type(value) is dict:
-        return not any(one is not None for one in value.values())
+        return not any(part is not None for part in value.values())
     return type(value) in (dict, list) and not value
 
 
 def _drop_nulls(value: Any, model: type[Wire]) -> None:
     if type(value) is list:
-        for one in value:
-            _drop_nulls(one, model)
+        for element in value:
+            _drop_nulls(element, model)
     elif type(value) is dict:
         shape = _shape(model)
-        for name, one in list(value.items()):
+        for name, part in list(value.items()):
             if name not in shape:
                 continue
             nested = shape[name]
-            if one is None:
+            if part is None:
                 del value[name]
             elif nested is not None:
-                _drop_nulls(one, nested)
+                _drop_nulls(part, nested)
 
 
 @cache
@@ -110,7 +110,7 @@ def _shape(model: type[Wire]) -> Shape:
 
 
 def _nested(hint: Any) -> type[Wire] | None:
-    """The model in an annotation, if there is one: of a list, or optional."""
+    """The model in an annotation, such as a list or an optional; None without one."""
     if isinstance(hint, type) and issubclass(hint, Wire):
         return hint
-    return next((found for one in get_args(hint) if (found := _nested(one))), None)
+    return next((model for part in get_args(hint) if (model := _nested(part))), None)

@@ -134,7 +134,7 @@ Arrival = tuple[int, str, int, int]
 
 
 class Message(NamedTuple):
-    """An original message (schemas.messages.KeptMessage), and its arrival."""
+    """An original message (schemas.messages.StoredMessage), and its arrival."""
 
     came: Arrival
     document: dict[str, Any]

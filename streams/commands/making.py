@@ -264,7 +264,7 @@ def import_(format: str, file: Path, user: str | None, created: int | None) -> N
     import msgspec
 
     from streams.files.sources import check
-    from streams.importers.base import ImportFault, Told
+    from streams.importers.base import ImportDefaults, ImportFault
     from streams.importers.convert import convert
     from streams.importers.telling import Telling
 
@@ -273,7 +273,7 @@ def import_(format: str, file: Path, user: str | None, created: int | None) -> N
     encode = msgspec.json.Encoder().encode
     records = 0
     try:
-        for record in _read(convert(format, file, told, Told(user, created)), file):
+        for record in _read(convert(format, file, told, ImportDefaults(user, created)), file):
             sys.stdout.buffer.write(encode(record) + b"\n")
             records += 1
         sys.stdout.buffer.flush()

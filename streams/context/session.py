@@ -10,7 +10,7 @@ from streams.errors import UsageError
 from streams.folds import session_memory
 from streams.folds.rows import Rows
 from streams.folds.rules import Rules
-from streams.folds.session_state import HEADER, MOST_USERS, visible
+from streams.folds.session_state import HEADER, MAX_USERS, visible
 
 Json = dict[str, Any]
 
@@ -27,7 +27,7 @@ def session_of(rows: Rows, rules: Rules, user_id: str) -> Json | None:
         return None
     header = visible(rows, base, rules)
     speakers = header.users or ((header.user[2],) if header.user else ())
-    if speakers and user_id not in speakers and len(speakers) < MOST_USERS:
+    if speakers and user_id not in speakers and len(speakers) < MAX_USERS:
         raise UsageError("session_id: the session is another user's")
     said_by = session_memory.speakers(rows, rules) if header.users else {}
     return {

@@ -1,8 +1,8 @@
-"""The mood's fold: moments of feeling into a slow baseline and a fading shock.
+"""The mood's fold: moments of affect into a slow baseline and a fading shock.
 
-Row `a`: the newest 64 moments in order, each with the mood after it, and the mood before them.
-A late moment is put in its place and those after it are folded again, so that any order of
-moments gives the same mood. Formulas and check values: docs/rules.md, Affect.
+Row `a` has the newest 64 moments in order, each with the mood after it, and the mood before them.
+A late moment is inserted at its place and later moments are folded again, so the mood does not
+depend on the order of arrival. Formulas and check values: docs/rules.md, Affect.
 """
 
 from bisect import bisect_left
@@ -21,7 +21,7 @@ Axes = tuple[float, float, float]
 
 
 class Mood(Row, frozen=True):
-    """The mood right after `last_at`; half-life in seconds. `last_at` None: nothing felt yet."""
+    """The mood right after `last_at`; half-life in seconds. `last_at` is None without a moment."""
 
     last_at: int | None = None
     baseline: Axes = (0.0, 0.0, 0.0)
@@ -41,8 +41,8 @@ class Felt(NamedTuple):
 
 
 class Words(NamedTuple):
-    """What a plan said of the mood, standing from `since` on. No text ("") and no confidence
-    (None) leave those that stand: of earlier words, else of the moment."""
+    """Text and confidence of the mood from a plan, in force from `since` on. An empty text and a
+    confidence of None leave the current ones: of earlier words, otherwise of the moment."""
 
     since: int
     text: str
@@ -65,40 +65,43 @@ MOOD = MOODS.key()
 
 
 def moment_of(
-    occurred_at: int, event_id: str, felt: Affect, from_plan: bool, session_id: str | None
+    occurred_at: int, event_id: str, affect: Affect, from_plan: bool, session_id: str | None
 ) -> Moment:
-    """What a turn or a plan says of a feeling, as the mood takes it."""
-    vad, labels = felt.vad, tuple(felt.labels)
+    """Converts the affect of a turn or plan into a moment."""
+    vad, labels = affect.vad, tuple(affect.labels)
     v, a, d = _axes((vad.v, vad.a, vad.d))
     everywhere = from_plan and session_id is None
     return Moment(
-        occurred_at, event_id, v, a, d, felt.confidence, felt.text, labels,
+        occurred_at, event_id, v, a, d, affect.confidence, affect.text, labels,
         from_plan, session_id, everywhere,
     )  # fmt: skip
 
 
 def decay(seconds: float, halflife: float) -> float:
-    """What is left of 1 after that time."""
+    """Returns the remainder of 1 after `seconds`."""
     return float(0.5 ** (max(0.0, seconds) / halflife))
 
 
 def feel(mood: Mood, moment: Moment, rules: Rules) -> Mood:
     """The mood after one more moment; confidence 0 changes nothing."""
-    sure = moment.confidence
-    if sure <= 0:
+    confidence = moment.confidence
+    if confidence <= 0:
         return mood
-    now: Axes = (moment.v, moment.a, moment.d)
+    axes: Axes = (moment.v, moment.a, moment.d)
     if mood.last_at is None:
-        mood = Mood(baseline=now, halflife=rules.shock_halflife_hours * 3600)
+        mood = Mood(baseline=axes, halflife=rules.shock_halflife_hours * 3600)
         return replace(mood, **_told(moment))
     seconds = (moment.occurred_at - mood.last_at) / 1e6
-    pull = (1 - decay(seconds, rules.baseline_halflife_hours * 3600)) * sure
-    baseline = _axes(b + (m - b) * pull for b, m in zip(mood.baseline, now, strict=True))
-    away = _axes(m - b for b, m in zip(baseline, now, strict=True))
-    severity = max(abs(one) for one in away) / 2
-    blow = (rules.shock_weight + rules.shock_weight_range * severity) * sure
-    left = decay(seconds, mood.halflife)
-    shock = _axes(s * left + (d - s * left) * blow for s, d in zip(mood.shock, away, strict=True))
+    pull = (1 - decay(seconds, rules.baseline_halflife_hours * 3600)) * confidence
+    baseline = _axes(b + (m - b) * pull for b, m in zip(mood.baseline, axes, strict=True))
+    distance = _axes(m - b for b, m in zip(baseline, axes, strict=True))
+    severity = max(abs(axis) for axis in distance) / 2
+    impact = (rules.shock_weight + rules.shock_weight_range * severity) * confidence
+    remainder = decay(seconds, mood.halflife)
+    shock = _axes(
+        s * remainder + (d - s * remainder) * impact
+        for s, d in zip(mood.shock, distance, strict=True)
+    )
     hours = rules.shock_halflife_hours + rules.shock_halflife_range_hours * severity**2
     numbers = Mood(moment.occurred_at, baseline, shock, hours * 3600, severity)
     return replace(numbers, **_told(moment))
@@ -114,11 +117,12 @@ def _told(moment: Moment) -> dict[str, Any]:
 
 
 def mood_at(mood: Mood, at: int) -> Axes:
-    """The mood at a time: it fades when it is read, never by a timer."""
+    """Returns the mood at a time. Decay is applied on reading, without a timer."""
     since = at if mood.last_at is None else mood.last_at
-    left = decay((at - since) / 1e6, mood.halflife)
+    remainder = decay((at - since) / 1e6, mood.halflife)
     return _axes(
-        min(1.0, max(-1.0, b + s * left)) for b, s in zip(mood.baseline, mood.shock, strict=True)
+        min(1.0, max(-1.0, b + s * remainder))
+        for b, s in zip(mood.baseline, mood.shock, strict=True)
     )
 
 
@@ -128,7 +132,7 @@ def _axes(values: Any) -> Axes:
 
 
 class Put(NamedTuple):
-    """A row with one more moment: which moment of its event stands, and which no longer do."""
+    """A row with one more moment: the effective moment of its event, and the replaced ones."""
 
     row: MoodRow
     stands: Moment
@@ -136,31 +140,31 @@ class Put(NamedTuple):
 
 
 def put_moment(row: MoodRow, moment: Moment, rules: Rules) -> Put | None:
-    """The row with one more moment. None where the moods stay as they are: a moment that stands
-    beats it, or it is older than the checkpoint.
+    """Inserts a moment. Returns None if the moods do not change: another moment of the event takes
+    precedence, or the moment is older than the checkpoint.
 
-    Any order of moments ends at the same row (tests/reference/affect.py says which).
+    The row does not depend on the order of moments (tests/reference/affect.py).
     """
-    rivals = [one for one in row.felt if _is_of_one_event(one.moment, moment)]
-    stands = max((moment, *(one.moment for one in rivals)), key=_rank)
-    if stands is not moment and not moment.everywhere:
+    rivals = [entry for entry in row.felt if _is_of_one_event(entry.moment, moment)]
+    winner = max((moment, *(entry.moment for entry in rivals)), key=_rank)
+    if winner is not moment and not moment.everywhere:
         return None
-    gone = [one.moment for one in rivals if one.moment is not stands]
-    known = (one.moment.session_id for one in rivals if one.moment.session_id)
-    stands = stands._replace(
-        session_id=stands.session_id or next(known, None),
-        everywhere=moment.everywhere or any(one.moment.everywhere for one in rivals),
+    replaced = [entry.moment for entry in rivals if entry.moment is not winner]
+    sessions = (entry.moment.session_id for entry in rivals if entry.moment.session_id)
+    winner = winner._replace(
+        session_id=winner.session_id or next(sessions, None),
+        everywhere=moment.everywhere or any(entry.moment.everywhere for entry in rivals),
     )
-    felt = [one for one in row.felt if one not in rivals]
-    at = bisect_left(felt, _order(stands), key=_place)
-    if at == 0 and row.before is not None and _order(stands) <= row.before:
+    entries = [entry for entry in row.felt if entry not in rivals]
+    at = bisect_left(entries, _order(winner), key=_place)
+    if at == 0 and row.before is not None and _order(winner) <= row.before:
         return None
-    start = min([at, *(row.felt.index(one) for one in rivals)])
-    felt.insert(at, Felt(stands, Mood()))
-    for index in range(start, len(felt)):
-        previous = felt[index - 1].mood if index else row.checkpoint
-        felt[index] = Felt(felt[index].moment, feel(previous, felt[index].moment, rules))
-    return Put(replace(row, felt=tuple(felt)), stands, gone)
+    start = min([at, *(row.felt.index(entry) for entry in rivals)])
+    entries.insert(at, Felt(winner, Mood()))
+    for index in range(start, len(entries)):
+        previous = entries[index - 1].mood if index else row.checkpoint
+        entries[index] = Felt(entries[index].moment, feel(previous, entries[index].moment, rules))
+    return Put(replace(row, felt=tuple(entries)), winner, replaced)
 
 
 def trim(row: MoodRow, rules: Rules) -> MoodRow:
@@ -171,17 +175,17 @@ def trim(row: MoodRow, rules: Rules) -> MoodRow:
     return replace(row, checkpoint=oldest.mood, before=_place(oldest), felt=row.felt[1:])
 
 
-def _place(felt: Felt) -> tuple[int, str, str]:
-    return _order(felt.moment)
+def _place(entry: Felt) -> tuple[int, str, str]:
+    return _order(entry.moment)
 
 
 def _order(moment: Moment) -> tuple[int, str, str]:
     return moment.occurred_at, moment.event_id, moment.session_id or ""
 
 
-def _is_of_one_event(one: Moment, other: Moment) -> bool:
-    return one.event_id == other.event_id and (
-        one.everywhere or other.everywhere or one.session_id == other.session_id
+def _is_of_one_event(first: Moment, second: Moment) -> bool:
+    return first.event_id == second.event_id and (
+        first.everywhere or second.everywhere or first.session_id == second.session_id
     )
 
 
@@ -192,67 +196,68 @@ def _rank(moment: Moment) -> tuple[Any, ...]:
 
 
 # --- the mood as a state ----------------------------------------------------------------------
-# Each moment begins a version of the one `long_mood_state`, and so does each text a plan writes:
-# `state_as_of` then finds the mood of any date in the revisions.
+# Each moment and each text of a plan starts a version of the one `long_mood_state`, so that
+# `state_as_of` finds the mood of any date in the revisions.
 
 
 def put_words(row: MoodRow, words: Words, rules: Rules) -> MoodRow:
-    """The row with what one more plan said; words of one time correct each other."""
-    same = next((one for one in row.words if one.since == words.since), None)
-    others = (one for one in row.words if one is not same)
+    """Adds the words of a plan; words with the same `since` correct each other."""
+    same = next((entry for entry in row.words if entry.since == words.since), None)
+    rest = (entry for entry in row.words if entry is not same)
     ordered = sorted(
-        (*others, _over(same, words, rules) if same else words), key=lambda one: one.since
+        (*rest, _over(same, words, rules) if same else words), key=lambda entry: entry.since
     )
     if len(ordered) > MAX_WORDS:  # what the oldest said stands on in the next
-        oldest, after, *rest = ordered
-        kept = after._replace(
+        oldest, after, *newer = ordered
+        merged = after._replace(
             text=after.text or oldest.text,
             confidence=oldest.confidence if after.confidence is None else after.confidence,
         )
-        ordered = [kept, *rest]
+        ordered = [merged, *newer]
     return replace(row, words=tuple(ordered))
 
 
-def _over(known: Words, words: Words, rules: Rules) -> Words:
+def _over(earlier: Words, words: Words, rules: Rules) -> Words:
     return words._replace(
-        text=words.text or known.text,
-        confidence=known.confidence if words.confidence is None else words.confidence,
-        evidence=add_evidence(known.evidence, words.evidence, rules),
+        text=words.text or earlier.text,
+        confidence=earlier.confidence if words.confidence is None else words.confidence,
+        evidence=add_evidence(earlier.evidence, words.evidence, rules),
     )
 
 
 def begins(row: MoodRow, since: int) -> set[int]:
-    """When the versions from that time on begin."""
-    felt = {one.mood.last_at for one in row.felt if one.mood.last_at is not None}
-    return {at for at in felt | {one.since for one in row.words} if at >= since}
+    """Returns the start times of the versions that start at `since` or later."""
+    times = {entry.mood.last_at for entry in row.felt if entry.mood.last_at is not None}
+    return {at for at in times | {entry.since for entry in row.words} if at >= since}
 
 
 def standing(row: MoodRow, at: int) -> int | None:
-    """When the version that stands just before that time began."""
+    """Returns the start time of the version in force just before `at`; None without one."""
     first = row.checkpoint.last_at
     earlier = begins(row, -(2**62)) | (set() if first is None else {first})
-    return max((one for one in earlier if one < at), default=None)
+    return max((start for start in earlier if start < at), default=None)
 
 
 def newest(row: MoodRow) -> int | None:
-    """When the newest version began; None without a moment."""
+    """Returns the start time of the newest version; None without a moment."""
     return standing(row, 2**62)
 
 
 def version(row: MoodRow, state_id: str, at: int) -> dict[str, Any]:
-    """The version that begins then, as a state's document."""
+    """Returns the version that starts at `at`, as a state's document."""
     moods = [row.checkpoint, *(one.mood for one in row.felt)]
     mood = next((m for m in reversed(moods) if m.last_at is not None and m.last_at <= at), Mood())
-    said = [one for one in row.words if one.since <= at]
-    newest = said[-1:]
-    text = next((one.text for one in reversed(said) if one.text), mood.text)
+    texts = [words for words in row.words if words.since <= at]
+    newest = texts[-1:]
+    text = next((words.text for words in reversed(texts) if words.text), mood.text)
     confidence = next(
-        (one.confidence for one in reversed(said) if one.confidence is not None), mood.confidence
+        (words.confidence for words in reversed(texts) if words.confidence is not None),
+        mood.confidence,
     )
-    felt_at = (mood.event_id,) if mood.event_id else ()
-    evidence = (*(one for words in newest for one in words.evidence), *felt_at)
-    told = [words.confirmed_at for words in newest]
-    confirmed = max([*told, *(() if mood.last_at is None else (mood.last_at,))], default=at)
+    event_ids = (mood.event_id,) if mood.event_id else ()
+    evidence = (*(event_id for words in newest for event_id in words.evidence), *event_ids)
+    times = [words.confirmed_at for words in newest]
+    confirmed = max([*times, *(() if mood.last_at is None else (mood.last_at,))], default=at)
     return {
         "state_id": state_id,
         "kind": "long_mood_state",
@@ -270,7 +275,7 @@ def version(row: MoodRow, state_id: str, at: int) -> dict[str, Any]:
 
 
 def payload(mood: Mood) -> dict[str, Any]:
-    """The numbers as `long_mood_state` carries them."""
+    """Returns the payload of a `long_mood_state`."""
     return {
         "baseline_vad": dict(zip("vad", mood.baseline, strict=True)),
         "shock_vad": dict(zip("vad", mood.shock, strict=True)),
@@ -281,7 +286,7 @@ def payload(mood: Mood) -> dict[str, Any]:
 
 
 def from_payload(numbers: dict[str, Any], last_at: int | None) -> Mood:
-    """The mood behind a payload read from the history."""
+    """Parses the payload of a `long_mood_state`."""
     base, shock = numbers["baseline_vad"], numbers["shock_vad"]
     return Mood(
         last_at,

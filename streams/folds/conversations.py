@@ -13,23 +13,31 @@ CONVERSATIONS = RowKind("c", Conversation)
 def add_turn(
     rows: Rows, header: Session, turn: Facts, runs: int, rules: Rules
 ) -> tuple[int, tuple[Said, ...], int]:
-    """One more turn of a conversation; how many runs of ids there are, the window, and how many
-    conversations are before it."""
+    """Adds a turn to its conversation. Returns the number of runs of ids, the window, and the
+    number of conversations before the window."""
     conversation = turn.task_id or turn.event_id
     name = CONVERSATIONS.key(conversation)
     row = rows.get(name)
     window, older = header.window, header.older
     if row is not None:
-        first: Key = next(one[:2] for one in window if one[2] == conversation)
+        first: Key = next(
+            conversation_key[:2]
+            for conversation_key in window
+            if conversation_key[2] == conversation
+        )
         merged, now = converse(row, first, turn)
         rows.put(name, merged)
         if now != first:
-            others = (one for one in window if one[2] != conversation)
-            window = tuple(sorted((*others, (*now, conversation))))
+            rest = (
+                conversation_key
+                for conversation_key in window
+                if conversation_key[2] != conversation
+            )
+            window = tuple(sorted((*rest, (*now, conversation))))
         return runs, window, older
     if turn.task_id:  # it may have fallen out of the window: then it is in the history alone
-        known, place = find_id(rows, runs, short_hash("c" + turn.task_id))
-        if known is not None:
+        stored_check, place = find_id(rows, runs, short_hash("c" + turn.task_id))
+        if stored_check is not None:
             return runs, window, older
         runs = put_id(rows, runs, place, bytes(4))
     row, key = converse(None, None, turn)

@@ -1,4 +1,4 @@
-"""Since when and until when something is known of a session or task: `created_at`, `updated_at`."""
+"""Timestamps of a session or task: `created_at`, `updated_at`."""
 
 from typing import Protocol, TypeVar
 
@@ -6,7 +6,7 @@ from schemas.row import replace
 
 
 class DatedRow(Protocol):
-    """`undated`: only tool results have come."""
+    """A row with timestamps; `undated` if only tool results have arrived."""
 
     @property
     def created_at(self) -> int: ...
@@ -20,8 +20,9 @@ R = TypeVar("R", bound=DatedRow)
 
 
 def dated(row: R, at: int, by_result: bool = False) -> R:
-    """The row with one more record's time, microseconds UTC. A tool result may turn out to fit no
-    call, so its recursion dates it: its own time counts only while there is nothing else.
+    """Extends the timestamps of a row by a record's time, microseconds UTC.
+
+    A tool result may match no call, so its time counts only until another record arrives.
     """
     if by_result and not row.undated:
         return row

@@ -1,4 +1,4 @@
-"""What readers get of a session: its document and its SessionContext."""
+"""Documents of a session: SessionDocument and SessionContext."""
 
 from typing import Any
 
@@ -27,9 +27,9 @@ CONVERSATION_STATUS = {"completed": "done", "failed": "error"}
 
 
 def latest_turn(rows: Rows, rules: Rules) -> int | None:
-    """When the session's latest turn was, ended or not."""
-    shown = visible(rows, rows[HEADER], rules)
-    return shown.latest[0] if shown.latest else None
+    """Returns the time of the session's latest turn, ended or not."""
+    header = visible(rows, rows[HEADER], rules)
+    return header.latest[0] if header.latest else None
 
 
 def session(rows: Rows, rules: Rules) -> dict[str, Any]:
@@ -76,25 +76,29 @@ def _context(session_id: str, header: Session) -> dict[str, Any] | None:
 def _conversations(
     rows: Rows, rules: Rules, base: Session, latest: int | None
 ) -> tuple[int, list[dict[str, Any]]]:
-    """How many lie before the window, and those in it."""
-    shown: dict[str, tuple[Conversation, Key]] = {
+    """Returns the number of conversations before the window, and the documents in it."""
+    conversations: dict[str, tuple[Conversation, Key]] = {
         task_id: (rows.peek(CONVERSATIONS.key(task_id)), (at, event_id))
         for at, event_id, task_id in base.window
     }
     for event_id in base.running:
         turn = rows[RUNNING.key(event_id)]
-        if turn.task_id and turn.task_id not in shown and _fell_out(rows, base, turn.task_id):
+        if (
+            turn.task_id
+            and turn.task_id not in conversations
+            and _fell_out(rows, base, turn.task_id)
+        ):
             continue
-        row, first = shown.get(turn.conversation, (None, None))
-        shown[turn.conversation] = converse(row, first, turn)
-    order = list(shown)  # the window's, unless a running turn changes it
+        row, first = conversations.get(turn.conversation, (None, None))
+        conversations[turn.conversation] = converse(row, first, turn)
+    order = list(conversations)  # the window's, unless a running turn changes it
     if base.running:
-        order.sort(key=lambda task_id: (*shown[task_id][1], task_id))
-    over = max(0, len(order) - rules.max_conversations)
-    older = base.older + over
+        order.sort(key=lambda task_id: (*conversations[task_id][1], task_id))
+    excess = max(0, len(order) - rules.max_conversations)
+    older = base.older + excess
     return older, [
-        _conversation(rows, older + place, task_id, shown[task_id][0], latest)
-        for place, task_id in enumerate(order[over:], 1)
+        _conversation(rows, older + place, task_id, conversations[task_id][0], latest)
+        for place, task_id in enumerate(order[excess:], 1)
     ]
 
 
@@ -107,8 +111,8 @@ def _conversation(
     rows: Rows, place: int, task_id: str, row: Conversation, latest: int | None
 ) -> dict[str, Any]:
     status, error = row.status, row.error
-    begun = rows.get(task.TASKS.key(task_id))
-    machine = settle(begun.tip, latest) if begun else None
+    task_row = rows.get(task.TASKS.key(task_id))
+    machine = settle(task_row.tip, latest) if task_row else None
     if machine is not None and machine.outcome:
         status, error = CONVERSATION_STATUS[machine.outcome], machine.error
     return {

@@ -1,9 +1,8 @@
-"""What is over: an end closes the states, and revokes the likes, that it names.
+"""Ends: a plan's `ends` close matching states and revoke matching preferences.
 
-An end names families, and words that the value has; it needs to know no id. It is remembered in
-rows `e/{family}`, so that what held before it is closed whichever of the two came first. Rows
-`v/{event_id}` say which events are retracted: what rests on these alone has ended, too. The
-rules: docs/rules.md, "Long-term memory".
+An end matches by family and by words of the value, without an id. Rows `e/{family}` store ends, so
+that an earlier state is closed even if it arrives later. Rows `v/{event_id}` store retractions of
+events: memory supported only by retracted events ends. Rules: docs/rules.md, "Long-term memory".
 """
 
 import re
@@ -19,17 +18,17 @@ from streams.folds.quoting import shortened
 from streams.folds.rows import SEP, Effects, RowKey, RowKind, Rows
 
 MAX_ENDS = 64
-"""Ends remembered of a family: the latest."""
+"""Stored ends per family: the latest."""
 MAX_FAMILIES = 1_000
-"""Families of which ends are remembered: those with the latest ends."""
+"""Families with stored ends: the families with the latest ends."""
 MAX_MARKS = 1_000
-"""Marks remembered of events on which no memory rests: the latest."""
+"""Stored marks of events that support no memory: the latest."""
 
 MAX_VERSIONS = 64
-"""Versions of a message whose order is remembered: those next to the one that comes."""
+"""Limit of a message's versions that are ordered: the neighbours of the new version."""
 
-REMEMBERED = 200
-"""Characters of a text whose words are remembered: those of values are few."""
+MAX_CACHED_TEXT = 200
+"""Longest text, in characters, with cached words; values are short."""
 _WORD = re.compile(r"\w+")
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 _ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|es|s|e)$")
@@ -37,9 +36,8 @@ _VOWELS = "aeiou"
 
 
 class End(Row, frozen=True):
-    """What a plan said is over at a time; `evidence` are its event ids, in the session of
-    `session_id` (`retraction`); `told_at` is its time and `place` where it stands among the user's
-    plans."""
+    """An end of a plan, effective at `at`. `evidence` are event ids in the session `session_id`
+    (`retraction`); `told_at` is the plan's time, `place` its position among the user's plans."""
 
     at: int
     plan_id: str
@@ -54,20 +52,21 @@ class End(Row, frozen=True):
     session_id: str | None = None
 
     def order(self) -> tuple[int, str, int]:
-        """The earliest of several ends is the one that counts."""
+        """Sort key: the earliest of several ends counts."""
         return self.at, self.plan_id, self.ordinal
 
 
-class Said(NamedTuple):
-    """What is held, as far as an end asks; `whose` is a person close to the user, "" the user."""
+class Target(NamedTuple):
+    """The parts of a state or preference that ends match; `whose` is a person close to the user,
+    or "" for the user."""
 
     families: tuple[str, ...]
     value: str
     whose: str = ""
 
 
-Held = tuple[str, Said]
-"""The id of a row, and what it holds."""
+RowTarget = tuple[str, Target]
+"""The id of a row, and its content for ends."""
 
 
 class Ends(Row, frozen=True):
@@ -81,15 +80,15 @@ ENDS = RowKind("e", Ends)
 
 
 SEVERAL = ""
-"""In place of a session's id: the events are of several sessions."""
+"""Session id of evidence from several sessions."""
 
 
 Event = tuple[str, str | None]
 """An event's id and session."""
 
 
-class Rests(Protocol):
-    """What rests on events of a session."""
+class HasEvidence(Protocol):
+    """A row with supporting events of a session."""
 
     @property
     def evidence(self) -> tuple[str, ...]: ...
@@ -97,13 +96,13 @@ class Rests(Protocol):
     def session_id(self) -> str | None: ...
 
 
-def events_of(resting: Rests) -> Iterator[Event]:
-    """The events on which something rests."""
-    return ((event_id, resting.session_id) for event_id in resting.evidence)
+def events_of(source: HasEvidence) -> Iterator[Event]:
+    """Returns the supporting events of a row."""
+    return ((event_id, source.session_id) for event_id in source.evidence)
 
 
 class Mark(NamedTuple):
-    """Whether an event is retracted, since a time, and why."""
+    """Retraction or restoration of an event at a time, with its reason."""
 
     at: int
     plan_id: str
@@ -113,12 +112,12 @@ class Mark(NamedTuple):
     evidence: tuple[str, ...]
 
     def order(self) -> tuple[int, str, int]:
-        """The latest of several marks counts."""
+        """Sort key: the latest of several marks counts."""
         return self.at, self.plan_id, self.ordinal
 
 
 class Edit(NamedTuple):
-    """A later version of a message, an event, takes the place of an earlier one."""
+    """Replacement of a message (an event) by a later version."""
 
     at: int
     plan_id: str
@@ -132,32 +131,32 @@ class Edit(NamedTuple):
 
 
 class Marks(Row, frozen=True):
-    """What is retracted of an event: `sent`, the latest update of it alone; `edited`, what the
-    other versions of its message mean for it. `edits`: those that name it, the latest."""
+    """Marks of an event: `sent`, its latest retraction or restoration; `edited`, the mark that
+    follows from other versions of its message. `edits` are the latest edits that name it."""
 
     sent: Mark | None = None
     edited: Mark | None = None
     edits: tuple[Edit, ...] = ()
 
     def latest(self) -> Mark | None:
-        """The mark that counts."""
+        """Returns the effective mark."""
         marks = [mark for mark in (self.sent, self.edited) if mark is not None]
         return max(marks, key=Mark.order, default=None)
 
     def order(self) -> tuple[int, str, int]:
-        """The least is dropped first."""
+        """Sort key: the least is dropped first."""
         orders = [edit[:3] for edit in self.edits]
         orders += [mark.order() for mark in (self.sent, self.edited) if mark is not None]
         return max(orders, default=(0, "", 0))
 
 
 MARKS = RowKind("v", Marks)
-"""By event id and session; the row without an id says that there are others. Without a session: of
-the event with that id in any."""
+"""By event id and session. A row without session applies to that id in any session; the row
+without an id exists if there are other rows."""
 
 
 def mark(rows: Rows, plan: WritePlan, ordinal: int, update: EventUpdate) -> None:
-    """Retracts or restores an event, or puts another version in its place."""
+    """Retracts or restores an event, or replaces it by another version."""
     at, plan_id, event_id = plan.occurred_at, plan.plan_id, update.event_id
     reason, evidence = update.reason or plan.extractor.name, update.evidence_event_ids
     row = _marks(rows, event_id, plan.session_id)
@@ -182,8 +181,8 @@ def _marks(rows: Rows, event_id: str, session_id: str | None) -> Marks:
 
 
 def _mark_versions(rows: Rows, event_id: str, session_id: str | None) -> None:
-    """Each version of an event's message ends where the next one begins, or where the message was
-    deleted, under the id of an earlier version, since this one began."""
+    """Ends each version of a message at the start of the next one, or at a later deletion under the
+    id of an earlier version."""
     marks, edits = _versions(rows, event_id, session_id)
     deleted: Mark | None = None
     order = _in_order(edits)
@@ -209,7 +208,8 @@ def versions_until(rows: Rows, event_id: str, session_id: str | None, at: int) -
 def _versions(
     rows: Rows, event_id: str, session_id: str | None
 ) -> tuple[dict[str, Marks], set[Edit]]:
-    """The versions of an event's message, of many those next to it, and the edits among them."""
+    """Returns the versions of an event's message (up to `MAX_VERSIONS` neighbours) and the edits
+    between them."""
     marks: dict[str, Marks] = {}
     names = [event_id]
     for name in names:
@@ -222,8 +222,8 @@ def _versions(
 
 
 def _in_order(edits: Iterable[Edit]) -> list[str]:
-    """The versions by time, each behind those in whose place it comes. Of some that come in each
-    other's place the earliest is the first."""
+    """Sorts versions by time, each after the versions that it replaces. A cycle starts with its
+    earliest version."""
     earlier: dict[str, set[str]] = {}
     since: dict[str, int] = {}
     for edit in edits:
@@ -232,15 +232,21 @@ def _in_order(edits: Iterable[Edit]) -> list[str]:
         since[edit.version] = max(edit.at, since.get(edit.version, edit.at))
     order: list[str] = []
     while earlier:
-        free = [name for name, others in earlier.items() if earlier.keys().isdisjoint(others)]
-        first = min(free or earlier, key=lambda name: (name in since, since.get(name, 0), name))
+        candidates = [
+            name
+            for name, predecessors in earlier.items()
+            if earlier.keys().isdisjoint(predecessors)
+        ]
+        first = min(
+            candidates or earlier, key=lambda name: (name in since, since.get(name, 0), name)
+        )
         order.append(first)
         del earlier[first]
     return order
 
 
 def mark_key(event_id: str, session_id: str | None) -> RowKey[Marks]:
-    """The name of the row that says whether an event is retracted."""
+    """Returns the key of the row with an event's marks."""
     return MARKS.key(event_id, session_id or "")
 
 
@@ -255,12 +261,12 @@ def marked_event(name: str) -> str:
 
 
 def trim_marks(rows: Rows, evidence: Callable[[], set[Event]]) -> None:
-    """Drops the oldest marks over the cap. `evidence`: the events on which states and preferences
-    rest, which keep their marks: what a retraction has ended must not come back."""
+    """Drops the oldest marks over the cap. Events in `evidence`, which support states and
+    preferences, keep their marks: memory ended by a retraction must not come back."""
     marked = MARKS.ids(rows)
     if len(marked) <= MAX_MARKS:
         return
-    of_ends = {one for _, row in ENDS.scan(rows) for end in row.ends for one in events_of(end)}
+    of_ends = {event for _, row in ENDS.scan(rows) for end in row.ends for event in events_of(end)}
     needed = {key for event in of_ends | evidence() for key in _mark_keys(rows, *event)}
     idle = [key for name in marked if (key := MARKS.key(name)) not in needed]
     oldest = sorted(idle, key=lambda key: (rows.peek(key).order(), key))
@@ -274,8 +280,8 @@ def is_marked(rows: Rows) -> bool:
 
 
 def retraction(rows: Rows, evidence: Iterable[str], session_id: str | None) -> End | None:
-    """The end of what rests on these events of a session, if all are retracted. Where the session
-    is not known, of any."""
+    """Returns the end of memory supported by these events, if all of them are retracted. An unknown
+    session matches any session."""
     if not is_marked(rows):
         return None
     marks = [_mark_of(rows, event_id, session_id) for event_id in evidence]
@@ -288,11 +294,11 @@ def retraction(rows: Rows, evidence: Iterable[str], session_id: str | None) -> E
     )
 
 
-def retraction_of(rows: Rows, updates: Iterable[Rests]) -> End | None:
-    """The latest end of updates, if all rest on retracted events."""
-    taken = [retraction(rows, one.evidence, one.session_id) for one in updates]
-    retracted = [one for one in taken if one is not None]
-    return max(retracted, key=End.order) if 0 < len(taken) == len(retracted) else None
+def retraction_of(rows: Rows, updates: Iterable[HasEvidence]) -> End | None:
+    """Returns the latest end of updates, if all are supported only by retracted events."""
+    retractions = [retraction(rows, update.evidence, update.session_id) for update in updates]
+    retracted = [end for end in retractions if end is not None]
+    return max(retracted, key=End.order) if 0 < len(retractions) == len(retracted) else None
 
 
 def _mark_of(rows: Rows, event_id: str, session_id: str | None) -> Mark | None:
@@ -302,7 +308,7 @@ def _mark_of(rows: Rows, event_id: str, session_id: str | None) -> Mark | None:
 
 
 def _mark_keys(rows: Rows, event_id: str, session_id: str | None) -> set[RowKey[Marks]]:
-    """Where the marks are of which the latest counts for an event."""
+    """Returns the keys of the marks of an event; the latest mark counts."""
     if session_id is not None:
         return {mark_key(event_id, None), mark_key(event_id, session_id)}
     latest = [
@@ -314,8 +320,8 @@ def _mark_keys(rows: Rows, event_id: str, session_id: str | None) -> set[RowKey[
 
 
 def of(plan: WritePlan, ordinal: int, update: EndUpdate, place: Place) -> End:
-    """An end of a plan as it is remembered."""
-    own = (plan.event_id,) if plan.event_id else ()
+    """Converts an end of a plan into its stored form."""
+    own_event = (plan.event_id,) if plan.event_id else ()
     return End(
         plan.occurred_at if update.at is None else update.at,
         plan.plan_id,
@@ -323,7 +329,7 @@ def of(plan: WritePlan, ordinal: int, update: EndUpdate, place: Place) -> End:
         normalise(update.value),
         update.whose,
         update.reason or plan.extractor.name,
-        tuple(dict.fromkeys((*update.evidence_event_ids, *own))),
+        tuple(dict.fromkeys((*update.evidence_event_ids, *own_event))),
         plan.occurred_at,
         place,
         tuple(dict.fromkeys(update.families)),
@@ -332,13 +338,13 @@ def of(plan: WritePlan, ordinal: int, update: EndUpdate, place: Place) -> End:
 
 
 def remember(rows: Rows, end: End) -> None:
-    """Puts an end into the row of each of its families."""
+    """Stores an end in the row of each of its families."""
     for family in end.families:
         key = ENDS.key(family)
-        known = rows.get(key) or Ends(())
-        kept = sorted((*known.ends, end), key=End.order)[-MAX_ENDS:]
-        rows.put(key, Ends(tuple(kept)))
-        if not known.ends:
+        row = rows.get(key) or Ends(())
+        latest = sorted((*row.ends, end), key=End.order)[-MAX_ENDS:]
+        rows.put(key, Ends(tuple(latest)))
+        if not row.ends:
             _trim_families(rows)
 
 
@@ -349,35 +355,36 @@ def _trim_families(rows: Rows) -> None:
         rows.delete(ENDS.key(min(families, key=lambda family: (latest[family], family))))
 
 
-def first_after(rows: Rows, said: Said, since: int, until: Place | None = None) -> End | None:
-    """The earliest remembered end of what has held since a time, or None. `until`: of plans that
-    come before the one of this place."""
-    found = [
+def first_after(rows: Rows, target: Target, since: int, until: Place | None = None) -> End | None:
+    """Returns the earliest stored end after `since` that matches the target, or None. `until`
+    limits the search to plans before that place."""
+    matches = [
         end
-        for family in said.families
+        for family in target.families
         for end in (rows.get(ENDS.key(family)) or Ends(())).ends
         if since < end.at
         and (until is None or end.place[:4] < until[:4])
-        and concerns(end, said)
+        and concerns(end, target)
         and retraction(rows, end.evidence, end.session_id) is None
     ]
-    return min(found, key=End.order, default=None)
+    return min(matches, key=End.order, default=None)
 
 
-def concerns(end: End, said: Said) -> bool:
-    """Whether an end of one of its families speaks of this."""
-    return end.whose == said.whose and holds(said.value, end.value)
+def concerns(end: End, target: Target) -> bool:
+    """Whether an end matches value and person of a target; the families are not compared."""
+    return end.whose == target.whose and holds(target.value, end.value)
 
 
-def speaks_of(end: End, said: Said) -> bool:
-    """Whether an end speaks of this, by its families, too; it need not be remembered any more."""
-    return not set(end.families).isdisjoint(said.families) and concerns(end, said)
+def speaks_of(end: End, target: Target) -> bool:
+    """Whether an end matches a target, including its families."""
+    return not set(end.families).isdisjoint(target.families) and concerns(end, target)
 
 
-def said_in(payload: dict[str, Any], body_text: str) -> Said:
-    """Of a state: `family` (else `category`) and `slot`, `value` (else its text), `whose`."""
+def target_of(payload: dict[str, Any], body_text: str) -> Target:
+    """Returns the target of a state: `family` (or `category`) and `slot`, `value` (or the text),
+    `whose`."""
     family, slot = payload.get("family") or payload.get("category"), payload.get("slot")
-    return Said(
+    return Target(
         tuple(name for name in (family, slot) if isinstance(name, str) and name),
         _text(payload.get("value")) or body_text,
         _text(payload.get("whose")),
@@ -389,13 +396,13 @@ def _text(value: object) -> str:
 
 
 def holds(text: str, words: str) -> bool:
-    """Whether a text has all the words of another, whatever their usual endings. Words written
-    without spaces between them (Chinese, Japanese) need to be contained."""
+    """Whether a text contains all of the words, apart from usual English endings. Words written
+    without spaces (Chinese, Japanese) match as substrings."""
     if not words:
         return True
     whole, stems = _read(text)
-    named = _named(words)
-    return named.stems <= stems and all(word in whole for word in named.unspaced)
+    pattern = _named(words)
+    return pattern.stems <= stems and all(word in whole for word in pattern.unspaced)
 
 
 class _Named(NamedTuple):
@@ -406,11 +413,11 @@ class _Named(NamedTuple):
 
 
 def _named(words: str) -> _Named:
-    return (_named_once if len(words) <= REMEMBERED else _named_once.__wrapped__)(words)
+    return (_named_once if len(words) <= MAX_CACHED_TEXT else _named_once.__wrapped__)(words)
 
 
 def _read(text: str) -> tuple[str, frozenset[str]]:
-    return (_read_once if len(text) <= REMEMBERED else _read_once.__wrapped__)(text)
+    return (_read_once if len(text) <= MAX_CACHED_TEXT else _read_once.__wrapped__)(text)
 
 
 @lru_cache(1_000)
@@ -428,25 +435,26 @@ def _read_once(text: str) -> tuple[str, frozenset[str]]:
 
 
 class Concerned:
-    """Which of a user's rows the ends of a plan may speak of, by their families and a word: so each
-    row is read once, and not once for each end."""
+    """Index of the rows that the ends of a plan may match, by family and word: each row is read
+    once per plan, not once per end."""
 
-    def __init__(self, updates: Sequence[EndUpdate], held: Callable[[], Iterable[Held]]) -> None:
-        """`held` is called for the first end that asks; what an end says of a row stays as it is
-        until the last one."""
-        self._held = held
+    def __init__(
+        self, updates: Sequence[EndUpdate], list_targets: Callable[[], Iterable[RowTarget]]
+    ) -> None:
+        """`list_targets` is called once, for the first end."""
+        self._list_targets = list_targets
         self._updates = updates
         self._ids: list[dict[str, None]] = []
 
     def by(self, end: End) -> Collection[str]:
-        """The ids of the rows that one of the ends may speak of, in order."""
+        """Returns the ids of the rows that an end may match, in order."""
         if not self._ids:
             self._ids = [{} for _ in self._updates]
             self._read(self._by_family())
         return self._ids[end.ordinal].keys()
 
     def _by_family(self) -> dict[str, dict[str, list[int]]]:
-        """The ends of each family, by one of their words; "" is of those that need none."""
+        """Returns the ends of each family by one of their words; "" for ends without words."""
         ordinals: dict[str, dict[str, list[int]]] = {}
         for ordinal, update in enumerate(self._updates):
             word = min(_named(update.value).stems, default="")
@@ -455,11 +463,11 @@ class Concerned:
         return ordinals
 
     def _read(self, ordinals: dict[str, dict[str, list[int]]]) -> None:
-        for id, said in self._held():
-            for family in said.families:
+        for id, target in self._list_targets():
+            for family in target.families:
                 by_word = ordinals.get(family)
                 if by_word is not None:
-                    for word in ("", *(by_word.keys() & _read(said.value)[1])):
+                    for word in ("", *(by_word.keys() & _read(target.value)[1])):
                         for ordinal in by_word.get(word, ()):
                             self._ids[ordinal][id] = None
 
@@ -468,21 +476,21 @@ def concerned(
     end: End,
     plan: WritePlan,
     kind: RowKind[Any],
-    held: Callable[[], Iterable[Held]],
+    list_targets: Callable[[], Iterable[RowTarget]],
     out: Effects,
 ) -> Collection[str]:
-    """The ids of the rows of a kind that one of a plan's ends may speak of. `held`: of all rows of
-    the kind, which are read for the first end."""
-    known = out.concerned.get(kind.letter) if out.concerned else None
-    if known is None:
-        known = Concerned(plan.ends, held)
-        out.concerned = {**(out.concerned or {}), kind.letter: known}
-    ids: Collection[str] = known.by(end)
+    """Returns the ids of the rows of a kind that an end of a plan may match. `list_targets` reads
+    all rows of the kind, for the first end only."""
+    index = out.concerned.get(kind.letter) if out.concerned else None
+    if index is None:
+        index = Concerned(plan.ends, list_targets)
+        out.concerned = {**(out.concerned or {}), kind.letter: index}
+    ids: Collection[str] = index.by(end)
     return ids
 
 
 def stem(word: str) -> str:
-    """A word without a usual English ending: "studies", "studying" -> "study"."""
+    """Removes a usual English ending: "studies", "studying" -> "study"."""
     if len(word) > 4 and word.endswith(("ies", "ied")):
         return word[:-3] + "y"
     short = _ENDING.sub("", word)

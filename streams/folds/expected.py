@@ -1,8 +1,8 @@
-"""How likely a learner's next answer is right (docs/rules.md, Learners).
+"""Probability that a learner's next answer is correct (docs/rules.md, Learners).
 
-A learner's level starts at the prior, a topic's at the learner's level; in both the newest answers
-count most, and an answer's weight falls by half with each few answers that follow it. Only answers
-of this learner count, and the newest of each topic, so that any order of arrival ends the same.
+A learner's level starts at the prior, a topic's at the learner's level. The weight of an answer
+halves after a number of later answers. Only the newest answers of each topic count, so the result
+does not depend on the order of arrival.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ from streams.folds.rules import Rules
 
 
 class Answer(NamedTuple):
-    """One answer; `rate` is the share that was right, in millionths. Ordered by time, then id."""
+    """One answer; `rate` is the correct share in millionths. Ordered by time, then id."""
 
     occurred_at: int
     event_id: str
@@ -22,7 +22,7 @@ class Answer(NamedTuple):
 
 
 class Expectation(NamedTuple):
-    """Probabilities that the next answer is right: in each topic, and in one without answers."""
+    """Probability that the next answer is correct, by topic, and for a topic without answers."""
 
     topics: dict[str, float]
     elsewhere: float

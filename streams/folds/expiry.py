@@ -1,6 +1,6 @@
-"""Expiry: a matter of when one asks, so no row knows of it (docs/rules.md, Sessions).
+"""Expiry of sessions, computed on reading and never stored (docs/rules.md, Sessions).
 
-Imports nothing of the fold, so that who only reads a document need not load it.
+Separate from the fold, so that readers of documents do not load it.
 """
 
 from typing import Any
@@ -9,10 +9,10 @@ from streams.folds.rules import Rules
 
 
 def expire(document: dict[str, Any], latest: int | None, at: int, rules: Rules) -> dict[str, Any]:
-    """The document as somebody who asks at `at` sees it: a session closes that has no
-    turn for so long (`session_expiry_hours`, 24 by default).
+    """Returns the document as of `at`: a session is closed after `session_expiry_hours` (24 by
+    default) without a turn.
 
-    `latest`: when the session's latest turn was, or None if it has none.
+    `latest` is the time of the session's latest turn, or None without turns.
     """
     if document["status"] != "closed" and latest is not None and at - latest > rules.session_expiry:
         return {**document, "status": "closed", "closed_reason": "expired"}

@@ -1,8 +1,7 @@
-"""The fold of nearly every turn: plain, ended, and later than all that came before.
+"""Fast path for nearly all turns: plain, ended, and later than all earlier ones.
 
-`session.fold` hands such a turn to `append` once the index has not found it; for every other turn,
-and for these as well, `session` has the plain version. Both give the same rows, revisions, signals
-and documents (tests/property/test_fast_turn.py).
+`session.fold` passes new turns of this sort to `append`; `session` has the general version. Both
+give the same rows, revisions, signals and documents (tests/property/test_fast_turn.py).
 """
 
 from schemas.events import Turn
@@ -19,34 +18,34 @@ from streams.folds.user_signal import user_signal
 
 
 def comes_last(header: Session, at: int) -> bool:
-    """Whether what comes at that time is later than all that was said, and nothing is open."""
+    """Whether a turn at that time is later than all turns, and no turn or question is open."""
     return not (header.running or header.waiting) and (
         header.context_at is None or at > header.context_at
     )
 
 
-def append(rows: Rows, header: Session, turn: Turn, given: Input, out: Effects) -> Outcome:
-    """What `session` does of any turn, without what cannot be here."""
+def append(rows: Rows, header: Session, turn: Turn, input: Input, out: Effects) -> Outcome:
+    """Folds a plain turn that comes last: `session._turn` without the cases excluded here."""
     rules = out.rules
-    at, event_id, said_by = turn.occurred_at, turn.event_id, turn.user_id
+    at, event_id, user_id = turn.occurred_at, turn.event_id, turn.user_id
     facts: Facts = turn  # type: ignore[assignment]  # a plain turn is its own facts
     runs, window, older = add_turn(rows, header, facts, header.runs, rules)
-    if said_by:
+    if user_id:
         out.signals.append(user_signal(turn, facts))
-    newest, (previous, _), left = link(rows, header.newest, facts, given.fingerprint, None, out)
-    runs = put_turns(rows, runs, left)
+    newest, (previous, _), overflow = link(rows, header.newest, facts, input.fingerprint, None, out)
+    runs = put_turns(rows, runs, overflow)
     intents = header.intents
     if turn.intent:
         intents = (*intents[1 - rules.max_intents :], (at, event_id, turn.intent))  # type: ignore[arg-type]
-    now, was = turn.session_status, header.latest
+    status, latest = turn.session_status, header.latest
     after = Session(
         at if header.undated else min(at, header.created_at),
         at if header.undated else max(at, header.updated_at),
         out.seq,
         runs,
         newest,
-        header.user or ((at, event_id, said_by) if said_by else None),
-        (at, event_id, now),
+        header.user or ((at, event_id, user_id) if user_id else None),
+        (at, event_id, status),
         header.subject,
         header.object,
         header.artifacts,
@@ -59,13 +58,13 @@ def append(rows: Rows, header: Session, turn: Turn, given: Input, out: Effects) 
         older,
         users=header.users,
     )
-    if said_by and header.user and said_by != header.user[2]:
-        after = replace(after, users=speakers(header, said_by))
+    if user_id and header.user and user_id != header.user[2]:
+        after = replace(after, users=speakers(header, user_id))
     expired = previous and at - previous[0] > rules.session_expiry
-    if expired or now != (was[2] if was else None):
+    if expired or status != (latest[2] if latest else None):
         revise_turn(header, after, facts, (previous, None), out)
         after = replace(after, seq=out.seq)
     rows.put(HEADER, after)
-    log.turn(turn, given, out)
+    log.turn(turn, input, out)
     out.session = True
     return APPLIED

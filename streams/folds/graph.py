@@ -1,9 +1,8 @@
-"""The context graph as write plans grow it: links between events, and threads of events.
+"""The context graph from write plans: links between events, and threads of events.
 
-They belong to the user: what one plan puts, another plan of that user can take away. Event ids are
-unique in a session only, so beside each id stands the session its plan named; a plan that named
-none speaks of that id in whatever session (docs/rules.md, Long-term memory). Provisional reply_to
-links belong to the session's fold.
+They belong to the user: any plan of that user can remove them. Event ids are unique per session
+only, so each entry has the session of its plan; a plan without a session refers to the id in any
+session (docs/rules.md, Long-term memory). Provisional reply_to links belong to the session's fold.
 
 Rows of a user: `x/{thread_key}␟{event_id}` and `k/{from}␟{to}␟{label}`, each followed by
 `␟{session_id}` where the session is known.
@@ -22,13 +21,13 @@ from streams.folds.states import evidence_of
 
 
 class Member(Row, frozen=True):
-    """An event's place in a thread, or a link: all there is to it is how sure it is."""
+    """An event in a thread, or a link; only its confidence is stored."""
 
     confidence: float
 
 
 class Change(NamedTuple):
-    """Why an entry changes, and what tells of it."""
+    """Cause of a change of an entry."""
 
     plan: WritePlan
     reason: str
@@ -44,7 +43,7 @@ Tell = Callable[[Rows, Change, Entry, str, float | None, float | None], None]
 
 
 def apply(rows: Rows, plan: WritePlan, updates: ContextUpdates, out: Effects) -> None:
-    """The graph's updates of one plan."""
+    """Applies the graph updates of one plan."""
     for thread in updates.threads:
         evidence = evidence_of(plan, thread.evidence_event_ids)
         if thread.op == "merge_into":
@@ -75,26 +74,28 @@ def _update(
     confidence: float | None,
     tell: Tell,
 ) -> None:
-    """Puts an entry, or takes it out (confidence None), in every session that is meant."""
+    """Puts an entry, or removes it (confidence None), in every matching session."""
     session = change.plan.session_id or ""
-    known = _matching(rows, kind, entry, session)
-    for there in known:
-        if there or not session or confidence is None:
-            _set(rows, change, kind, entry, there, confidence, tell)
+    sessions = _matching(rows, kind, entry, session)
+    for entry_session in sessions:
+        if entry_session or not session or confidence is None:
+            _set(rows, change, kind, entry, entry_session, confidence, tell)
         else:  # now its session is known
-            _set(rows, change, kind, entry, there, None, tell)
+            _set(rows, change, kind, entry, entry_session, None, tell)
             _set(rows, change, kind, entry, session, confidence, tell)
-    if not known:
+    if not sessions:
         _set(rows, change, kind, entry, session, confidence, tell)
 
 
 def _matching(rows: Rows, kind: RowKind[Member], entry: Entry, session: str) -> list[str]:
-    """The sessions under which an entry is known, that can be the one meant; "": under none."""
-    either = dict.fromkeys((session, ""))
-    known = [one for one in either if rows.get(_key(kind, entry, one)) is not None]
+    """Returns the sessions of stored entries that match; "" for an entry without a session."""
+    candidates = dict.fromkeys((session, ""))
+    matches = [
+        candidate for candidate in candidates if rows.get(_key(kind, entry, candidate)) is not None
+    ]
     if session:
-        return known
-    return [*known, *kind.ids(rows, *entry)]
+        return matches
+    return [*matches, *kind.ids(rows, *entry)]
 
 
 def _key(kind: RowKind[Member], entry: Entry, session: str) -> RowKey[Member]:
@@ -111,8 +112,8 @@ def _set(
     tell: Tell,
 ) -> None:
     key = _key(kind, entry, session)
-    known = rows.get(key)
-    before = known.confidence if known else None
+    member = rows.get(key)
+    before = member.confidence if member else None
     if before == confidence:
         return
     tell(rows, change, entry, session, before, confidence)
@@ -123,22 +124,30 @@ def _set(
 
 
 def _merge(rows: Rows, thread: ThreadUpdate, change: Change) -> None:
-    """Moves a thread's entries into another, where the greater confidence stands."""
+    """Moves a thread's entries into another; the greater confidence counts."""
     assert thread.into
     for key, moved in list(THREADS.scan(rows, thread.thread_key)):
         _, event_id, session = f"{key}{SEP}".split(SEP)[:3]
-        told = change._replace(evidence=change.evidence or (event_id,))
+        entry_change = change._replace(evidence=change.evidence or (event_id,))
         source, target = (thread.thread_key, event_id), (thread.into, event_id)
-        _set(rows, told, THREADS, source, session, None, _tell_thread)
-        known = _matching(rows, THREADS, target, session)
-        for there in known:
-            member = rows[_key(THREADS, target, there)]
-            surest = max(moved.confidence, member.confidence)
-            if session and not there:
-                _set(rows, told, THREADS, target, there, None, _tell_thread)
-            _set(rows, told, THREADS, target, there or session, surest, _tell_thread)
-        if not known:
-            _set(rows, told, THREADS, target, session, moved.confidence, _tell_thread)
+        _set(rows, entry_change, THREADS, source, session, None, _tell_thread)
+        sessions = _matching(rows, THREADS, target, session)
+        for target_session in sessions:
+            member = rows[_key(THREADS, target, target_session)]
+            confidence = max(moved.confidence, member.confidence)
+            if session and not target_session:
+                _set(rows, entry_change, THREADS, target, target_session, None, _tell_thread)
+            _set(
+                rows,
+                entry_change,
+                THREADS,
+                target,
+                target_session or session,
+                confidence,
+                _tell_thread,
+            )
+        if not sessions:
+            _set(rows, entry_change, THREADS, target, session, moved.confidence, _tell_thread)
 
 
 # --- what tells of a change -------------------------------------------------------------------
@@ -194,7 +203,7 @@ def _tell_link(
 
 
 def _op(was: float | None, now: float | None) -> tuple[Literal["put", "remove"], float]:
-    """A row's op and the confidence it states: of what is removed, the one it had."""
+    """Returns the op and confidence of a history row; a removal has the earlier confidence."""
     return ("remove", was or 0.0) if now is None else ("put", now)
 
 
@@ -210,7 +219,10 @@ def _revise(
 ) -> None:
     if session:
         shape = {**shape, "session_id": session}
-    before, after = (None if one is None else {**shape, "confidence": one} for one in (was, now))
+    before, after = (
+        None if confidence is None else {**shape, "confidence": confidence}
+        for confidence in (was, now)
+    )
     plan = change.plan
     revise(
         change.out,

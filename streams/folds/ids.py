@@ -1,4 +1,4 @@
-"""Ids that every run makes alike, and the text that decides whether two things are one."""
+"""Deterministic ids, normalized text and canonical JSON."""
 
 import json
 import unicodedata
@@ -7,13 +7,13 @@ from typing import Any
 from uuid import UUID
 
 NAMESPACE = UUID("6f0d5f5e-3a55-5d6b-9b5c-0c9f0b7f3e21")
-_BEGUN = sha1(NAMESPACE.bytes, usedforsecurity=False)
+_PREFIX_HASH = sha1(NAMESPACE.bytes, usedforsecurity=False)
 _VARIANTS = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
 
 
 def make_id(kind: str, *parts: str | int) -> str:
-    """uuid5 of (kind, parent ids, ordinal), in a quarter of the time that `uuid.uuid5` takes."""
-    hashed = _BEGUN.copy()
+    """Returns the uuid5 of (kind, parent ids, ordinal), four times as fast as `uuid.uuid5`."""
+    hashed = _PREFIX_HASH.copy()
     hashed.update("\x1f".join((kind, *map(str, parts))).encode())
     text = hashed.hexdigest()
     return (
@@ -22,12 +22,12 @@ def make_id(kind: str, *parts: str | int) -> str:
 
 
 def short_hash(text: str) -> bytes:
-    """8 bytes that stand for an id in an index."""
+    """Returns an 8-byte hash of an id, for an index."""
     return blake2b(text.encode(), digest_size=8).digest()
 
 
 def normalise(text: str) -> str:
-    """NFKC, case-folded, white space collapsed: same text, same thing (docs/rules.md)."""
+    """Normalizes a text for comparison: NFKC, case-folded, white space collapsed."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 

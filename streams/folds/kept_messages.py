@@ -1,20 +1,20 @@
-"""How many messages of a session are kept as they were sent.
+"""Number of stored messages of a session.
 
-The messages themselves are in the history alone, which is written after the rows: who reads them
-there knows by this count whether all of them have come.
+The messages are only in the history, which is written after the rows. Readers compare this number
+with the history to see whether it is complete.
 """
 
 from streams.folds.rows import RowKind, Rows
 
 KEPT = RowKind("k", int)
-"""The number of signals that kept a message or took one back."""
+"""Number of signals that add a message or take one back."""
 
 
 def count(rows: Rows) -> int:
-    """How many signals of the session did so."""
+    """Returns the number of such signals of the session."""
     return rows.get(KEPT.key()) or 0
 
 
 def add(rows: Rows) -> None:
-    """One more."""
+    """Counts one more signal."""
     rows.put(KEPT.key(), count(rows) + 1)

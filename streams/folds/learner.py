@@ -1,7 +1,7 @@
-"""The learner's fold: mastery, counts, preferences; and the summary for a router.
+"""The learner's fold: mastery, counts and preferences.
 
-Rows of a user: `l` the counts, `y/{topic}` a topic's answers, by day and the newest one by one.
-All sums are integers, so that no order of answers can matter. Formulas and check values:
+Rows of a user: `l` has the counts, `y/{topic}` a topic's answers, summed by day, and its newest
+answers. All sums are integers, so the order of answers does not matter. Formulas and check values:
 docs/rules.md, Learners.
 """
 
@@ -34,7 +34,7 @@ NO_LESSON: Lesson = (NEVER, "", None, None)
 
 
 class Use(NamedTuple):
-    """How often one thing was used, and when last."""
+    """Number of uses, and the latest one."""
 
     times: int = 0
     latest: tuple[int, str] = (NEVER, "")
@@ -53,7 +53,7 @@ class Learner(Row, frozen=True):
 
 
 class Answers(NamedTuple):
-    """One day's answers in a topic: Σ weight·rate and Σ weight, in quarters and millionths."""
+    """A day's answers in a topic: Σ weight·rate and Σ weight, in quarters and millionths."""
 
     day: int
     weighted: int
@@ -61,7 +61,7 @@ class Answers(NamedTuple):
 
 
 class Topic(Row, frozen=True):
-    """A topic's first visit, its answers by day, and the newest of them, oldest first."""
+    """A topic's first visit, its answers by day, and its newest answers, oldest first."""
 
     topic: str
     first: tuple[int, str]
@@ -75,14 +75,14 @@ TOPICS = RowKind("y", Topic)
 
 
 def fold(rows: Rows, lesson: UserSignal, rules: Rules) -> None:
-    """One lesson into the user's counts and topic."""
+    """Folds one lesson into the user's counts and topic."""
     learner = rows.get(LEARNER) or Learner(NEVER)
     key = lesson.occurred_at, lesson.event_id
     topics = learner.topics
     if lesson.topic:
         topics = _visit(rows, topics, lesson.topic, key, lesson, rules)
     latest = learner.latest
-    if lesson.intent:  # of two of one time and id, in two sessions, the greater stands
+    if lesson.intent:  # of two with equal time and id, in two sessions, the greater counts
         latest = max(latest or NO_LESSON, (*key, lesson.intent, lesson.topic), key=_lesson_order)
     kind = ARTIFACT_KINDS.get(lesson.artifact) if lesson.artifact else None
     artifacts, difficulties = learner.artifacts, learner.difficulties
@@ -140,11 +140,11 @@ def _visit(
 def _answered(
     days: tuple[Answers, ...], day: int, weight: int, rate: int, rules: Rules
 ) -> tuple[Answers, ...]:
-    by_day = {one.day: one for one in days}
+    by_day = {answers.day: answers for answers in days}
     old = by_day.get(day, Answers(day, 0, 0))
     by_day[day] = Answers(day, old.weighted + weight * rate, old.weight + weight)
     latest = max(by_day)
-    return tuple(by_day[one] for one in sorted(by_day) if latest - one <= rules.mastery_days)
+    return tuple(by_day[day] for day in sorted(by_day) if latest - day <= rules.mastery_days)
 
 
 def _used(
@@ -156,7 +156,7 @@ def _used(
     return tuple(sorted(counted.items()))
 
 
-# --- what it says -----------------------------------------------------------------------------
+# --- the document -----------------------------------------------------------------------------
 
 
 def score(days: tuple[Answers, ...], rules: Rules) -> float | None:
@@ -165,10 +165,10 @@ def score(days: tuple[Answers, ...], rules: Rules) -> float | None:
         return None
     latest = days[-1].day
     top, bottom = 0.5, 1.0
-    for one in days:
-        fading = 0.5 ** ((latest - one.day) / rules.mastery_halflife_days) / 4
-        top += one.weighted * fading / 1_000_000
-        bottom += one.weight * fading
+    for answers in days:
+        fading = 0.5 ** ((latest - answers.day) / rules.mastery_halflife_days) / 4
+        top += answers.weighted * fading / 1_000_000
+        bottom += answers.weight * fading
     return round(top / bottom, 9)
 
 
@@ -183,8 +183,8 @@ def favourite(uses: tuple[tuple[str, Use], ...], rules: Rules) -> tuple[str | No
     """The most used, if used ≥ 3 times and in ≥ 50 % of all; its strength at 50, 60, 75 %."""
     if not uses:
         return None, None
-    name, use = max(uses, key=lambda one: (one[1].times, one[1].latest))
-    share = use.times / sum(one.times for _, one in uses)
+    name, use = max(uses, key=lambda entry: (entry[1].times, entry[1].latest))
+    share = use.times / sum(count.times for _, count in uses)
     if use.times < rules.uses_needed or share < rules.uses_share:
         return None, None
     return name, "strong" if share >= 0.75 else "medium" if share >= 0.6 else "weak"

@@ -1,7 +1,7 @@
-"""The links that are guessed: a turn answers the turn before it, of the same client.
+"""Provisional links: a turn replies to the turn before it, of the same client.
 
-A turn that comes late, or ends at another time than it began, moves the links of those it now
-stands between: a revision each.
+A late turn, or a turn that ends at another time than it started, moves the links of its neighbours,
+each with a revision.
 """
 
 from schemas.generated.history import Link
@@ -23,19 +23,19 @@ from streams.folds.session_state import Facts
 PROVISIONAL_CONFIDENCE = 0.5
 LOST_LINKS = RowKind("n", tuple[str, ...])
 LOST = LOST_LINKS.key("")
-"""The turns whose link went, so that one that comes back has a revision."""
+"""Turns that lost their link, so that a restored link has a revision."""
 MOST_LOST = 64
 
 
 def link(
     rows: Rows, newest: Newest, turn: Facts, check: bytes, replaced: Facts | None, out: Effects
 ) -> tuple[Newest, Gap, Block]:
-    """The provisional reply_to of a turn and of those it now precedes, as `index.insert_turn`
-    returns it: the newest turns, its neighbours, and those that are no longer among the newest."""
+    """Links a turn and its followers. Returns, as `index.insert_turn`, the newest turns, the turn's
+    neighbours, and the turns that are no longer among the newest."""
     client = turn.client_id
     entry = (turn.occurred_at, turn.event_id, client, check)
     if replaced is None:
-        newest, gap, left = insert_turn(rows, "", newest, entry)
+        newest, gap, overflow = insert_turn(rows, "", newest, entry)
         previous, follower = gap
         before, after = _insert_for_client(rows, entry) if client else gap
         _answer(rows, entry, None, before, out, is_new=True)
@@ -43,7 +43,7 @@ def link(
             _answer(rows, follower, previous, entry, out)
         if client and after:
             _answer(rows, after, before, entry, out)
-        return newest, gap, left
+        return newest, gap, overflow
     old = (replaced.occurred_at, replaced.event_id, replaced.client_id, b"")
     if old[:3] == entry[:3]:
         return check_turn(newest, turn.event_id, check), (None, None), ()
@@ -53,12 +53,12 @@ def link(
 def _move(
     rows: Rows, newest: Newest, old: Entry, entry: Entry, out: Effects
 ) -> tuple[Newest, Gap, Block]:
-    """A running turn ended at another time or for another client: its link and those of the turns
-    around its old and its new place, each changed once."""
+    """Moves a running turn that ended at another time or for another client. Its link and the links
+    around its old and new place change once each."""
     moves: dict[str, tuple[Entry, Entry | None, Entry | None]] = {}
 
-    def move(of: Entry, was: Entry | None, now: Entry | None) -> None:
-        moves[of[1]] = (of, moves[of[1]][1] if of[1] in moves else was, now)
+    def move(reply: Entry, was: Entry | None, now: Entry | None) -> None:
+        moves[reply[1]] = (reply, moves[reply[1]][1] if reply[1] in moves else was, now)
 
     newest, (before, after) = remove_turn(rows, "", newest, old)
     if after and not after[2]:
@@ -68,7 +68,7 @@ def _move(
         if after:
             move(after, old, before)
     answered = before
-    newest, gap, left = insert_turn(rows, "", newest, entry)
+    newest, gap, overflow = insert_turn(rows, "", newest, entry)
     previous, follower = gap
     before, after = _insert_for_client(rows, entry) if entry[2] else gap
     if follower and not follower[2]:
@@ -76,16 +76,16 @@ def _move(
     if entry[2] and after:
         move(after, before, entry)
     _answer(rows, entry, answered, before, out, is_moved=old[0] != entry[0])
-    for of, was, now in moves.values():
-        _answer(rows, of, was, now, out)
-    return newest, gap, left
+    for reply, was, now in moves.values():
+        _answer(rows, reply, was, now, out)
+    return newest, gap, overflow
 
 
 def _insert_for_client(rows: Rows, entry: Entry) -> Gap:
     client = f"={entry[2]}"
     key = NEWEST.key(client)
-    known = rows.get(key) or Newest()
-    newest, gap, _ = insert_turn(rows, client, known, (*entry[:3], b""))
+    stored = rows.get(key) or Newest()
+    newest, gap, _ = insert_turn(rows, client, stored, (*entry[:3], b""))
     rows.put(key, newest)
     return gap
 
@@ -93,31 +93,31 @@ def _insert_for_client(rows: Rows, entry: Entry) -> Gap:
 def _remove_for_client(rows: Rows, entry: Entry) -> Gap:
     client = f"={entry[2]}"
     key = NEWEST.key(client)
-    known = rows.get(key) or Newest()
-    newest, gap = remove_turn(rows, client, known, entry)
-    if newest is not known:
+    stored = rows.get(key) or Newest()
+    newest, gap = remove_turn(rows, client, stored, entry)
+    if newest is not stored:
         rows.put(key, newest)
     return gap
 
 
 def _answer(
     rows: Rows,
-    of: Entry,
+    reply: Entry,
     was: Entry | None,
     now: Entry | None,
     out: Effects,
     is_new: bool = False,
     is_moved: bool = False,
 ) -> None:
-    """One turn's provisional reply_to, which may move (a revision), go or come back. `is_new`: it
-    is the turn's first. `is_moved`: the turn has another time now, and so has its link."""
+    """Sets a turn's provisional reply_to. A moved, lost or restored link has a revision. `is_new`:
+    the turn's first link. `is_moved`: the turn, and so its link, has another time."""
     to = now or was
     if to is None:
         return
     is_same = was is not None and now is not None and was[1] == now[1]
     if is_same and not is_moved:
         return
-    at, event_id, _, _ = of
+    at, event_id, _, _ = reply
     lost = () if is_new else rows.get(LOST) or ()
     came_back = was is None and event_id in lost
     out.history.append(
@@ -144,6 +144,6 @@ def _answer(
         when = out.record.occurred_at
         op = "insert" if was is None else "update" if now else "remove"
         if op != "update":
-            others = tuple(one for one in lost if one != event_id)
-            rows.put(LOST, (*others, event_id)[-MOST_LOST:] if now is None else others)
+            rest = tuple(lost_id for lost_id in lost if lost_id != event_id)
+            rows.put(LOST, (*rest, event_id)[-MOST_LOST:] if now is None else rest)
         revise(out, rows.key, entity, op, before, after, "a late turn came between", [cause], when)

@@ -1,4 +1,4 @@
-"""Input records as rows of the history: what was said, as it was said."""
+"""History rows of input records."""
 
 from typing import Any, cast
 
@@ -9,8 +9,8 @@ from streams.folds.ids import canonical
 from streams.folds.rows import Effects, Input
 
 
-def turn(turn: Turn, given: Input, out: Effects) -> None:
-    """A row of `events`."""
+def turn(turn: Turn, input: Input, out: Effects) -> None:
+    """Appends a row of `events`."""
     metadata = turn.metadata
     out.history.append(
         history.Event(  # by position, for speed: tests/contract/test_row_names.py has the names
@@ -31,38 +31,38 @@ def turn(turn: Turn, given: Input, out: Effects) -> None:
             None if metadata is None else metadata.difficulty,
             None if metadata is None else metadata.correct_rate,
             turn.image_summaries or (),
-            given.metadata,
-            given.extra,
-            given.doc,
+            input.metadata,
+            input.extra,
+            input.doc,
         )
     )
 
 
-def record(record: Record, given: Input, out: Effects) -> None:
-    """A row of the record's own table."""
+def record(record: Record, input: Input, out: Effects) -> None:
+    """Appends a row to the table of the record's type."""
     if record.type == "turn":
-        turn(cast(Turn, record), given, out)
+        turn(cast(Turn, record), input, out)
     elif isinstance(record, Recursion):
-        out.history.append(_recursion(record, given))
+        out.history.append(_recursion(record, input))
     elif isinstance(record, ToolResult):
-        out.history.append(tool_result(record, record, given.doc))
+        out.history.append(tool_result(record, record, input.doc))
     elif isinstance(record, WritePlan):
-        out.history.append(_plan(record, given))
+        out.history.append(_plan(record, input))
     else:
-        out.history.append(_fields(record, given))
+        out.history.append(_fields(record, input))
 
 
-def _fields(record: Record, given: Input) -> history.CausedRow:
-    """A row whose columns are fields of the record, and the record itself."""
+def _fields(record: Record, input: Input) -> history.CausedRow:
+    """Row with fields of the record, and the record as JSON."""
     row = history.ROWS[RECORD_TABLES[record.type]]
-    said: dict[str, Any] = {
-        name: given.doc if name == "doc" else getattr(record, name)
+    columns: dict[str, Any] = {
+        name: input.doc if name == "doc" else getattr(record, name)
         for name in row.__struct_fields__
     }
-    return row(**said)
+    return row(**columns)
 
 
-def _plan(plan: WritePlan, given: Input) -> history.Plan:
+def _plan(plan: WritePlan, input: Input) -> history.Plan:
     return history.Plan(
         plan_id=plan.plan_id,
         user_id=plan.user_id,
@@ -70,11 +70,11 @@ def _plan(plan: WritePlan, given: Input) -> history.Plan:
         extractor_name=plan.extractor.name,
         extractor_version=plan.extractor.version,
         occurred_at=plan.occurred_at,
-        doc=given.doc,
+        doc=input.doc,
     )
 
 
-def _recursion(step: Recursion, given: Input) -> history.Recursion:
+def _recursion(step: Recursion, input: Input) -> history.Recursion:
     return history.Recursion(
         session_id=step.session_id,
         task_id=step.task_id,
@@ -88,16 +88,16 @@ def _recursion(step: Recursion, given: Input) -> history.Recursion:
         output=canonical(step.action.output),
         error=step.error,
         occurred_at=step.occurred_at,
-        doc=given.doc,
+        doc=input.doc,
     )
 
 
-def tool_result(of: Recursion | ToolResult, result: Any, doc: str) -> history.ToolResult:
-    """A row of `tool_results`: a result of the recursion that `of` names, and its JSON."""
+def tool_result(recursion: Recursion | ToolResult, result: Any, doc: str) -> history.ToolResult:
+    """Returns a row of `tool_results`; ids are taken from `recursion`, `doc` is the JSON."""
     return history.ToolResult(
-        session_id=of.session_id,
-        task_id=of.task_id,
-        trace_id=of.trace_id,
+        session_id=recursion.session_id,
+        task_id=recursion.task_id,
+        trace_id=recursion.trace_id,
         tool_call_id=result.tool_call_id,
         call_index=result.call_index,
         success=result.success,

@@ -1,8 +1,8 @@
-"""The state machine of one task: a fold of its recursions in their own order.
+"""The state machine of one task: a fold of its recursions in (iteration_index, trace_id) order.
 
-`advance` takes the next recursion in (iteration_index, trace_id) order as its JSON object. What
-stands after the end is left outside. `latest` is the time of the session's latest turn: a later
-turn answers a CLARIFY (docs/rules.md, Tasks).
+`advance` takes the next recursion as its JSON object. Recursions after the end are ignored.
+`latest` is the time of the session's latest turn: a later turn answers a CLARIFY (docs/rules.md,
+Tasks).
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ Key = tuple[int, str]  # iteration_index, trace_id
 
 
 class PlannedStep(Row, frozen=True):
-    """A step of the plan as it stands."""
+    """A step of the current plan."""
 
     step_id: str
     description: str
@@ -26,7 +26,7 @@ class PlannedStep(Row, frozen=True):
 
 
 class Machine(Row, frozen=True):
-    """Everything of a task but the recursions themselves."""
+    """State of a task without its recursions."""
 
     iteration: int = 0
     max_iteration: int | None = None  # None: none was said
@@ -47,7 +47,7 @@ class Machine(Row, frozen=True):
 
 
 def advance(machine: Machine, step: dict[str, Any], latest: int | None, rules: Rules) -> Machine:
-    """The machine after one more recursion."""
+    """Returns the machine after one more recursion."""
     machine = settle(machine, latest)
     if machine.end is not None:
         return machine
@@ -57,17 +57,22 @@ def advance(machine: Machine, step: dict[str, Any], latest: int | None, rules: R
 
 
 def settle(machine: Machine, latest: int | None) -> Machine:
-    """A question asked at the limit and answered by a turn: the forced stop stands at it."""
-    held = machine.held
-    if machine.end is None and held and latest is not None and latest > held[0]:
+    """Stops the task at a question at the limit, once a turn has answered it."""
+    limit_question = machine.held
+    if machine.end is None and limit_question and latest is not None and latest > limit_question[0]:
         return replace(
-            machine, end=held[1:], outcome="failed", forced=True, error=FORCED_ERROR, asked=None
+            machine,
+            end=limit_question[1:],
+            outcome="failed",
+            forced=True,
+            error=FORCED_ERROR,
+            asked=None,
         )
     return machine
 
 
 def status_of(machine: Machine, latest: int | None) -> str:
-    """pending, running, completed, failed or waiting_input, for a settled machine."""
+    """Status of a settled machine: pending, running, completed, failed or waiting_input."""
     if machine.outcome:
         return machine.outcome
     if machine.last is None:
@@ -78,7 +83,7 @@ def status_of(machine: Machine, latest: int | None) -> str:
 
 
 def limit_of(machine: Machine, rules: Rules) -> int:
-    """How many iterations the task may have."""
+    """Returns the iteration limit of the task."""
     return machine.max_iteration or rules.max_iteration
 
 
@@ -105,27 +110,27 @@ def _context(machine: Machine, step: dict[str, Any], rules: Rules) -> Machine:
 
 
 def _replan(machine: Machine, plan: list[Any], rules: Rules) -> Machine:
-    """A step listed with a status takes it; without one it keeps its own."""
-    known = {one.step_id: one for one in machine.plan}
+    """Replaces the plan. A step without a status keeps its current one."""
+    current_steps = {step.step_id: step for step in machine.plan}
     claims = dict(machine.claims)
     steps: dict[str, PlannedStep] = {}
-    for listed in plan:
-        step_id = listed.get("step_id") if isinstance(listed, dict) else None
+    for entry in plan:
+        step_id = entry.get("step_id") if isinstance(entry, dict) else None
         if not isinstance(step_id, str):
             continue
         if step_id not in steps and len(steps) == rules.max_plan_steps:
             continue
-        old = known.get(step_id, PlannedStep(step_id, "", "pending"))
-        status = listed.get("status")
+        current = current_steps.get(step_id, PlannedStep(step_id, "", "pending"))
+        status = entry.get("status")
         if status in ("pending", "running", "done", "error"):
             if step_id in claims:
-                claims[step_id] = 0  # the plan says otherwise than the errors before it
+                claims[step_id] = 0  # the status of the plan overrides earlier errors
         else:
-            status = "error" if claims.get(step_id, 0) >= rules.step_errors else old.status
+            status = "error" if claims.get(step_id, 0) >= rules.step_errors else current.status
         if status == "pending" and step_id in claims:
             status = "running"
-        description = listed.get("description")
-        text = description if isinstance(description, str) and description else old.description
+        description = entry.get("description")
+        text = description if isinstance(description, str) and description else current.description
         steps[step_id] = PlannedStep(step_id, text, status)
     return replace(machine, plan=tuple(steps.values()), claims=tuple(claims.items()))
 
@@ -140,10 +145,12 @@ def _claim(machine: Machine, step_id: str | None, status: str, rules: Rules) -> 
     plan = machine.plan
     for at, step in enumerate(plan):
         if step.step_id == step_id:
-            now = "running" if step.status == "pending" else step.status
-            now = "error" if status == "error" and errors >= rules.step_errors else now
-            if now != step.status:
-                plan = (*plan[:at], replace(step, status=now), *plan[at + 1 :])
+            step_status = "running" if step.status == "pending" else step.status
+            step_status = (
+                "error" if status == "error" and errors >= rules.step_errors else step_status
+            )
+            if step_status != step.status:
+                plan = (*plan[:at], replace(step, status=step_status), *plan[at + 1 :])
     return replace(machine, plan=plan, claims=tuple(claims.items())[-MAX_CLAIMS:])
 
 
@@ -154,13 +161,13 @@ def _repeats(machine: Machine, step: dict[str, Any]) -> Machine:
 
 
 def action_hash(action: dict[str, Any]) -> bytes:
-    """8 bytes of what an action does, its calls' ids and results left aside."""
+    """Returns an 8-byte hash of an action without its calls' ids and results."""
     output = dict(action.get("output") or {})
     calls = output.get("tool_calls")
     if isinstance(calls, list):
-        aside = ("id", "result", "success")
+        omitted = ("id", "result", "success")
         output["tool_calls"] = [
-            {name: value for name, value in call.items() if name not in aside}
+            {name: value for name, value in call.items() if name not in omitted}
             if isinstance(call, dict)
             else call
             for call in calls
@@ -171,12 +178,12 @@ def action_hash(action: dict[str, Any]) -> bytes:
 def _count(machine: Machine, step: dict[str, Any], rules: Rules) -> Machine:
     key = (step["iteration_index"], step["trace_id"])
     status, kind = step.get("status", "done"), step["action"]["action_type"]
-    asks = kind == "CLARIFY" and status == "done"
+    is_question = kind == "CLARIFY" and status == "done"
     machine = replace(
         machine,
         last=(*key, status),
         iteration=machine.iteration + (status != "running"),
-        asked=step["occurred_at"] if asks else None,
+        asked=step["occurred_at"] if is_question else None,
     )
     if status == "running":
         return machine
@@ -186,6 +193,6 @@ def _count(machine: Machine, step: dict[str, Any], rules: Rules) -> Machine:
         return replace(machine, end=key, outcome="failed", error=step.get("error"))
     if machine.iteration < limit_of(machine, rules):
         return machine
-    if asks and machine.held is None:
+    if is_question and machine.held is None:
         return replace(machine, held=(step["occurred_at"], *key))
     return replace(machine, end=key, outcome="failed", forced=True, error=FORCED_ERROR, asked=None)

@@ -1,4 +1,4 @@
-"""The user's fold: what turns signal of a user, and write plans.
+"""The user's fold: user signals of turns, and write plans.
 
 Rows of a user: `u` the header, `s/{state_id}` states, `p/{id}` preferences, `k/…` links,
 `x/…` thread members, `e/{family}` ends, `v` and `v/{event_id}` marks of events, `a` the mood, `l`
@@ -22,8 +22,8 @@ from streams.folds.rules import Rules
 
 
 class User(Row, frozen=True):
-    """A user's header: revisions made, ids seen, plans applied but for the rules'. `clock`: the
-    latest time of the plans that others sent (`order.place_of`)."""
+    """A user's header: numbers of revisions, runs of seen ids, and applied plans except the rules'
+    plans. `clock` is the latest time of plans from clients (`order.place_of`)."""
 
     seq: int = 0
     runs: int = 0  # of the ids seen (index.py)
@@ -36,8 +36,8 @@ USER = USERS.key()
 
 
 def fold_signal(rows: Rows, signal: UserSignal, out: Effects) -> None:
-    """What one ended turn means for its user. The session's fold has seen to duplicates; `out` are
-    its effects, to which the user's are added."""
+    """Folds the signal of one ended turn into its user. The session's fold has dropped duplicates;
+    the user's effects are added to its effects `out`."""
     learner.fold(rows, signal, out.rules)
     if signal.affect is None:
         return
@@ -51,28 +51,28 @@ def fold_signal(rows: Rows, signal: UserSignal, out: Effects) -> None:
     out.warnings += hop.warnings
 
 
-def fold(rows: Rows, given: Input, out: Effects) -> Outcome:
-    """A write plan or a signal of scope user. Raises Refused for a dead letter."""
+def fold(rows: Rows, input: Input, out: Effects) -> Outcome:
+    """Folds a write plan or a signal of scope `user`. Raises Refused for a dead letter."""
     header = rows.get(USER) or User()
     out.seq = header.seq
-    record = given.record
+    record = input.record
     assert isinstance(record, WritePlan | Signal)
     kind, record_id = (
         ("p", record.plan_id) if isinstance(record, WritePlan) else ("s", record.signal_id)
     )
-    known, place = find_id(rows, header.runs, short_hash(kind + record_id))
-    if known == given.fingerprint:
+    stored_check, place = find_id(rows, header.runs, short_hash(kind + record_id))
+    if stored_check == input.fingerprint:
         return DUPLICATE
-    if known is not None:
+    if stored_check is not None:
         raise Refused("conflicting_duplicate", f"{record_id} has other content")
-    header = replace(header, runs=put_id(rows, header.runs, place, given.fingerprint))
+    header = replace(header, runs=put_id(rows, header.runs, place, input.fingerprint))
     if isinstance(record, WritePlan):
         header = _plan(rows, header, record, out)
     else:
         _lesson(rows, record, out.rules)
         out.user = True
     rows.put(USER, replace(header, seq=out.seq))
-    log.record(record, given, out)
+    log.record(record, input, out)
     return APPLIED
 
 
@@ -100,12 +100,12 @@ def _lesson(rows: Rows, signal: Signal, rules: Rules) -> None:
 
 
 def _plan(rows: Rows, header: User, plan: WritePlan, out: Effects) -> User:
-    """All of a plan; whatever refuses it refuses the whole (the runtime takes the writes back)."""
+    """Applies a plan. If an update is refused, the runtime rolls back the whole plan."""
     if plan.extraction and plan.extraction.error:
         raise Refused("extraction_failed", plan.extraction.error)
     if plan.event_updates:
         _settle(rows, plan, out)
-        return header  # it has no place among the plans, as its time alone counts
+        return header  # it has no place among the plans: only its time counts
     out.place = place = place_of(plan, header.clock, header.plans)
     for ordinal, update in enumerate(plan.state_updates):
         if update.kind == "long_mood_state" and update.op == "upsert":
@@ -117,10 +117,10 @@ def _plan(rows: Rows, header: User, plan: WritePlan, out: Effects) -> User:
         else:
             states.apply(rows, plan, ordinal, update, out)
     for kind in REVISED_KINDS:
-        for revised in getattr(plan, kind.updates):
-            kind.apply(rows, plan, revised, out)
-    for ordinal, over in enumerate(plan.ends):
-        end = ends.of(plan, ordinal, over, out.place)
+        for kind_update in getattr(plan, kind.updates):
+            kind.apply(rows, plan, kind_update, out)
+    for ordinal, end_update in enumerate(plan.ends):
+        end = ends.of(plan, ordinal, end_update, out.place)
         ends.remember(rows, end)
         if ends.retraction(rows, end.evidence, end.session_id):
             continue
@@ -131,13 +131,13 @@ def _plan(rows: Rows, header: User, plan: WritePlan, out: Effects) -> User:
     if plan.context_updates:
         graph.apply(rows, plan, plan.context_updates, out)
     if plan.event_affect:
-        felt = plan.event_affect
-        event_id = felt.event_id or plan.event_id
+        plan_affect = plan.event_affect
+        event_id = plan_affect.event_id or plan.event_id
         assert event_id
-        moment = affect.moment_of(plan.occurred_at, event_id, felt, True, plan.session_id)
+        moment = affect.moment_of(plan.occurred_at, event_id, plan_affect, True, plan.session_id)
         _feel(rows, moment, plan, out)
     if place.rank == OF_RULES:
-        return header  # the rules' plans come in any order, so that no number of theirs may show
+        return header  # the rules' plans arrive in any order, so they are not counted
     plans = header.plans + 1
     if plans == out.rules.tidy_first or plans % out.rules.tidy_every == 0:
         tidying.tidy(rows, plan, out)
@@ -145,7 +145,7 @@ def _plan(rows: Rows, header: User, plan: WritePlan, out: Effects) -> User:
 
 
 def _settle(rows: Rows, plan: WritePlan, out: Effects) -> None:
-    """Events that are retracted or restored, and what was made of them."""
+    """Retracts or restores events, and updates the memory that they support."""
     for ordinal, update in enumerate(plan.event_updates):
         ends.mark(rows, plan, ordinal, update)
     states.settle(rows, plan, out)
@@ -156,7 +156,7 @@ def _settle(rows: Rows, plan: WritePlan, out: Effects) -> None:
 
 
 def _evidence(rows: Rows) -> set[ends.Event]:
-    """The events on which states and whatever else marks may end rest."""
+    """Returns the supporting events of states and revised kinds."""
     evidence = set(states.evidence(rows))
     for kind in REVISED_KINDS:
         if kind.evidence:
@@ -165,12 +165,12 @@ def _evidence(rows: Rows) -> set[ends.Event]:
 
 
 def mood_id(rows: Rows) -> str:
-    """The one long_mood_state of a user."""
+    """Returns the id of a user's long_mood_state."""
     return make_id("long_mood_state", rows.tenant, rows.key)
 
 
 def _mood_words(rows: Rows, plan: WritePlan, update: StateUpdate, out: Effects) -> None:
-    """An upsert of long_mood_state: text and confidence only; the numbers are the moments'."""
+    """Upserts long_mood_state: only text and confidence; the numbers come from the moments."""
     row = rows.get(affect.MOOD) or affect.MoodRow()
     since = states.default_from(plan, update)
     evidence = states.evidence_of(plan, update.evidence_event_ids)
@@ -181,7 +181,7 @@ def _mood_words(rows: Rows, plan: WritePlan, update: StateUpdate, out: Effects) 
 
 
 def _feel(rows: Rows, moment: Moment, plan: WritePlan | None, out: Effects) -> None:
-    """A moment of affect: appended to `affects`, and put into the mood."""
+    """Appends a moment of affect to `affects` and folds it into the mood."""
     at = moment.occurred_at
     out.history.append(
         Affect(
@@ -204,13 +204,13 @@ def _feel(rows: Rows, moment: Moment, plan: WritePlan | None, out: Effects) -> N
         out.warnings.append("moment_leaves_mood")
         return
     plan_id = plan.plan_id if plan else None
-    for number, old in enumerate(put.gone):  # several, where a plan named no session
+    for number, old in enumerate(put.gone):  # several, if a plan has no session
         entity = ("affect", moment.event_id, old.session_id)
         is_followed = number == 0 and old.session_id == put.stands.session_id
         op, now = ("update", _moment(put.stands)) if is_followed else ("remove", None)
         revise(out, rows.key, entity, op, _moment(old), now,
                "another moment of the same event", [moment.event_id], at, plan_id)  # fmt: skip
-    since = min(at, *(one.occurred_at for one in (put.stands, *put.gone)))
+    since = min(at, *(version_moment.occurred_at for version_moment in (put.stands, *put.gone)))
     reason = shortened(moment.text) or "a moment of feeling"
     _revise_mood(rows, row, put.row, since, reason, (moment.event_id,), plan, out)
 
@@ -237,12 +237,12 @@ def _revise_mood(
     out: Effects,
 ) -> None:
     state_id = mood_id(rows)
-    known, stand = affect.begins(before, since), affect.begins(after, since)
-    for at in (*sorted(stand), *sorted(known - stand)):
-        row, old = (before, at) if at in known else (after, affect.standing(after, at))
+    old_starts, starts = affect.begins(before, since), affect.begins(after, since)
+    for at in (*sorted(starts), *sorted(old_starts - starts)):
+        row, old = (before, at) if at in old_starts else (after, affect.standing(after, at))
         was = None if old is None else affect.version(row, state_id, old)
-        now = affect.version(after, state_id, at) if at in stand else None  # its moment moved
-        op = "insert" if was is None else "update" if at in known else "supersede"
+        now = affect.version(after, state_id, at) if at in starts else None  # its moment moved
+        op = "insert" if was is None else "update" if at in old_starts else "supersede"
         op = op if now else "remove"
         entity = ("state", state_id, "long_mood_state")
         plan_id = plan.plan_id if plan else None

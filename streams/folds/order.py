@@ -1,8 +1,8 @@
-"""In which order a user's plans apply (docs/rules.md, "Order of plans").
+"""Order of a user's plans (docs/rules.md, "Order of plans").
 
-What the product makes of turns may come in any order and applies at its turn's time. What others
-send keeps its order. A state or preference keeps its newest updates with their places, so that an
-update that comes late is put where it belongs and those after it are applied again.
+Plans from extractors may arrive in any order and apply at their turn's time. Plans from clients
+keep their order of arrival. States and preferences store their newest updates with their places,
+so a late update is inserted at its place and later updates are applied again.
 """
 
 from bisect import bisect_right
@@ -14,13 +14,13 @@ from schemas.events import WritePlan
 RULES = "rules"
 """`extractor.name` of the built-in rules (`streams.extractors`), which the folds do not import."""
 OF_RULES, OF_A_MODEL, SENT = 0, 1, 2
-"""The ranks of places: plans of the rules, of a model, and those that others send."""
+"""Ranks of places: plans of the rules, of a model, and of clients."""
 MAX_UPDATES = 32
-"""Updates that a state or preference keeps; those before them cannot be reordered any more."""
+"""Stored updates of a state or preference; earlier ones can no longer be reordered."""
 
 
 class Place(NamedTuple):
-    """Where a plan stands among its user's. What others send stands by its `number`."""
+    """Position of a plan among its user's plans. Plans of clients are ordered by `number`."""
 
     at: int
     rank: int
@@ -35,8 +35,8 @@ FIRST = Place(NEVER, OF_RULES)
 
 
 def place_of(plan: WritePlan, clock: int, number: int) -> Place:
-    """A plan's place. `clock`: the latest time of the plans that others have sent, which one that
-    they send later does not go behind; `number`: how many plans but the rules' have applied."""
+    """Returns a plan's place. `clock` is the latest time of plans from clients, a lower bound for
+    their next plan; `number` is the number of applied plans except the rules' plans."""
     if plan.extractor.name == RULES:
         return Place(plan.occurred_at, OF_RULES, f"{plan.event_id or ''}\x1f{plan.plan_id}")
     if plan.extraction is not None:
@@ -57,13 +57,13 @@ P = TypeVar("P", bound=Placed)
 
 
 def inserted(updates: tuple[P, ...], update: P) -> tuple[P, ...]:
-    """The updates in order with one more, behind others of its plan."""
+    """Inserts an update in order, after other updates of its plan."""
     if not updates or updates[-1].place <= update.place:
         return (*updates, update)
-    at = bisect_right(updates, update.place, key=lambda one: one.place)
+    at = bisect_right(updates, update.place, key=lambda placed: placed.place)
     return (*updates[:at], update, *updates[at:])
 
 
 def sent_after(updates: Iterable[Placed], since: int) -> bool:
-    """Whether one of them is of a plan that others sent, of a later time."""
+    """Whether an update is from a client's plan of a later time."""
     return any(update.at > since for update in updates if update.place.rank == SENT)

@@ -6,10 +6,10 @@ from schemas.record import Ended
 
 
 class Outcome(NamedTuple):
-    """`applied`, a `duplicate` of one that was, `withheld` from all that is kept, or `dead`, with
-    the reason and detail of its dead letter; `WAITS` has them, too. `accepted`: it is in the log
-    for good, and what it ends as was not known in time. `skipped`: an event that a mapping makes
-    nothing of."""
+    """`applied`, `duplicate` of an applied record, `withheld` from storage, or `dead` with the
+    reason and detail of its dead letter; `WAITS` has a reason and detail as well. `accepted`: in
+    the log, but processing had not finished before the timeout. `skipped`: an event that a mapping
+    ignores."""
 
     ending: Ended | Literal["skipped"]
     reason: str | None = None
@@ -18,8 +18,8 @@ class Outcome(NamedTuple):
 
 APPLIED = Outcome("applied")
 WAITS = Outcome("applied", "waiting", "waits for the end of its recursion")
-"""A tool result that was stored. Whether it fits a call of its recursion shows later, and what it
-was counted as stays (`Effects.late`, `Effects.settled`)."""
+"""A stored tool result. Its recursion decides later whether it matches a call; the count of its
+outcome does not change (`Effects.late`, `Effects.settled`)."""
 DUPLICATE = Outcome("duplicate")
 WITHHELD = Outcome("withheld")
 SKIPPED = Outcome("skipped")

@@ -1,7 +1,4 @@
-"""Likes and dislikes of a user: candidates, confirmed, revoked.
-
-See docs/rules.md, "Long-term memory".
-"""
+"""Preferences of a user: candidates, confirmed, revoked (docs/rules.md, "Long-term memory")."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -36,10 +33,10 @@ class Update(Row, frozen=True):
 
 
 class Preference(Row, frozen=True):
-    """Unique by (domain, normalised subject, polarity): its id is made from them.
+    """Unique by (domain, normalised subject, polarity); its id is derived from them.
 
-    It is `base` with the `updates` applied in order, among those of its opposite, and revoked by
-    ends. One without a status is not known. `over`: the end that revoked it.
+    It is `base` with the `updates` applied in order, together with the updates of its opposite, and
+    revoked by ends. An empty status means not stored. `over` is the end that revoked it.
     """
 
     preference_id: str
@@ -62,18 +59,18 @@ class Preference(Row, frozen=True):
 
 PREFERENCES = RowKind("p", Preference)
 Pair = tuple[Preference, Preference]
-"""A preference and its opposite; either may not be known."""
+"""A preference and its opposite; either may have an empty status."""
 
 
 def apply(rows: Rows, plan: WritePlan, update: PreferenceUpdate, out: Effects) -> None:
-    """One preference update of a plan. Raises Refused for a revoke of what is not known."""
-    known = _find(rows, update, update.polarity)
-    if update.op == "revoke" and not known.status:
+    """Applies a preference update of a plan. Raises Refused for revoking an unknown preference."""
+    preference = _find(rows, update, update.polarity)
+    if update.op == "revoke" and not preference.status:
         if update.unchanged_since is not None:
             return
-        what = f"{update.polarity} of {update.subject!r} in {update.domain!r}"
-        raise Refused("unknown_preference", f"preference_updates: no {what} to revoke")
-    told = Update(
+        description = f"{update.polarity} of {update.subject!r} in {update.domain!r}"
+        raise Refused("unknown_preference", f"preference_updates: no {description} to revoke")
+    change = Update(
         out.place,
         update.op,
         plan.occurred_at,
@@ -85,16 +82,16 @@ def apply(rows: Rows, plan: WritePlan, update: PreferenceUpdate, out: Effects) -
         plan.session_id,
     )
     out.place = out.place._replace(ordinal=out.place.ordinal + 1)
-    if _is_corrected(known, told):
+    if _is_corrected(preference, change):
         return
     opposite = _find(rows, update, OPPOSITE[update.polarity])
     is_last = not ends.is_marked(rows) and all(
-        not one.over and (not one.updates or one.updates[-1].place < told.place)
-        for one in (known, opposite)
+        not row.over and (not row.updates or row.updates[-1].place < change.place)
+        for row in (preference, opposite)
     )
-    put = replace(known, updates=inserted(known.updates, told))
+    put = replace(preference, updates=inserted(preference.updates, change))
     if is_last:
-        plain = _after((known, opposite), told, rows, out.rules)
+        plain = _after((preference, opposite), change, rows, out.rules)
     else:
         plain = _folded((put, opposite), rows, out.rules)
     if len(put.updates) > MAX_UPDATES:
@@ -102,60 +99,62 @@ def apply(rows: Rows, plan: WritePlan, update: PreferenceUpdate, out: Effects) -
         base, _ = _folded((oldest, _blank(opposite)), rows, out.rules)
         put = replace(put, updates=put.updates[1:], base=replace(base, updates=(), base=None))
     reason = update.reason or plan.extractor.name
-    for before, kept, after in ((known, put, plain[0]), (opposite, opposite, plain[1])):
-        _put(rows, plan, before, kept, after, reason, told.evidence, out)
+    for before, stored, after in ((preference, put, plain[0]), (opposite, opposite, plain[1])):
+        _put(rows, plan, before, stored, after, reason, change.evidence, out)
 
 
-def _is_corrected(known: Preference, update: Update) -> bool:
+def _is_corrected(preference: Preference, update: Update) -> bool:
     """As `states._is_corrected`."""
     since = update.unchanged_since
-    return since is not None and update.place.rank != SENT and sent_after(known.updates, since)
+    return since is not None and update.place.rank != SENT and sent_after(preference.updates, since)
 
 
 def _after(pair: Pair, update: Update, rows: Rows, rules: Rules) -> Pair:
-    """Both after one more update of the first, of which the ends know nothing yet."""
-    known, opposite = pair
-    is_known = known.status != ""
+    """Applies an update to the first of a pair, without ends."""
+    preference, opposite = pair
+    is_known = preference.status != ""
     since = update.unchanged_since
-    if is_known and since is not None and known.updated_at > since:
+    if is_known and since is not None and preference.updated_at > since:
         return pair
     if update.op == "revoke":
-        return (_changed(known, update, rules, status="revoked") if is_known else known), opposite
-    sure = update.op == "confirm" or known.status == "confirmed"
+        return (
+            _changed(preference, update, rules, status="revoked") if is_known else preference
+        ), opposite
+    sure = update.op == "confirm" or preference.status == "confirmed"
     after = _changed(
-        known,
+        preference,
         update,
         rules,
-        subject=known.subject if is_known else update.subject,
+        subject=preference.subject if is_known else update.subject,
         status="confirmed" if sure else "candidate",
         confidence=update.confidence,
-        note=update.note or known.note,
-        said_at=max(update.at, known.said_at),
+        note=update.note or preference.note,
+        said_at=max(update.at, preference.said_at),
     )
     if update.op == "confirm" and opposite.status == "confirmed":
-        over = ends.first_after(rows, _said(after), after.said_at, update.place)
+        over = ends.first_after(rows, _target(after), after.said_at, update.place)
         if over is None:
             opposite = _changed(opposite, update, rules, status="revoked")
     return after, opposite
 
 
-def _changed(known: Preference, update: Update, rules: Rules, **fields: Any) -> Preference:
-    evidence = add_evidence(known.evidence, update.evidence, rules)
-    session_id = known.session_id
+def _changed(preference: Preference, update: Update, rules: Rules, **fields: Any) -> Preference:
+    evidence = add_evidence(preference.evidence, update.evidence, rules)
+    session_id = preference.session_id
     if update.evidence and session_id != update.session_id:
-        session_id = ends.SEVERAL if known.evidence else update.session_id
-    after = replace(known, evidence=evidence, session_id=session_id, **fields)
-    if replace(after, said_at=known.said_at, session_id=known.session_id) == known:
+        session_id = ends.SEVERAL if preference.evidence else update.session_id
+    after = replace(preference, evidence=evidence, session_id=session_id, **fields)
+    if replace(after, said_at=preference.said_at, session_id=preference.session_id) == preference:
         return after  # a later `said_at` or another session alone is no change to speak of
     return replace(after, updated_at=update.at)
 
 
 def _folded(pair: Pair, rows: Rows, rules: Rules) -> Pair:
-    """Both as their updates make them, in order, of which the ends know nothing yet. Those of
-    retracted events count only for a preference that has no others: it has ended."""
+    """Applies the updates of both in order, without ends. Updates of retracted events count only
+    for a preference without other updates, which has ended."""
     if not ends.is_marked(rows):
         return _all_folded(pair, rows, rules)
-    standing = [replace(one, updates=_standing(rows, one)) for one in pair]
+    standing = [replace(preference, updates=_standing(rows, preference)) for preference in pair]
     first, second = _all_folded((standing[0], standing[1]), rows, rules)
     if not first.status:
         first, _ = _all_folded((pair[0], _blank(pair[1])), rows, rules)
@@ -164,17 +163,19 @@ def _folded(pair: Pair, rows: Rows, rules: Rules) -> Pair:
     return first, second
 
 
-def _standing(rows: Rows, known: Preference) -> tuple[Update, ...]:
+def _standing(rows: Rows, preference: Preference) -> tuple[Update, ...]:
     return tuple(
-        one for one in known.updates if ends.retraction(rows, one.evidence, one.session_id) is None
+        update
+        for update in preference.updates
+        if ends.retraction(rows, update.evidence, update.session_id) is None
     )
 
 
 def _all_folded(pair: Pair, rows: Rows, rules: Rules) -> Pair:
-    first, second = (one.base or _blank(one) for one in pair)
+    first, second = (preference.base or _blank(preference) for preference in pair)
     placed = sorted(
         ((update.place, number, update) for number in (0, 1) for update in pair[number].updates),
-        key=lambda one: one[:2],
+        key=lambda entry: entry[:2],
     )
     for _, number, update in placed:
         if number == 0:
@@ -184,9 +185,9 @@ def _all_folded(pair: Pair, rows: Rows, rules: Rules) -> Pair:
     return first, second
 
 
-def _blank(known: Preference) -> Preference:
+def _blank(preference: Preference) -> Preference:
     return replace(
-        known, status="", confidence=0.0, note=None, evidence=(), said_at=NEVER, updates=(),
+        preference, status="", confidence=0.0, note=None, evidence=(), said_at=NEVER, updates=(),
         base=None, over=None,
     )  # fmt: skip
 
@@ -195,15 +196,15 @@ def _put(
     rows: Rows,
     plan: WritePlan,
     before: Preference,
-    kept: Preference,
-    made: Preference,
+    stored: Preference,
+    folded: Preference,
     reason: str,
     evidence: tuple[str, ...],
     out: Effects,
 ) -> None:
-    """Puts a preference as the updates of `kept` have `made` it. What is known to be over by then
-    is revoked, with a revision of its own."""
-    plain = replace(made, updates=kept.updates, base=kept.base, over=None)
+    """Writes the preference `folded` from the updates of `stored`, and revokes it if an end
+    matches, with a separate revision."""
+    plain = replace(folded, updates=stored.updates, base=stored.base, over=None)
     after = _ended(rows, plain, before.over, out.rules)
     if after == before or not (before.status or after.status):
         return
@@ -233,57 +234,59 @@ def _revise(
 # --- ends -------------------------------------------------------------------------------------
 
 
-def _held(rows: Rows) -> Iterator[ends.Held]:
-    """What all preferences are of."""
+def _targets(rows: Rows) -> Iterator[ends.RowTarget]:
+    """Targets of all preferences."""
     for preference_id in PREFERENCES.ids(rows):
-        yield preference_id, _said(rows.peek(PREFERENCES.key(preference_id)))
+        yield preference_id, _target(rows.peek(PREFERENCES.key(preference_id)))
 
 
 def end(rows: Rows, plan: WritePlan, over: ends.End, out: Effects) -> None:
-    """One of a plan's `ends`, for preferences: revokes those that it concerns."""
+    """Applies one of a plan's `ends`: revokes the matching preferences."""
     if not set(OPPOSITE).intersection(over.families):
         return
-    for preference_id in ends.concerned(over, plan, PREFERENCES, partial(_held, rows), out):
-        known = rows.peek(PREFERENCES.key(preference_id))
-        if not ends.speaks_of(over, _said(known)):
+    for preference_id in ends.concerned(over, plan, PREFERENCES, partial(_targets, rows), out):
+        preference = rows.peek(PREFERENCES.key(preference_id))
+        if not ends.speaks_of(over, _target(preference)):
             continue
-        is_late = known.updates and over.place[:4] < known.updates[-1].place[:4]
-        if known.over is None and not is_late and not ends.is_marked(rows):
-            after = _revoked_by(known, over, out.rules)
-            if after is not known:
+        is_late = preference.updates and over.place[:4] < preference.updates[-1].place[:4]
+        if preference.over is None and not is_late and not ends.is_marked(rows):
+            after = _revoked_by(preference, over, out.rules)
+            if after is not preference:
                 rows.put(PREFERENCES.key(after.preference_id), after)
-                _revise(plan, known, after, over.reason, over.evidence, rows, out)
+                _revise(plan, preference, after, over.reason, over.evidence, rows, out)
             continue
-        # an end before it was applied already, or what it confirmed since then opposes no more
-        opposite = _row(rows, known, OPPOSITE[known.polarity])
-        made = _folded((known, opposite), rows, out.rules)
-        for before, one in zip((known, opposite), made, strict=True):
-            _put(rows, plan, before, before, one, over.reason, over.evidence, out)
+        # an earlier end was applied already, or a later confirmation no longer counts
+        opposite = _row(rows, preference, OPPOSITE[preference.polarity])
+        pair = _folded((preference, opposite), rows, out.rules)
+        for before, folded in zip((preference, opposite), pair, strict=True):
+            _put(rows, plan, before, before, folded, over.reason, over.evidence, out)
 
 
 def settle(rows: Rows, plan: WritePlan, out: Effects) -> None:
-    """All preferences as they are by the marks of events that a plan has changed."""
+    """Updates all preferences after a plan has changed marks of events."""
     mark = plan.event_updates[0]
     reason, evidence = mark.reason or plan.extractor.name, tuple(mark.evidence_event_ids)
     for preference_id in PREFERENCES.ids(rows):
-        known = rows.peek(PREFERENCES.key(preference_id))
-        made, _ = _folded((known, _row(rows, known, OPPOSITE[known.polarity])), rows, out.rules)
-        _put(rows, plan, known, known, made, reason, evidence, out)
+        preference = rows.peek(PREFERENCES.key(preference_id))
+        folded, _ = _folded(
+            (preference, _row(rows, preference, OPPOSITE[preference.polarity])), rows, out.rules
+        )
+        _put(rows, plan, preference, preference, folded, reason, evidence, out)
 
 
 def evidence(rows: Rows) -> Iterator[ends.Event]:
-    """The events on which preferences rest."""
-    for _, known in PREFERENCES.scan(rows):
-        for one in (known, *known.updates, known.base, known.over):
-            if one is not None:
-                yield from ends.events_of(one)
+    """Returns the supporting events of all preferences."""
+    for _, preference in PREFERENCES.scan(rows):
+        for source in (preference, *preference.updates, preference.base, preference.over):
+            if source is not None:
+                yield from ends.events_of(source)
 
 
 def _ended(rows: Rows, plain: Preference, before: ends.End | None, rules: Rules) -> Preference:
-    """A preference as the earliest end that concerns it revokes it: remembered, or applied."""
+    """Revokes a preference by the earliest matching end, stored or applied before."""
     if not plain.status:
         return plain
-    over = ends.first_after(rows, _said(plain), plain.said_at)
+    over = ends.first_after(rows, _target(plain), plain.said_at)
     is_before = before is not None and before.families and before.at > plain.said_at
     if (
         before is not None
@@ -291,26 +294,28 @@ def _ended(rows: Rows, plain: Preference, before: ends.End | None, rules: Rules)
         and not ends.retraction(rows, before.evidence, before.session_id)
     ):
         over = before if over is None else min(over, before, key=ends.End.order)
-    taken = ends.retraction(rows, plain.evidence, plain.session_id)
-    if taken is None and plain.session_id == ends.SEVERAL and plain.base is None:
-        taken = ends.retraction_of(rows, plain.updates)
-    if taken is not None:
-        taken = replace(taken, at=max(taken.at, plain.said_at + 1))
-        over = taken if over is None else min(over, taken, key=ends.End.order)
+    retraction = ends.retraction(rows, plain.evidence, plain.session_id)
+    if retraction is None and plain.session_id == ends.SEVERAL and plain.base is None:
+        retraction = ends.retraction_of(rows, plain.updates)
+    if retraction is not None:
+        retraction = replace(retraction, at=max(retraction.at, plain.said_at + 1))
+        over = retraction if over is None else min(over, retraction, key=ends.End.order)
     return plain if over is None else _revoked_by(plain, over, rules)
 
 
-def _revoked_by(known: Preference, over: ends.End, rules: Rules) -> Preference:
-    """A preference revoked by an end, if it was said before that and still holds."""
-    if known.status == "revoked" or over.at <= known.said_at:
-        return known
-    evidence = add_evidence(known.evidence, over.evidence, rules)
-    updated_at = max(known.updated_at, over.told_at)
-    return replace(known, status="revoked", evidence=evidence, updated_at=updated_at, over=over)
+def _revoked_by(preference: Preference, over: ends.End, rules: Rules) -> Preference:
+    """Revokes a preference by an end, if it is in force and was stated before the end."""
+    if preference.status == "revoked" or over.at <= preference.said_at:
+        return preference
+    evidence = add_evidence(preference.evidence, over.evidence, rules)
+    updated_at = max(preference.updated_at, over.told_at)
+    return replace(
+        preference, status="revoked", evidence=evidence, updated_at=updated_at, over=over
+    )
 
 
-def _said(known: Preference) -> ends.Said:
-    return ends.Said((known.polarity,), known.subject)
+def _target(preference: Preference) -> ends.Target:
+    return ends.Target((preference.polarity,), preference.subject)
 
 
 def _find(rows: Rows, update: PreferenceUpdate, polarity: str) -> Preference:
@@ -318,20 +323,20 @@ def _find(rows: Rows, update: PreferenceUpdate, polarity: str) -> Preference:
 
 
 def of_identity(rows: Rows, domain: str, subject: str, polarity: str) -> Preference:
-    """The row of what makes a preference's id, or one that says that it is not known."""
-    wanted = Preference("", domain, polarity, subject, "", 0.0, None, (), 0, NEVER)
-    return _row(rows, wanted, polarity)
+    """Returns the preference with this identity, or a blank one with an empty status."""
+    identity = Preference("", domain, polarity, subject, "", 0.0, None, (), 0, NEVER)
+    return _row(rows, identity, polarity)
 
 
-def _row(rows: Rows, like: Preference, polarity: str) -> Preference:
-    subject = normalise(like.subject)
-    made = make_id("preference", rows.tenant, rows.key, like.domain, subject, polarity)
-    known = rows.get(PREFERENCES.key(made))
-    return known or _blank(replace(like, preference_id=made, polarity=polarity))
+def _row(rows: Rows, identity: Preference, polarity: str) -> Preference:
+    subject = normalise(identity.subject)
+    preference_id = make_id("preference", rows.tenant, rows.key, identity.domain, subject, polarity)
+    row = rows.get(PREFERENCES.key(preference_id))
+    return row or _blank(replace(identity, preference_id=preference_id, polarity=polarity))
 
 
 def document(preference: Preference) -> dict[str, Any]:
-    """A preference as revisions and replies show it (schemas.memory.Preference)."""
+    """Returns the document of a preference (schemas.memory.Preference)."""
     return {
         "preference_id": preference.preference_id,
         "domain": preference.domain,

@@ -20,9 +20,9 @@ Evidence = Callable[[Rows], Iterable[ends.Event]]
 
 
 class RevisedKind(NamedTuple, Generic[R]):
-    """`updates`: a plan's list for the kind, each of which `apply` folds into its `rows`. `end`:
-    folds one of a plan's `ends`, `settle` its `event_updates`; `evidence`: the events on which rows
-    that it settles rest. `document`: what readers get of a row."""
+    """Fold of one kind. `apply` folds each update of the plan's list `updates` into `rows`; `end`
+    folds one of a plan's `ends`, `settle` its `event_updates`. `evidence` returns the supporting
+    events of the rows, `document` the document of a row."""
 
     kind: MemoryKind
     rows: RowKind[R]
@@ -34,14 +34,14 @@ class RevisedKind(NamedTuple, Generic[R]):
     evidence: Evidence | None = None
 
     def newest(self, rows: Rows, id: str) -> dict[str, Any]:
-        """The document of a user's memory with that id."""
+        """Returns the document with that id."""
         return self.document(rows[self.rows.key(id)])
 
     def all(self, rows: Rows) -> list[dict[str, Any]]:
-        """The documents of a user, in the order in which they are listed."""
-        found = [self.document(row) for _, row in self.rows.scan(rows)]
+        """Returns the documents of a user in the order of `kind.listed`."""
+        documents = [self.document(row) for _, row in self.rows.scan(rows)]
         order = self.kind.listed.order if self.kind.listed else (self.kind.id,)
-        return sorted(found, key=lambda document: [document[name] for name in order])
+        return sorted(documents, key=lambda document: [document[name] for name in order])
 
 
 REVISED_KINDS: tuple[RevisedKind[Any], ...] = (
@@ -56,4 +56,4 @@ REVISED_KINDS: tuple[RevisedKind[Any], ...] = (
         preferences.evidence,
     ),
 )
-"""In the order in which a plan is folded."""
+"""In the order of folding a plan."""

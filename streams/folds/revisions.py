@@ -22,8 +22,8 @@ def revise(
     occurred_at: int,
     plan_id: str | None = None,
 ) -> None:
-    """Notes one change of `entity` (its type, id and kind); nothing if nothing changed: as JSON,
-    where 1 is not true."""
+    """Appends a revision of `entity` (type, id, kind), unless `before` and `after` are the same
+    JSON, where 1 is not true."""
     was = None if before is None else canonical(before)
     now = None if after is None else canonical(after)
     if was == now:
@@ -54,7 +54,8 @@ def revise(
 
 
 def record_id(record: Any, doc: str) -> tuple[str, ...]:
-    """The record's own id, told apart where one id has several versions by its canonical JSON."""
+    """Returns the record's id; recursions and tool results add a hash of `doc`, the canonical JSON,
+    as one id may have several versions."""
     kind = record.type
     if kind == "turn":
         return (record.session_id, record.event_id, record.status)
@@ -65,12 +66,14 @@ def record_id(record: Any, doc: str) -> tuple[str, ...]:
     return (kind, record.task_id, record.trace_id, short_hash(doc).hex())
 
 
-def add_evidence(known: tuple[str, ...], new: Iterable[str], rules: Rules) -> tuple[str, ...]:
+def add_evidence(event_ids: tuple[str, ...], new: Iterable[str], rules: Rules) -> tuple[str, ...]:
     """Newest last, each once, at most `max_evidence` (20)."""
-    fresh = tuple(dict.fromkeys(new))
-    return (*(one for one in known if one not in fresh), *fresh)[-rules.max_evidence :]
+    new_ids = tuple(dict.fromkeys(new))
+    return (*(event_id for event_id in event_ids if event_id not in new_ids), *new_ids)[
+        -rules.max_evidence :
+    ]
 
 
 def time_or_none(micros: int | None) -> str | None:
-    """RFC 3339 text of a time that may be open."""
+    """Returns RFC 3339 text, or None for an open time."""
     return None if micros is None else format_time(micros)

@@ -1,12 +1,11 @@
-"""What a fold reads and writes: the rows of one entity, and the effects of one record.
+"""Input and output of a fold: the rows of one entity, and the effects of one record.
 
-A fold is `fold(rows, record) -> effects`: pure, because every row is an immutable value, the
-runtime alone decides where rows live, and a fold that raises leaves no trace (the runtime takes
-its writes back). An entity (a session, a user) is many small rows, so that a change
-writes little.
+A fold is `fold(rows, record) -> effects`. It is pure: rows are immutable values, the runtime
+decides where they are stored, and rolls back the writes of a fold that raises. An entity (a
+session, a user) has many small rows, so that a change writes little.
 
-A row's name is the letter of its kind, which tells its type, and an id, which may have parts:
-`c/task-1`, `q/task-1␟trace-1`. Of a kind that has one row the letter is its name: `h`.
+A row's name is the letter of its kind, which determines its type, and an id, which may have parts:
+`c/task-1`, `q/task-1␟trace-1`. The name is the letter alone for a kind with one row: `h`.
 """
 
 from collections.abc import Iterator
@@ -26,12 +25,12 @@ SEP = "\x1f"
 
 
 class RowKey(str, Generic[R]):
-    """The name of a row of type `R`. `RowKind.key` alone makes keys, and makes them as plain
-    strings: `R` is for the type checker."""
+    """The name of a row of type `R`. Only `RowKind.key` creates keys, as plain strings: `R` is for
+    the type checker."""
 
 
 class RowKind(Generic[R]):
-    """The rows whose names begin with a `letter`, and their type."""
+    """Rows with names that start with `letter`, and their type."""
 
     def __init__(self, letter: str, type: type[R]) -> None:
         self.letter = letter
@@ -39,18 +38,18 @@ class RowKind(Generic[R]):
         self._begin = f"{letter}/"
 
     def key(self, id: str | None = None, *parts: str) -> RowKey[R]:
-        """The name of the row with this id, which may have more parts; without one, of a kind's one
-        row."""
+        """Returns the name of the row with this id, which may have more parts; without an id, the
+        name of the kind's only row."""
         if parts:
             return self._begin + SEP.join((id or "", *parts))  # type: ignore[return-value]
         return self.letter if id is None else self._begin + id  # type: ignore[return-value]
 
     def scan(self, rows: "Rows", *parts: str) -> Iterator[tuple[RowKey[R], R]]:
-        """The rows whose ids begin with these parts, by name."""
+        """Iterates over the rows with ids that start with these parts, by name."""
         return rows.scan(self.key(*parts, ""))  # type: ignore[return-value]
 
     def ids(self, rows: "Rows", *parts: str) -> list[str]:
-        """What follows these parts in the ids that begin with them, sorted."""
+        """Returns the remainders of the ids that start with these parts, sorted."""
         begin = self.key(*parts, "")
         return [name[len(begin) :] for name in rows.names(begin)]
 
@@ -61,38 +60,37 @@ class Rows(Protocol):
     tenant: str
     key: str
     hashes: set[bytes] | None
-    """For `index.find_id`: all ids in the runs, if somebody asked; maybe some that were taken back
-    or dropped. Not kept on disk."""
+    """Cache of `index.find_id`: the hashes of all ids in the runs, once requested; it may contain
+    some that were rolled back or dropped. Not stored on disk."""
 
     def get(self, key: RowKey[R]) -> R | None:
         """The row, or None."""
 
     def __getitem__(self, key: RowKey[R]) -> R:
-        """The row. Raises KeyError where there is none."""
+        """The row. Raises KeyError if it does not exist."""
 
     def peek(self, key: RowKey[R]) -> R:
-        """The same, for a reader of many rows: the row is not kept at hand."""
+        """The row, without caching it: for readers of many rows."""
 
     def put(self, key: RowKey[R], row: R) -> None:
         """Replaces the row."""
 
     def delete(self, key: RowKey[R]) -> None:
-        """Removes the row, if it is there."""
+        """Removes the row, if it exists."""
 
     def names(self, prefix: str) -> list[str]:
-        """The names of the rows that begin so, sorted. Folds ask `RowKind.ids`."""
+        """Sorted names of the rows with this prefix. Folds use `RowKind.ids`."""
 
     def scan(self, prefix: str) -> Iterator[tuple[str, Any]]:
-        """The rows whose names begin so, as a list taken now. Folds ask `RowKind.scan`, which knows
-        their type."""
+        """Snapshot of the rows with this prefix. Folds use `RowKind.scan`, which has their type."""
 
 
 class Input(Row, frozen=True):
-    """One validated record with what the runtime knows of it.
+    """One validated record with its origin.
 
-    `fingerprint` is 31 bits of the canonical JSON's hash and a zero (docs/rules.md, "One event");
-    `doc` that JSON as text, `metadata` and `extra` those parts of it. `recorded_at` is microseconds
-    UTC. `plain`: a turn of text, with nothing nested in it.
+    `fingerprint` is 31 bits of the canonical JSON's hash and a zero (docs/rules.md, "One event").
+    `doc` is that JSON as text, `metadata` and `extra` are parts of it. `recorded_at` is
+    microseconds UTC. `plain`: a turn of text without nested fields.
     """
 
     record: Record
@@ -105,9 +103,9 @@ class Input(Row, frozen=True):
     plain: bool = False
 
 
-class Refused(Exception):  # noqa: N818 - what happened, not an error of the program
-    """The record cannot be applied: a dead letter with this reason. It leaves nothing behind,
-    unless it `keeps` what it wrote: then it may still be applied by what comes later."""
+class Refused(Exception):  # noqa: N818 - an outcome, not an error of the program
+    """The record cannot be applied and becomes a dead letter. Its writes are rolled back unless
+    `keeps` is set: then a later record may still apply it."""
 
     def __init__(self, reason: Reason, detail: str, *, keeps: bool = False) -> None:
         super().__init__(f"{reason}: {detail}")
@@ -117,7 +115,7 @@ class Refused(Exception):  # noqa: N818 - what happened, not an error of the pro
 
 
 class UserSignal(Row, frozen=True):
-    """What a turn means for its user: the hop from the session's fold to the user's."""
+    """A turn's contribution to its user: the hop from the session's fold to the user's."""
 
     event_id: str
     user_id: str
@@ -132,10 +130,11 @@ class UserSignal(Row, frozen=True):
 
 
 class Moment(NamedTuple):
-    """One moment of feeling (docs/rules.md, Affect).
+    """One moment of affect (docs/rules.md, Affect).
 
-    An event is an event id in a session. `everywhere`: a plan named no session, so the moment
-    stands for the event id in all of the user's; its `session_id` is then of one it replaced.
+    An event is an event id in a session. `everywhere`: the plan has no session, so the moment
+    applies to the event id in all of the user's sessions; its `session_id` is then the session of
+    a moment that it replaced.
     """
 
     occurred_at: int
@@ -152,7 +151,7 @@ class Moment(NamedTuple):
 
 
 class Late(NamedTuple):
-    """A record that was applied and turned out to fit nothing, as another one shows."""
+    """An applied record that matches no call, as a later record shows."""
 
     reason: Reason
     detail: str
@@ -162,11 +161,11 @@ class Late(NamedTuple):
 
 
 class Effects(Mutable):
-    """What one record causes, as data: history rows, signals, documents to write again.
+    """Effects of one record as data: history rows, signals, changed documents.
 
-    `scope` (tenant, table and owner) is, with the record's id, what ids are made of. `rules` are
-    the constants to fold under. `seq` is the owner's count of revisions; the fold sets and keeps
-    it. `doc` is the record's canonical JSON; the signal of a turn has none.
+    Ids are derived from `scope` (tenant, table and owner) and the record's id. `rules` are the
+    constants of the fold. `seq` is the owner's number of revisions; the fold sets and stores it.
+    `doc` is the record's canonical JSON, empty for the signal of a turn.
     """
 
     owner: str  # the session or user

@@ -1,9 +1,8 @@
 """The caps and constants of the memory rules (docs/constants.md) as one immutable value.
 
-A `Rules` travels with whatever folds or reads: `Effects.rules` for a fold, a parameter for a
-document. A generation that was folded under other constants names them in its manifest, so that
-whoever continues with it, or reads it, uses the same; two generations in one process each have
-their own.
+A fold gets them as `Effects.rules`, a document as a parameter. The manifest of a generation lists
+changed constants, so that its writers and readers use the same values; two generations in one
+process may differ.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,7 +17,7 @@ Number = int | float
 
 
 class Bounds(NamedTuple):
-    """What a constant is about, and what it may be."""
+    """Description and range of a constant."""
 
     about: str
     low: Number = 1
@@ -26,8 +25,8 @@ class Bounds(NamedTuple):
 
 
 class Rules(Row, frozen=True, kw_only=True):
-    """Each field is a constant by the name it is set by; one that is whole by default stays so.
-    `Rules()` has the defaults; `Rules.of` checks values from outside."""
+    """Each field is a constant; an integer default requires an integer. `Rules()` has the defaults;
+    `Rules.of` validates values."""
 
     # sessions
     session_expiry_hours: Annotated[
@@ -125,30 +124,30 @@ class Rules(Row, frozen=True, kw_only=True):
     uses_share: Annotated[float, Bounds("Share of all uses that it also needs.", 0, 1)] = 0.5
 
     session_expiry: int = 0
-    """`session_expiry_hours` in microseconds, which each turn asks for: derived, never set."""
+    """`session_expiry_hours` in microseconds, for each turn: derived, never set."""
 
     def __post_init__(self) -> None:
         set_derived(self, "session_expiry", int(self.session_expiry_hours * HOUR))
 
     @classmethod
     def of(cls, changes: Mapping[str, Any]) -> "Rules":
-        """The defaults but for these constants, by name. Raises ValueError as `checked` does."""
+        """Returns the defaults with these changes, by name. Raises ValueError as `checked` does."""
         values: dict[str, Any] = {**checked(changes)}
         return cls(**values)
 
     def changed(self) -> dict[str, Number]:
-        """Those that are not as they are by default."""
+        """Returns the constants that differ from their defaults."""
         values = {name: getattr(self, name) for name in CONSTANTS}
         return {name: value for name, value in values.items() if value != CONSTANTS[name].default}
 
     def shown(self) -> str:
-        """For people: `max_intents=20, uses_share=0.25`."""
+        """Returns the changed constants as text: `max_intents=20, uses_share=0.25`."""
         changed = [f"{name}={value:g}" for name, value in sorted(self.changed().items())]
         return ", ".join(changed) or "the default constants"
 
 
 class Constant(NamedTuple):
-    """A constant's default, and its bounds."""
+    """A constant's default, description and range."""
 
     default: Number
     about: str
@@ -171,15 +170,15 @@ CONSTANTS = _declared()
 
 
 def checked(changes: Mapping[str, Any]) -> dict[str, Number]:
-    """Constants by name, also as a person writes their values ("20").
+    """Validates constants by name; values may be text ("20").
 
-    Raises ValueError naming the constant and what it may be.
+    Raises ValueError with the constant and its range.
     """
     return {name: _checked(name, value) for name, value in changes.items()}
 
 
 def parsed(texts: Iterable[str]) -> dict[str, Number]:
-    """Constants from texts "NAME=VALUE". Raises ValueError as `checked` does."""
+    """Parses constants from texts "NAME=VALUE". Raises ValueError as `checked` does."""
     values = {}
     for text in texts:
         name, equals, value = text.partition("=")

@@ -1,8 +1,8 @@
-"""Session memory: what observations and direct writes leave behind, and when.
+"""Session memory: items from observations and direct writes.
 
-An entry is one row, `m/{id}`: everything seen of one (type, content), or written under one id.
-What shows of an entry is a function of what it has seen, whatever the order; a change of
-what shows is a revision. The rules: docs/rules.md, "Session memory".
+An entry is one row, `m/{id}`, with all observations of one (type, content) or all writes of one
+id. The visible item of an entry does not depend on their order; a change of it is a revision.
+Rules: docs/rules.md, "Session memory".
 """
 
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ NEVER: Key = (-(2**62), "")
 
 
 class Showing(NamedTuple):
-    """One turn that showed the thing; `said_by` is its user, None where it names none."""
+    """An observation in one turn; `said_by` is the turn's user, None without one."""
 
     occurred_at: int
     event_id: str
@@ -33,8 +33,8 @@ class Showing(NamedTuple):
 
 
 class Op(NamedTuple):
-    """One direct write: add, update or delete. `said_by`: the user of its turn, or of each where
-    several writes were made one; None where it names none."""
+    """A direct write: add, update or delete. `said_by` are the users of its turns (several after a
+    merge of writes); None for a turn without a user."""
 
     occurred_at: int
     event_id: str
@@ -44,7 +44,8 @@ class Op(NamedTuple):
 
 
 class MemoryEntry(Row, frozen=True):
-    """`showings` are the newest 20; `stated` the newest that needed no threshold."""
+    """Observations and writes of one item: `showings` are the newest 20 observations, `stated` the
+    newest one without a threshold."""
 
     id: str
     type: str
@@ -63,38 +64,42 @@ Item = dict[str, Any]
 
 
 def fold(rows: Rows, turn: Turn, out: Effects) -> None:
-    """The observations and direct writes of one ended turn."""
+    """Folds the observations and direct writes of one ended turn."""
     rules = out.rules
     entries = {row.id: row for _, row in ENTRIES.scan(rows)}
     before = visible(rows, entries, rules)
     touched: dict[str, MemoryEntry] = {}
-    shown: dict[str, Showing] = {}
+    showings: dict[str, Showing] = {}
     for observation in turn.observations or ():
-        _observe(rows, entries, touched, shown, turn, observation)
-    for entry_id, showing in shown.items():  # however often it names a thing, a turn counts once
+        _observe(rows, entries, touched, showings, turn, observation)
+    for entry_id, showing in showings.items():  # however often it names a thing, a turn counts once
         touched[entry_id] = _shown(touched[entry_id], showing, rules)
     if turn.session_memory_delta:
         _write(rows, entries, touched, turn, out)
     entries |= touched
-    for one in touched.values():
-        rows.put(ENTRIES.key(one.id), one)
+    for entry in touched.values():
+        rows.put(ENTRIES.key(entry.id), entry)
     after = visible(rows, entries, rules)
-    fallen: set[str] = set()
-    while over := _over_cap(entries, after, rules):  # what falls out may have hidden something
-        for item_id in over:
+    evicted: set[str] = set()
+    while excess := _over_cap(entries, after, rules):  # what falls out may have hidden something
+        for item_id in excess:
             rows.delete(ENTRIES.key(item_id))
             del entries[item_id]
             out.warnings.append("session_memory_over_cap")
-        fallen.update(over)
+        evicted.update(excess)
         after = visible(rows, entries, rules)
-    _revise(turn, before, after, fallen, out)
+    _revise(turn, before, after, evicted, out)
 
 
 def items(rows: Rows, rules: Rules) -> list[Item]:
-    """The session memory as the document shows it, in order of first showing."""
+    """Returns the visible items in order of first observation."""
     entries = {row.id: row for _, row in ENTRIES.scan(rows)}
-    shown = visible(rows, entries, rules)
-    return [shown[one.id] for one in sorted(entries.values(), key=_age) if one.id in shown]
+    visible_items = visible(rows, entries, rules)
+    return [
+        visible_items[entry.id]
+        for entry in sorted(entries.values(), key=_age)
+        if entry.id in visible_items
+    ]
 
 
 def _age(entry: MemoryEntry) -> tuple[Key, str]:
@@ -117,44 +122,52 @@ def _entry(
     key: Key,
 ) -> MemoryEntry:
     entry_id = _entry_id(rows, type_, content)
-    known = touched.get(entry_id) or entries.get(entry_id)
-    if known is not None and not known.type:  # so far only written to, by its id
-        known = replace(known, type=type_)
-    return known or MemoryEntry(entry_id, type_, key)
+    entry = touched.get(entry_id) or entries.get(entry_id)
+    if entry is not None and not entry.type:  # so far only written to, by its id
+        entry = replace(entry, type=type_)
+    return entry or MemoryEntry(entry_id, type_, key)
 
 
 def _observe(
     rows: Rows,
     entries: dict[str, MemoryEntry],
     touched: dict[str, MemoryEntry],
-    shown: dict[str, Showing],
+    showings: dict[str, Showing],
     turn: Turn,
-    seen: Observation,
+    observation: Observation,
 ) -> None:
     key = turn.occurred_at, turn.event_id
-    said = (seen.decision or seen.content) if seen.type == "decision" else seen.content
-    entry = _entry(rows, entries, touched, seen.type, said, key)
+    content = (
+        (observation.decision or observation.content)
+        if observation.type == "decision"
+        else observation.content
+    )
+    entry = _entry(rows, entries, touched, observation.type, content, key)
     fields: dict[str, Any] = {}
-    stated = seen.explicit or (seen.type == "constraint" and seen.environment)
-    if seen.type == "decision":
-        stated = bool(seen.source and seen.rationale)
+    stated = observation.explicit or (observation.type == "constraint" and observation.environment)
+    if observation.type == "decision":
+        stated = bool(observation.source and observation.rationale)
         fields = {
-            "decision": said,
-            "source": seen.source,
-            "rationale": seen.rationale,
-            "reversible": seen.reversible,
+            "decision": content,
+            "source": observation.source,
+            "rationale": observation.rationale,
+            "reversible": observation.reversible,
         }
-    showing = Showing(*key, seen.confidence, stated, seen.content, fields, turn.user_id)
+    showing = Showing(
+        *key, observation.confidence, stated, observation.content, fields, turn.user_id
+    )
     touched[entry.id] = entry
-    said_before = shown.get(entry.id, showing)
-    shown[entry.id] = max(said_before, showing, key=lambda one: (one.stated, one.confidence))
-    if seen.type == "decision":
-        if seen.supersedes and stated:
-            other = _entry(rows, entries, touched, seen.type, seen.supersedes, key)
-            touched[other.id] = _opposed(other, key, seen.source == "user")
-    elif seen.opposes:
-        other = _entry(rows, entries, touched, seen.type, seen.opposes, key)
-        touched[other.id] = _opposed(other, key, True)
+    earlier = showings.get(entry.id, showing)
+    showings[entry.id] = max(
+        earlier, showing, key=lambda showing: (showing.stated, showing.confidence)
+    )
+    if observation.type == "decision":
+        if observation.supersedes and stated:
+            rival = _entry(rows, entries, touched, observation.type, observation.supersedes, key)
+            touched[rival.id] = _opposed(rival, key, observation.source == "user")
+    elif observation.opposes:
+        rival = _entry(rows, entries, touched, observation.type, observation.opposes, key)
+        touched[rival.id] = _opposed(rival, key, True)
 
 
 def _shown(entry: MemoryEntry, showing: Showing, rules: Rules) -> MemoryEntry:
@@ -162,7 +175,7 @@ def _shown(entry: MemoryEntry, showing: Showing, rules: Rules) -> MemoryEntry:
     stated = entry.stated
     if showing.stated and (stated is None or key >= stated[:2]):
         stated = showing
-    showings = sorted((*entry.showings, showing), key=lambda one: one[:2])
+    showings = sorted((*entry.showings, showing), key=lambda entry: entry[:2])
     return replace(
         entry,
         first=min(entry.first, key),
@@ -193,34 +206,34 @@ def _write(
     assert delta is not None
     key = turn.occurred_at, turn.event_id
     writes: list[tuple[str, str, MemoryItemWrite | MemoryItemPatch | None]] = [
-        *((one.id, "add", one) for one in delta.add),
-        *((one.id, "update", one) for one in delta.update),
-        *((one, "delete", None) for one in delta.delete),
+        *((write.id, "add", write) for write in delta.add),
+        *((write.id, "update", write) for write in delta.update),
+        *((write, "delete", None) for write in delta.delete),
     ]
     for item_id, op, fields in writes:
-        known = touched.get(item_id) or entries.get(item_id)
-        if known is None and op != "add":
+        stored = touched.get(item_id) or entries.get(item_id)
+        if stored is None and op != "add":
             out.warnings.append("unknown_memory_item")
-        entry = known or MemoryEntry(item_id, "", key)
+        entry = stored or MemoryEntry(item_id, "", key)
         touched[item_id] = _written(
             entry, Op(*key, op, _said(fields) if fields else {}, (turn.user_id,))
         )
 
 
 def _said(fields: MemoryItemWrite | MemoryItemPatch) -> dict[str, Any]:
-    """The fields that an item has, without defaults: to write out a default says nothing more."""
+    """Returns the fields of a write without defaults."""
     return fields.model_dump(exclude_defaults=True, include=set(type(fields).model_fields) - {"id"})
 
 
 def _written(entry: MemoryEntry, op: Op) -> MemoryEntry:
-    ops = sorted((*entry.ops, op), key=lambda one: one[:2])
+    ops = sorted((*entry.ops, op), key=lambda entry: entry[:2])
     entry = replace(entry, first=min(entry.first, op[:2]), ops=tuple(ops))
     return _squashed(entry) if len(ops) > MAX_OPS else entry
 
 
 def _squashed(entry: MemoryEntry) -> MemoryEntry:
-    """The two oldest writes as one; a delete leaves the time up to which it wiped."""
-    first, second, *rest = entry.ops
+    """Merges the two oldest writes; a delete leaves its time."""
+    first, second, *newer = entry.ops
     if first.op == "delete":
         entry = _opposed(entry, first[:2], True)
     elif second.op == "update":
@@ -229,74 +242,74 @@ def _squashed(entry: MemoryEntry) -> MemoryEntry:
             fields={**first.fields, **second.fields},
             said_by=tuple(dict.fromkeys((*first.said_by, *second.said_by))),
         )
-    return replace(entry, ops=(second, *rest))
+    return replace(entry, ops=(second, *newer))
 
 
-# --- what shows -------------------------------------------------------------------------------
+# --- visible items ----------------------------------------------------------------------------
 
 
 def visible(rows: Rows, entries: dict[str, MemoryEntry], rules: Rules) -> dict[str, Item]:
-    """The items that show, by id."""
-    shown = _standing(rows, entries, rules)
-    return {item_id: _with_ids(item, rules) for item_id, item in shown.items()}
+    """Returns the visible items by id."""
+    items = _standing(rows, entries, rules)
+    return {item_id: _with_ids(item, rules) for item_id, item in items.items()}
 
 
 def speakers(rows: Rows, rules: Rules) -> dict[str, set[str | None]]:
-    """Item id -> the users whose turns it rests on; None among them: a turn that names none."""
+    """Item id -> users of its supporting turns; None for a turn without a user."""
     entries = {row.id: row for _, row in ENTRIES.scan(rows)}
     return {id: set(item["said_by"]) for id, item in _standing(rows, entries, rules).items()}
 
 
 def _standing(rows: Rows, entries: dict[str, MemoryEntry], rules: Rules) -> dict[str, Item]:
-    """The items that show, by id, with all of their evidence and who said it. Equal (type, content)
-    shows once, under the oldest entry."""
-    shown: dict[str, Item] = {}
-    same: dict[tuple[str, str], str] = {}
+    """Returns the visible items by id, with all evidence and speakers. Items of equal (type,
+    content) are merged under the oldest entry."""
+    items: dict[str, Item] = {}
+    oldest_ids: dict[tuple[str, str], str] = {}
     for entry in sorted(entries.values(), key=_age):
         item = _item(entry, rules)
         if item is None or (entry.ops and _is_opposed(rows, entries, entry, item)):
             continue
-        about = (item["type"], normalise(_thing(item)))
-        first = same.setdefault(about, entry.id)
-        shown[first] = item if first == entry.id else _merged(shown[first], item)
-    return shown
+        identity = (item["type"], normalise(_thing(item)))
+        first = oldest_ids.setdefault(identity, entry.id)
+        items[first] = item if first == entry.id else _merged(items[first], item)
+    return items
 
 
 def _is_opposed(
     rows: Rows, entries: dict[str, MemoryEntry], entry: MemoryEntry, item: Item
 ) -> bool:
-    """Whether a later turn opposed (or superseded) what was written directly: opposition is kept
-    with the entry of the content, whatever id the write went to."""
+    """Whether a later turn opposed (or superseded) a direct write. Opposition is stored in the
+    entry of the content, which may differ from the id of the write."""
     rival = entries.get(_entry_id(rows, item["type"], _thing(item)))
     if rival is None:
         return False
     yields = item["type"] != "decision" or item["reversible"]
-    newest = max(one[:2] for one in (*entry.ops, *entry.showings))
+    newest = max(change[:2] for change in (*entry.ops, *entry.showings))
     return (rival.opposed if yields else rival.opposed_by_user) > newest
 
 
 def _thing(item: Item) -> str:
-    """What tells one item of a type from another."""
+    """Returns the identity of an item within its type."""
     content: str = item["content"]
     return item.get("decision") or content if item["type"] == "decision" else content
 
 
-def _merged(item: Item, other: Item) -> Item:
-    confidence = max(item["confidence"], other["confidence"])
-    both = {name: item[name] + other[name] for name in ("evidence", "said_by")}
-    return {**item, "confidence": confidence, **both}
+def _merged(item: Item, duplicate: Item) -> Item:
+    confidence = max(item["confidence"], duplicate["confidence"])
+    sources = {name: item[name] + duplicate[name] for name in ("evidence", "said_by")}
+    return {**item, "confidence": confidence, **sources}
 
 
 def _with_ids(item: Item, rules: Rules) -> Item:
-    """The item with the ids of its evidence: the newest 20, each once."""
+    """Returns the item with the ids of its evidence: the newest 20, each once."""
     newest = sorted(set(item["evidence"]))[-rules.max_evidence :]
-    shown = {name: value for name, value in item.items() if name != "said_by"}
-    return {**shown, "evidence": [event_id for _, event_id in newest]}
+    fields = {name: value for name, value in item.items() if name != "said_by"}
+    return {**fields, "evidence": [event_id for _, event_id in newest]}
 
 
 def _item(entry: MemoryEntry, rules: Rules) -> Item | None:
-    """What shows of one entry: what was observed, and the direct writes over it. A delete wipes
-    all before it, in its own turn too. Its evidence are still turns, by time and id."""
+    """Returns the item of an entry: observations, then direct writes. A delete removes everything
+    before it, including its own turn. The evidence are keys of turns."""
     deleted = max((op[:2] for op in entry.ops if op.op == "delete"), default=NEVER)
     item = _observed(entry, deleted, rules)
     for op in entry.ops:
@@ -317,12 +330,12 @@ def _observed(entry: MemoryEntry, deleted: Key, rules: Rules) -> Item | None:
     stated = entry.stated
     if entry.type == "decision" and stated and not stated.fields["reversible"]:
         after = max(entry.opposed_by_user, deleted)  # it yields to the user alone
-    recent = [one for one in entry.showings if one[:2] > after]
+    recent = [showing for showing in entry.showings if showing[:2] > after]
     if stated is not None and stated[:2] <= after:
         stated = None
     if not recent and stated is None:
         return None
-    confidence = max((one.confidence for one in recent), default=0.0)
+    confidence = max((showing.confidence for showing in recent), default=0.0)
     if entry.type == "capability_assumption":
         times = entry.times if after == NEVER else len(recent)
         confidence = 1 - (1 - entry.surest) * 0.5 ** (times - 1)
@@ -342,32 +355,38 @@ def _observed(entry: MemoryEntry, deleted: Key, rules: Rules) -> Item | None:
         "content": latest.content,
         "confidence": confidence,
         **latest.fields,
-        "evidence": [one[:2] for one in recent] or [latest[:2]],
-        "said_by": [one.said_by for one in (*recent, latest)],
+        "evidence": [showing[:2] for showing in recent] or [latest[:2]],
+        "said_by": [showing.said_by for showing in (*recent, latest)],
     }
 
 
 # --- caps and revisions -----------------------------------------------------------------------
 
 
-def _over_cap(entries: dict[str, MemoryEntry], shown: dict[str, Item], rules: Rules) -> list[str]:
-    """The least confident, then the oldest items fall out; of candidates the oldest."""
-    weakest = sorted(shown, key=lambda one: (shown[one]["confidence"], _age(entries[one])))
-    hidden = [one for one in sorted(entries.values(), key=_age) if one.id not in shown]
+def _over_cap(
+    entries: dict[str, MemoryEntry], visible_items: dict[str, Item], rules: Rules
+) -> list[str]:
+    """Returns the ids over the caps: the least confident, then oldest items; oldest candidates."""
+    weakest = sorted(
+        visible_items, key=lambda id: (visible_items[id]["confidence"], _age(entries[id]))
+    )
+    hidden = [
+        entry for entry in sorted(entries.values(), key=_age) if entry.id not in visible_items
+    ]
     return [
-        *weakest[: max(0, len(shown) - rules.max_memory_items)],
-        *(one.id for one in hidden[: max(0, len(hidden) - rules.max_candidates)]),
+        *weakest[: max(0, len(visible_items) - rules.max_memory_items)],
+        *(entry.id for entry in hidden[: max(0, len(hidden) - rules.max_candidates)]),
     ]
 
 
 def _revise(
-    turn: Turn, before: dict[str, Item], after: dict[str, Item], fallen: set[str], out: Effects
+    turn: Turn, before: dict[str, Item], after: dict[str, Item], evicted: set[str], out: Effects
 ) -> None:
     for item_id in {**before, **after}:
         was, now = before.get(item_id), after.get(item_id)
         type_ = (now or was or {})["type"]
         if now is None:
-            op, reason = "remove", "over the cap" if item_id in fallen else "no longer holds"
+            op, reason = "remove", "over the cap" if item_id in evicted else "no longer holds"
         elif was is None:
             op, reason = "add", "stated, or shown often enough"
         else:

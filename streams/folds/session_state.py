@@ -1,7 +1,7 @@
-"""What is kept of a session, and how one more turn changes it.
+"""Stored state of a session, and its update by a turn.
 
-Every function here gives the same result for any order of turns: "latest" and "earliest"
-go by (occurred_at, event_id), never by arrival.
+Every function gives the same result for any order of turns: "latest" and "earliest" refer to
+(occurred_at, event_id), not to arrival.
 """
 
 from typing import Any
@@ -13,8 +13,8 @@ from streams.folds.rows import RowKind, Rows
 from streams.folds.rules import Rules
 
 FAR = 2**62  # a time later than any
-MOST_USERS = 64
-"""Of a session that are remembered: the first ones by their ids."""
+MAX_USERS = 64
+"""Stored users of a session: the first by id."""
 
 Key = tuple[int, str]  # of a turn: occurred_at, event_id
 Said = tuple[int, str, str]  # occurred_at, id, value: the latest by (occurred_at, id) stands
@@ -22,7 +22,7 @@ Claimed = tuple[bool, float, int, str, str]  # from the user, confidence, occurr
 
 
 class Session(Row, frozen=True):
-    """A session's header: everything of it that is small."""
+    """A session's header: all small fields."""
 
     created_at: int = FAR
     updated_at: int = -FAR
@@ -48,8 +48,8 @@ class Session(Row, frozen=True):
 
 
 class Conversation(Row, frozen=True):
-    """One task's question and answer: input of its earliest turn that has one, the rest of its
-    latest. Its first turn stands in the header's window."""
+    """Message and answer of one task: the input of its earliest turn with one, the rest of its
+    latest turn. The header's window has its first turn."""
 
     user_input: str
     answer: str
@@ -61,8 +61,8 @@ class Conversation(Row, frozen=True):
 
 
 class Facts(Row, frozen=True):
-    """What the header and the conversations take from a turn, under a turn's names: a plain turn
-    (`Input.plain`) is its own facts."""
+    """Fields of a turn for the header and the conversations, under the turn's names: a plain turn
+    (`Input.plain`) is used directly."""
 
     occurred_at: int
     event_id: str
@@ -86,7 +86,7 @@ class Facts(Row, frozen=True):
 
     @property
     def conversation(self) -> str:
-        """The id of the task it belongs to; without one it is a task of its own."""
+        """Id of its task; a turn without one is a separate task."""
         return self.task_id or self.event_id
 
 
@@ -97,8 +97,8 @@ RUNNING = RowKind("r", Facts)
 
 
 def facts_of(turn: Turn) -> Facts:
-    """A turn without what only the log keeps."""
-    subject, object_, summary, where = (
+    """Returns the fields of a turn that the session stores."""
+    subject, object_, summary, artifacts = (
         turn.subject,
         turn.object,
         turn.summary,
@@ -122,17 +122,17 @@ def facts_of(turn: Turn) -> Facts:
         subject=claimed(subject, key) if subject else None,
         object=claimed(object_, key) if object_ else None,
         summary=summary.model_dump() if summary else None,
-        artifacts_metadata=where.model_dump(exclude_none=True) if where else None,
+        artifacts_metadata=artifacts.model_dump(exclude_none=True) if artifacts else None,
     )
 
 
 def claimed(claim: Claim, key: tuple[int, str]) -> Claimed:
-    """A claim as claims are compared: user over agent, then the surer, then the later."""
+    """Converts a claim for comparison: user over agent, then the more confident, then the later."""
     return (claim.source == "user", claim.confidence, *key, claim.content)
 
 
 def contribute(header: Session, turn: Facts, rules: Rules) -> dict[str, Any]:
-    """What one more turn changes in the header; the same for any order of turns."""
+    """Returns the changed header fields of one more turn, for any order of turns."""
     at, event_id = turn.occurred_at, turn.event_id
     changes = contextualise(header, at, event_id, turn.intent, turn.topic, turn.artifact, rules)
     if header.undated:
@@ -150,29 +150,29 @@ def contribute(header: Session, turn: Facts, rules: Rules) -> dict[str, Any]:
     if turn.user_id and header.user and turn.user_id != header.user[2]:
         changes["users"] = speakers(header, turn.user_id)
     if turn.user_input:
-        said, known = (at, event_id, turn.user_input), header.message
-        if known is None or said > known:
-            changes["message"] = said
+        message, latest_message = (at, event_id, turn.user_input), header.message
+        if latest_message is None or message > latest_message:
+            changes["message"] = message
     if turn.subject:
         changes["subject"] = max(header.subject or turn.subject, turn.subject)
     if turn.object:
         changes["object"] = max(header.object or turn.object, turn.object)
-    where = turn.artifacts_metadata
-    if where and (header.artifacts is None or (at, event_id) >= header.artifacts[:2]):
-        changes["artifacts"] = (at, event_id, where)
+    artifacts = turn.artifacts_metadata
+    if artifacts and (header.artifacts is None or (at, event_id) >= header.artifacts[:2]):
+        changes["artifacts"] = (at, event_id, artifacts)
     return changes
 
 
 def speakers(header: Session, user_id: str) -> tuple[str, ...]:
-    """Who has spoken once this user has, too; () where that is one alone."""
-    known = header.users or ((header.user[2],) if header.user else (user_id,))
-    if user_id in known:
+    """Returns the speakers including this user; () for a single one."""
+    users = header.users or ((header.user[2],) if header.user else (user_id,))
+    if user_id in users:
         return header.users
-    return tuple(sorted((*known, user_id)))[:MOST_USERS]
+    return tuple(sorted((*users, user_id)))[:MAX_USERS]
 
 
 def speakers_in(rows: Rows) -> set[str]:
-    """Who has spoken in a session so far, also in turns that have not ended."""
+    """Returns the users of a session, including turns that have not ended."""
     header = rows.get(HEADER)
     if header is None:
         return set()
@@ -184,37 +184,37 @@ def speakers_in(rows: Rows) -> set[str]:
 def contextualise(
     header: Session,
     at: int,
-    said_by: str,
+    record_id: str,
     intent: str | None,
     topic: str | None,
     artifact: str | None,
     rules: Rules,
 ) -> dict[str, Any]:
-    """What changes in the SessionContext's part of the header, which signals move too."""
+    """Returns the changed header fields of the SessionContext, for turns and signals."""
     changes: dict[str, Any] = {}
     if header.context_at is None or at > header.context_at:
         changes["context_at"] = at
     if intent:
-        said, intents = (at, said_by, intent), header.intents
-        if not intents or said > intents[-1]:
-            intents = (*intents, said)
+        stamped, intents = (at, record_id, intent), header.intents
+        if not intents or stamped > intents[-1]:
+            intents = (*intents, stamped)
         else:
-            intents = tuple(sorted({*intents, said}))
-        most = rules.max_intents
-        changes["intents"] = intents if len(intents) <= most else intents[-most:]
+            intents = tuple(sorted({*intents, stamped}))
+        limit = rules.max_intents
+        changes["intents"] = intents if len(intents) <= limit else intents[-limit:]
     if topic:
-        said, known = (at, said_by, topic), header.topic
-        if known is None or said > known:
-            changes["topic"] = said
+        stamped, latest = (at, record_id, topic), header.topic
+        if latest is None or stamped > latest:
+            changes["topic"] = stamped
     if artifact:
-        said, known = (at, said_by, artifact), header.artifact
-        if known is None or said > known:
-            changes["artifact"] = said
+        stamped, latest = (at, record_id, artifact), header.artifact
+        if latest is None or stamped > latest:
+            changes["artifact"] = stamped
     return changes
 
 
 def visible(rows: Rows, header: Session, rules: Rules) -> Session:
-    """The header with the turns that have not ended laid over it."""
+    """Returns the header merged with the turns that have not ended."""
     if not header.running:
         return header
     for event_id in header.running:
@@ -223,18 +223,18 @@ def visible(rows: Rows, header: Session, rules: Rules) -> Session:
 
 
 def converse(row: Conversation | None, first: Key | None, turn: Facts) -> tuple[Conversation, Key]:
-    """A conversation with one more turn, in any order, and its first turn."""
+    """Adds a turn to a conversation, in any order; returns it with its first turn."""
     key = turn.occurred_at, turn.event_id
     if row is None or first is None:
         row = Conversation(
             turn.user_input, turn.agent_answer, turn.status, turn.error, turn.summary
         )
         return row, key
-    asked, last = row.asked, row.last
+    input_key, last = row.asked, row.last
     if last is None:
-        asked, last = (first if row.user_input else None), first
-    if turn.user_input and (asked is None or key <= asked):
-        row, asked = replace(row, user_input=turn.user_input), key
+        input_key, last = (first if row.user_input else None), first
+    if turn.user_input and (input_key is None or key <= input_key):
+        row, input_key = replace(row, user_input=turn.user_input), key
     if key >= last:
         last = key
         row = replace(
@@ -244,23 +244,23 @@ def converse(row: Conversation | None, first: Key | None, turn: Facts) -> tuple[
             error=turn.error,
             summary=turn.summary,
         )
-    return replace(row, asked=asked, last=last), min(first, key)
+    return replace(row, asked=input_key, last=last), min(first, key)
 
 
 def status_of(header: Session) -> str:
-    """closed or waiting_input if the latest turn says so, else waiting_input if a task waits, else
-    active."""
+    """Returns `closed` or `waiting_input` if the latest turn sets it, `waiting_input` if a task is
+    waiting, otherwise `active`."""
     latest = header.latest
     if latest and latest[2] in ("closed", "waiting_input"):
         return latest[2]
-    for _, asked, still in header.waiting:
-        if still and (latest is None or latest[0] <= asked):
+    for _, question_at, is_waiting in header.waiting:
+        if is_waiting and (latest is None or latest[0] <= question_at):
             return "waiting_input"
     return "active"
 
 
 def claim_document(claimed: Claimed | None) -> dict[str, Any] | None:
-    """A claim as documents show it."""
+    """Returns the document of a claim."""
     if claimed is None:
         return None
     by_user, confidence, _, _, content = claimed

@@ -1,4 +1,4 @@
-"""What a turn changes in a session's status, and the revisions that tell of it."""
+"""Changes of a session's status by a turn, with their revisions."""
 
 from typing import Any
 
@@ -16,22 +16,26 @@ LatestTurn = tuple[int, str, str | None] | None
 def answer_questions(
     rows: Rows, header: Session, was: LatestTurn, now: LatestTurn, out: Effects
 ) -> tuple[Session, Waiting]:
-    """Tasks go on that asked before the latest turn (or end, if that was their last step), and
-    wait again if it was a running turn that ended earlier. Returns the header, which keeps every
-    question that no ended turn answers, and the questions as they stand."""
+    """Continues (or ends, after their last step) the tasks with a question before the latest turn;
+    they wait again if that was a running turn that ended earlier. Returns the header with every
+    question that no ended turn answers, and the current questions."""
     waiting = header.waiting
-    answered = (one[0] for one in waiting if is_after(was, one[1]) != is_after(now, one[1]))
+    answered = (
+        question[0]
+        for question in waiting
+        if is_after(was, question[1]) != is_after(now, question[1])
+    )
     for task_id in dict.fromkeys(answered):
         task.refold(rows, task_id, now[0] if now else None, out.rules)
         out.tasks[task_id] = None
-        others = (one for one in waiting if one[0] != task_id)
-        waiting = (*others, *((task_id, *one) for one in task.questions(rows, task_id)))
-    kept = tuple(one for one in waiting if not is_after(header.latest, one[1]))
-    return replace(header, waiting=kept), waiting
+        rest = (question for question in waiting if question[0] != task_id)
+        waiting = (*rest, *((task_id, *question) for question in task.questions(rows, task_id)))
+    unanswered = tuple(question for question in waiting if not is_after(header.latest, question[1]))
+    return replace(header, waiting=unanswered), waiting
 
 
-def is_after(latest: LatestTurn, asked: int) -> bool:
-    return latest is not None and latest[0] > asked
+def is_after(latest: LatestTurn, question_at: int) -> bool:
+    return latest is not None and latest[0] > question_at
 
 
 def revise_turn(
@@ -42,9 +46,9 @@ def revise_turn(
     previous, follower = neighbours
     expiry = out.rules.session_expiry
     if previous and at - previous[0] > expiry and (follower or was != "closed"):
-        back_to = was if follower else "active"
-        _revise_gap(out, was, back_to, previous[0], at, evidence)
-        was = back_to
+        reopened = was if follower else "active"
+        _revise_gap(out, was, reopened, previous[0], at, evidence)
+        was = reopened
     if follower and follower[0] - at > expiry:
         _revise_gap(out, was, was, at, follower[0], evidence)
     if was != now:
@@ -59,7 +63,7 @@ def revise_turn(
 def revise_claims(
     before: Session, after: Session, evidence: list[str], at: int, out: Effects
 ) -> None:
-    """What a session is about, and for, once a greater claim has come."""
+    """Appends revisions of the session's subject and object after a greater claim."""
     if before.subject is after.subject and before.object is after.object:
         return
     for kind in ("subject", "object"):
@@ -77,20 +81,20 @@ def revise_claims(
 
 
 def _revise_gap(
-    out: Effects, was: str, back_to: str, left: int, back: int, evidence: list[str]
+    out: Effects, was: str, reopened: str, gap_start: int, gap_end: int, evidence: list[str]
 ) -> None:
-    """Nobody wrote the expiry when it came; the turn that shows the gap tells of it. A late one
-    tells of the past: what stands now is what it leads back to."""
+    """Appends the expiry and the reopening of a gap between turns: expiry is not written when it
+    happens. After a late turn the status returns to `reopened`."""
     expired = {"status": "closed", "closed_reason": "expired"}
     reason = f"no turn for {out.rules.session_expiry_hours:g} h"
-    end = left + out.rules.session_expiry
+    end = gap_start + out.rules.session_expiry
     revise_status(out, status_document(was), expired, "expire", reason, evidence, end)
     reason = "a turn after the gap"
-    revise_status(out, expired, status_document(back_to), "reopen", reason, evidence, back)
+    revise_status(out, expired, status_document(reopened), "reopen", reason, evidence, gap_end)
 
 
 def status_document(status: str) -> dict[str, Any]:
-    """A status as the session's document and its revisions show it."""
+    """Returns the status fields of the session's document and revisions."""
     reason = "closed by the turn" if status == "closed" else None
     return {"status": status, "closed_reason": reason}
 

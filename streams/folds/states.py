@@ -1,8 +1,8 @@
-"""Long-term state: versions that coexist, each true from one time to another.
+"""Long-term states: coexisting versions, each valid from one time to another.
 
-A row `s/{state_id}` holds the newest 16 versions of a state. A revision tells the change of one
-version; the history needs no other table to know what held when. The rules:
-docs/rules.md, "Long-term memory".
+A row `s/{state_id}` has the newest 16 versions of a state. A revision records the change of one
+version, so the revisions alone give the states at any time. Rules: docs/rules.md, "Long-term
+memory".
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -25,7 +25,7 @@ DEFAULT_CONFIDENCE = 0.5
 
 
 class Over(Row, frozen=True):
-    """The end that closes a version, and what the version has without it."""
+    """The end that closes a version, and the version's fields without it."""
 
     end: ends.End
     valid_to: int | None
@@ -34,8 +34,8 @@ class Over(Row, frozen=True):
 
 
 class Version(Row, frozen=True):
-    """What a state says of [valid_from, valid_to); a later version ends it earlier. `over`: the end
-    that its `valid_to` is of, if one closed it."""
+    """Content of a state in [valid_from, valid_to); a later version ends it earlier. `over` is the
+    end behind its `valid_to`, if an end closed it."""
 
     valid_from: int
     valid_to: int | None
@@ -55,9 +55,9 @@ Versions = tuple[Version, ...]
 
 
 class Update(Row, frozen=True):
-    """A plan's update of a state, with what its plan adds to it. `at`: the plan's time. `begins`:
-    the `valid_from` of a new state. Tidying makes updates, too: `tidy_close` closes at `valid_to`,
-    `tidy_keep` sets `last_confirmed_at` to it."""
+    """A plan's update of a state, with fields from its plan. `at`: the plan's time. `begins`: the
+    `valid_from` of a new state. Updates of tidying: `tidy_close` closes at `valid_to`, `tidy_keep`
+    sets `last_confirmed_at` to it."""
 
     place: Place
     op: str
@@ -78,9 +78,9 @@ class Update(Row, frozen=True):
 class State(Row, frozen=True):
     """A state and its versions, oldest first; the last one is current.
 
-    The versions are those of `base` with the `updates` applied in order, closed by ends. Plans that
-    others send come in order: until the first of another sort there are no updates, and the
-    versions are the base. `is_ruled`: rules have written it.
+    The versions are `base` with the `updates` applied in order, closed by ends. Plans from clients
+    arrive in order: until the first plan of another sort there are no updates, and `base` is empty.
+    `is_ruled`: written by the rules.
     """
 
     state_id: str
@@ -96,13 +96,13 @@ STATES = RowKind("s", State)
 
 
 def evidence_of(plan: WritePlan, named: Iterable[str]) -> tuple[str, ...]:
-    """The events an update names, and the one its plan was made from."""
-    own = (plan.event_id,) if plan.event_id else ()
-    return tuple(dict.fromkeys((*named, *own)))
+    """Returns the supporting events of an update, including the event of its plan."""
+    own_event = (plan.event_id,) if plan.event_id else ()
+    return tuple(dict.fromkeys((*named, *own_event)))
 
 
 def default_from(plan: WritePlan, update: StateUpdate) -> int:
-    """valid_from, else about_start, else the event's time."""
+    """Returns `valid_from`, or `about_start`, or the plan's time."""
     if update.valid_from is not None:
         return update.valid_from
     notes = plan.event_annotations
@@ -112,14 +112,14 @@ def default_from(plan: WritePlan, update: StateUpdate) -> int:
 
 
 def apply(rows: Rows, plan: WritePlan, ordinal: int, update: StateUpdate, out: Effects) -> None:
-    """One state update of a plan. Raises Refused where it names what it may not."""
+    """Applies a state update of a plan. Raises Refused for an unknown state or a wrong kind."""
     where = f"state_updates.{ordinal}"
     state_id = update.state_id or make_id("state", rows.tenant, rows.key, plan.plan_id, ordinal)
     state = rows.get(STATES.key(state_id))
-    told = _update(plan, update, out)
-    if state is not None and _is_corrected(state, told):
+    change = _update(plan, update, out)
+    if state is not None and _is_corrected(state, change):
         return
-    if state is not None and _is_changed(state.versions, told):
+    if state is not None and _is_changed(state.versions, change):
         fits = (
             update.kind in (None, state.kind) if update.op != "mark_done" else state.kind == "task"
         )
@@ -141,14 +141,14 @@ def apply(rows: Rows, plan: WritePlan, ordinal: int, update: StateUpdate, out: E
             )
         state = State(state_id, update.kind, plan.occurred_at, ())
     elif update.state_id is None:
-        return  # the id this very plan made: it was applied before
+        return  # the id derived from this plan: it was applied before
     else:
         check_kind(rows, ordinal, update)
-    put(rows, plan, state, told, update.reason or plan.extractor.name, out)
+    put(rows, plan, state, change, update.reason or plan.extractor.name, out)
 
 
 def check_kind(rows: Rows, ordinal: int, update: StateUpdate) -> None:
-    """Raises Refused for an upsert that names a known state of another kind."""
+    """Raises Refused for an upsert of an existing state of another kind."""
     state = rows.get(STATES.key(update.state_id)) if update.state_id else None
     if state is not None and state.kind != update.kind:
         detail = f"state_updates.{ordinal}.kind: {state.state_id} is a {state.kind}"
@@ -181,7 +181,7 @@ def _update(plan: WritePlan, update: StateUpdate, out: Effects) -> Update:
 
 
 def _after(kind: str, versions: Versions, update: Update, rules: Rules) -> Versions:
-    """The versions after one more update, of which the ends know nothing yet."""
+    """Applies an update, without ends."""
     if not versions and (update.op != "upsert" or not update.body_text):
         return versions  # in this order nothing is there to change
     if versions and _is_changed(versions, update):
@@ -196,16 +196,16 @@ def _after(kind: str, versions: Versions, update: Update, rules: Rules) -> Versi
         version = replace(version, valid_to=version.valid_from)
     before = _at(versions, version.valid_from)
     if update.evidence and version.session_id != update.session_id:
-        several = before is not None and before.evidence
-        session_id = ends.SEVERAL if several else update.session_id
+        is_merged = before is not None and before.evidence
+        session_id = ends.SEVERAL if is_merged else update.session_id
         version = replace(version, session_id=session_id)
-    others = (one for one in versions if one.valid_from != version.valid_from)
-    return tuple(sorted((*others, version), key=lambda one: one.valid_from))[-MAX_VERSIONS:]
+    rest = (earlier for earlier in versions if earlier.valid_from != version.valid_from)
+    return tuple(sorted((*rest, version), key=lambda version: version.valid_from))[-MAX_VERSIONS:]
 
 
 def _is_corrected(state: State, update: Update) -> bool:
-    """Whether a plan that somebody sent has changed the state after `unchanged_since`. What the
-    product makes of turns then leaves it alone, although it stands before that plan."""
+    """Whether a client's plan has changed the state after `unchanged_since`. Plans of extractors
+    then do not change it, although their place is before that plan."""
     since = update.unchanged_since
     if since is None or update.place.rank == SENT:
         return False
@@ -214,17 +214,17 @@ def _is_corrected(state: State, update: Update) -> bool:
 
 
 def _is_changed(versions: Versions, update: Update) -> bool:
-    """Whether the version that an update would change was updated after `unchanged_since`."""
+    """Whether the target version of an update was changed after `unchanged_since`."""
     if update.unchanged_since is None:
         return False
-    meant: Version | None = versions[-1]
+    target: Version | None = versions[-1]
     if update.op == "upsert" and update.valid_from is not None:
-        meant = _at(versions, update.valid_from)
-    return meant is not None and meant.updated_at > update.unchanged_since
+        target = _at(versions, update.valid_from)
+    return target is not None and target.updated_at > update.unchanged_since
 
 
 def _at(versions: Versions, valid_from: int) -> Version | None:
-    return next((one for one in versions if one.valid_from == valid_from), None)
+    return next((version for version in versions if version.valid_from == valid_from), None)
 
 
 def _new(kind: str, update: Update) -> Version:
@@ -246,14 +246,14 @@ def _new(kind: str, update: Update) -> Version:
 
 
 def _upserted(kind: str, versions: Versions, update: Update, rules: Rules) -> Version:
-    """A correction of the version that begins at valid_from, or a version of its own."""
+    """Returns a correction of the version that starts at `valid_from`, or a new version."""
     current = versions[-1]
     since = current.valid_from if update.valid_from is None else update.valid_from
     same = _at(versions, since)
     base = same or current
     kept_to = same.valid_to if same else None
     if kept_to == since and update.place.rank == OF_RULES:
-        kept_to = None  # a model took a statement back, and a later turn makes it again
+        kept_to = None  # a model retracted a statement, and a later turn repeats it
     return Version(
         since,
         kept_to if update.valid_to is None else update.valid_to,
@@ -268,11 +268,11 @@ def _upserted(kind: str, versions: Versions, update: Update, rules: Rules) -> Ve
 
 
 def _payload(kind: str, base: Version, update: Update) -> dict[str, Any]:
-    """A new payload leaves a task's status as it was, unless it says one."""
+    """Returns the new payload; a task keeps its status if the update has none."""
     if update.payload is None:
         return base.payload
-    kept = {"status": base.payload["status"]} if "status" in base.payload else {}
-    return {**(kept if kind == "task" else {}), **update.payload}
+    status = {"status": base.payload["status"]} if "status" in base.payload else {}
+    return {**(status if kind == "task" else {}), **update.payload}
 
 
 def _closed(version: Version, update: Update, rules: Rules) -> Version:
@@ -313,13 +313,13 @@ OPS = {"close": "close", "mark_done": "done", "tidy_close": "close", "tidy_keep"
 def put(
     rows: Rows, plan: WritePlan, state: State, update: Update, reason: str, out: Effects
 ) -> None:
-    """Puts an update in its place; revisions tell what changed by it. What is known to be over by
-    then is closed, with a revision of its own."""
+    """Inserts an update at its place and writes the state with its revisions. Versions that match
+    an end are closed, with a separate revision."""
     old, rules = state.versions, out.rules
     plain = tuple(map(_unended, old))
     base, updates = state.base, state.updates
     if updates and update.place.rank == SENT and updates[-1].place > update.place:
-        # it names what was read, and clocks differ: what it corrects or ends is what is there
+        # clocks differ: an update of a client refers to the current version
         update = replace(update, place=update.place._replace(at=updates[-1].place.at))
     is_kept = bool(updates) or update.place.rank != SENT
     is_last = not updates or updates[-1].place <= update.place
@@ -333,25 +333,32 @@ def put(
         versions = _folded(state.kind, base, updates, rules)
     if len(updates) > MAX_UPDATES:
         base, updates = _after(state.kind, base, updates[0], rules), updates[1:]
-    own = () if base else updates
-    shown = tuple(one if one in old else _ended(rows, one, old, own, rules) for one in versions)
+    own_updates = () if base else updates
+    closed_versions = tuple(
+        version if version in old else _ended(rows, version, old, own_updates, rules)
+        for version in versions
+    )
     ruled = state.is_ruled or update.place.rank == OF_RULES
-    after = State(state.state_id, state.kind, state.created_at, shown, updates, base, ruled)
+    after = State(
+        state.state_id, state.kind, state.created_at, closed_versions, updates, base, ruled
+    )
     rows.put(STATES.key(state.state_id), after)
     _revise(rows, plan, after, old, versions, update, reason, out)
 
 
 def _folded(kind: str, base: Versions, updates: Iterable[Update], rules: Rules) -> Versions:
-    return reduce(lambda versions, one: _after(kind, versions, one, rules), updates, base)
+    return reduce(lambda versions, update: _after(kind, versions, update, rules), updates, base)
 
 
 def _standing(
     rows: Rows, kind: str, base: Versions, updates: tuple[Update, ...], rules: Rules
 ) -> Versions:
-    """The versions without the updates of retracted events; with them, if none are left: these
-    versions have ended."""
+    """Returns the versions without the updates of retracted events. If none remain, returns the
+    versions of all updates, which have ended."""
     standing = (
-        one for one in updates if ends.retraction(rows, one.evidence, one.session_id) is None
+        update
+        for update in updates
+        if ends.retraction(rows, update.evidence, update.session_id) is None
     )
     return _folded(kind, base, standing, rules) or _folded(kind, base, updates, rules)
 
@@ -366,33 +373,43 @@ def _revise(
     reason: str,
     out: Effects,
 ) -> None:
-    """One revision for each version that differs, that of the update first, and one more where an
-    end closes it. `versions`: without the ends."""
+    """Appends a revision per changed version, the version of the update first, and another one if
+    an end closes it. `versions` are without ends."""
     entity, at, plan_id = ("state", state.state_id, state.kind), plan.occurred_at, plan.plan_id
     if update.op == "upsert" and update.valid_from is not None:
-        own = update.valid_from
+        updated_since = update.valid_from
     else:
-        own = versions[-1].valid_from if old else update.begins
-    plain = {one.valid_from: one for one in versions}
-    shown = {one.valid_from: one for one in state.versions}
-    was = {one.valid_from: one for one in old}
-    gone = [since for since in was.keys() - shown.keys() if since > state.versions[0].valid_from]
-    for since in sorted({*shown, *gone}, key=lambda since: (since != own, since)):
-        before, now = was.get(since), shown.get(since)
+        updated_since = versions[-1].valid_from if old else update.begins
+    open_versions = {version.valid_from: version for version in versions}
+    new_versions = {version.valid_from: version for version in state.versions}
+    old_versions = {version.valid_from: version for version in old}
+    removed = [
+        since
+        for since in old_versions.keys() - new_versions.keys()
+        if since > state.versions[0].valid_from
+    ]
+    for since in sorted(
+        {*new_versions, *removed}, key=lambda since: (since != updated_since, since)
+    ):
+        before, now = old_versions.get(since), new_versions.get(since)
         if before is now:
             continue
         source = before
         op = "remove" if now is None else "update"
-        if before is None:  # it begins: what it is told from is the version before it
-            source = next((one for one in reversed(old) if one.valid_from < since), None)
+        if before is None:  # a new version: its `before` is the version before it
+            source = next(
+                (version for version in reversed(old) if version.valid_from < since), None
+            )
             op = "supersede" if source else "insert"
-        if since == own:
+        if since == updated_since:
             op = OPS.get(update.op, op)
         over = None if now is None or (before and before.over) else now.over
-        first = plain[since] if over else now
-        told = None if source is None else document(state, source)
+        first = open_versions[since] if over else now
+        source_document = None if source is None else document(state, source)
         after = None if first is None else document(state, first)
-        revise(out, rows.key, entity, op, told, after, reason, update.evidence, at, plan_id)
+        revise(
+            out, rows.key, entity, op, source_document, after, reason, update.evidence, at, plan_id
+        )
         if over is not None and now is not None:
             by = over.end
             revise(out, rows.key, entity, "close", after, document(state, now), by.reason,
@@ -405,45 +422,45 @@ def _revise(
 def _ended(
     rows: Rows, version: Version, old: Versions, updates: tuple[Update, ...], rules: Rules
 ) -> Version:
-    """A version as the earliest end closes it that concerns it, remembered or applied before.
-    `updates`: of which alone the versions are made."""
-    said = ends.said_in(version.payload, version.body_text)
-    end = ends.first_after(rows, said, version.valid_from)
+    """Closes a version by the earliest matching end, stored or applied before. `updates` are all
+    updates of the versions; empty if a base exists."""
+    target = ends.target_of(version.payload, version.body_text)
+    end = ends.first_after(rows, target, version.valid_from)
     before = _at(old, version.valid_from)
-    known = before.over.end if before is not None and before.over is not None else None
+    earlier_end = before.over.end if before is not None and before.over is not None else None
     if (
-        known
-        and ends.speaks_of(known, said)
-        and not ends.retraction(rows, known.evidence, known.session_id)
+        earlier_end
+        and ends.speaks_of(earlier_end, target)
+        and not ends.retraction(rows, earlier_end.evidence, earlier_end.session_id)
     ):
-        end = known if end is None else min(end, known, key=ends.End.order)
-    taken = ends.retraction(rows, version.evidence, version.session_id)
-    if taken is None and version.session_id == ends.SEVERAL:
-        taken = ends.retraction_of(rows, updates)
-    if taken is not None:
-        taken = replace(taken, at=max(taken.at, version.valid_from))
-        end = taken if end is None else min(end, taken, key=ends.End.order)
+        end = earlier_end if end is None else min(end, earlier_end, key=ends.End.order)
+    retraction = ends.retraction(rows, version.evidence, version.session_id)
+    if retraction is None and version.session_id == ends.SEVERAL:
+        retraction = ends.retraction_of(rows, updates)
+    if retraction is not None:
+        retraction = replace(retraction, at=max(retraction.at, version.valid_from))
+        end = retraction if end is None else min(end, retraction, key=ends.End.order)
     return version if end is None else _closed_by(version, end, rules)
 
 
 def _closed_by(version: Version, end: ends.End, rules: Rules) -> Version:
-    """A version closed at an end, unless it begins later or is closed by then. A retraction, which
-    has no families, closes where it begins, too."""
-    known = version.valid_to
+    """Closes a version at an end, unless it starts later or is closed before. A retraction, which
+    has no families, also closes a version that starts at the same time."""
+    valid_to = version.valid_to
     begins = version.valid_from if end.families else version.valid_from - 1
-    if end.at <= begins or (known is not None and known <= end.at):
+    if end.at <= begins or (valid_to is not None and valid_to <= end.at):
         return version
     return replace(
         version,
         valid_to=end.at,
         evidence=add_evidence(version.evidence, end.evidence, rules),
         updated_at=max(version.updated_at, end.told_at),
-        over=Over(end, known, version.evidence, version.updated_at),
+        over=Over(end, valid_to, version.evidence, version.updated_at),
     )
 
 
 def _unended(version: Version) -> Version:
-    """The version without the end that closes it."""
+    """Returns the version without the end that closes it."""
     over = version.over
     if over is None:
         return version
@@ -453,20 +470,20 @@ def _unended(version: Version) -> Version:
     )  # fmt: skip
 
 
-def _held(rows: Rows) -> Iterator[ends.Held]:
-    """What the versions of all states say."""
+def _targets(rows: Rows) -> Iterator[ends.RowTarget]:
+    """Targets of the versions of all states."""
     for state_id in STATES.ids(rows):
         for version in rows.peek(STATES.key(state_id)).versions:
-            yield state_id, ends.said_in(version.payload, version.body_text)
+            yield state_id, ends.target_of(version.payload, version.body_text)
 
 
 def end(rows: Rows, plan: WritePlan, over: ends.End, out: Effects) -> None:
-    """One of a plan's `ends`, for states: closes every version that it concerns."""
-    for state_id in ends.concerned(over, plan, STATES, partial(_held, rows), out):
+    """Applies one of a plan's `ends`: closes the matching versions."""
+    for state_id in ends.concerned(over, plan, STATES, partial(_targets, rows), out):
         state = rows.peek(STATES.key(state_id))
         for version in state.versions:
-            said = ends.said_in(version.payload, version.body_text)
-            if not ends.speaks_of(over, said):
+            target = ends.target_of(version.payload, version.body_text)
+            if not ends.speaks_of(over, target):
                 continue
             if version.over is not None and version.over.end.order() <= over.order():
                 continue
@@ -474,7 +491,10 @@ def end(rows: Rows, plan: WritePlan, over: ends.End, out: Effects) -> None:
             closed = _closed_by(plain, over, out.rules)
             if closed is plain:
                 continue
-            versions = tuple(closed if one is version else one for one in state.versions)
+            versions = tuple(
+                closed if state_version is version else state_version
+                for state_version in state.versions
+            )
             state = replace(state, versions=versions)
             rows.put(STATES.key(state.state_id), state)
             entity, at = ("state", state.state_id, state.kind), plan.occurred_at
@@ -484,7 +504,7 @@ def end(rows: Rows, plan: WritePlan, over: ends.End, out: Effects) -> None:
 
 
 def settle(rows: Rows, plan: WritePlan, out: Effects) -> None:
-    """All states as they are by the marks of events that a plan has changed."""
+    """Updates all states after a plan has changed marks of events."""
     for state_id in STATES.ids(rows):
         state = rows.peek(STATES.key(state_id))
         old = state.versions
@@ -493,19 +513,21 @@ def settle(rows: Rows, plan: WritePlan, out: Effects) -> None:
         else:
             plain = tuple(map(_unended, old))
         updates = () if state.base else state.updates
-        versions = tuple(_ended(rows, one, old, updates, out.rules) for one in plain)
+        versions = tuple(_ended(rows, version, old, updates, out.rules) for version in plain)
         if versions == old:
             continue
         after = replace(state, versions=versions)
         rows.put(STATES.key(state_id), after)
-        was = {one.valid_from: one for one in old}
-        now = {one.valid_from: one for one in versions}
-        for since in sorted(was.keys() | now.keys()):
-            _revise_settled(rows, plan, after, was.get(since), now.get(since), out)
+        old_versions = {version.valid_from: version for version in old}
+        new_versions = {version.valid_from: version for version in versions}
+        for since in sorted(old_versions.keys() | new_versions.keys()):
+            _revise_settled(
+                rows, plan, after, old_versions.get(since), new_versions.get(since), out
+            )
 
 
 def evidence(rows: Rows) -> Iterator[ends.Event]:
-    """The events on which states rest."""
+    """Returns the supporting events of all states."""
     for _, state in STATES.scan(rows):
         for update in state.updates:
             yield from ends.events_of(update)
@@ -537,15 +559,15 @@ def _revise_settled(
 
 
 def status_of(state: State, version: Version) -> str:
-    """closed once it has an end, else done for a task done, else active."""
+    """Returns `closed` with an end, `done` for a finished task, otherwise `active`."""
     if version.valid_to is not None:
         return "closed"
-    done = state.kind == "task" and version.payload.get("status") == "done"
-    return "done" if done else "active"
+    is_done = state.kind == "task" and version.payload.get("status") == "done"
+    return "done" if is_done else "active"
 
 
 def document(state: State, version: Version) -> dict[str, Any]:
-    """One version as revisions and replies show it (schemas.memory.State)."""
+    """Returns the document of a version (schemas.memory.State)."""
     return {
         "state_id": state.state_id,
         "kind": state.kind,

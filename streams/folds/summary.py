@@ -1,6 +1,6 @@
-"""What an intent router is told before each answer: the MemorySummary.
+"""The MemorySummary for an intent router, from rules and templates without a model.
 
-Rules and templates, never a model. The table of templates is in docs/http.md.
+The table of templates is in docs/http.md.
 """
 
 import re
@@ -21,7 +21,7 @@ KINDS = {
     "notes": "notes", "summary": "notes",
     "flashcards": "flashcards", "review": "flashcards",
 }  # fmt: skip
-"""What kind of behaviour an intent is; the others are `other`."""
+"""Kind of behaviour by intent; all others are `other`."""
 
 KANA = re.compile("[\u3040-\u30ff]")
 HAN = re.compile("[\u3400-\u9fff]")
@@ -87,7 +87,7 @@ BEHAVIOUR: dict[str, dict[Language, tuple[str, str]]] = {
         "en": ("The user has just talked about {topic}", "The user has just talked"),
     },
 }  # fmt: skip
-"""What one sentence says of the latest behaviour: naming a topic, and without one."""
+"""Sentences about the latest behaviour: with a topic, and without one."""
 
 
 Known = tuple[Rows, Rules]
@@ -104,10 +104,10 @@ class Latest(NamedTuple):
 
 
 def summary(session: Known | None, user: Known | None, language: Language | None) -> dict[str, Any]:
-    """The summary (schemas.learner.MemorySummary).
+    """Returns the summary (schemas.learner.MemorySummary).
 
-    `session` and `user` are what is asked about, None where it is not. `language`: the asker's, if
-    known; else that of the topic, then of the latest message, then English.
+    `session` and `user` are None if not requested. `language` defaults to the language of the
+    topic, then of the latest message, then English.
     """
     header = _header(*session) if session else None
     learner = user[0].get(LEARNER) if user else None
@@ -122,7 +122,7 @@ def summary(session: Known | None, user: Known | None, language: Language | None
 
 
 def user_of(session: Rows, rules: Rules) -> str | None:
-    """The session's user: of its earliest turn that names one."""
+    """Returns the user of the session's earliest turn that has one."""
     header = _header(session, rules)
     return header.user[2] if header and header.user else None
 
@@ -155,13 +155,13 @@ def _behaviour(header: Session | None, learner: Learner | None, language: Langua
 
 
 def _latest(header: Session | None, learner: Learner | None) -> Latest | None:
-    found: list[Latest] = []
+    candidates: list[Latest] = []
     if learner and learner.latest:
-        at, said_by, intent, topic = learner.latest
-        found.append(Latest(at, said_by, intent or "", topic))
+        at, record_id, intent, topic = learner.latest
+        candidates.append(Latest(at, record_id, intent or "", topic))
     if header and header.intents:
-        found.append(Latest(*header.intents[-1], header.topic[2] if header.topic else None))
-    return max(found, key=lambda one: one[:2], default=None)
+        candidates.append(Latest(*header.intents[-1], header.topic[2] if header.topic else None))
+    return max(candidates, key=lambda latest: latest[:2], default=None)
 
 
 def _spoken(topic: str | None, message: str | None) -> Language:

@@ -1,8 +1,8 @@
 """The task's fold: versions of recursions, their order, and their tools' results.
 
-Rows, beside the session's: `t/{task_id}` the task, `q/{task_id}␟{trace_id}` its recursions,
-`w/{task_id}␟{trace_id}` the results of a recursion's calls. At most 200 recursions are kept
-whole; a checkpoint stands for those before them.
+Rows of a session: `t/{task_id}` the task, `q/{task_id}␟{trace_id}` its recursions,
+`w/{task_id}␟{trace_id}` the results of a recursion's calls. At most 200 recursions are stored; a
+checkpoint replaces earlier ones.
 """
 
 import json
@@ -24,8 +24,8 @@ from streams.folds.rules import Rules
 
 
 class Task(Row, frozen=True):
-    """`before` is the machine before the last recursion, `tip` after it, `checkpoint` before
-    the oldest one that is kept."""
+    """A task: `before` is the machine before the last recursion, `tip` after it, `checkpoint`
+    before the oldest stored recursion."""
 
     task_id: str
     created_at: int
@@ -41,7 +41,7 @@ class Task(Row, frozen=True):
 
 
 class Step(Row, frozen=True):
-    """The standing version of a recursion."""
+    """The effective version of a recursion."""
 
     iteration_index: int
     ended: bool
@@ -56,10 +56,10 @@ class Step(Row, frozen=True):
 
 
 class Result(NamedTuple):
-    """The standing version of what a tool answered under one name: (tool_call_id, call_index).
+    """The effective version of a tool result with one name: (tool_call_id, call_index).
 
-    One that fits no call of its ended recursion is a dead letter (`is_dead`), and waits all the
-    same for a version of the recursion that has its call. `is_logged`: the history has it."""
+    A result without a call in its ended recursion is a dead letter (`is_dead`), but stays until a
+    version of the recursion has its call. `is_logged`: the history has it."""
 
     tool_call_id: str | None
     call_index: int | None
@@ -82,7 +82,7 @@ RESULTS = RowKind("w", Results)
 
 
 def begin(rows: Rows, task_id: str, at: int) -> bool:
-    """A running turn begins its task. Returns whether the task's row is new or changed."""
+    """Starts the task of a running turn. Returns whether the task's row is new or changed."""
     task = rows.get(TASKS.key(task_id))
     if task is not None and not task.undated and task.created_at <= at <= task.updated_at:
         return False
@@ -93,38 +93,38 @@ def begin(rows: Rows, task_id: str, at: int) -> bool:
 def fold(
     rows: Rows,
     record: Recursion | ToolResult,
-    given: Input,
+    input: Input,
     runs: int,
     latest: int | None,
     out: Effects,
 ) -> tuple[Outcome, int]:
-    """One recursion or tool result; `latest` is the time of the session's latest turn."""
+    """Folds a recursion or tool result; `latest` is the time of the session's latest turn."""
     at = record.occurred_at
     task = rows.get(TASKS.key(record.task_id)) or Task(record.task_id, at, at, undated=True)
     if isinstance(record, ToolResult):
-        return _tool_result(rows, task, record, given, runs, out)
-    return _recursion(rows, task, record, given, runs, latest, out)
+        return _tool_result(rows, task, record, input, runs, out)
+    return _recursion(rows, task, record, input, runs, latest, out)
 
 
 def questions(rows: Rows, task_id: str) -> tuple[tuple[int, bool], ...]:
-    """When the task asked what a later turn would answer, and whether it waits for it now: its last
-    recursion, and one that stopped it at its limit, where that is another."""
+    """Returns the times of the task's questions, and whether it waits for the answer: the question
+    of its last recursion, and an earlier one that stopped it at its limit."""
     tip = rows[TASKS.key(task_id)].tip
-    asked = () if tip.asked is None else ((tip.asked, True),)
+    open_question = () if tip.asked is None else ((tip.asked, True),)
     if tip.held is None or (tip.asked is not None and tip.last and tip.held[1:] == tip.last[:2]):
-        return asked
-    return ((tip.held[0], False), *asked)
+        return open_question
+    return ((tip.held[0], False), *open_question)
 
 
 def refold(rows: Rows, task_id: str, latest: int | None, rules: Rules) -> None:
-    """Folds the kept recursions again, because the session's latest turn is a later one."""
+    """Folds the stored recursions again after a later turn of the session."""
     task = rows[TASKS.key(task_id)]
     rows.put(TASKS.key(task_id), _refolded(rows, task, latest, rules))
 
 
 def _touched(rows: Rows, task: Task, record: Recursion | ToolResult, out: Effects) -> Task:
-    """The task with the record's time. A version that loses leaves its time too: whether it came
-    before or after the one that stands must not show."""
+    """Extends the task's timestamps by the record's time, even if another version of the record is
+    effective: the order of arrival must not matter."""
     touched = dated(task, record.occurred_at, isinstance(record, ToolResult))
     if touched != task and rows.get(TASKS.key(task.task_id)) is not None:
         rows.put(TASKS.key(task.task_id), touched)
@@ -139,7 +139,7 @@ def _recursion(
     rows: Rows,
     task: Task,
     record: Recursion,
-    given: Input,
+    input: Input,
     runs: int,
     latest: int | None,
     out: Effects,
@@ -147,20 +147,22 @@ def _recursion(
     rules = out.rules
     key = (record.iteration_index, record.trace_id)
     ended = record.status != "running"
-    step = Step(key[0], ended, record.occurred_at, given.fingerprint, given.doc)
-    own = STEPS.key(task.task_id, record.trace_id)
-    old = rows.get(own)
+    step = Step(key[0], ended, record.occurred_at, input.fingerprint, input.doc)
+    step_key = STEPS.key(task.task_id, record.trace_id)
+    old = rows.get(step_key)
     if old is None and task.older:
-        known, place = find_id(rows, runs, _older_hash(task, record.trace_id))
-        if known == given.fingerprint:
+        stored_check, place = find_id(rows, runs, _older_hash(task, record.trace_id))
+        if stored_check == input.fingerprint:
             return DUPLICATE, runs
-        if known is not None or key < task.order[0]:  # before the window: in the history alone
+        if (
+            stored_check is not None or key < task.order[0]
+        ):  # before the window: in the history alone
             out.warnings.append("recursion_before_window")
-            return APPLIED, put_id(rows, runs, place, given.fingerprint)
+            return APPLIED, put_id(rows, runs, place, input.fingerprint)
     task = _touched(rows, task, record, out)
     if old is not None and old.rank >= step.rank:
         return DUPLICATE, runs
-    rows.put(own, step)
+    rows.put(step_key, step)
     if old is None and (not task.order or key > task.order[-1]):
         tip = advance(task.tip, body(step), latest, rules)
         task = replace(task, order=(*task.order, key), before=task.tip, tip=tip)
@@ -183,7 +185,7 @@ def _recursion(
 
 
 def body(step: Step) -> dict[str, Any]:
-    """The recursion's JSON object, its time in microseconds."""
+    """Returns the recursion's JSON object, with its time in microseconds."""
     content: dict[str, Any] = json.loads(step.doc)
     content["occurred_at"] = parse_time(content["occurred_at"])
     return content
@@ -210,14 +212,16 @@ def _remember(rows: Rows, runs: int, id_hash: bytes, content: bytes) -> int:
 
 
 def _evict(rows: Rows, task: Task, runs: int, latest: int | None, rules: Rules) -> tuple[Task, int]:
-    """The oldest recursion goes into the checkpoint; its ids are remembered."""
+    """Moves the oldest recursion into the checkpoint; its ids stay in the index."""
     trace_id = task.order[0][1]
     step = rows[STEPS.key(task.task_id, trace_id)]
     runs = _remember(rows, runs, _older_hash(task, trace_id), step.fingerprint)
     results = rows.get(RESULTS.key(task.task_id, trace_id)) or ()
-    for one in results:
-        if not one.is_dead:
-            runs = _remember(rows, runs, _older_hash(task, trace_id, _call(one)), one.fingerprint)
+    for result in results:
+        if not result.is_dead:
+            runs = _remember(
+                rows, runs, _older_hash(task, trace_id, _call(result)), result.fingerprint
+            )
     rows.delete(STEPS.key(task.task_id, trace_id))
     rows.delete(RESULTS.key(task.task_id, trace_id))
     return replace(
@@ -226,7 +230,7 @@ def _evict(rows: Rows, task: Task, runs: int, latest: int | None, rules: Rules) 
         older=task.older + 1,
         checkpoint=advance(task.checkpoint, body(step), latest, rules),
         pending=task.pending if step.ended else max(0, task.pending - len(results)),
-        unfit=task.unfit - sum(one.is_dead for one in results),
+        unfit=task.unfit - sum(result.is_dead for result in results),
     ), runs
 
 
@@ -234,35 +238,35 @@ def _evict(rows: Rows, task: Task, runs: int, latest: int | None, rules: Rules) 
 
 
 def _call(result: Result | ToolResult) -> str:
-    """What a result calls its call; which of a recursion's calls that is, its version tells."""
+    """Returns the name of a result's call; the recursion decides which call it is."""
     by_id, index = result.tool_call_id, result.call_index
     return f"{'' if by_id is None else f'id:{by_id}'}{'' if index is None else f'#{index}'}"
 
 
 def _tool_result(
-    rows: Rows, task: Task, record: ToolResult, given: Input, runs: int, out: Effects
+    rows: Rows, task: Task, record: ToolResult, input: Input, runs: int, out: Effects
 ) -> tuple[Outcome, int]:
     result = Result(
         record.tool_call_id,
         record.call_index,
         record.occurred_at,
-        given.fingerprint,
-        given.doc,
+        input.fingerprint,
+        input.doc,
         record.result if isinstance(record.result, str) else canonical(record.result),
         record.success,
-        given.source,
+        input.source,
     )
     step = rows.get(STEPS.key(task.task_id, record.trace_id))
     if step is None and task.older:
-        known, place = find_id(rows, runs, _older_hash(task, record.trace_id, _call(result)))
-        if known is not None:
+        stored_check, place = find_id(rows, runs, _older_hash(task, record.trace_id, _call(result)))
+        if stored_check is not None:
             return DUPLICATE, runs
         if find_id(rows, runs, _older_hash(task, record.trace_id))[0] is not None:
             out.warnings.append("result_before_window")  # in the history alone, as its recursion
-            return APPLIED, put_id(rows, runs, place, given.fingerprint)
+            return APPLIED, put_id(rows, runs, place, input.fingerprint)
     key = RESULTS.key(task.task_id, record.trace_id)
     results = rows.get(key) or ()
-    same = next((one for one in results if _call(one) == _call(result)), None)
+    same = next((stored for stored in results if _call(stored) == _call(result)), None)
     calls = _calls(step) if step is not None and step.ended else None
     if calls is not None and _fitting(calls, result) is None:
         _wait_in_vain(rows, task, key, results, same, result, out.rules)
@@ -279,8 +283,8 @@ def _tool_result(
         task = replace(task, pending=task.pending + 1)
     elif calls is None:
         out.settled += 1  # the version before it waits no more
-    others = tuple(one for one in results if one is not same)
-    rows.put(key, _bounded(calls, (*others, result)))
+    rest = tuple(stored for stored in results if stored is not same)
+    rows.put(key, _bounded(calls, (*rest, result)))
     rows.put(TASKS.key(task.task_id), task)
     out.waits = calls is None
     return (WAITS if out.waits else APPLIED), runs
@@ -295,40 +299,40 @@ def _wait_in_vain(
     result: Result,
     rules: Rules,
 ) -> None:
-    """Remembers a result that fits no call, while there is room: a later version of its recursion
-    may have the call, and what came first must not show."""
+    """Stores a result without a call, up to a limit: a later version of its recursion may have the
+    call, and the order of arrival must not matter."""
     if same is None and task.unfit >= rules.max_waiting_results:
         return
     if same is not None and _rank(same) >= _rank(result):
         return
-    others = tuple(one for one in results if one is not same)
-    rows.put(key, (*others, result._replace(is_dead=True, is_logged=False)))
+    rest = tuple(stored for stored in results if stored is not same)
+    rows.put(key, (*rest, result._replace(is_dead=True, is_logged=False)))
     if same is None:
         rows.put(TASKS.key(task.task_id), replace(task, unfit=task.unfit + 1))
 
 
-MOST_NAMES = 4
-"""Under so many names a call keeps results, the latest."""
+MAX_NAMES = 4
+"""Stored results per call with different names: the latest."""
 
 
 def _bounded(calls: list[Any] | None, results: Results) -> Results:
-    """Results less those that a call, under many names, has too many of."""
-    if calls is None or len(results) <= MOST_NAMES:
+    """Drops the oldest results of a call with more than `MAX_NAMES` names."""
+    if calls is None or len(results) <= MAX_NAMES:
         return results
     of_call: dict[int | None, list[Result]] = {}
-    for one in results:
-        of_call.setdefault(_fitting(calls, one), []).append(one)
-    over = [
-        one
-        for at, some in of_call.items()
+    for result in results:
+        of_call.setdefault(_fitting(calls, result), []).append(result)
+    excess = [
+        result
+        for at, call_results in of_call.items()
         if at is not None
-        for one in sorted(some, key=_rank)[:-MOST_NAMES]
+        for result in sorted(call_results, key=_rank)[:-MAX_NAMES]
     ]
-    return tuple(one for one in results if one not in over) if over else results
+    return tuple(result for result in results if result not in excess) if excess else results
 
 
 def _rank(result: Result) -> tuple[int, str]:
-    """The latest, then the greater canonical JSON."""
+    """Sort key: the latest, then the greater canonical JSON."""
     return result.occurred_at, result.doc
 
 
@@ -338,7 +342,7 @@ def _calls(step: Step) -> list[Any]:
 
 
 def _fitting(calls: list[Any], result: Result) -> int | None:
-    """Which call a result answers: by tool_call_id, else by index."""
+    """Returns the position of a result's call, by tool_call_id or by index; None without one."""
     if result.tool_call_id is not None:
         for at, call in enumerate(calls):
             if isinstance(call, dict) and call.get("id") == result.tool_call_id:
@@ -352,32 +356,34 @@ def _unmatched(result: Result, trace_id: str) -> str:
 
 
 def _settle_results(rows: Rows, task: Task, record: Recursion, first: bool, out: Effects) -> Task:
-    """A version of the recursion stands that has ended: of its results, those that fit no call of
-    it become dead letters, and dead ones that do are applied. Those that came before its `first`
-    ended version had waited."""
+    """Matches results with an ended version of their recursion. Results without a call become dead
+    letters; dead ones with a call are applied. Results had waited if this is the `first` ended
+    version."""
     key = RESULTS.key(task.task_id, record.trace_id)
     results = rows.get(key) or ()
     if not results:
         return task
     calls = (record.action.output or {}).get("tool_calls")
     calls = calls if isinstance(calls, list) else []
-    kept: list[Result] = []
-    unfit = task.unfit - sum(one.is_dead for one in results)
-    for one in results:
-        is_dead = _fitting(calls, one) is None
-        if is_dead and not one.is_dead:
-            detail = _unmatched(one, record.trace_id)
+    remaining: list[Result] = []
+    unfit = task.unfit - sum(result.is_dead for result in results)
+    for result in results:
+        is_dead = _fitting(calls, result) is None
+        if is_dead and not result.is_dead:
+            detail = _unmatched(result, record.trace_id)
             out.late.append(
-                Late("unmatched_tool_result", detail, one.doc, one.occurred_at, one.source)
+                Late("unmatched_tool_result", detail, result.doc, result.occurred_at, result.source)
             )
-        if not is_dead and (one.is_dead or first):
+        if not is_dead and (result.is_dead or first):
             out.settled += 1
-        if one.is_dead and not is_dead and not one.is_logged:
-            out.history.append(log.tool_result(record, one, one.doc))
+        if result.is_dead and not is_dead and not result.is_logged:
+            out.history.append(log.tool_result(record, result, result.doc))
         if not is_dead or unfit < out.rules.max_waiting_results:
             unfit += is_dead
-            kept.append(one._replace(is_dead=is_dead, is_logged=one.is_logged or not is_dead))
-    rows.put(key, _bounded(calls, tuple(kept)))
+            remaining.append(
+                result._replace(is_dead=is_dead, is_logged=result.is_logged or not is_dead)
+            )
+    rows.put(key, _bounded(calls, tuple(remaining)))
     pending = max(0, task.pending - len(results)) if first else task.pending
     return replace(task, unfit=unfit, pending=pending)
 
@@ -386,16 +392,16 @@ def _settle_results(rows: Rows, task: Task, record: Recursion, first: bool, out:
 
 
 def document(rows: Rows, rules: Rules, task_id: str, latest: int | None) -> dict[str, Any]:
-    """The machine (schemas.task.TaskDocument)."""
+    """Returns the task's document (schemas.task.TaskDocument)."""
     task = rows[TASKS.key(task_id)]
     machine = settle(task.tip, latest)
-    steps: dict[str, list[Any]] = {one.step_id: [] for one in machine.plan}
+    steps: dict[str, list[Any]] = {step.step_id: [] for step in machine.plan}
     top: list[Any] = []
     for key in task.order:
         if machine.end is None or key <= machine.end:
             content = _with_results(rows, task, key[1])
-            claimed = content.get("step_id")
-            (top if claimed is None else steps.get(claimed, top)).append(content)
+            step_id = content.get("step_id")
+            (top if step_id is None else steps.get(step_id, top)).append(content)
     last = machine.last
     stalled = machine.repeated >= rules.stalled_after
     return {
@@ -418,7 +424,7 @@ def document(rows: Rows, rules: Rules, task_id: str, latest: int | None) -> dict
             "objective": machine.objective,
             "constraints": list(machine.constraints),
             "plan": [
-                {**asdict(one), "recursion_history": steps[one.step_id]} for one in machine.plan
+                {**asdict(step), "recursion_history": steps[step.step_id]} for step in machine.plan
             ],
             "memory": {
                 "short_term": [
@@ -440,8 +446,8 @@ def _with_results(rows: Rows, task: Task, trace_id: str) -> dict[str, Any]:
     content["action"].setdefault("output", {})
     results = rows.get(RESULTS.key(task.task_id, trace_id)) or ()
     calls = content["action"]["output"].get("tool_calls")
-    for one in sorted(results, key=_rank):
-        at = _fitting(calls, one) if isinstance(calls, list) else None
+    for result in sorted(results, key=_rank):
+        at = _fitting(calls, result) if isinstance(calls, list) else None
         if at is not None and isinstance(calls[at], dict):
-            calls[at] |= {"result": one.text, "success": one.success}
+            calls[at] |= {"result": result.text, "success": result.success}
     return content

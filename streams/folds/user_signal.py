@@ -1,4 +1,4 @@
-"""What an ended turn tells the user's fold."""
+"""The signal of an ended turn for the user's fold."""
 
 from schemas.events import Turn
 from streams.folds.affect import moment_of
@@ -7,12 +7,12 @@ from streams.folds.session_state import Facts
 
 
 def user_signal(turn: Turn, facts: Facts) -> UserSignal:
-    metadata, felt = turn.metadata, None
+    metadata, moment = turn.metadata, None
     if turn.affect:
-        felt = moment_of(turn.occurred_at, turn.event_id, turn.affect, False, turn.session_id)
+        moment = moment_of(turn.occurred_at, turn.event_id, turn.affect, False, turn.session_id)
     return UserSignal(
         facts.event_id,
-        facts.user_id,  # type: ignore[arg-type]  # asked before
+        facts.user_id,  # type: ignore[arg-type]  # checked by the caller
         turn.session_id,
         facts.occurred_at,
         facts.intent,
@@ -20,5 +20,5 @@ def user_signal(turn: Turn, facts: Facts) -> UserSignal:
         facts.artifact,
         metadata.difficulty if metadata is not None else None,
         metadata.correct_rate if metadata is not None else None,
-        felt,
+        moment,
     )

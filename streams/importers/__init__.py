@@ -1,13 +1,14 @@
-"""Foreign formats in: each importer turns a file into input records (docs/importing.md).
+"""Importers of foreign formats: each turns a file into input records (docs/importing.md).
 
-To add one: a module with `read(path, skipped, told)`, and its format in `FORMATS`.
+To add one: a module with `read(path, skipped, defaults)`, and its format in `FORMATS`.
 """
 
 from typing import NamedTuple
 
 
 class Format(NamedTuple):
-    """Where a format's `read` is, a module of this folder, and what its files are (Markdown)."""
+    """A format: the module of this folder with its `read`, and a description of its files
+    (Markdown)."""
 
     module: str
     about: str

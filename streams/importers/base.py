@@ -1,4 +1,4 @@
-"""What every importer shares: the fault it raises, the count of what it left out, times and ids."""
+"""Shared parts of importers: faults, counts of omitted content, times and ids."""
 
 import re
 import time
@@ -41,24 +41,24 @@ class Importer(Protocol):
     """Reads a foreign file and yields input records as JSON-ready dicts, counting what it skips."""
 
     def __call__(
-        self, path: Path, skipped: "Skipped", told: "Told" = ...
+        self, path: Path, skipped: "Skipped", defaults: "ImportDefaults" = ...
     ) -> Iterator[JsonObject]: ...
 
 
-class Told(NamedTuple):
-    """What a file may leave out, as who imports it says.
+class ImportDefaults(NamedTuple):
+    """Defaults for fields that a file may lack.
 
-    `user` is the user of conversations that name none. `created` is when conversations without any
-    time began, in microseconds; `dated_by` says where that comes from.
+    `user` is the user of conversations without one. `created` is the start of conversations
+    without any time, in microseconds; `dated_by` is the origin of that time.
     """
 
     user: str | None = None
     created: int | None = None
     dated_by: str = "--created"
 
-    def of(self, path: Path) -> "Told":
-        """The same; without `created` the file's time of modification in whole seconds, which a
-        copy that keeps times has, too; of stdin the present. None where that says nothing."""
+    def of(self, path: Path) -> "ImportDefaults":
+        """Fills in `created`: the file's time of modification in whole seconds, which copies with
+        preserved times share; for stdin the present. None if that time is implausible."""
         if self.created is not None:
             return self
         if str(path) == STDIN:
@@ -70,7 +70,7 @@ class Told(NamedTuple):
 
 
 class ImportFault(ValueError):  # noqa: N818
-    """A file that cannot be imported: where (item from 1, field), why, and what to do."""
+    """A fault in a file: place (item from 1, field), reason, and how to fix it."""
 
     def __init__(self, reason: str, *, item: int | None = None, field: str | None = None) -> None:
         self.item, self.field, self.reason = item, field, reason
@@ -79,11 +79,11 @@ class ImportFault(ValueError):  # noqa: N818
         super().__init__(f"{place}: {reason}" if place else reason)
 
 
-NOTHING = Told()
+NOTHING = ImportDefaults()
 
 
 class NoUser(ImportFault):
-    """A conversation that names no user: nobody could remember anything of it."""
+    """A conversation without a user: it could not update any memory."""
 
     def __init__(self, item: int) -> None:
         reason = "names no user, so nothing would be remembered of it: give --user NAME"
@@ -91,23 +91,23 @@ class NoUser(ImportFault):
 
 
 class Skipped(Counter[str]):
-    """What was not imported and how often: `{"image without a description": 2}`."""
+    """Counts of omitted content: `{"image without a description": 2}`."""
 
-    dated: Told | None = None
-    """By what a conversation without times was dated, if one was."""
+    dated: ImportDefaults | None = None
+    """Defaults that dated a conversation without times, if any did."""
 
-    def date(self, told: Told) -> None:
-        """A conversation has no times: it gets those of `told`."""
-        self.dated = told
+    def date(self, defaults: ImportDefaults) -> None:
+        """Records that a conversation without times is dated by `defaults`."""
+        self.dated = defaults
 
     def refuse(self, fault: ImportFault) -> None:
-        """One conversation cannot be imported: raises, unless who imports wants the others."""
+        """Handles a conversation that cannot be imported; raises, unless overridden to continue."""
         raise fault
 
 
 def spoken(items: Iterable[Any], skipped: Skipped) -> Iterator[tuple[int, Any]]:
-    """The conversations with their numbers from 1, less those of which nothing may be kept, and
-    less the text that is not JSON (`json_stream`)."""
+    """Returns the conversations with their numbers from 1, without withheld ones and without
+    invalid JSON (`json_stream`)."""
     for number, item in enumerate(items, 1):
         if isinstance(item, ImportFault):
             skipped.refuse(item)
@@ -120,8 +120,8 @@ def spoken(items: Iterable[Any], skipped: Skipped) -> Iterator[tuple[int, Any]]:
 def whole(
     item: Callable[[Skipped], Iterable[JsonObject]], number: int, skipped: Skipped
 ) -> list[JsonObject]:
-    """All records of one conversation, or none if it has a fault. A shape that its reader did not
-    expect is a fault of this conversation, too: others follow."""
+    """Returns all records of one conversation, or none if it has a fault. An unexpected shape is a
+    fault of that conversation only."""
     of_item = Skipped()
     try:
         records = list(item(of_item))
@@ -144,7 +144,7 @@ def whole(
 
 
 def _check(record: JsonObject, number: int) -> None:
-    """Raises ImportFault where a value cannot be written as JSON."""
+    """Raises ImportFault if a value cannot be written as JSON."""
     try:
         _encode(record)
     except (UnicodeEncodeError, OverflowError, ValueError, RecursionError) as error:
@@ -183,7 +183,7 @@ def is_identifier(text: str) -> bool:
 
 
 def identifier(value: Any, *, item: int, field: str) -> str | None:
-    """An id as text of 1..128 characters; null and absent are None."""
+    """Returns an id as text of 1 to 128 characters; None for null or a missing one."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, str | int):
@@ -198,7 +198,7 @@ def identifier(value: Any, *, item: int, field: str) -> str | None:
 
 
 def shaped(value: Any, kind: type[Shape], *, item: int | None, field: str) -> Shape:
-    """An object, an array or text; empty where there is none. Raises ImportFault for another."""
+    """Returns an object, array or text; empty if missing. Raises ImportFault for another type."""
     if value is None:
         return kind()
     if not isinstance(value, kind):

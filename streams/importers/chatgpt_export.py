@@ -29,10 +29,10 @@ from streams.importers import json_stream, openai_chat
 from streams.importers.base import (
     NOTHING,
     STDIN,
+    ImportDefaults,
     ImportFault,
     Shape,
     Skipped,
-    Told,
     shaped,
     spoken,
     whole,
@@ -51,14 +51,14 @@ REASONS = {
 """Why a turn is retracted or restored."""
 
 
-def read(path: Path, skipped: Skipped, told: Told = NOTHING) -> Iterator[JsonObject]:
-    """The export's conversations as input records, one conversation at a time."""
-    told = told.of(path)
+def read(path: Path, skipped: Skipped, defaults: ImportDefaults = NOTHING) -> Iterator[JsonObject]:
+    """Reads the export's conversations as input records, one conversation at a time."""
+    defaults = defaults.of(path)
     if str(path) != STDIN and zipfile.is_zipfile(path):
-        yield from _read_zip(path, skipped, told)
+        yield from _read_zip(path, skipped, defaults)
         return
     with json_stream.open_text(path) as stream:
-        yield from parse(_elements(json_stream.documents(stream)), skipped, told=told)
+        yield from parse(_elements(json_stream.documents(stream)), skipped, defaults=defaults)
 
 
 def parse(
@@ -66,37 +66,39 @@ def parse(
     skipped: Skipped | None = None,
     *,
     user_id: str | None = None,
-    told: Told = NOTHING,
+    defaults: ImportDefaults = NOTHING,
 ) -> Iterator[JsonObject]:
     """Decoded conversations -> input records. Counts into `skipped`."""
     skipped = Skipped() if skipped is None else skipped
     for number, conversation in spoken(conversations, skipped):
-        yield from whole(partial(_records, conversation, number, user_id, told), number, skipped)
+        yield from whole(
+            partial(_records, conversation, number, user_id, defaults), number, skipped
+        )
 
 
 def _records(
-    conversation: Any, number: int, user_id: str | None, told: Told, skipped: Skipped
+    conversation: Any, number: int, user_id: str | None, defaults: ImportDefaults, skipped: Skipped
 ) -> Iterator[JsonObject]:
     tree = _Tree(conversation, number)
     item = tree.item(skipped) | {"user_id": user_id}
     ids = tree.ids()
-    records = list(openai_chat.conversation(item, number, told, skipped, ids))
+    records = list(openai_chat.conversation(item, number, defaults, skipped, ids))
     yield from records
     yield from _retractions(tree, ids, records)
 
 
-def _read_zip(path: Path, skipped: Skipped, told: Told) -> Iterator[JsonObject]:
+def _read_zip(path: Path, skipped: Skipped, defaults: ImportDefaults) -> Iterator[JsonObject]:
     with _opened(path) as export:
         names = [name for name in export.namelist() if fnmatch(Path(name).name, CONVERSATIONS)]
         if not names:
             raise ImportFault(f"no {CONVERSATIONS} in the archive: is it a ChatGPT export?")
         conversations = _zipped(export, sorted(names))
-        yield from parse(conversations, skipped, user_id=_exporter(export), told=told)
+        yield from parse(conversations, skipped, user_id=_exporter(export), defaults=defaults)
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
-    """The archive. Raises ImportFault."""
+    """Opens the archive. Raises ImportFault."""
     try:
         export = zipfile.ZipFile(path)
     except json_stream.UNREADABLE as error:
@@ -118,7 +120,7 @@ def _zipped(export: zipfile.ZipFile, names: list[str]) -> Iterator[Any]:
 
 
 def _exporter(export: zipfile.ZipFile) -> str | None:
-    """The id of the person whose export it is, if the archive says so."""
+    """Returns the user id of the export, if the archive has it."""
     for name in export.namelist():
         if Path(name).name == USER:
             try:
@@ -141,7 +143,7 @@ def _elements(documents: Iterable[Any]) -> Iterator[Any]:
 
 
 class _Tree:
-    """A conversation with its branches. `path`: node ids of the branch taken."""
+    """A conversation with its branches. `path`: node ids of the current branch."""
 
     def __init__(self, conversation: Any, number: int) -> None:
         if not isinstance(conversation, dict) or not isinstance(conversation.get("mapping"), dict):
@@ -155,13 +157,13 @@ class _Tree:
         self._taken: list[Said] = []
 
     def item(self, skipped: Skipped) -> JsonObject:
-        """The branch taken as an item of openai_chat. Counts what is left out."""
+        """Returns the current branch as an item of openai_chat. Counts omitted messages."""
         aside = len(self.aside())
         if aside:
             skipped["message on a branch not taken"] += aside
-        said = [self._said(key) for key in self.path if _spoken(self.nodes[key])]
-        pairs = list(_messages(said, skipped))
-        self._taken = [one for one, _ in pairs]
+        messages = [self._said(key) for key in self.path if _spoken(self.nodes[key])]
+        pairs = list(_messages(messages, skipped))
+        self._taken = [part for part, _ in pairs]
         return {
             "session_id": self.conversation.get("conversation_id") or self.conversation.get("id"),
             "created": self.conversation.get("create_time"),
@@ -171,8 +173,8 @@ class _Tree:
         }
 
     def ids(self) -> openai_chat.Ids:
-        """The ids of the branch's messages. A turn reaches to the next user's message."""
-        messages = [self.id(one.key) for one in self._taken]
+        """Returns the ids of the branch's messages. A turn ends before the next user message."""
+        messages = [self.id(part.key) for part in self._taken]
         turns = list(messages)
         for at in range(len(turns) - 2, -1, -1):
             if self._taken[at + 1].role != "user":
@@ -180,11 +182,11 @@ class _Tree:
         return openai_chat.Ids(messages, turns)
 
     def aside(self) -> list[str]:
-        """Nodes with messages on branches not taken."""
+        """Nodes with messages on other branches."""
         return [key for key, node in self.nodes.items() if key not in self.path and _spoken(node)]
 
     def forked(self) -> frozenset[str]:
-        """Ids of the branch's messages from the first place on where another branch begins."""
+        """Ids of the branch's messages from the first fork on."""
         named = (self.nodes[key].get("parent") for key in self.aside())
         parents = {parent for parent in named if parent is None or isinstance(parent, str)}
         path = iter(self.path)
@@ -194,9 +196,9 @@ class _Tree:
         return frozenset()
 
     def id(self, key: str) -> str:
-        """A message's own id; the node's, where that is missing or another message has it."""
-        own = _message_id(self.nodes[key])
-        return own if own and self._named[own] == 1 else key
+        """Returns a message's id, or the node's id if that is missing or not unique."""
+        message_id = _message_id(self.nodes[key])
+        return message_id if message_id and self._named[message_id] == 1 else key
 
     def _said(self, key: str) -> "Said":
         return Said(key, self.nodes[key]["message"], self.number)
@@ -204,15 +206,15 @@ class _Tree:
 
 def _message_id(node: Any) -> str | None:
     message = node.get("message") if isinstance(node, dict) else None
-    own = message.get("id") if isinstance(message, dict) else None
-    return own if isinstance(own, str) and own else None
+    message_id = message.get("id") if isinstance(message, dict) else None
+    return message_id if isinstance(message_id, str) and message_id else None
 
 
 def _retractions(
     tree: _Tree, ids: openai_chat.Ids, records: list[JsonObject]
 ) -> Iterator[JsonObject]:
-    """Write plans that retract the turns of branches not taken. Each message of these may have been
-    a turn's last one when an earlier export was made."""
+    """Write plans that retract the turns of other branches. Each of their messages may have been
+    the last one of a turn in an earlier export."""
     aside = tree.aside()
     if not aside or not records:
         return
@@ -220,14 +222,14 @@ def _retractions(
     session_id, forked = turn["session_id"], tree.forked()
     places = {
         "retract": map(tree.id, aside),
-        "restore": (one for one in ids.turns if one in forked),
+        "restore": (turn_id for turn_id in ids.turns if turn_id in forked),
     }
     updates = [
         {"op": op, "event_id": make_id("event", session_id, place), "reason": reason}
         for op, reason in REASONS.items()
         for place in dict.fromkeys(places[op])
     ]
-    last = max(parse_time(one["occurred_at"]) for one in records)
+    last = max(parse_time(record["occurred_at"]) for record in records)
     at = format_time(openai_chat.updated_at(tree.conversation, last, tree.number))
     for begin in range(0, len(updates), MAX_UPDATES):
         part = updates[begin : begin + MAX_UPDATES]
@@ -259,7 +261,7 @@ def _path(conversation: JsonObject, number: int) -> dict[str, None]:
 
 
 def _newest_leaf(nodes: JsonObject) -> str | None:
-    """Where the conversation stands if the export does not say: the last leaf written."""
+    """Returns the latest leaf, for exports without `current_node`."""
     leaves = [
         (_time(node), key)
         for key, node in nodes.items()
@@ -275,24 +277,24 @@ def _time(node: JsonObject) -> float:
 
 
 def _spoken(node: Any) -> bool:
-    """Whether a node holds a message with content: roots and placeholders hold none."""
+    """Whether a node has a message with content: roots and placeholders have none."""
     message = node.get("message") if isinstance(node, dict) else None
     if not isinstance(message, dict):
         return False
     content = message.get("content")
     if not isinstance(content, dict):
         return False
-    rest = {
+    parts = {
         name: value for name, value in content.items() if name not in ("content_type", "language")
     }
-    return any(value not in (None, "", [], [""]) for value in rest.values())
+    return any(value not in (None, "", [], [""]) for value in parts.values())
 
 
 class Said:
-    """A message of the path. `number` and `key`, of its node, say where the export has it."""
+    """A message of the path. `number` and `key` (of its node) locate it in the export."""
 
     def __init__(self, key: str, message: JsonObject, number: int) -> None:
-        """Raises ImportFault where a part of it is not what it has to be."""
+        """Raises ImportFault for a part of the wrong type."""
         self.key = key
         self.id = str(message.get("id"))
         self._number, self._place = number, f"mapping.{key}.message"
@@ -307,7 +309,7 @@ class Said:
         self.recipient = self.field(message, "recipient", str) or "all"
 
     def field(self, inside: JsonObject, name: str, kind: type[Shape]) -> Shape:
-        """A field of that type, or an empty one. Raises ImportFault."""
+        """Returns a field of that type, or an empty value. Raises ImportFault."""
         return shaped(inside.get(name), kind, item=self._number, field=f"{self._place}: {name}")
 
     def thoughts(self) -> Iterator[str]:
@@ -317,7 +319,7 @@ class Said:
                 yield ": ".join(filter(None, parts))
 
     def parts(self) -> list[Any]:
-        """The content's parts; a drawn picture is described by what it was drawn from."""
+        """Returns the content's parts; a generated picture is described by its prompt."""
         parts = self.content.get("parts")
         if not isinstance(parts, list):
             names = ("text", "result", "content")
@@ -331,42 +333,43 @@ class Said:
 
 
 def _messages(path: list[Said], skipped: Skipped) -> Iterator[tuple[Said, JsonObject]]:
-    """Messages of the path, and what OpenAI's chat API writes for each."""
+    """Messages of the path, each with its form in OpenAI's chat API."""
     thoughts: list[str] = []
     calls: list[tuple[str, str]] = []  # recipient, call id
-    for said in path:
-        if said.kind == "thoughts":
-            thoughts += said.thoughts()
+    for part in path:
+        if part.kind == "thoughts":
+            thoughts += part.thoughts()
             continue
-        if said.kind == "reasoning_recap" or said.is_hidden:
-            skipped["hidden message" if said.is_hidden else "reasoning recap"] += 1
+        if part.kind == "reasoning_recap" or part.is_hidden:
+            skipped["hidden message" if part.is_hidden else "reasoning recap"] += 1
             continue
-        message: JsonObject = {"role": said.role, "created": said.time, "content": said.parts()}
-        if said.role == "assistant":
+        message: JsonObject = {"role": part.role, "created": part.time, "content": part.parts()}
+        if part.role == "assistant":
             message["reasoning_content"] = "\n".join(thoughts)
             thoughts = []
-            if said.recipient != "all":
-                calls.append((said.recipient, said.id))
-                message |= _call(said)
-        elif said.role == "tool":
-            message |= _result(said, calls)
-        yield said, message
+            if part.recipient != "all":
+                calls.append((part.recipient, part.id))
+                message |= _call(part)
+        elif part.role == "tool":
+            message |= _result(part, calls)
+        yield part, message
 
 
-def _call(said: Said) -> JsonObject:
-    arguments = "\n".join(part for part in said.parts() if isinstance(part, str))
-    function = {"name": said.recipient, "arguments": arguments}
+def _call(message: Said) -> JsonObject:
+    arguments = "\n".join(part for part in message.parts() if isinstance(part, str))
+    function = {"name": message.recipient, "arguments": arguments}
     return {
         "content": None,
-        "tool_calls": [{"id": said.id, "type": "function", "function": function}],
+        "tool_calls": [{"id": message.id, "type": "function", "function": function}],
     }
 
 
-def _result(said: Said, calls: list[tuple[str, str]]) -> JsonObject:
-    """Which call it answers: the nearest to a tool of that name, else the nearest of all."""
-    nearest = [call_id for recipient, call_id in calls if recipient == said.name]
+def _result(message: Said, calls: list[tuple[str, str]]) -> JsonObject:
+    """Converts a tool result. It answers the nearest call to a tool of that name, or the nearest
+    call of all."""
+    nearest = [call_id for recipient, call_id in calls if recipient == message.name]
     ids = nearest or [call_id for _, call_id in calls]
     result: JsonObject = {"tool_call_id": ids[-1] if ids else "none"}
-    if said.kind == "system_error":
+    if message.kind == "system_error":
         result["status"] = "error"
     return result

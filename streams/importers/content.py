@@ -1,7 +1,8 @@
-"""A chat message's content as text: a string, or a list of parts as OpenAI and LangChain write it.
+"""Content of a chat message as text: a string, or a list of parts in the format of OpenAI and
+LangChain.
 
-Image bytes are never kept. An image that comes with a description leaves the description; one
-without is dropped and counted, as are audio and files.
+Image bytes are never stored. Only the description of an image is kept; images without one, audio
+and files are dropped and counted.
 """
 
 import re
@@ -24,7 +25,7 @@ ERROR = re.compile(
 
 
 class Content(NamedTuple):
-    """What a message says, what it thinks, and the descriptions of its images."""
+    """Text, reasoning and image descriptions of a message."""
 
     text: str = ""
     thought: str = ""
@@ -32,14 +33,14 @@ class Content(NamedTuple):
 
     @property
     def with_images(self) -> str:
-        """The text with each described image in brackets, for those who are not users."""
+        """Text with image descriptions in brackets, for messages of agents and tools."""
         return "\n".join(
             part for part in (self.text, *map("[image: {}]".format, self.images)) if part
         )
 
 
 def read_content(content: Any, skipped: Skipped) -> Content:
-    """The content of a message: null, text, a part or a list of parts."""
+    """Parses the content of a message: null, text, a part or a list of parts."""
     if content is None:
         return Content()
     parts = content if isinstance(content, list) else [content]
@@ -60,12 +61,12 @@ def read_content(content: Any, skipped: Skipped) -> Content:
 
 
 def starts_with_error(text: str) -> bool:
-    """Whether a tool's answer starts with an error: `Error: …`, `KeyError(…)`, `{"error": …}`."""
+    """Whether a tool's result starts with an error: `Error: …`, `KeyError(…)`, `{"error": …}`."""
     return ERROR.match(text) is not None
 
 
 def _read_part(part: Any) -> tuple[str, str]:
-    """What kind of part it is (empty: of no interest) and its text."""
+    """Returns kind (empty: ignored) and text of a part."""
     if isinstance(part, str):
         return "text", part
     if not isinstance(part, dict):
@@ -97,9 +98,9 @@ def _description(part: dict[str, Any]) -> str:
 
 
 def _without_images(text: str, skipped: Skipped) -> str:
-    found = list(images.find(text)) if images.may_hold(text) else []
-    for start, end in reversed(found):
+    spans = list(images.find(text)) if images.may_hold(text) else []
+    for start, end in reversed(spans):
         text = f"{text[:start]}[image]{text[end:]}"
-    if found:
-        skipped["image without a description"] += len(found)
+    if spans:
+        skipped["image without a description"] += len(spans)
     return text

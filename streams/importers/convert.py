@@ -1,4 +1,4 @@
-"""A foreign file's conversations as input records, by the name of its format."""
+"""Converts foreign files to input records, by the name of the format."""
 
 from collections.abc import Iterator
 from importlib import import_module
@@ -6,19 +6,22 @@ from pathlib import Path
 
 from schemas.base import JsonObject
 from streams.importers import FORMATS
-from streams.importers.base import NOTHING, Importer, ImportFault, Skipped, Told
+from streams.importers.base import NOTHING, ImportDefaults, Importer, ImportFault, Skipped
 
 
 def convert(
-    format: str, path: Path | str, skipped: Skipped | None = None, told: Told = NOTHING
+    format: str,
+    path: Path | str,
+    skipped: Skipped | None = None,
+    defaults: ImportDefaults = NOTHING,
 ) -> Iterator[JsonObject]:
-    """A foreign file's conversations as input records, read as they are asked for.
+    """Converts a foreign file to input records, lazily.
 
-    `told` says what the file may leave out. What is left out of the import is counted in `skipped`
-    by its reason. Raises ImportFault for an unknown format at once, and for a file that cannot be
-    imported when the fault is reached.
+    `defaults` fills in fields that the file lacks; `skipped` counts omitted content by reason.
+    Raises ImportFault for an unknown format at once, and for an invalid file when the fault is
+    reached.
     """
     if format not in FORMATS:
         raise ImportFault(f"unknown format {format!r}: use one of {', '.join(FORMATS)}")
-    read: Importer = import_module(f"streams.importers.{FORMATS[format].module}").read
-    return read(Path(path), Skipped() if skipped is None else skipped, told)
+    importer: Importer = import_module(f"streams.importers.{FORMATS[format].module}").read
+    return importer(Path(path), Skipped() if skipped is None else skipped, defaults)

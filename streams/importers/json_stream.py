@@ -1,11 +1,11 @@
-"""JSON documents one after another, out of a file that may not fit into memory.
+"""Reads a sequence of JSON documents from a file that may not fit into memory.
 
-A JSON file is one document and a JSONL file many: both are read as a sequence of values with white
-space between. A document that is an array comes as an iterator over its elements, so that no more
-than one element is held. Files may be gzipped; `-` is standard input.
+A JSON file is one document and a JSONL file many: both are read as values separated by white space.
+An array is returned as an iterator over its elements, so only one element is in memory. Files may
+be gzipped; `-` is standard input.
 
-A value that is not JSON comes as an ImportFault, and reading continues with the next line that
-begins as that value did: with the same blanks and a bracket.
+Invalid JSON is returned as an ImportFault, and reading continues with the next line that starts
+like the invalid value, with the same blanks and a bracket.
 """
 
 import gzip
@@ -46,14 +46,14 @@ UNREADABLE = (
 
 @contextmanager
 def open_text(path: Path) -> Iterator[TextIO]:
-    """The file's text: UTF-8, with or without a byte order mark, gzipped or plain. Reading raises
-    ImportFault where the file is damaged. Bytes that are not UTF-8 come as half pairs."""
+    """Opens a file as text: UTF-8, with or without a byte order mark, gzipped or plain. Reading
+    raises ImportFault for a damaged file. Invalid UTF-8 is read as lone surrogates."""
     with open(0, "rb", closefd=False) if str(path) == "-" else path.open("rb") as file:
         yield text_of(file)
 
 
 def text_of(file: io.BufferedReader) -> TextIO:
-    """The text of an open binary file."""
+    """Returns the text of an open binary file."""
     plain: BinaryIO = file
     if _Source(file).peek()[:2] == GZIP_MAGIC:
         plain = cast(BinaryIO, gzip.GzipFile(fileobj=file))
@@ -62,13 +62,13 @@ def text_of(file: io.BufferedReader) -> TextIO:
 
 
 def lines(stream: TextIO) -> Iterator[str]:
-    """The lines; of one that is longer than a value may be, as much as that and the rest."""
+    """Iterates over lines; a line above the limit of a value is split at that limit."""
     while line := stream.readline(MAX_VALUE):
         yield line
 
 
 class _Source(io.RawIOBase):
-    """A file's bytes, unpacked; a damaged one is an ImportFault."""
+    """A file's decompressed bytes; a damaged file is an ImportFault."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -77,7 +77,7 @@ class _Source(io.RawIOBase):
         return True
 
     def peek(self) -> bytes:
-        """The first bytes, which are read again."""
+        """Returns the first bytes without consuming them."""
         try:
             return cast(io.BufferedReader, self._file).peek(2)
         except UNREADABLE as error:
@@ -93,10 +93,10 @@ class _Source(io.RawIOBase):
 
 
 def documents(stream: TextIO) -> Iterator[Any]:
-    """Each top-level value of the stream; of an array, an iterator over its elements.
+    """Iterates over the top-level values of the stream; an array is an iterator over its elements.
 
-    An iterator not read to its end is read on before the next document. Where the text is not JSON,
-    the value is an ImportFault with line and column.
+    An iterator that was not exhausted is skipped before the next document. Invalid JSON is an
+    ImportFault with line and column.
     """
     reader = _Reader(stream)
     while mark := reader.peek():
@@ -113,10 +113,10 @@ def documents(stream: TextIO) -> Iterator[Any]:
 
 
 class _Reader:
-    """A window over the stream that is moved on as values are taken from it.
+    """A window over the stream that moves on as values are read.
 
-    `indent`: the blanks in front of the next character; None if its line has more in front of it.
-    `is_lost`: the window is at the start of a value that has no end.
+    `indent`: the blanks before the next character; None if its line has other text before it.
+    `is_lost`: the window is at the start of a value without an end.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -131,7 +131,7 @@ class _Reader:
         self.is_lost = False
 
     def peek(self) -> str:
-        """The next character that is not white space; empty at the end."""
+        """Returns the next character other than white space; empty at the end."""
         while True:
             blanks = cast(re.Match[str], BLANKS.match(self._text, self._at)).group()
             newline = blanks.rfind("\n")
@@ -146,7 +146,7 @@ class _Reader:
                 return ""
 
     def elements(self) -> Iterator[Any]:
-        """The elements of the array that begins here."""
+        """Iterates over the elements of the array at the current position."""
         array = self.indent
         self._pass()
         if self.peek() == "]":
@@ -173,15 +173,18 @@ class _Reader:
                     if self.indent == array:
                         return
                     continue
-            if self.resume(*(one for one in (array, indent) if one is not None)) in (array, None):
+            if self.resume(*(position for position in (array, indent) if position is not None)) in (
+                array,
+                None,
+            ):
                 return
 
     def value(self) -> Any:
-        """The value that begins here, whole; an ImportFault if it is not JSON."""
+        """Returns the whole value at the current position; an ImportFault if it is invalid."""
         self.peek()
         while True:
             try:
-                made, end = self._decoder.raw_decode(self._text, self._at)
+                document, end = self._decoder.raw_decode(self._text, self._at)
             except json.JSONDecodeError as error:
                 ahead = error.pos - self._at  # the window moves when more is read
                 cut = error.pos >= len(self._text) - TAIL or "Unterminated" in error.msg
@@ -198,10 +201,10 @@ class _Reader:
                 whole = end < len(self._text) and self._text[end] not in ".eE"
                 length = end - self._at
                 if whole or not self._more():
-                    return self._take(made, self._at + length)
+                    return self._take(document, self._at + length)
 
     def resume(self, *indents: str) -> str | None:
-        """Moves to the next line that begins with one of these and a bracket, and returns which."""
+        """Moves to the next line that starts with one of these and a bracket, and returns which."""
         starts = "|".join(re.escape(indent) for indent in sorted(indents, key=len, reverse=True))
         line = re.compile(rf"\n({starts})(?=[\[{{])")
         longest = max(map(len, indents), default=0) + 2
@@ -223,36 +226,36 @@ class _Reader:
         self.indent = None
 
     def _excess(self) -> str | None:
-        """What there is too much of in a value that is longer than the window."""
+        """Describes the excess of a value that is longer than the window."""
         if len(self._text) - self._at > MAX_VALUE:
             return f"more than {MAX_VALUE} characters in one value"
         pieces = sum(self._text.count(mark, self._at) for mark in "{[,")
         return f"more than {MAX_PIECES} elements in one value" if pieces > MAX_PIECES else None
 
-    def _take(self, made: Any, end: int) -> Any:
+    def _take(self, document: Any, end: int) -> Any:
         text = self._text[self._at : end]
         if _may_be_withheld(text) and withheld.is_said(text.encode("utf-8", "surrogatepass")):
-            made = withheld.ITEM  # of two members of one name `made` has the last
-        elif (half := _half_pair(text, made)) is not None:
-            made = self._fault(half[0], self._at + half[1])
+            document = withheld.ITEM  # of two members of one name `made` has the last
+        elif (half := _half_pair(text, document)) is not None:
+            document = self._fault(half[0], self._at + half[1])
             self.is_lost = False
         self._at, self.indent = end, None
-        return made
+        return document
 
     def _more(self) -> bool:
-        """Reads on, twice as far each time a value does not fit, so that it is parsed few times."""
+        """Reads on; doubles the window for a value that does not fit, to parse it few times."""
         if self._ended:
             return False
-        kept = self._text[self._at :]
-        chunk = self._stream.read(max(CHUNK, len(kept)))
+        remainder = self._text[self._at :]
+        chunk = self._stream.read(max(CHUNK, len(remainder)))
         self._lines += self._text.count("\n", 0, self._at)
         newline = self._text.rfind("\n", 0, self._at)
         self._columns = self._at - newline - 1 if newline >= 0 else self._columns + self._at
-        self._text, self._at, self._ended = kept + chunk, 0, not chunk
+        self._text, self._at, self._ended = remainder + chunk, 0, not chunk
         return bool(chunk)
 
     def _fault(self, reason: str, at: int) -> ImportFault:
-        """The fault at a place of the window."""
+        """Returns the fault at a position of the window."""
         self.is_lost = True
         byte = self._text[at : at + 1]
         if "\udc80" <= byte <= "\udcff":
@@ -266,8 +269,7 @@ class _Reader:
 
 
 def _half_pair(text: str, value: Any) -> tuple[str, int] | None:
-    """Half of a surrogate pair in a value is valid JSON but no text: nothing could write it again.
-    The reason and the place in its text."""
+    """Finds a lone surrogate: valid JSON, but not encodable. Returns reason and position."""
     if not text.isascii() and (byte := SURROGATE.search(text)):
         return HALF_PAIR, byte.start()
     if "\\ud" not in text and "\\uD" not in text:

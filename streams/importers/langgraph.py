@@ -17,7 +17,15 @@ from schemas.base import JsonObject
 from sinks.scratch import scratch
 from streams.folds.ids import canonical
 from streams.importers import openai_chat
-from streams.importers.base import NOTHING, UNEXPECTED, ImportFault, Shape, Skipped, Told, shaped
+from streams.importers.base import (
+    NOTHING,
+    UNEXPECTED,
+    ImportDefaults,
+    ImportFault,
+    Shape,
+    Skipped,
+    shaped,
+)
 from streams.pipeline import withheld
 
 if TYPE_CHECKING:
@@ -34,15 +42,15 @@ BROKEN = "a checkpoint cannot be read"
 ROLES = {"human": "user", "ai": "assistant"}  # LangChain's names; the others are OpenAI's
 
 
-def read(path: Path, skipped: Skipped, told: Told = NOTHING) -> Iterator[JsonObject]:
-    """The file's threads as input records, oldest thread first, one thread at a time."""
+def read(path: Path, skipped: Skipped, defaults: ImportDefaults = NOTHING) -> Iterator[JsonObject]:
+    """Reads the file's threads as input records, oldest thread first, one thread at a time."""
     with _saver(path) as saver:
-        yield from openai_chat.parse(items(saver, _threads(saver), skipped), skipped, told)
+        yield from openai_chat.parse(items(saver, _threads(saver), skipped), skipped, defaults)
 
 
 @contextmanager
 def _saver(path: Path) -> "Iterator[SqliteSaver]":
-    """A saver over a copy of the file: opening one writes to its database."""
+    """Opens a saver on a copy of the file: opening one writes to its database."""
     try:
         from langgraph.checkpoint.sqlite import SqliteSaver
     except ImportError:
@@ -58,8 +66,8 @@ def _saver(path: Path) -> "Iterator[SqliteSaver]":
 
 
 def serializer() -> "JsonPlusSerializer":
-    """Reads LangChain's and LangGraph's own types alone: a checkpoint must not construct anything
-    else."""
+    """Deserializes LangChain's and LangGraph's types only: a checkpoint must not construct other
+    objects."""
     from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
     return JsonPlusSerializer(allowed_msgpack_modules=None)
@@ -80,8 +88,8 @@ def _copy(path: Path, copy: Path) -> None:
 
 
 def items(saver: "Saver", threads: Iterable[str], skipped: Skipped) -> Iterator[Any]:
-    """The threads as items of openai_chat, an ImportFault for one that cannot be read; those
-    without messages are counted."""
+    """Returns the threads as items of openai_chat, or an ImportFault for an unreadable thread;
+    threads without messages are counted."""
     for thread_id in threads:
         try:
             item: Any = _item(saver, thread_id)
@@ -98,7 +106,7 @@ def items(saver: "Saver", threads: Iterable[str], skipped: Skipped) -> Iterator[
 
 
 def _threads(saver: "SqliteSaver") -> list[str]:
-    """Thread ids, oldest first, as far as the file can be read. Raises ImportFault."""
+    """Thread ids, oldest first, up to the first unreadable one. Raises ImportFault."""
     try:
         return [str(thread_id) for (thread_id,) in saver.conn.execute(THREADS)]
     except sqlite3.Error as error:
@@ -121,11 +129,11 @@ def _item(saver: "Saver", thread_id: str) -> JsonObject | None:
             if _key(message) in times:
                 times[_key(message)] = earlier.checkpoint["ts"]
     user_id: Any = newest.metadata.get("user_id")
-    made = [
+    converted = [
         _message(message, index) | {"created": times[_key(message)]}
         for index, message in enumerate(messages)
     ]
-    return {"session_id": thread_id, "user_id": user_id, "messages": made}
+    return {"session_id": thread_id, "user_id": user_id, "messages": converted}
 
 
 def _channel(saved: "CheckpointTuple") -> list[Any] | None:
@@ -135,20 +143,20 @@ def _channel(saved: "CheckpointTuple") -> list[Any] | None:
 
 
 def _key(message: Any) -> str:
-    """What tells a message from the others of its thread: its id, else what it says."""
+    """Identity of a message within its thread: its id, or its content."""
     fields = _fields(message)
     return str(fields.get("id") or canonical([fields.get("type"), fields.get("content")]))
 
 
 def _fields(message: Any) -> JsonObject:
-    """A LangChain message's fields, or those of a message kept as a dictionary."""
+    """Fields of a LangChain message, or of a message stored as a dictionary."""
     if isinstance(message, dict):
         return message
     return message.model_dump() if hasattr(message, "model_dump") else {"content": str(message)}
 
 
 def _message(message: Any, index: int) -> JsonObject:
-    """A LangChain message as OpenAI's chat API writes it."""
+    """Converts a LangChain message to OpenAI's chat API."""
     fields = _fields(message)
     kind = str(fields.get("role") or fields.get("type"))
 
@@ -173,7 +181,7 @@ def _message(message: Any, index: int) -> JsonObject:
 
 
 def _call(call: Any) -> Any:
-    """LangChain's {name, args, id} -> OpenAI's {id, type, function}; others stay as they are."""
+    """LangChain's {name, args, id} -> OpenAI's {id, type, function}; others stay unchanged."""
     if not isinstance(call, dict) or "args" not in call:
         return call
     arguments = call["args"] if isinstance(call["args"], str) else canonical(call["args"])

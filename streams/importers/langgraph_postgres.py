@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from schemas.base import JsonObject
 from streams.importers import json_stream, langgraph, openai_chat
-from streams.importers.base import NOTHING, ImportFault, Skipped, Told
+from streams.importers.base import NOTHING, ImportDefaults, ImportFault, Skipped
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -27,19 +27,19 @@ ORDER BY min(checkpoint_id), thread_id
 CONNECT_SECONDS = 10
 
 
-def read(path: Path, skipped: Skipped, told: Told = NOTHING) -> Iterator[JsonObject]:
-    """The database's threads as input records, oldest thread first, one thread at a time."""
+def read(path: Path, skipped: Skipped, defaults: ImportDefaults = NOTHING) -> Iterator[JsonObject]:
+    """Reads the database's threads as input records, oldest thread first, one thread at a time."""
     with _connected(path) as connection:
         from langgraph.checkpoint.postgres import PostgresSaver
 
         saver = PostgresSaver(connection, serde=langgraph.serializer())
         threads = [row["thread_id"] for row in connection.execute(THREADS).fetchall()]
-        yield from openai_chat.parse(langgraph.items(saver, threads, skipped), skipped, told)
+        yield from openai_chat.parse(langgraph.items(saver, threads, skipped), skipped, defaults)
 
 
 @contextmanager
 def _connected(path: Path) -> "Iterator[Connection[DictRow]]":
-    """Raises ImportFault where there is no such database, or it holds no checkpoints."""
+    """Connects to the database. Raises ImportFault if it is missing or has no checkpoints."""
     try:
         import psycopg
         from langgraph.checkpoint import postgres  # noqa: F401 - whether it is there
@@ -50,12 +50,12 @@ def _connected(path: Path) -> "Iterator[Connection[DictRow]]":
         )
         raise ImportFault(reason) from None
     with json_stream.open_text(path) as stream:
-        told = stream.read(json_stream.CHUNK).strip()
-    if not told.isprintable():  # bytes that are not UTF-8 come as half pairs
+        uri = stream.read(json_stream.CHUNK).strip()
+    if not uri.isprintable():  # bytes that are not UTF-8 come as half pairs
         raise ImportFault("expected one line with a connection string, as postgresql://HOST/NAME")
     try:
         with psycopg.connect(
-            told, row_factory=dict_row, connect_timeout=CONNECT_SECONDS, prepare_threshold=0
+            uri, row_factory=dict_row, connect_timeout=CONNECT_SECONDS, prepare_threshold=0
         ) as connection:
             connection.read_only = True
             connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
@@ -64,5 +64,5 @@ def _connected(path: Path) -> "Iterator[Connection[DictRow]]":
         reason = "the database has no table `checkpoints`: it is not one that PostgresSaver set up"
         raise ImportFault(reason) from None
     except psycopg.Error as error:
-        said = " ".join(str(error).split())
-        raise ImportFault(f"PostgreSQL: {said}") from None
+        detail = " ".join(str(error).split())
+        raise ImportFault(f"PostgreSQL: {detail}") from None

@@ -13,7 +13,7 @@ from typing import Any
 
 from schemas.base import JsonObject
 from streams.importers import json_stream
-from streams.importers.base import NOTHING, ImportFault, Skipped, Told, spoken, whole
+from streams.importers.base import NOTHING, ImportDefaults, ImportFault, Skipped, spoken, whole
 from streams.importers.memories import Fields, Statement, plan, unwrapped
 
 KEPT = ("metadata", "categories", "agent_id", "run_id", "app_id", "actor_id", "role")
@@ -22,18 +22,18 @@ BINDING = "health"
 """The category of mem0's that a context pack puts first."""
 
 
-def read(path: Path, skipped: Skipped, told: Told = NOTHING) -> Iterator[JsonObject]:
-    """The file's memories as write plans."""
-    told = told.of(path)
+def read(path: Path, skipped: Skipped, defaults: ImportDefaults = NOTHING) -> Iterator[JsonObject]:
+    """Reads the file's memories as write plans."""
+    defaults = defaults.of(path)
     with json_stream.open_text(path) as stream:
         replies = _counted(json_stream.documents(stream), skipped)
-        found = unwrapped(replies, "results", "memories")
-        for number, item in spoken(found, skipped):
-            yield from whole(partial(_records, item, number, told), number, skipped)
+        items = unwrapped(replies, "results", "memories")
+        for number, item in spoken(items, skipped):
+            yield from whole(partial(_records, item, number, defaults), number, skipped)
 
 
 def _counted(documents: Iterator[Any], skipped: Skipped) -> Iterator[Any]:
-    """A reply of a graph memory lists `relations` beside its results; they have no ids or times."""
+    """Counts the `relations` of a graph memory's reply; they have no ids or times."""
     for document in documents:
         relations = document.get("relations") if isinstance(document, dict) else None
         if isinstance(relations, list) and relations:
@@ -41,7 +41,9 @@ def _counted(documents: Iterator[Any], skipped: Skipped) -> Iterator[Any]:
         yield document
 
 
-def _records(item: Any, number: int, told: Told, skipped: Skipped) -> Iterator[JsonObject]:
+def _records(
+    item: Any, number: int, defaults: ImportDefaults, skipped: Skipped
+) -> Iterator[JsonObject]:
     fields = Fields(item, number)
     if "memory" not in fields.item:
         reason = (
@@ -52,14 +54,18 @@ def _records(item: Any, number: int, told: Told, skipped: Skipped) -> Iterator[J
     if fields.item["memory"] in (None, ""):
         skipped["memory without text"] += 1
         return
-    at = fields.said_at(told, skipped, "updated_at", "created_at")
+    at = fields.said_at(defaults, skipped, "updated_at", "created_at")
     ends = fields.last_day("expiration_date")
     if ends is not None and ends < at:
         raise ImportFault("lies before the memory's time", item=number, field="expiration_date")
-    text, id, user = fields.text("memory"), fields.id("id"), fields.user(told)
+    text, id, user = fields.text("memory"), fields.id("id"), fields.user(defaults)
     payload = fields.kept(*KEPT)
     listed = payload.get("categories")
-    categories = [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
+    categories = (
+        [category for category in listed if isinstance(category, str)]
+        if isinstance(listed, list)
+        else []
+    )
     if categories:
         payload["category"] = BINDING if BINDING in categories else categories[0]
     yield plan("mem0", Statement(id, user, text, at, at, ends, payload))

@@ -1,6 +1,6 @@
-"""Statements that another memory has made of conversations, as write plans: one of each.
+"""Statements of another memory system, each as a write plan.
 
-They come without the turns they rest on, so they count as what an agent said (docs/context.md,
+They come without the turns that support them, so they count as words of an agent (docs/context.md,
 Trust) and have no evidence.
 """
 
@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 from schemas.base import DAY, JsonObject, format_time
 from schemas.events import SCHEMA_VERSION
 from streams.folds.ids import canonical, make_id
-from streams.importers.base import ImportFault, NoUser, Skipped, Told, identifier, micros
+from streams.importers.base import ImportDefaults, ImportFault, NoUser, Skipped, identifier, micros
 
 
 class Statement(NamedTuple):
-    """What another memory holds true of a user; times are microseconds.
+    """A fact of another memory system about a user; times are microseconds.
 
-    `said_at`: when it was written there. `payload`: what else it says of it.
+    `said_at`: when it was written there. `payload`: further fields.
     """
 
     id: str
@@ -29,8 +29,8 @@ class Statement(NamedTuple):
 
 
 def plan(source: str, statement: Statement) -> JsonObject:
-    """The record that says it. Its id is made of the content: the same again is a duplicate, and
-    what has changed there since changes the state here."""
+    """Returns the write plan of a statement. Its id is derived from the content: the same statement
+    is a duplicate, and a changed one updates the state."""
     state = {
         "op": "upsert",
         "kind": "fact",
@@ -54,42 +54,42 @@ def plan(source: str, statement: Statement) -> JsonObject:
 
 
 class Fields:
-    """The fields of one item, checked as they are asked for. `number` counts items from 1."""
+    """Fields of one item, validated on access. `number` counts items from 1."""
 
     def __init__(self, item: Any, number: int) -> None:
-        """Raises ImportFault for what is no object."""
+        """Raises ImportFault if the item is not an object."""
         if not isinstance(item, dict):
             raise ImportFault("expected an object", item=number)
         self.item: JsonObject = item
         self.number = number
 
     def text(self, name: str) -> str:
-        """Raises ImportFault where there is none."""
+        """Returns a text. Raises ImportFault if it is missing."""
         value = self.item.get(name)
         if not isinstance(value, str) or not value.strip():
             raise ImportFault("expected text", item=self.number, field=name)
         return value
 
     def id(self, *names: str) -> str:
-        """The first of these that is given. Raises ImportFault."""
+        """Returns the first present id. Raises ImportFault."""
         for name in names:
-            if found := identifier(self.item.get(name), item=self.number, field=name):
-                return found
+            if id := identifier(self.item.get(name), item=self.number, field=name):
+                return id
         raise ImportFault("is missing", item=self.number, field=names[0])
 
-    def user(self, told: Told) -> str:
-        """Raises NoUser, ImportFault."""
-        said = self.item.get("user_id")
-        if isinstance(said, str) and not said.strip():
-            said = None
-        user = identifier(said, item=self.number, field="user_id") or told.user
+    def user(self, defaults: ImportDefaults) -> str:
+        """Returns the user. Raises NoUser, ImportFault."""
+        named_user = self.item.get("user_id")
+        if isinstance(named_user, str) and not named_user.strip():
+            named_user = None
+        user = identifier(named_user, item=self.number, field="user_id") or defaults.user
         if user is None:
             raise NoUser(self.number)
         return user
 
     def time(self, *names: str) -> int | None:
-        """The first of these that is given, in microseconds; a date is its beginning (UTC).
-        Raises ImportFault."""
+        """Returns the first present time in microseconds; a date is its start (UTC). Raises
+        ImportFault."""
         for name in names:
             value = self.item.get(name)
             if isinstance(value, str) and len(value) == len("2026-01-31"):
@@ -99,36 +99,39 @@ class Fields:
         return None
 
     def last_day(self, name: str) -> int | None:
-        """The end of a day that is named by its date; else as `time`."""
+        """Returns the end of a day given as a date; otherwise as `time`."""
         value, at = self.item.get(name), self.time(name)
         whole_day = isinstance(value, str) and len(value) == len("2026-01-31")
         return at + DAY if at is not None and whole_day else at
 
-    def said_at(self, told: Told, skipped: Skipped, *names: str) -> int:
-        """When it was written, else what who imports says. Raises ImportFault."""
+    def said_at(self, defaults: ImportDefaults, skipped: Skipped, *names: str) -> int:
+        """Returns the time of writing, or the default. Raises ImportFault."""
         at = self.time(*names)
         if at is not None:
             return at
-        if told.created is None:
+        if defaults.created is None:
             reason = "is missing, and the file's own time cannot be used: give --created TIME"
             raise ImportFault(reason, item=self.number, field=names[-1])
-        skipped.date(told)
-        return told.created
+        skipped.date(defaults)
+        return defaults.created
 
     def kept(self, *names: str) -> JsonObject:
-        """Those of these fields that say anything."""
+        """Returns the non-empty ones of these fields."""
         return {name: self.item[name] for name in names if self.item.get(name)}
 
 
 def unwrapped(documents: Iterable[Any], *lists: str) -> Iterator[Any]:
-    """The items of a file: objects, arrays of objects, and replies that list them (`results`)."""
+    """Iterates over the items of a file: objects, arrays of objects, and replies with a list
+    (`results`)."""
     for document in documents:
         for item in document if isinstance(document, Iterator | list) else [document]:
-            found = item if isinstance(item, dict) else {}
-            name = next((one for one in lists if isinstance(found.get(one), list)), None)
+            fields = item if isinstance(item, dict) else {}
+            name = next(
+                (list_name for list_name in lists if isinstance(fields.get(list_name), list)), None
+            )
             if isinstance(item, list):
                 yield from item
             elif name is None:
                 yield item
             else:
-                yield from found[name]
+                yield from fields[name]

@@ -36,10 +36,10 @@ from streams.folds.ids import canonical, make_id
 from streams.importers import json_stream
 from streams.importers.base import (
     NOTHING,
+    ImportDefaults,
     ImportFault,
     NoUser,
     Skipped,
-    Told,
     identifier,
     micros,
     spoken,
@@ -48,14 +48,14 @@ from streams.importers.base import (
 from streams.importers.turns import MIN_ITERATIONS, Place, TurnMaker, as_message, other_speakers
 
 
-def read(path: Path, skipped: Skipped, told: Told = NOTHING) -> Iterator[JsonObject]:
-    """The file's conversations as input records, one conversation at a time."""
+def read(path: Path, skipped: Skipped, defaults: ImportDefaults = NOTHING) -> Iterator[JsonObject]:
+    """Reads the file's conversations as input records, one conversation at a time."""
     with json_stream.open_text(path) as stream:
-        yield from parse(items(json_stream.documents(stream)), skipped, told.of(path))
+        yield from parse(items(json_stream.documents(stream)), skipped, defaults.of(path))
 
 
 def items(documents: Iterable[Any]) -> Iterator[Any]:
-    """The items of a file: objects, arrays of objects, and bare arrays of messages."""
+    """Iterates over the items of a file: objects, arrays of objects, bare arrays of messages."""
     for document in documents:
         if not isinstance(document, Iterator):
             yield document
@@ -69,36 +69,41 @@ def items(documents: Iterable[Any]) -> Iterator[Any]:
 
 
 def parse(
-    items: Iterable[Any], skipped: Skipped | None = None, told: Told = NOTHING
+    items: Iterable[Any], skipped: Skipped | None = None, defaults: ImportDefaults = NOTHING
 ) -> Iterator[JsonObject]:
     """Decoded items -> input records in the order of the messages. Counts into `skipped`."""
     skipped = Skipped() if skipped is None else skipped
     for number, item in spoken(items, skipped):
-        yield from whole(partial(conversation, item, number, told), number, skipped)
+        yield from whole(partial(conversation, item, number, defaults), number, skipped)
 
 
 class Ids(NamedTuple):
-    """Ids of a conversation's messages, and for each message that of the turn it would open."""
+    """Ids of a conversation's messages, and per message the id of the turn that it would open."""
 
     messages: Sequence[str]
     turns: Sequence[str]
 
 
 def conversation(
-    item: Any, number: int, told: Told, skipped: Skipped, ids: Ids | None = None
+    item: Any, number: int, defaults: ImportDefaults, skipped: Skipped, ids: Ids | None = None
 ) -> Iterator[JsonObject]:
-    """One item's records, of the turns in their order. Raises ImportFault."""
+    """Returns one item's records by turn, in order. Raises ImportFault."""
     item = {"messages": item} if isinstance(item, list) else item
     if not isinstance(item, dict):
         raise ImportFault("expected an object or an array of messages", item=number)
-    return _Conversation(item, number, told, skipped, ids).records()
+    return _Conversation(item, number, defaults, skipped, ids).records()
 
 
 class _Conversation:
-    """One item on its way to records."""
+    """Converts one item to records."""
 
     def __init__(
-        self, item: JsonObject, number: int, told: Told, skipped: Skipped, ids: "Ids | None"
+        self,
+        item: JsonObject,
+        number: int,
+        defaults: ImportDefaults,
+        skipped: Skipped,
+        ids: "Ids | None",
     ) -> None:
         self._number = number
         self._skipped = skipped
@@ -108,7 +113,7 @@ class _Conversation:
         session_id = session_id or make_id("session", canonical(item))
         self._maker = TurnMaker(
             session_id,
-            self._user(item, told),
+            self._user(item, defaults),
             lambda kind, index: make_id(kind, session_id, self._id(kind, index)),
             skipped,
             limit=max(MIN_ITERATIONS, len(self._messages)),
@@ -116,58 +121,59 @@ class _Conversation:
         )
         self._maker.others = other_speakers(self._messages, self._maker.user_id)
         self._item = item
-        self._maker.now = self._start(item, told) - SECOND
+        self._maker.now = self._start(item, defaults) - SECOND
 
     def _id(self, kind: str, index: int) -> int | str:
-        """What a record's id is made of: its message's own id where an importer knows it
-        (`Ids`), else the index."""
+        """Source of a record's id: its message's id if the importer has it (`Ids`), otherwise the
+        index."""
         if self._ids is None:
             return index
         return self._ids.messages[index] if kind == "trace" else self._ids.turns[index]
 
-    def _user(self, item: JsonObject, told: Told) -> str | None:
-        """Whose conversation it is; nobody's only where nobody says anything. Raises NoUser."""
-        said = item.get("user_id")
-        if said is None:
-            said = _named_elsewhere(item)
-        if isinstance(said, str) and not said.strip():
-            said = None
-        user = identifier(said, item=self._number, field="user_id") or told.user
+    def _user(self, item: JsonObject, defaults: ImportDefaults) -> str | None:
+        """Returns the user of the conversation. Raises NoUser if neither the file nor the defaults
+        have one."""
+        named_user = item.get("user_id")
+        if named_user is None:
+            named_user = _named_elsewhere(item)
+        if isinstance(named_user, str) and not named_user.strip():
+            named_user = None
+        user = identifier(named_user, item=self._number, field="user_id") or defaults.user
         if user is None and self._messages:
             raise NoUser(self._number)
         return user
 
-    def _start(self, item: JsonObject, told: Told) -> int:
-        """When its first message was written."""
+    def _start(self, item: JsonObject, defaults: ImportDefaults) -> int:
+        """Time of the first message."""
         if item.get("created") is not None:
             return micros(item["created"], item=self._number, field="created")
         for index, message in enumerate(self._messages):
             at = self._maker.given_time(message, index)
             if at is not None:
                 return at - index * SECOND
-        if told.created is None:
+        if defaults.created is None:
             if not self._messages:
                 return 0
             reason = "has no time, and the file's own cannot be used: give --created TIME"
             raise ImportFault(reason, item=self._number, field="created")
         if self._messages:
-            self._skipped.date(told)
-        return told.created
+            self._skipped.date(defaults)
+        return defaults.created
 
     def records(self) -> Iterator[JsonObject]:
-        """The records of each turn as soon as the next turn begins."""
+        """Yields the records of each turn as soon as the next turn starts."""
         if not self._messages:
             self._skipped["conversation without messages"] += 1
         for index, message in enumerate(self._messages):
-            yield from (made.record for made in self._maker.take(index, message))
-        yield from (made.record for made in self._maker.flush())
+            yield from (output.record for output in self._maker.take(index, message))
+        yield from (output.record for output in self._maker.flush())
         if self._maker.opened:
             yield from self._titled()
         elif self._messages:
             self._skipped["conversation in which nobody speaks"] += 1
 
     def _titled(self) -> Iterator[JsonObject]:
-        """The title as a record of its own: a conversation may be renamed."""
+        """Returns the title as a separate record, as a conversation may be renamed."""
         title, session_id = self._item.get("title"), self._maker.session_id
         if isinstance(title, str) and title.strip():
             at = format_time(updated_at(self._item, self._maker.now, self._number))
@@ -183,20 +189,20 @@ class _Conversation:
 
 
 def updated_at(item: JsonObject, last: int, number: int) -> int:
-    """When a conversation was changed last, in microseconds: not before its last record."""
+    """Time of a conversation's last change in microseconds, not before its last record."""
     if item.get("update_time") is None:
         return last
     return max(last, micros(item["update_time"], item=number, field="update_time"))
 
 
 def _named_elsewhere(item: JsonObject) -> Any:
-    """The user by the name that OpenAI's API gives it, or where tau-bench has it."""
+    """Returns the user from OpenAI's `user`, or from tau-bench's field."""
     if isinstance(item.get("user"), str | int):
         return item["user"]
-    found: Any = item
+    field: Any = item
     for name in ("info", "task", "user_id"):
-        found = found.get(name) if isinstance(found, dict) else None
-    return found
+        field = field.get(name) if isinstance(field, dict) else None
+    return field
 
 
 def _messages(item: JsonObject, number: int) -> list[JsonObject]:
@@ -209,4 +215,4 @@ def _messages(item: JsonObject, number: int) -> list[JsonObject]:
         if not isinstance(message, dict):
             field = f"messages[{index}]"
             raise ImportFault("expected an object with `role`", item=number, field=field)
-    return [as_message(one, Place(number, index)) for index, one in enumerate(messages)]
+    return [as_message(entry, Place(number, index)) for index, entry in enumerate(messages)]

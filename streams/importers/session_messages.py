@@ -1,8 +1,8 @@
 """Messages of one request as records that continue their session (docs/http.md, Messages).
 
-What the session's rows say decides how they are read: an answer belongs to the turn that waits for
-it. A request that is sent again becomes the same records, so that they are duplicates: ids are
-made of the messages', and of what is there already the time is kept.
+The session's rows decide how messages are read: an answer belongs to the turn that waits for it. A
+repeated request gives the same records, so they are duplicates: ids are derived from the messages'
+ids, and times of stored records are reused.
 """
 
 import json
@@ -32,8 +32,8 @@ LIMIT = 1_000
 
 
 class Request(NamedTuple):
-    """Messages of one session and user. `ids`: one of each message, unique in the session.
-    `fields`: what is said of the turns that begin or are answered in it, such as `topic`."""
+    """Messages of one session and user. `ids`: one per message, unique in the session. `fields`:
+    fields of the turns that the request starts or answers, such as `topic`."""
 
     session_id: str
     user_id: str
@@ -43,7 +43,7 @@ class Request(NamedTuple):
 
 
 class Records(NamedTuple):
-    """What a request becomes. `left_out` counts by reason what no record can hold."""
+    """Records of a request. `left_out` counts content that records cannot represent, by reason."""
 
     made: list[Made]
     left_out: Skipped
@@ -57,14 +57,16 @@ class Records(NamedTuple):
 
 
 def records(rows: Rows, request: Request, clock: Callable[[], int]) -> Records:
-    """The records of a request, as the session stands; `clock` is asked for microseconds where
-    nothing says when it was. Raises ImportFault."""
+    """Converts a request, given the session's rows. `clock` returns microseconds for messages
+    without a time. Raises ImportFault."""
     left_out = Skipped()
     maker = _RequestMaker(SessionPast(rows, request.ids), request, left_out)
     maker.start(clock)
-    made = [one for at, message in enumerate(request.messages) for one in maker.take(at, message)]
-    made += maker.finish()
-    return Records(made, left_out, maker.open_turn, maker.is_old, maker.unanswering)
+    outputs = [
+        output for at, message in enumerate(request.messages) for output in maker.take(at, message)
+    ]
+    outputs += maker.finish()
+    return Records(outputs, left_out, maker.open_turn, maker.is_old, maker.unanswering)
 
 
 def goes_on(rows: Rows, request: Request) -> bool:
@@ -76,19 +78,19 @@ def goes_on(rows: Rows, request: Request) -> bool:
 
 
 def first_time(messages: Sequence[JsonObject]) -> int | None:
-    """When the first message was said, if one of them has a time. Raises ImportFault."""
+    """Time of the first message, if any message has one. Raises ImportFault."""
     times = enumerate(given_times(messages))
     return next((at - index * PACE for index, at in times if at is not None), None)
 
 
 def given_times(messages: Sequence[JsonObject]) -> list[int | None]:
-    """The time that each message names. Raises ImportFault."""
+    """Returns the time of each message. Raises ImportFault."""
     maker = TurnMaker("", None, lambda kind, index: "", Skipped())
     return [maker.given_time(message, index) for index, message in enumerate(messages)]
 
 
 class _RequestMaker(TurnMaker):
-    """Takes a request's messages, behind those that came before them."""
+    """Converts a request's messages after the earlier ones of the session."""
 
     def __init__(self, past: SessionPast, request: Request, left_out: Skipped) -> None:
         super().__init__(
@@ -130,15 +132,15 @@ class _RequestMaker(TurnMaker):
         yield from super().take(index, message)
 
     def constrain(self, index: int, text: str) -> None:
-        """System messages in a row replace those before them: most programs send them each time."""
+        """Consecutive system messages replace earlier ones: most programs send them each time."""
         if text and self._system_at != index - 1:
             self.constraints = []
         self._system_at = index
         super().constrain(index, text)
 
     def flush(self) -> Iterator[Made]:
-        """The turn has ended. It stands behind its recursions: who sends all again, because not all
-        of it came, finds it as it was."""
+        """Ends the turn. Its record follows its recursions, so that a client that retries after a
+        partial failure finds it unchanged."""
         turn, waiting = self.turn, self._waiting
         self.turn = self._waiting = None
         yield from self._take_results()
@@ -152,7 +154,7 @@ class _RequestMaker(TurnMaker):
         yield Made(index, _without_task(turn) | (self._request.fields if is_told else {}))
 
     def finish(self) -> Iterator[Made]:
-        """What is left at the end. A turn without an answer waits for it."""
+        """Returns the rest at the end. A turn without an answer stays open."""
         turn = self.turn
         if turn is None or turn.answer is not None:
             yield from self.flush()
@@ -165,15 +167,15 @@ class _RequestMaker(TurnMaker):
             yield Made(turn.index, _without_task(turn) | self._request.fields | running)
         yield from turn.following
 
-    def result(self, made: Made) -> None:
+    def result(self, output: Made) -> None:
         if self.turn is None:
-            self._results.append(made)
-        super().result(made)
+            self._results.append(output)
+        super().result(output)
 
     def _resume(self, waiting: Waiting) -> None:
         self.calls = Calls(waiting.calls)
-        said = {"task_id": waiting.event_id, "user_input": waiting.user_input}
-        self.turn = Turn((waiting.record or {}) | said, 0, waiting.iteration)
+        fields = {"task_id": waiting.event_id, "user_input": waiting.user_input}
+        self.turn = Turn((waiting.record or {}) | fields, 0, waiting.iteration)
 
     def _open(self, index: int, content: Content) -> Turn:
         self._waiting = None
@@ -200,24 +202,27 @@ class _RequestMaker(TurnMaker):
         super()._result(index, message)
 
     def _answered(self, call: Call, at: int, index: int, message: JsonObject) -> JsonObject:
-        """A result knows which messages it replaces: they may come again."""
+        """Returns a tool result with the messages that it replaces: they may be sent again."""
         key = call.step["trace_id"], at
         before = self._standing.get(key)
         if before is None and isinstance(call, AnsweredCall) and at in call.results:
             before = json.loads(call.results[at].doc)
-        own = self._request.ids[index]
-        earlier = [one for one in told_by(before or {}) if one[MESSAGE] != own][-MOST_EARLIER:]
-        result = super()._answered(call, at, index, message) | {MESSAGE: own}
+        message_id = self._request.ids[index]
+        earlier = [answer for answer in told_by(before or {}) if answer[MESSAGE] != message_id][
+            -MOST_EARLIER:
+        ]
+        result = super()._answered(call, at, index, message) | {MESSAGE: message_id}
         self._standing[key] = result | ({EARLIER: earlier} if earlier else {})
         return self._standing[key]
 
 
 def _without_task(turn: Turn) -> JsonObject:
-    """The turn's record. Its task is then that of its own id, and begins with its first step."""
+    """Returns the turn's record without its task, which has the turn's id and starts with its first
+    step."""
     return {name: value for name, value in turn.record.items() if name != "task_id"}
 
 
 def _begins_with_user(messages: Sequence[JsonObject]) -> bool:
-    """Whether the first who speaks, systems aside, is the user."""
-    roles = (one.get("role") for one in messages)
-    return next((one for one in roles if one not in ("system", "developer")), None) == "user"
+    """Whether the first speaker other than system is the user."""
+    roles = (role.get("role") for role in messages)
+    return next((role for role in roles if role not in ("system", "developer")), None) == "user"

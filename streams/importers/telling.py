@@ -1,13 +1,13 @@
-"""What an import tells the person who started it: what was left out, which times were made up."""
+"""Report of an import for the user: omitted content, and times that were filled in."""
 
 from collections.abc import Callable
 
 from schemas.base import format_time
-from streams.importers.base import ImportFault, NoUser, Skipped, Told
+from streams.importers.base import ImportDefaults, ImportFault, NoUser, Skipped
 
 
 class Telling(Skipped):
-    """Goes on after a conversation that cannot be imported, and tells of it in a line."""
+    """Continues after a conversation that cannot be imported, and reports it in a line."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         super().__init__()
@@ -22,17 +22,17 @@ class Telling(Skipped):
                 return
         self._say(f"left out: {fault}")
 
-    def date(self, told: Told) -> None:
-        super().date(told)
+    def date(self, defaults: ImportDefaults) -> None:
+        super().date(defaults)
         self._dated += 1
 
     def sum_up(self) -> None:
-        """What was counted, a line each."""
+        """Reports the counts, one per line."""
         for reason, count in self.items():
             self._say(f"left out: {reason}: {count}")
 
     def say_times(self) -> None:
-        """Which times were not in the data."""
+        """Reports times that were not in the data."""
         if self.dated is None or self.dated.created is None:
             return
         at, by = format_time(self.dated.created), self.dated.dated_by
@@ -42,20 +42,20 @@ class Telling(Skipped):
         self._say(say)
 
     def refusal(self, records: int) -> str | None:
-        """Why the import as a whole has failed, if it has; `records` were made."""
+        """Returns why the import failed as a whole, or None; `records` is the number of records."""
         if self._nobodys:
-            rest = "" if records == 0 else "; the rest was imported"
-            more = self._refused - self._nobodys
-            also = f"; {_conversations(more)} could not be imported" if more else ""
+            note = "" if records == 0 else "; the rest was imported"
+            refusals = self._refused - self._nobodys
+            also = f"; {_conversations(refusals)} could not be imported" if refusals else ""
             verb = "names" if self._nobodys == 1 else "name"
             return (
                 f"{_conversations(self._nobodys)} {verb} no user, so nothing would be remembered: "
-                f"give --user NAME{also}{rest}"
+                f"give --user NAME{also}{note}"
             )
         if self._refused:
-            rest = "the rest was" if records else "nothing was"
+            note = "the rest was" if records else "nothing was"
             return (
-                f"{_conversations(self._refused)} could not be imported; {rest}; mend what the "
+                f"{_conversations(self._refused)} could not be imported; {note}; mend what the "
                 "lines above name, then import it again"
             )
         if records:

@@ -1,6 +1,7 @@
-"""A person's archive, as `turnfold export` writes it (docs/erasure.md): its records, as they were.
+"""Imports a person's archive from `turnfold export` (docs/erasure.md): its input records,
+unchanged.
 
-What memory made of them stands in the archive, too; it is made again when they are folded.
+Derived memory in the archive is skipped; folding the records rebuilds it.
 """
 
 from collections.abc import Iterator
@@ -10,16 +11,16 @@ from typing import Any
 import msgspec
 
 from schemas.base import JsonObject
-from streams.importers.base import NOTHING, ImportFault, Skipped, Told, shaped
+from streams.importers.base import NOTHING, ImportDefaults, ImportFault, Skipped, shaped
 from streams.importers.json_stream import lines, open_text
 
 FORMAT, VERSION = "turnfold", 1
 """Of archives that are read (streams.apps.archive)."""
 
 
-def read(path: Path, skipped: Skipped, told: Told = NOTHING) -> Iterator[JsonObject]:
-    """The input records of an archive. Raises ImportFault for another format or version, and at
-    the end of one that breaks off."""
+def read(path: Path, skipped: Skipped, defaults: ImportDefaults = NOTHING) -> Iterator[JsonObject]:
+    """Reads the input records of an archive. Raises ImportFault for another format or version, and
+    at the end of an incomplete archive."""
     number = 0
     last: JsonObject = {}
     with open_text(path) as text:
@@ -49,16 +50,16 @@ def read(path: Path, skipped: Skipped, told: Told = NOTHING) -> Iterator[JsonObj
 
 def _line(line: str, number: int) -> JsonObject:
     try:
-        found: Any = msgspec.json.decode(line)
+        document: Any = msgspec.json.decode(line)
     except UnicodeEncodeError:
         raise ImportFault("not UTF-8", item=number) from None
     except msgspec.DecodeError as error:
         raise ImportFault(f"not JSON: {error}", item=number) from None
     except RecursionError:
         raise ImportFault("not JSON that is read: nested too deeply", item=number) from None
-    if not isinstance(found, dict) or not isinstance(found.get("kind"), str):
+    if not isinstance(document, dict) or not isinstance(document.get("kind"), str):
         raise ImportFault("expected an object with a `kind`", item=number, field="kind")
-    return found
+    return document
 
 
 def _check_header(header: JsonObject) -> None:

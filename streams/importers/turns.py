@@ -1,7 +1,8 @@
-"""Messages of OpenAI's chat API as turns with their recursions and tool results.
+"""Converts messages of OpenAI's chat API to turns with recursions and tool results.
 
-A user message opens a turn and its task; what assistant and tools say before the next one belongs
-to it. `openai_chat` reads whole conversations with it, `session_messages` those of one request.
+A user message opens a turn and its task; messages of assistant and tools before the next one belong
+to it. `openai_chat` uses it for whole conversations, `session_messages` for the messages of one
+request.
 """
 
 import re
@@ -28,14 +29,14 @@ Name = Callable[[str, int], str]
 
 
 class Made(NamedTuple):
-    """A record, and the index of the message that it was made of."""
+    """A record, and the index of its message."""
 
     place: int
     record: JsonObject
 
 
 class Call:
-    """A recursion with calls, and which of them have been answered."""
+    """A recursion with calls, and the answered ones among them."""
 
     def __init__(self, step: JsonObject) -> None:
         self.step = step
@@ -48,16 +49,16 @@ class Call:
                 self._places.setdefault(key, []).append(at)
 
     def names(self) -> Iterable[Any]:
-        """What its calls go by."""
+        """Ids or names of its calls."""
         return self._places if self.calls else ()
 
     def is_unique(self, at: int) -> bool:
-        """Whether no other call of it has the id of this one."""
+        """Whether the id of this call is unique in the recursion."""
         return len(self._places[_key("id", self.calls[at].get("id"))]) == 1
 
     def match(self, message: JsonObject) -> int | None:
-        """The index of the call that this tool message answers, if it is one of these: of several
-        the first that is not answered yet, else the first."""
+        """Returns the index of the call that this tool message answers, or None: the first
+        unanswered of several, otherwise the first."""
         key = asked(message)
         places = self._places.get(key)
         if not places:
@@ -70,7 +71,7 @@ class Call:
 
 
 class Calls:
-    """The calls of a session so far, the newest of each name at hand."""
+    """The calls of a session so far, with an index of the newest by name."""
 
     def __init__(self, calls: Iterable[Call] = ()) -> None:
         self._newest: dict[Any, Call] = {}
@@ -78,22 +79,22 @@ class Calls:
             self.append(call)
 
     def append(self, call: Call) -> None:
-        """Calls behind those that are there."""
+        """Adds calls after the present ones."""
         self._newest.update(dict.fromkeys(call.names(), call))
 
     def put_before(self, calls: Iterable[Call]) -> None:
-        """Calls that came before those that are there."""
+        """Adds calls before the present ones."""
         self._newest = Calls(calls)._newest | self._newest
 
     def match(self, message: JsonObject) -> tuple[Call, int] | None:
-        """The newest call that a tool message answers, and its index."""
+        """Returns the newest call that a tool message answers, and its index."""
         call = self._newest.get(asked(message))
         at = None if call is None else call.match(message)
         return None if call is None or at is None else (call, at)
 
 
 class Turn:
-    """One turn in the making: its record and what follows from it."""
+    """A turn under construction: its record and the records that follow from it."""
 
     def __init__(self, record: JsonObject, index: int, iteration: int = 0) -> None:
         self.record = record
@@ -103,7 +104,7 @@ class Turn:
         self.answer: JsonObject | None = None
 
     def answer_with(self, step: JsonObject, text: str) -> None:
-        """Takes a later answer over an earlier one, which stays as a reflection."""
+        """Replaces the answer by a later one; the earlier one becomes a reflection."""
         if self.answer is not None:
             self.answer["action"]["action_type"] = "REFLECT"
         self.answer = step
@@ -111,18 +112,19 @@ class Turn:
 
 
 def other_speakers(messages: Iterable[JsonObject], user_id: str | None) -> frozenset[str]:
-    """The `name`s of user's messages that are not the user's own: that share no word with the
-    user's id. An id with a digit in it is no name, so that one speaker alone is the user; of
-    several none is."""
+    """Returns the `name`s in user messages that share no word with the user's id. An id with a
+    digit is not a name: then a single speaker is the user, and of several speakers none is."""
     names = frozenset(
         name
-        for one in messages
-        if one.get("role") == "user" and isinstance(name := one.get("name"), str) and name.strip()
+        for message in messages
+        if message.get("role") == "user"
+        and isinstance(name := message.get("name"), str)
+        and name.strip()
     )
     if user_id is None or (len(names) == 1 and any(map(str.isdigit, user_id))):
         return frozenset()
-    own = _words(user_id)
-    return frozenset(name for name in names if own.isdisjoint(_words(name)))
+    user_words = _words(user_id)
+    return frozenset(name for name in names if user_words.isdisjoint(_words(name)))
 
 
 def _words(name: str) -> set[str]:
@@ -167,7 +169,8 @@ class TurnMaker:
         self._number = number
 
     def take(self, index: int, message: JsonObject) -> Iterator[Made]:
-        """One more message; the records of the turn before, where this one opens the next."""
+        """Takes a message; returns the records of the turn before, if this message opens the next
+        one."""
         self.now = self._time(message, index)
         role = message.get("role")
         if role == "user":
@@ -188,21 +191,21 @@ class TurnMaker:
             raise self._fault(reason, f"messages[{index}].role")
 
     def flush(self) -> Iterator[Made]:
-        """The records of the turn that was open: the turn, its recursions and tool results."""
+        """Returns the records of the open turn: the turn, its recursions and tool results."""
         turn, self.turn = self.turn, None
         if turn:
             yield Made(turn.index, turn.record)
             yield from turn.following
 
     def constrain(self, index: int, text: str) -> None:
-        """A system message: it binds the tasks that come after it."""
+        """Takes a system message, which applies to later tasks."""
         if text:
             self.constraints.append(text)
             self._skip("system message beyond a hundred", len(self.constraints) - MAX_CONSTRAINTS)
             self.constraints = self.constraints[-MAX_CONSTRAINTS:]
 
     def given_time(self, message: JsonObject, index: int) -> int | None:
-        """The time that the message names, in microseconds. Raises ImportFault."""
+        """Returns the message's time in microseconds. Raises ImportFault."""
         for name in TIME_FIELDS:
             if message.get(name) is not None:
                 field = f"messages[{index}].{name}"
@@ -278,10 +281,10 @@ class TurnMaker:
         call.answered.add(at)
         self.result(Made(index, self._answered(call, at, index, message)))
 
-    def result(self, made: Made) -> None:
-        """A tool's result, behind what its turn has so far."""
+    def result(self, output: Made) -> None:
+        """Adds a tool's result to the turn."""
         if self.turn:  # always: the call itself stands in a turn
-            self.turn.following.append(made)
+            self.turn.following.append(output)
 
     def _answered(self, call: Call, at: int, index: int, message: JsonObject) -> JsonObject:
         text = self._content(message).with_images
@@ -297,7 +300,7 @@ class TurnMaker:
         return result | {"result": text, "success": not failed}
 
     def _tool_calls(self, message: JsonObject, index: int) -> list[JsonObject]:
-        """The calls as given; the older `function_call` as a call without an id."""
+        """Returns the calls as sent; the older `function_call` as a call without an id."""
         calls = message.get("tool_calls") or []
         if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
             raise self._fault("expected an array of objects", f"messages[{index}].tool_calls")
@@ -311,47 +314,47 @@ class TurnMaker:
         return head | {"occurred_at": format_time(self.now)} | fields
 
     def _time(self, message: JsonObject, index: int) -> int:
-        given = self.given_time(message, index)
-        if given is None:
+        time = self.given_time(message, index)
+        if time is None:
             return self.now + self._pace
-        return max(given, self.now + 1) if index else given
+        return max(time, self.now + 1) if index else time
 
     def _content(self, message: JsonObject) -> Content:
         return read_content(message.get("content"), self.skipped)
 
-    def _skip(self, what: str, count: int = 1) -> None:
+    def _skip(self, content: str, count: int = 1) -> None:
         if count > 0:
-            self.skipped[what] += count
+            self.skipped[content] += count
 
     def _fault(self, reason: str, field: str) -> ImportFault:
         return ImportFault(reason, item=self._number, field=field)
 
 
 class Place(NamedTuple):
-    """Where a message is: the number of its item, if there are several, and its index."""
+    """Position of a message: the number of its item, if there are several, and its index."""
 
     number: int | None
     at: int
 
 
 def as_message(item: JsonObject, place: Place) -> JsonObject:
-    """An item of OpenAI's Responses API as a message of its chat API; a message as it is. Raises
-    ImportFault."""
+    """Converts an item of OpenAI's Responses API to a message of its chat API; returns a message
+    unchanged. Raises ImportFault."""
     kind, call_id = item.get("type"), item.get("call_id")
-    rest = {name: item[name] for name in ("id", "created_at", "status") if name in item}
+    fields = {name: item[name] for name in ("id", "created_at", "status") if name in item}
     if kind == "function_call":
         function = {"name": item.get("name"), "arguments": item.get("arguments")}
         call = {"id": call_id, "type": "function", "function": function}
-        return rest | {"role": "assistant", "content": None, "tool_calls": [call]}
+        return fields | {"role": "assistant", "content": None, "tool_calls": [call]}
     if kind == "function_call_output":
         output = item.get("output")
         text = output if isinstance(output, str | list) else canonical(output)
-        return rest | {"role": "tool", "tool_call_id": call_id, "content": text}
+        return fields | {"role": "tool", "tool_call_id": call_id, "content": text}
     if kind == "reasoning":
         thoughts = [
             text for name in ("summary", "content") for text in _thoughts(item, name, place)
         ]
-        return rest | {"role": "assistant", "reasoning_content": "\n".join(thoughts)}
+        return fields | {"role": "assistant", "reasoning_content": "\n".join(thoughts)}
     return item
 
 
@@ -367,8 +370,8 @@ def _thoughts(item: JsonObject, name: str, place: Place) -> Iterator[str]:
 
 
 def asked(message: JsonObject) -> Any:
-    """What the call that a tool message answers goes by: its id, or without one (the older
-    `function` role) the function's name."""
+    """Id of the call that a tool message answers; without one (the older `function` role) the
+    function's name."""
     if call_id := message.get("tool_call_id"):
         return _key("id", call_id)
     name = message.get("name")
@@ -382,12 +385,12 @@ def _keys(call: JsonObject) -> tuple[Any, Any]:
 
 
 def _key(kind: str, value: Any) -> Any:
-    """Equal for equal values; they may be anything that JSON has."""
+    """Key that is equal for equal JSON values."""
     return kind, canonical(value) if isinstance(value, dict | list) else value
 
 
 def _spoken(message: JsonObject) -> str:
-    """What an assistant said outside of `content`: a refusal, or its voice's transcript."""
+    """Text of an assistant outside of `content`: a refusal, or its voice's transcript."""
     audio = message.get("audio")
     transcript = audio.get("transcript") if isinstance(audio, dict) else None
     return str(message.get("refusal") or transcript or "")

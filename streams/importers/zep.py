@@ -14,7 +14,7 @@ from typing import Any
 
 from schemas.base import JsonObject
 from streams.importers import json_stream, openai_chat
-from streams.importers.base import NOTHING, ImportFault, Skipped, Told, spoken, whole
+from streams.importers.base import NOTHING, ImportDefaults, ImportFault, Skipped, spoken, whole
 from streams.importers.memories import Fields, Statement, plan, unwrapped
 
 LEFT = {
@@ -27,44 +27,46 @@ KEPT = ("attributes", "source_node_uuid", "target_node_uuid", "scope")
 NOBODY = "norole"
 
 
-def read(path: Path, skipped: Skipped, told: Told = NOTHING) -> Iterator[JsonObject]:
-    """The file's threads and facts as input records, one thread at a time."""
-    told = told.of(path)
+def read(path: Path, skipped: Skipped, defaults: ImportDefaults = NOTHING) -> Iterator[JsonObject]:
+    """Reads the file's threads and facts as input records, one thread at a time."""
+    defaults = defaults.of(path)
     with json_stream.open_text(path) as stream:
-        found = _items(json_stream.documents(stream), skipped)
-        for number, item in spoken(found, skipped):
-            yield from whole(partial(_records, item, number, told), number, skipped)
+        items = _items(json_stream.documents(stream), skipped)
+        for number, item in spoken(items, skipped):
+            yield from whole(partial(_records, item, number, defaults), number, skipped)
 
 
 def _items(documents: Iterable[Any], skipped: Skipped) -> Iterator[Any]:
-    """Threads and facts; what is listed together as items of their own."""
+    """Iterates over threads and facts; nested lists are separate items."""
     for item in unwrapped(documents, "threads"):
         if not isinstance(item, dict) or "fact" in item:
             yield item
             continue
-        left = {name for name in LEFT if isinstance(item.get(name), list)}
-        for name in left:
+        lists = {name for name in LEFT if isinstance(item.get(name), list)}
+        for name in lists:
             skipped[LEFT[name]] += len(item[name])
         facts = item.get("edges", item.get("facts"))
         if isinstance(facts, list):
             for fact in facts:
                 yield {"user_id": item.get("user_id"), **fact} if isinstance(fact, dict) else fact
-        if "messages" in item or not (left or isinstance(facts, list)):
+        if "messages" in item or not (lists or isinstance(facts, list)):
             yield item
 
 
-def _records(item: Any, number: int, told: Told, skipped: Skipped) -> Iterator[JsonObject]:
+def _records(
+    item: Any, number: int, defaults: ImportDefaults, skipped: Skipped
+) -> Iterator[JsonObject]:
     fields = Fields(item, number)
     if "messages" in fields.item:
-        yield from openai_chat.conversation(_thread(fields, skipped), number, told, skipped)
+        yield from openai_chat.conversation(_thread(fields, skipped), number, defaults, skipped)
     elif "fact" in fields.item:
-        yield _fact(fields, told, skipped)
+        yield _fact(fields, defaults, skipped)
     else:
         raise ImportFault("expected a thread with `messages` or a fact with `fact`", item=number)
 
 
 def _thread(fields: Fields, skipped: Skipped) -> JsonObject:
-    """A thread as an item of openai_chat."""
+    """Converts a thread to an item of openai_chat."""
     item, messages = fields.item, fields.item["messages"]
     if messages is None:  # the reply of an empty thread
         messages = []
@@ -74,13 +76,15 @@ def _thread(fields: Fields, skipped: Skipped) -> JsonObject:
         "session_id": item.get("thread_id", item.get("session_id")),
         "user_id": item.get("user_id"),
         "created": item.get("thread_created_at", item.get("created_at")),
-        "messages": [made for one in messages if (made := _message(one, skipped)) is not None],
+        "messages": [
+            message for document in messages if (message := _message(document, skipped)) is not None
+        ],
     }
 
 
 def _message(message: Any, skipped: Skipped) -> Any:
-    """A message as OpenAI's chat API writes it. Its role is `role`; in older replies `role_type`,
-    and `role` a name."""
+    """Converts a message to OpenAI's chat API. Its role is `role`; older replies have `role_type`,
+    and a name in `role`."""
     if not isinstance(message, dict):
         return message
     role = message.get("role_type", message.get("role"))
@@ -92,15 +96,15 @@ def _message(message: Any, skipped: Skipped) -> Any:
     return {"role": role, "content": message.get("content"), "created": message.get("created_at")}
 
 
-def _fact(fields: Fields, told: Told, skipped: Skipped) -> JsonObject:
-    said_at = fields.said_at(told, skipped, "created_at")
+def _fact(fields: Fields, defaults: ImportDefaults, skipped: Skipped) -> JsonObject:
+    said_at = fields.said_at(defaults, skipped, "created_at")
     since = fields.time("valid_at")
     until = fields.time("invalid_at", "expired_at")
     since = said_at if since is None else since
     if until is not None and until < since:
         name = "expired_at" if fields.item.get("invalid_at") is None else "invalid_at"
         raise ImportFault("lies before `valid_at`", item=fields.number, field=name)
-    id, user, text = fields.id("uuid", "uuid_"), fields.user(told), fields.text("fact")
+    id, user, text = fields.id("uuid", "uuid_"), fields.user(defaults), fields.text("fact")
     payload = fields.kept(*KEPT)
     if fields.item.get("name"):
         payload["relation"] = fields.item["name"]

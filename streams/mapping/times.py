@@ -94,7 +94,7 @@ def _formatted(format: str, zone: str | None) -> Convert:
             raise ValueError(f"expected text as {format}") from None
         micros = since // MICROSECOND
         if not FIRST <= micros < LAST:
-            raise ValueError("a time lies from 0001-01-02 to 9999-12-30 UTC")
+            raise ValueError("a time must be between 0001-01-02 and 9999-12-30 UTC")
         return format_time(micros)
 
     return convert

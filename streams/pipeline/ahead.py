@@ -1,9 +1,9 @@
-"""Records whose sender's clock is ahead of the log's: they become dead letters.
+"""Dead letters for records from a sender with a clock ahead of the log's clock.
 
-"Latest" is by `occurred_at`. A record from the future would win over all that people say until that
-time comes, and would then lose by itself. So `occurred_at` is compared with the time at which the
-log takes the record: the append time in Kafka, the server's clock over HTTP, the clock of this
-machine when a file is read. Records of the history are folded again without this check.
+"Latest" is by `occurred_at`, so a record from the future would override all records until that
+time. So `occurred_at` is compared with the time at which the log receives the record: the append
+time in Kafka, the server's clock over HTTP, this machine's clock when a file is read. Rebuilds skip
+this check.
 """
 
 from collections.abc import Sequence
@@ -23,8 +23,8 @@ REASON = (
 
 
 def dead(record: Input, line: bytes) -> Dead:
-    """The dead letter of a record; `line`: the bytes that it was read from. Without a time: the
-    time that it gives is wrong."""
+    """Returns the dead letter of a record, read from `line`. It has no time, as the record's time
+    is wrong."""
     content: Any = record.record
     name = "occurred_at" if content.occurred_at >= record.recorded_at else "recorded_at"
     key = f"{content.tenant}/{getattr(content, kind_of(content).owner)}"
@@ -33,8 +33,8 @@ def dead(record: Input, line: bytes) -> Dead:
 
 
 def refuse(records: list[Decoded], lines: Sequence[tuple[bytes, Any]], log_time: int) -> None:
-    """Puts dead letters in place of the records that are ahead. `log_time`: when the log takes
-    them (microseconds)."""
+    """Replaces records that are ahead by dead letters. `log_time`: time of the log
+    (microseconds)."""
     latest = log_time + MOST
     for place, record in enumerate(records):
         if type(record) is Input and (

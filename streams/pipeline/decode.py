@@ -1,8 +1,7 @@
-"""Bytes to a validated record, a dead letter, or nothing (withheld): the edge of both tiers.
+"""Decodes bytes to a validated record, a dead letter, or a withheld record, for both backends.
 
-The order matters (docs/rules.md, "One event"): `meta_request` is decided before anything else
-is looked at, image bytes before validation. A dead letter keeps the original bytes, less images
-and withheld text.
+The order matters (docs/rules.md, "One event"): `meta_request` is checked first, image bytes before
+validation. A dead letter keeps the original bytes without images and withheld text.
 """
 
 import re
@@ -50,15 +49,15 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 
 @cache
 def _validator(kind: str) -> Any:
-    """Of a type of records, built for the first of them (`defer_build`)."""
+    """Validator of a record type, built on first use (`defer_build`)."""
     MODELS[kind].model_rebuild()
     return MODELS[kind].__pydantic_validator__
 
 
 class Dead(NamedTuple):
-    """A record that cannot be read, with its reason and what may be kept of it.
+    """A record that cannot be applied, with its reason and the bytes that may be stored.
 
-    `hidden`: it may be a withheld one, so that nothing else of it is kept: no key, no headers.
+    `hidden`: it may have to be withheld, so neither key nor headers are stored.
     """
 
     reason: Reason
@@ -79,12 +78,12 @@ Decode = Callable[[bytes, tuple[str, int, int]], Decoded]
 
 
 def too_long(length: int) -> bytes:
-    """What a source puts after the first bytes of a line too long to be held."""
+    """Replacement that a source adds after the first bytes of a line above the size limit."""
     return f" … [a line of {length} bytes]".encode()
 
 
 def decode(line: bytes, source: tuple[str, int, int]) -> Input | Dead | Withheld:
-    """One record as bytes; `source` is its topic (or path), partition and offset (or line)."""
+    """Decodes one record; `source` is its topic (or path), partition and offset (or line)."""
     if len(line) > bounds.SHORT and (reason := _too_much(line)):
         return _unread(line, *reason)
     if withheld.may_be_said(line) and withheld.is_said(line):
@@ -99,24 +98,24 @@ def decode(line: bytes, source: tuple[str, int, int]) -> Input | Dead | Withheld
         return unreadable(line, error)
     if not isinstance(record, dict):
         return dead("not_an_object", "expected one JSON object", line, record)
-    said = record.get("source")
-    if isinstance(said, str) and means_withheld(said):
+    source_name = record.get("source")
+    if isinstance(source_name, str) and means_withheld(source_name):
         return "withheld"
     if line.find(b"ase64") >= 0 and withheld.is_said(line):
         return "withheld"
     if _may_be_deep(line) and _depth(record) > plain.MAX_DEPTH:
         return dead("too_deep", f"nested more than {plain.MAX_DEPTH} deep", line, record)
-    if _may_hold_image(line) and (found := _image_field(record, search := images.Search())):
-        detail = f"{found}: {_why_image(search)}"
+    if _may_hold_image(line) and (field := _image_field(record, search := images.Search())):
+        detail = f"{field}: {_why_image(search)}"
         return dead("image", detail, line, record)
     return _validated(line, record, source)
 
 
 def decode_again(line: bytes, source: tuple[str, int, int]) -> Input | Dead:
-    """A record as the history keeps it (`streams.files.stored_records`), to be folded again.
+    """Decodes a stored record (`streams.files.stored_records`) for a rebuild.
 
-    It was bounded, and searched for what may not be kept, when it came. Its canonical form may be
-    longer than what was sent (1e15 is written out), so it is not bounded again.
+    Limits and forbidden content were checked on arrival. The canonical form may be longer than the
+    original (1e15 is written out), so the limits are not checked again.
     """
     quick = plain.read(line)
     if quick is not None:
@@ -130,7 +129,7 @@ def decode_again(line: bytes, source: tuple[str, int, int]) -> Input | Dead:
 
 
 def _too_much(line: bytes) -> tuple[Reason, str] | None:
-    """Why a line is not decoded at all, if it is not."""
+    """Reason why a line exceeds the limits; None if it does not."""
     if len(line) > MAX_RECORD_BYTES:
         return "too_large", f"{_length(line)} bytes, at most {MAX_RECORD_BYTES}"
     detail = bounds.too_many_values(line)
@@ -143,7 +142,7 @@ def _length(line: bytes) -> int:
 
 
 def _unread(line: bytes, reason: Reason, detail: str) -> Dead | Withheld:
-    """What becomes of a line that is too much to be decoded: its head is read, and no more."""
+    """Result for a line above the limits: only its head is parsed."""
     try:
         head = bounds.head(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -159,14 +158,14 @@ def _may_be_deep(line: bytes) -> bool:
 
 
 def _depth(value: Any) -> int:
-    """How deep objects and lists lie in one another, without recursion."""
+    """Depth of nested objects and lists, without recursion."""
     depth, level = 0, [value]
     while level:
-        inside = [one for one in level if isinstance(one, dict | list)]
+        inside = [part for part in level if isinstance(part, dict | list)]
         level = [
-            one
+            part
             for outer in inside
-            for one in (outer.values() if isinstance(outer, dict) else outer)
+            for part in (outer.values() if isinstance(outer, dict) else outer)
         ]
         depth += bool(inside)
     return depth
@@ -175,9 +174,9 @@ def _depth(value: Any) -> int:
 def _validated(line: bytes, record: dict[str, Any], source: tuple[str, int, int]) -> Input | Dead:
     kind = record.get("type")
     if not isinstance(kind, str) or kind not in MODELS:
-        known = ", ".join(MODELS)
-        said = "is missing" if kind is None else f"{str(kind)[:80]!r} is not known"
-        return dead("unknown_type", f"type: {said}; use one of {known}", line, record)
+        types = ", ".join(MODELS)
+        reason = "is missing" if kind is None else f"{str(kind)[:80]!r} is not known"
+        return dead("unknown_type", f"type: {reason}; use one of {types}", line, record)
     is_huge = numbers.has_digits(line, numbers.HUGE_DIGITS)
     if is_huge and (path := numbers.huge_integer(record)):
         detail = f"{_named(path, line, kind)}: an integer beyond 64 bits; send it as text"
@@ -187,7 +186,7 @@ def _validated(line: bytes, record: dict[str, Any], source: tuple[str, int, int]
 
 
 def _named(path: str, line: bytes, kind: Any) -> str:
-    """The path; of what may be a withheld record only a name of ours."""
+    """Path of a field; if the record may have to be withheld, only our own field names."""
     if not withheld.is_mentioned(line):
         return path
     name = path.partition(".")[0]
@@ -197,11 +196,11 @@ def _named(path: str, line: bytes, kind: Any) -> str:
 def _modelled(
     line: bytes, record: dict[str, Any], validator: Any, source: tuple[str, int, int]
 ) -> Input | Dead:
-    whose = _whose(record)  # `upcast` changes the record
+    owner = _whose(record)  # `upcast` changes the record
     try:
         model: Record = validator.validate_python(upcast(record))
     except ValidationError as error:
-        return guarded(Dead("invalid", explain(error), line, *whose), line)
+        return guarded(Dead("invalid", explain(error), line, *owner), line)
     content = content_of(model)
     metadata = content.get("metadata")
     return _given(
@@ -214,7 +213,7 @@ def _modelled(
 
 
 def content_of(model: Record) -> dict[str, Any]:
-    """What the record says, without defaults: equal for two records that say the same."""
+    """Content of a record without defaults: equal for equivalent records."""
     content = model.model_dump(mode="json", exclude=LEFT_OUT_OF_DOC, exclude_defaults=True)
     return settled(model, content) | {"type": model.type}
 
@@ -244,20 +243,20 @@ def _given(
 
 def explain(error: ValidationError) -> str:
     """Field and reason of each fault, without the values."""
-    told = [
+    reasons = [
         f"{'.'.join(map(str, fault.place)) or 'record'}: {fault.reason}"
         for fault in faults(error)[:8]
     ]
-    if any(fault.startswith("schema_version") for fault in told):
-        told.append(f"this Turnfold reads schema versions 1 to {SCHEMA_VERSION}")
-    return "; ".join(told)
+    if any(fault.startswith("schema_version") for fault in reasons):
+        reasons.append(f"this Turnfold reads schema versions 1 to {SCHEMA_VERSION}")
+    return "; ".join(reasons)
 
 
 # --- what may not be kept ---------------------------------------------------------------------
 
 
 def dead(reason: Reason, detail: str, line: bytes, record: Any = None) -> Dead:
-    """The dead letter of a line; `record`: its JSON, as far as it is any."""
+    """Returns the dead letter of a line; `record` is its JSON, if it could be parsed."""
     letter = Dead(reason, detail, line, *(_whose(record) if isinstance(record, dict) else ()))
     return _less_images(letter, record)
 
@@ -265,28 +264,28 @@ def dead(reason: Reason, detail: str, line: bytes, record: Any = None) -> Dead:
 def foreign(
     reason: Reason, detail: str, line: bytes, event: Any = None, record: Any = None
 ) -> Dead:
-    """The dead letter of an event of another shape (`streams.mapping`), which keeps the event:
-    its JSON, as far as it is any. `record`: what it was mapped to, as far as that came."""
+    """Returns the dead letter of a mapped event (`streams.mapping`) with the event's bytes.
+    `record` is the mapped record, if the mapping got that far."""
     letter = Dead(reason, detail, line, *(_whose(record) if record else ()))
     return _less_images(letter, event)
 
 
 def _less_images(letter: Dead, document: Any) -> Dead:
-    """The letter without images; of what may be withheld its hash. `document`: the payload's JSON,
-    as far as it is any."""
+    """Removes images from the dead letter; replaces content that may have to be withheld by its
+    hash. `document` is the payload's JSON, if it could be parsed."""
     if withheld.is_mentioned(letter.payload):
         return hidden(letter)
     return letter._replace(payload=_kept(letter.payload, document))
 
 
 def guarded(letter: Dead, *sent: bytes | None) -> Dead:
-    """The letter; if anything of what was `sent` speaks of `meta_request`, with no more than the
-    hash and length of its bytes."""
+    """Returns the letter; if `sent` mentions `meta_request`, only with hash and length of its
+    bytes."""
     return hidden(letter) if any(map(withheld.is_mentioned, filter(None, sent))) else letter
 
 
 def hidden(letter: Dead) -> Dead:
-    """The letter, with no more than the hash and length of its bytes."""
+    """Returns the letter with only hash and length of its bytes."""
     is_quoting = letter.reason not in QUOTES_NOTHING
     detail = "may be a withheld record: its text is not kept" if is_quoting else letter.detail
     payload = withheld.hash_of(letter.payload)
@@ -299,13 +298,13 @@ QUOTES_NOTHING: frozenset[Reason] = frozenset(
 """Reasons whose details name fields of ours, places and sizes, and nothing that was sent."""
 
 
-def half_of_a_pair(found: re.Match[bytes]) -> str:
-    """What is wrong with a lone surrogate."""
-    return f"half of a surrogate pair (byte {found.start()})"
+def half_of_a_pair(match: re.Match[bytes]) -> str:
+    """Describes a lone surrogate."""
+    return f"half of a surrogate pair (byte {match.start()})"
 
 
 def unreadable(line: bytes, error: Exception) -> Dead:
-    """The dead letter of bytes that are no JSON, or too many."""
+    """Returns the dead letter of bytes that are invalid JSON or exceed the limits."""
     if len(line) > MAX_RECORD_BYTES:
         return dead("too_large", f"{_length(line)} bytes, at most {MAX_RECORD_BYTES}", line)
     if isinstance(error, RecursionError):
@@ -313,8 +312,8 @@ def unreadable(line: bytes, error: Exception) -> Dead:
     try:
         line.decode()
     except UnicodeDecodeError as wrong:
-        found = f"not UTF-8: 0x{line[wrong.start]:02x} (byte {wrong.start})"
-        return dead("bad_utf8", found, line)
+        place = f"not UTF-8: 0x{line[wrong.start]:02x} (byte {wrong.start})"
+        return dead("bad_utf8", place, line)
     if lone := LONE_SURROGATE.search(line):
         return dead("bad_json", half_of_a_pair(lone), line)
     is_long = numbers.has_digits(line, numbers.MOST_DIGITS + 1)
@@ -330,8 +329,8 @@ def unreadable(line: bytes, error: Exception) -> Dead:
 
 
 def kept(line: bytes) -> bytes:
-    """What a dead letter may keep of the bytes of an event that became a record: the record holds
-    no image, the rest of the event may."""
+    """Returns the bytes of an event that a dead letter may store. The record has no image, but the
+    rest of the event may."""
     try:
         return _kept(line, _decode(line))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -339,7 +338,7 @@ def kept(line: bytes) -> bytes:
 
 
 def _kept(line: bytes, record: Any) -> bytes:
-    """The bytes less images."""
+    """Returns the bytes without images."""
     is_deep = _may_be_deep(line) and _depth(record) > plain.MAX_DEPTH
     if isinstance(record, dict | list) and not is_deep:
         if not _may_hold_image(line) or not _image_field(record, images.Search()):
@@ -354,7 +353,7 @@ def _kept(line: bytes, record: Any) -> bytes:
 
 
 def _may_hold_image(line: bytes) -> bool:
-    """Whether a closer look is worth it: a hint, also behind escapes."""
+    """Whether a line needs a full search for images; a hint, including escapes."""
     return images.may_hold(escapes.of_json(line.decode("utf-8", "replace")))
 
 
@@ -369,7 +368,7 @@ def _may_be_image(name: str, value: str) -> bool:
 
 
 def _image_field(value: Any, search: images.Search) -> str | None:
-    """The path of the first field that holds image bytes."""
+    """Path of the first field with image bytes."""
     names = _names_to_image(value, search, "")
     if names is None:
         return None
@@ -378,7 +377,7 @@ def _image_field(value: Any, search: images.Search) -> str | None:
 
 
 def _names_to_image(value: Any, search: images.Search, name: str) -> list[str] | None:
-    """The names down to it, the last one first; `""` before them, where it is a name itself."""
+    """Names of the path to the image, innermost first; `""` first if a name is the image."""
     if isinstance(value, str):
         return [] if _may_be_image(name, value) and search.is_in(value) else None
     if isinstance(value, dict):
@@ -386,28 +385,28 @@ def _names_to_image(value: Any, search: images.Search, name: str) -> list[str] |
             return [""]
         inside = iter(value.items())
     elif isinstance(value, list):
-        inside = ((name, one) for one in value)
+        inside = ((name, part) for part in value)
     else:
         return None
-    for key, one in inside:
-        if (names := _names_to_image(one, search, key)) is not None:
+    for key, part in inside:
+        if (names := _names_to_image(part, search, key)) is not None:
             return [*names, key] if isinstance(value, dict) else names
     return None
 
 
 def _without_images(value: Any, search: images.Search, name: str = "") -> Any:
     if isinstance(value, dict):
-        return {search.cut(key): _without_images(one, search, key) for key, one in value.items()}
+        return {search.cut(key): _without_images(part, search, key) for key, part in value.items()}
     if isinstance(value, list):
-        return [_without_images(one, search, name) for one in value]
+        return [_without_images(part, search, name) for part in value]
     if isinstance(value, str) and _may_be_image(name, value) and images.may_hold(value):
         return search.cut(value)
     return value
 
 
 def _whose(record: dict[str, Any]) -> tuple[str, str | None]:
-    """The tenant of a record that cannot be read, as far as it names one, and its key:
-    tenant/session_id, or tenant/user_id for what is keyed by the user."""
+    """Returns tenant and key of an invalid record, as far as it has them: tenant/session_id, or
+    tenant/user_id for records keyed by user."""
     tenant = record.get("tenant", plain.TENANT)
     if not (isinstance(tenant, str) and TENANT.fullmatch(tenant)) or images.is_in(tenant):
         return plain.TENANT, None

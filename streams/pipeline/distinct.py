@@ -1,4 +1,4 @@
-"""How many different things there were, of millions, in 8 to 16 bytes each (a set takes 90)."""
+"""Counts distinct values among millions, in 8 to 16 bytes each (a set takes 90)."""
 
 from array import array
 from collections.abc import Iterable
@@ -6,13 +6,13 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 PARTS = 16
-"""Hashes are parted by their last bits: looking for equal ones takes six times their room."""
+"""Hashes are partitioned by their last bits: deduplication takes six times their memory."""
 SOME = 4_096
-"""Hashes of a part that are not yet worth a look at all the others."""
+"""New hashes of a part before it is deduplicated."""
 
 
 class Distinct:
-    """Counts different things by their hashes: two of one hash count as one."""
+    """Counts distinct values by hash: two values of one hash count once."""
 
     def __init__(self) -> None:
         self._new: set[int] = set()
@@ -26,11 +26,11 @@ class Distinct:
         self._new.update(map(hash, things))
 
     def pack(self) -> None:
-        """Between batches: what is new joins the known."""
+        """Moves new hashes into the parts; call it between batches."""
         append = [part.append for part in self._known]
-        for one in self._new:
-            append[one % PARTS](one)
-        self._new = set()  # cleared, it would keep its room
+        for hashed in self._new:
+            append[hashed % PARTS](hashed)
+        self._new = set()  # `clear` would keep its memory
         for number, part in enumerate(self._known):
             if len(part) > 2 * self._different[number] + SOME:
                 self._unite(number)
@@ -45,8 +45,10 @@ class Distinct:
         part = self._known[number]
         if not part:
             return
-        held = pa.Array.from_buffers(pa.int64(), len(part), [None, pa.py_buffer(memoryview(part))])
-        different = held.unique()
+        hashes = pa.Array.from_buffers(
+            pa.int64(), len(part), [None, pa.py_buffer(memoryview(part))]
+        )
+        different = hashes.unique()
         values = different.buffers()[1]
         assert values is not None
         self._different[number] = len(different)

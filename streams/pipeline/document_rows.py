@@ -1,4 +1,4 @@
-"""Rows of the history that no fold makes: newest documents, and dead letters."""
+"""History rows of documents and dead letters."""
 
 from typing import Any
 
@@ -15,10 +15,10 @@ _json = msgspec.json.Encoder().encode
 
 
 def session_row(
-    entity: Entity, rules: Rules, known: dict[str, Any] | None = None, version: int = 0
+    entity: Entity, rules: Rules, stored: dict[str, Any] | None = None, version: int = 0
 ) -> history.Session:
-    """A row of `sessions`: the newest document, where it is not `known`."""
-    document = known or documents.session(entity, rules)
+    """Returns a row of `sessions`; `stored` is the document, if it exists already."""
+    document = stored or documents.session(entity, rules)
     header = visible(entity, entity[HEADER], rules)
     return history.Session(
         session_id=entity.key,

@@ -1,7 +1,7 @@
-"""The rows of one session or user: bytes at first, a row decoded when it is first touched.
+"""Rows of one session or user: stored as bytes, decoded on first access.
 
-A session that nobody speaks in may be stored cold: all its rows in one, named `COLD`. Whoever reads
-an entity finds the same rows either way; only what is stored differs.
+An inactive session may be stored cold, as a single compressed row named `COLD`. Readers see the
+same rows either way.
 """
 
 import zlib
@@ -83,11 +83,11 @@ Where = tuple[str, str, str]  # table, tenant, and the session's or user's id
 
 
 class Entity:
-    """The rows of one session or user: implements `streams.folds.rows.Rows`.
+    """Rows of one session or user; implements `streams.folds.rows.Rows`.
 
-    Rows that were not touched yet are still bytes. Writes since the last `keep` can be taken back
-    by `rollback`; kept ones that are not committed yet are `dirty`. `cold`: the one row it is
-    stored as, None where it is stored as its rows.
+    Rows that were not accessed yet are bytes. `rollback` reverts writes since the last `keep`; kept
+    writes before a commit are `dirty`. `cold` is the single stored row of a cold session, otherwise
+    None.
     """
 
     __slots__ = (
@@ -152,36 +152,36 @@ class Entity:
         return iter([(name, get(name)) for name in self.names(prefix)])
 
     def copy(self) -> "Entity":
-        """The rows as they are now, for readers: values, which no fold changes."""
+        """Snapshot of the rows for readers; folds do not change it."""
         copied = Entity(*self.where, {})
         copied._rows = self._rows.copy()
         return copied
 
     @property
     def is_changed(self) -> bool:
-        """Whether it has writes that no commit has taken yet, kept or not."""
+        """Whether it has uncommitted writes, kept or not."""
         return bool(self._before or self.dirty)
 
     def keep(self) -> None:
-        """The record was applied: its writes stay."""
+        """Keeps the writes of an applied record."""
         if self._before:
             self.dirty.update(self._before)
             self._before.clear()
 
     def rollback(self) -> None:
-        """Takes back all writes since the last `keep`."""
+        """Reverts all writes since the last `keep`."""
         self._rows.update(self._before)
         self._before.clear()
 
     def cool(self, compressed: bool) -> None:
-        """The next commit stores it cold. A record that is applied later stores it as rows again,
-        unless it is cooled again before the commit. `compressed`: by itself. What goes to a topic
-        better is not: there many are compressed together (`benchmarks.retention`)."""
+        """Stores the entity cold with the next commit. A record applied later restores its rows,
+        unless it is cooled again before the commit. `compressed`: individually. Topics compress
+        many together instead (`benchmarks.retention`)."""
         self._cooling = pack_cold if compressed else bytes
 
     def changes(self) -> Iterator[tuple[str, bytes | None]]:
-        """What a commit writes: each changed row encoded, None for a deleted one. It stays as
-        these bytes, a fifth of what it takes decoded."""
+        """Writes of a commit: each changed row encoded, None for a deleted row. The entity keeps
+        these bytes, a fifth of the decoded size."""
         if self._cooling is not None or self.cold is not None:
             yield from self._moves()
             return
@@ -197,14 +197,14 @@ class Entity:
         self.dirty.clear()
 
     def _moves(self) -> Iterator[tuple[str, bytes | None]]:
-        """The changes of one that is cold, or is to be."""
+        """Changes of an entity that is cold or will be stored cold."""
         self._rows = {name: row for name, row in self._rows.items() if row is not None}
         was, self.cold = self.cold, None
         if self._cooling is not None:
             self.cold = self._cooling(self.pack())
             yield COLD, self.cold
-            gone = {*self._rows, *self.dirty} if was is None else set()
-            yield from ((name, None) for name in sorted(gone))
+            removed = {*self._rows, *self.dirty} if was is None else set()
+            yield from ((name, None) for name in sorted(removed))
         elif self.dirty:
             yield COLD, None
             for name, row in self._rows.items():
@@ -216,7 +216,7 @@ class Entity:
         self.dirty.clear()
 
     def pack(self) -> bytes:
-        """All rows as they are now, as `unpack` takes them, or as the one they are stored as."""
+        """All current rows for `unpack`, or the single row of a cold entity."""
         if self.cold is not None:
             return _encode({COLD: self.cold})
         rows = self._rows.items()
@@ -229,16 +229,16 @@ class Entity:
         )
 
     def encoded_size(self) -> int:
-        """About the bytes it takes in memory, while no row has been decoded."""
+        """Approximate memory in bytes while all rows are encoded."""
         sizes = [ROW + len(row) for row in self._rows.values() if type(row) is bytes]
         return ENTITY + sum(sizes)
 
 
 def pack_cold(rows: bytes) -> bytes:
-    """The one row of a session that is compressed by itself."""
+    """Packs a session into one compressed row."""
     return zlib.compress(rows, COLD_LEVEL)
 
 
 def unpack_cold(packed: bytes) -> dict[str, bytes]:
-    """The rows of a cold session."""
+    """Returns the rows of a cold session."""
     return unpack(zlib.decompress(packed) if packed[0] == PACKED else packed)

@@ -1,8 +1,8 @@
-"""Image bytes in a text: found by decoding them, for words may be written in the same letters.
+"""Finds image bytes in a text by decoding them, as words may use the same letters.
 
 An image is a data URL of one, or base64 (either alphabet, padded or not, in lines, behind JSON's
-escapes) whose first bytes are those of an image file. All is done in linear time: a run is decided
-by its first letters, and a `Search` looks at so many beginnings and no more.
+escapes) that decodes to the first bytes of an image file. All searches take linear time: the first
+letters decide on a run, and a `Search` checks a limited number of candidates.
 """
 
 import re
@@ -85,8 +85,8 @@ _STANDARD = str.maketrans("-_", "+/")
 
 
 def may_hold(text: str) -> bool:
-    """Whether a closer look is worth it: asked of nearly every text, so it looks for letters
-    first, which is quick."""
+    """Whether a text needs a full search. Called for nearly every text, so it looks for letters
+    first, which is fast."""
     return len(text) >= LEAST_OF_TEXT and (
         ("9" in text and ("9j" in text or "PD94bW" in text))
         or ("V" in text and ("iVBORw" in text or "JVBERi" in text))
@@ -99,57 +99,56 @@ def may_hold(text: str) -> bool:
 
 
 def is_in(text: str) -> bool:
-    """Whether the text holds image bytes."""
+    """Whether the text contains image bytes."""
     return Search().is_in(text)
 
 
 def cut(text: str) -> str:
-    """The text with a stand-in for each image: how long it was, and its hash."""
+    """Replaces each image by its length and hash."""
     return Search().cut(text)
 
 
 def stand_in(image: bytes) -> str:
-    """What is left of an image."""
+    """Replacement text for an image."""
     return f"[image removed: {len(image)} bytes, sha256 {sha256(image).hexdigest()}]"
 
 
 def find(text: str) -> Iterator[tuple[int, int]]:
-    """Where each image begins and ends."""
+    """Start and end of each image."""
     return Search().find(text)
 
 
 class Search:
-    """A search of one record, however many texts it has: it looks at `MOST` beginnings in all."""
+    """A search of one record with any number of texts: it checks at most `MOST` candidates."""
 
     def __init__(self) -> None:
         self._room = MOST
 
     @property
     def is_over(self) -> bool:
-        """Whether there were more beginnings than it looks at."""
+        """Whether there were more candidates than the limit."""
         return self._room < 0
 
     def is_in(self, text: str) -> bool:
-        """Whether the text holds image bytes."""
+        """Whether the text contains image bytes."""
         return may_hold(text) and next(self.find(text), None) is not None
 
     def cut(self, text: str) -> str:
-        """The text with a stand-in for each image: how long it was, and its hash. Once the search
-        is over, all of a text that may hold one is an image."""
+        """Replaces each image by its length and hash. After the limit, the rest of a text that may
+        contain an image counts as one."""
         if not may_hold(text) and "\\" not in text:
             return text
         if self.is_over:
             return stand_in(text.encode("utf-8", "surrogateescape"))
-        kept, at = [], 0
+        pieces, at = [], 0
         for start, end in self.find(text):
-            kept += [text[at:start], stand_in(text[start:end].encode("utf-8", "surrogateescape"))]
+            pieces += [text[at:start], stand_in(text[start:end].encode("utf-8", "surrogateescape"))]
             at = end
-        return "".join((*kept, text[at:]))
+        return "".join((*pieces, text[at:]))
 
     def find(self, text: str) -> Iterator[tuple[int, int]]:
-        """Where each image begins and ends; behind the last beginning that is looked at all is
-        one."""
-        plain, place, rest = _unescaped(text)
+        """Start and end of each image; after the last checked candidate, the rest counts as one."""
+        plain, place, skipped = _unescaped(text)
         look = _Look(plain)
         beginnings, at = _Beginnings(plain), 0
         while (start := beginnings.after(at)) is not None:
@@ -161,16 +160,16 @@ class Search:
             if (end := look.end(start)) is not None:
                 at = max(end, at)
                 yield place(start), place(end)
-        if rest and _Beginnings(_meant_in(text[-rest:])).after(0) is not None:
-            yield len(text) - rest, len(text)
+        if skipped and _Beginnings(_meant_in(text[-skipped:])).after(0) is not None:
+            yield len(text) - skipped, len(text)
 
 
 class _Beginnings:
-    """Where images may begin in a text, in order. What lies within an image is passed over."""
+    """Candidates for the start of an image, in order; candidates inside an image are skipped."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._starts = [one for one in _STARTS if one[1] in text]
+        self._starts = [start for start in _STARTS if start[1] in text]
         self._next: list[tuple[int, int]] = []
         for number in range(len(self._starts)):
             self._look(number, 0)
@@ -193,12 +192,12 @@ class _Beginnings:
 
 
 def _meant_in(text: str) -> str:
-    """The text as JSON's escapes mean it, as far as an image's first letters may be escaped."""
+    """Decodes JSON's escapes, as an image's first letters may be escaped."""
     return escapes.of_json(text).replace("\\/", "/")
 
 
 class _Look:
-    """One text, looked at from its beginning to its end."""
+    """Search of one text, from start to end."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -256,13 +255,13 @@ class _Look:
 
 
 def _unescaped(text: str) -> tuple[str, Callable[[int], int], int]:
-    """The text as JSON's escapes mean it; where a place in it was before; and how many characters
-    at its end were not looked at, as they lie behind `MOST_ESCAPES`."""
+    """Decodes JSON's escapes. Returns the text, a function from its positions to the original ones,
+    and the number of unchecked characters after `MOST_ESCAPES`."""
     if "\\" not in text:
         return text, int, 0
     parts = _ESCAPE.split(text, MOST_ESCAPES)
-    rest = len(parts.pop()) if len(parts) > 3 * MOST_ESCAPES else 0
-    parts += [""] if rest else []
+    skipped = len(parts.pop()) if len(parts) > 3 * MOST_ESCAPES else 0
+    parts += [""] if skipped else []
     between, escaped = parts[::3], parts[1::3]
     parts[1::3] = list(map(_meant, parts[2::3]))
     del parts[2::3]
@@ -275,17 +274,17 @@ def _unescaped(text: str) -> tuple[str, Callable[[int], int], int]:
         was = accumulate(map(add, lengths, map(len, escaped)), initial=0)
         return list(meant), list(was)
 
-    def place(one: int) -> int:
+    def place(index: int) -> int:
         meant, was = ends()
-        near = bisect_right(meant, one) - 1
-        return was[near] + one - meant[near]
+        near = bisect_right(meant, index) - 1
+        return was[near] + index - meant[near]
 
-    return "".join(parts), place, rest
+    return "".join(parts), place, skipped
 
 
 @lru_cache(4_096)  # a text has few of them, often
 def _meant(escape: str) -> str:
-    """What stands behind the backslashes, as a character."""
+    """Decodes one escape to a character."""
     if escape[0] == "u":
         return chr(int(escape[1:], 16))
     return "/" if escape == "/" else "\n"
@@ -310,8 +309,8 @@ _PDF = re.compile(rb"%PDF-\d")
 
 
 def is_image(head: bytes) -> bool:
-    """Whether a file that begins so is one of PNG, JPEG, GIF, WebP, BMP, TIFF, HEIC, AVIF, SVG or
-    PDF."""
+    """Whether a file that starts with these bytes is PNG, JPEG, GIF, WebP, BMP, TIFF, HEIC, AVIF,
+    SVG or PDF."""
     return (
         head.startswith(_SURE)
         or (head[:3] == b"\xff\xd8\xff" and len(head) > 6 and _is_jpeg(head))
@@ -326,12 +325,13 @@ def is_image(head: bytes) -> bool:
 
 
 def _is_jpeg(head: bytes) -> bool:
-    """Its three bytes are four letters, which a path may begin with, so what follows counts."""
+    """JPEG's three first bytes are four letters, which may start a path, so later bytes count as
+    well."""
     return head[3] in (0xE0, 0xE1) or _is_sure_jpeg(head)
 
 
 def _is_sure_jpeg(head: bytes) -> bool:
-    """A segment of a known name, or tables or a comment of a size they have."""
+    """Whether a segment of a known name, or tables or a comment of a valid size, follows."""
     marker, length = head[3], int.from_bytes(head[4:6], "big")
     return (
         (0xE0 <= marker <= 0xEF and head[6:10] in _JPEG_NAMES)
@@ -341,7 +341,7 @@ def _is_sure_jpeg(head: bytes) -> bool:
 
 
 def _is_bitmap(head: bytes) -> bool:
-    """Its name is two letters only, so the sizes behind it have to fit."""
+    """BMP's name has two letters only, so the sizes after it must match."""
     size = _number(head, 14, 4)
     planes = 22 if size == 12 else 26
     return (

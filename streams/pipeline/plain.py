@@ -1,8 +1,8 @@
-"""The quick way in for what nearly every record is: a turn of text.
+"""Fast decoder of plain turns, which nearly all records are.
 
-`PlainTurn` has the names, defaults and bounds of the pydantic model, which stays the contract, but
-nothing nested. What it cannot read, or is not sure of, it leaves to the model; a property test
-holds that both ways give the same record, canonical JSON and verdict. It takes a third of the time.
+`PlainTurn` has the names, defaults and limits of the pydantic model, which stays the contract, but
+no nested fields. All other records are left to the model. A property test checks that both give the
+same record, canonical JSON and outcome. It takes a third of the time.
 """
 
 from functools import lru_cache
@@ -16,7 +16,7 @@ from schemas.upcast import number
 from streams.pipeline.images import may_hold
 
 MAX_ID = 64
-"""Characters of an id: no picture. What is longer, the model looks at."""
+"""Longest id that the fast decoder accepts: too short for an image."""
 Id = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ID)]
 Label = Annotated[str, msgspec.Meta(max_length=256)]
 Text = Annotated[str, msgspec.Meta(max_length=MAX_RECORD_BYTES)]
@@ -67,7 +67,7 @@ _NOTHING_KNOWN = Metadata()
 
 
 def read(line: bytes) -> tuple[PlainTurn, bytes, str | None] | None:
-    """The turn, its canonical JSON and its metadata's; None: let the model look at it."""
+    """Returns the turn, its canonical JSON and its metadata as JSON; None: use the model."""
     try:
         turn = _decode(line)
         if turn.source != SOURCE or not _has_plain_ids(turn) or _may_hold_image(turn):
@@ -82,18 +82,18 @@ def read(line: bytes) -> tuple[PlainTurn, bytes, str | None] | None:
         turn.source = SOURCE  # a default is left out where it is this very object
         if turn.tenant == TENANT:
             turn.tenant = TENANT
-        given = turn.metadata
-        if not given and (given is None or type(given) is dict):
-            turn.metadata = known = metadata = None
-        elif type(given) is dict and None not in given.values():
-            known, metadata = _known(given), _encode(given).decode()
+        fields = turn.metadata
+        if not fields and (fields is None or type(fields) is dict):
+            turn.metadata = model = metadata = None
+        elif type(fields) is dict and None not in fields.values():
+            model, metadata = _known(fields), _encode(fields).decode()
             if len(metadata) > 32 and _needs_a_look(metadata):
                 return None
         else:
             return None
         doc = _encode(turn)
         turn.occurred_at = at
-        turn.metadata = known
+        turn.metadata = model
         if recorded_at is not None:
             turn.recorded_at = parse_time(recorded_at)
     except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -101,18 +101,18 @@ def read(line: bytes) -> tuple[PlainTurn, bytes, str | None] | None:
     return turn, doc, metadata
 
 
-def _known(given: dict[str, Any]) -> Metadata:
-    """What the folds look at, checked by the model; a rate as the number it is there."""
-    if "difficulty" not in given and "correct_rate" not in given:
+def _known(fields: dict[str, Any]) -> Metadata:
+    """Validates the metadata fields that folds use; normalizes the rate in `fields`."""
+    if "difficulty" not in fields and "correct_rate" not in fields:
         return _NOTHING_KNOWN
-    known: Metadata = _metadata(given)
-    if known.correct_rate is not None:
-        given["correct_rate"] = known.correct_rate
-    return known
+    model: Metadata = _metadata(fields)
+    if model.correct_rate is not None:
+        fields["correct_rate"] = model.correct_rate
+    return model
 
 
 def _may_hold_image(turn: PlainTurn) -> bool:
-    """Whether a text may hold image bytes; a label may hold what a label may not, or nothing."""
+    """Whether a text may contain an image, or a label is empty or has characters to check."""
     texts = f"{turn.user_input}\n{turn.agent_answer}"
     labels = f"{turn.intent}{turn.topic}{turn.artifact}"
     return (
@@ -123,20 +123,20 @@ def _may_hold_image(turn: PlainTurn) -> bool:
     )
 
 
-@lru_cache(4096)  # a platform has few labels, and says them often
+@lru_cache(4096)  # a platform has few labels
 def _are_odd(labels: str) -> bool:
     return not labels.isprintable() or (len(labels) > 24 and may_hold(labels))
 
 
 def _needs_a_look(metadata: str) -> bool:
-    """Metadata that may hold an image or a record, or lie too deep."""
+    """Whether metadata may contain an image or a record, or be nested too deep."""
     return metadata.count("{") + metadata.count("[") > MAX_DEPTH or (
         "ase64" in metadata or may_hold(metadata)
     )
 
 
 def _has_plain_ids(turn: PlainTurn) -> bool:
-    """Whether no id holds what an id may not hold; the model decides on all others."""
+    """Whether all ids are printable; the model decides on all others."""
     return (
         turn.event_id.isprintable()
         and turn.session_id.isprintable()

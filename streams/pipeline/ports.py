@@ -1,9 +1,8 @@
-"""What `RecordProcessor` asks of those who run it: where rows come from, and where effects go.
+"""Interfaces of `RecordProcessor`: the source of rows and the target of effects.
 
-E is the kind of entity, S what says where a record came from (a place, a Kafka record), O what an
-emitter remembers of the record that it emitted effects of (a row's last columns, a message's
-headers). Three pairs are run: files into Delta tables, Kafka's topics, and a session or user
-folded again.
+E is the type of entity, S the origin of a record (a position, a Kafka record), O the origin that an
+emitter attaches to documents (a row's last columns, a message's headers). There are three pairs of
+implementations: files to Delta tables, Kafka topics, and a session or user that is rebuilt.
 """
 
 from collections.abc import Sequence
@@ -21,11 +20,11 @@ O = TypeVar("O")  # noqa: E741 - the origin
 
 
 class StoreError(TurnfoldError):
-    """The fold's tables cannot be written (nothing is half-written), or not be read."""
+    """The store of the fold cannot be read or written; no partial write remains."""
 
 
 class Signalled(NamedTuple):
-    """A user's signal that comes by itself, as a message; `cause` is the turn behind it."""
+    """A user's signal as a separate message; `cause` is the turn behind it."""
 
     tenant: str
     recorded_at: int
@@ -40,32 +39,31 @@ class RowSource(Protocol[E]):
         """The entity's rows, empty for a new one. Raises StoreError."""
 
     def keep(self, entity: E) -> None:
-        """A record was applied: what it wrote goes into the next commit."""
+        """Adds the writes of an applied record to the next commit."""
 
 
 class Emitter(Protocol[E, S, O]):
-    """Takes what records cause. `said` is the record as it was folded."""
+    """Receives the effects of records. `input` is the folded record."""
 
     def signals(self, out: Effects) -> Sequence[tuple[E, UserSignal]]:
-        """The record's signals that are folded into their users together with it, each with its
-        user's rows; the others are messages, which `emitted` sends. Raises StoreError."""
+        """Returns the record's signals to fold in the same step, each with its user's rows;
+        `emitted` sends the rest as messages. Raises StoreError."""
 
-    def emitted(self, entity: E, out: Effects, said: Input | Signalled, sent: S) -> O:
-        """Takes the effects of a record that was folded. All that can fail comes before the first
-        of them is taken: whatever is raised refuses the record."""
+    def emitted(self, entity: E, out: Effects, input: Input | Signalled, sent: S) -> O:
+        """Takes the effects of a folded record, all or none: an exception refuses the record."""
 
     def plan(self, plan: dict[str, Any], turn: Turn, origin: O) -> bytes | None:
-        """A write plan that was made of a turn: the bytes to fold behind the turn, or None where
-        it was sent."""
+        """Takes a write plan derived from a turn. Returns the bytes to fold after the turn, or None
+        if the plan was sent."""
 
     def refused(
-        self, dead: Dead, error: Exception, entity: E, said: Input | Signalled, sent: S
+        self, dead: Dead, error: Exception, entity: E, input: Input | Signalled, sent: S
     ) -> None:
-        """The dead letter of a record whose fold raised `error`. The entity is as it was, or has
-        what the record keeps all the same."""
+        """Takes the dead letter of a record; its fold raised `error`. The entity was rolled back,
+        except for writes that the record keeps."""
 
     def unreadable(self, dead: Dead, sent: S) -> None:
-        """The dead letter of bytes that are no record, or of one in a wrong place."""
+        """Takes the dead letter of unreadable bytes, or of a record in a wrong place."""
 
-    def late(self, dead: Dead, late: Late, entity: E, said: Input | Signalled, sent: S) -> None:
-        """The dead letter of a record that waited and fits nothing, as `said` has shown."""
+    def late(self, dead: Dead, late: Late, entity: E, input: Input | Signalled, sent: S) -> None:
+        """Takes the dead letter of a waiting record that matches no call after `input`."""

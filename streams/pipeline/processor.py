@@ -1,9 +1,8 @@
-"""What a record ends as, decided once for every tier.
+"""Processes records: one implementation for files, Kafka and rebuilds.
 
-`RecordProcessor` finds the rows that a record is folded into, calls the fold, keeps what it wrote
-or takes it back, makes the dead letter of what is refused, counts, has turns extracted, and notes
-whose newest documents are due. Rows come from a `RowSource`, effects go to an `Emitter`: these two
-are all that differs between files, Kafka and a session folded again (`streams.pipeline.ports`).
+`RecordProcessor` looks up the rows of a record, calls the fold, keeps or rolls back its writes,
+creates dead letters, counts, runs the extractor, and collects entities with changed documents. Only
+`RowSource` and `Emitter` differ by backend (`streams.pipeline.ports`).
 """
 
 from collections import Counter
@@ -24,16 +23,16 @@ from streams.pipeline.decode import Dead, Decoded, decode
 from streams.pipeline.ports import E, Emitter, O, RowSource, S, Signalled, StoreError
 
 EXTRACTED = "extracted"
-"""Counts plans that were made of turns; `extracted_` and an ending those folded at once. No input
-record is behind them, so that they are counted apart."""
+"""Counter of plans from the extractor; `extracted_` and an outcome for plans folded at once. They
+are not input records, so they are counted separately."""
 WAITING, SETTLED, LATE = "waiting", "settled", "late"
-"""Counts of tool results: those that were applied and wait for their recursion; those that had
-waited, or were dead letters, and fit after all; those that were applied and became dead letters."""
+"""Counters of tool results: applied and waiting for their recursion; matched after waiting or
+after being a dead letter; applied, then dead letters."""
 
 
 @dataclass(slots=True)
 class Changed(Generic[E, O]):
-    """What has a newer document, each with the origin of the last record that changed it."""
+    """Entities with a newer document, each with the origin of the last record that changed it."""
 
     sessions: dict[E, O] = field(default_factory=dict)
     tasks: dict[tuple[E, str], O] = field(default_factory=dict)
@@ -41,8 +40,8 @@ class Changed(Generic[E, O]):
 
 
 class RecordProcessor(Generic[E, S, O]):
-    """Folds records into `rows` under `rules` and gives what they cause to `emit`. `extract` finds
-    memory in turns; its plans come behind their turns."""
+    """Folds records into `rows` under `rules` and passes their effects to `emit`. `extract` derives
+    plans from turns; a plan is folded after its turn."""
 
     def __init__(
         self,
@@ -56,92 +55,94 @@ class RecordProcessor(Generic[E, S, O]):
         self.rules = rules
         self.extract = extract
         self.counts: Counter[str] = Counter()
-        """`read = applied + duplicate + dead + withheld + skipped`, and beside these `EXTRACTED`,
-        `WAITING`, `SETTLED` and `LATE`. None ever goes down."""
+        """`read = applied + duplicate + dead + withheld + skipped`, and `EXTRACTED`, `WAITING`,
+        `SETTLED` and `LATE`. Counters never decrease."""
         self.warnings: Counter[str] = Counter()
         self.found = 0
-        """Facts and preferences in the plans of `extract` that were folded here."""
+        """Facts and preferences in the folded plans of `extract`."""
         self.changed: Changed[E, O] = Changed()
 
-    def process(self, found: Decoded, line: bytes, sent: S) -> Outcome:
-        """What one input record ends as. `found`: what its bytes, the `line`, were decoded to.
-        Raises StoreError."""
+    def process(self, decoded: Decoded, line: bytes, sent: S) -> Outcome:
+        """Processes one input record and returns its outcome. `decoded` is the result of decoding
+        `line`. Raises StoreError."""
         counts = self.counts
         counts["read"] += 1
-        outcome = self._end(found, line, sent)
+        outcome = self._end(decoded, line, sent)
         counts[outcome.ending] += 1
         return outcome
 
     def process_all(
-        self, found: Iterable[Decoded], lines: Sequence[tuple[bytes, S]]
+        self, decoded: Iterable[Decoded], lines: Sequence[tuple[bytes, S]]
     ) -> list[Outcome]:
-        """The same of many, counted together, which takes less time."""
+        """Processes several records; counting them together is faster."""
         fold, end = self._fold, self._end
         outcomes = [
-            fold(one, line, sent) if type(one) is Input else end(one, line, sent)
-            for one, (line, sent) in zip(found, lines, strict=True)
+            fold(record, line, sent) if type(record) is Input else end(record, line, sent)
+            for record, (line, sent) in zip(decoded, lines, strict=True)
         ]
         self.counts["read"] += len(outcomes)
         self.counts.update([outcome.ending for outcome in outcomes])
         return outcomes
 
-    def signal(self, said: Signalled, line: bytes, sent: S) -> Outcome:
-        """A turn's signal, which came as a message, into its user. It is no input record: whoever
-        calls this counts it apart. Raises StoreError."""
-        return self._fold(said, line, sent)
+    def signal(self, signal: Signalled, line: bytes, sent: S) -> Outcome:
+        """Folds a turn's signal, received as a message, into its user. It is not an input record:
+        the caller counts it. Raises StoreError."""
+        return self._fold(signal, line, sent)
 
-    def _end(self, found: Decoded, line: bytes, sent: S) -> Outcome:
-        if type(found) is Input:
-            return self._fold(found, line, sent)
-        if isinstance(found, Dead):
-            self.emit.unreadable(found, sent)
-            return Outcome("dead", found.reason, found.detail)
-        return WITHHELD if found == "withheld" else SKIPPED
+    def _end(self, decoded: Decoded, line: bytes, sent: S) -> Outcome:
+        if type(decoded) is Input:
+            return self._fold(decoded, line, sent)
+        if isinstance(decoded, Dead):
+            self.emit.unreadable(decoded, sent)
+            return Outcome("dead", decoded.reason, decoded.detail)
+        return WITHHELD if decoded == "withheld" else SKIPPED
 
-    def _fold(self, said: Input | Signalled, line: bytes, sent: S) -> Outcome:
+    def _fold(self, input: Input | Signalled, line: bytes, sent: S) -> Outcome:
         record: Any
         fold: Fold
-        if type(said) is Input:
-            record = said.record
+        if type(input) is Input:
+            record = input.record
             kind = kind_of(record)
             table, fold = kind.table, kind.fold
-            tenant, key, doc = record.tenant, getattr(record, kind.owner), said.doc
+            tenant, key, doc = record.tenant, getattr(record, kind.owner), input.doc
         else:
-            record, table, tenant, key, fold = _of_signal(said)  # type: ignore[arg-type]
+            record, table, tenant, key, fold = _of_signal(input)  # type: ignore[arg-type]
             doc = ""
         rows = self.rows
         entity = rows.entity(table, tenant, key)
         out = Effects(key, (tenant, table, key), record, self.rules, doc=doc)
-        here: Sequence[tuple[E, UserSignal]] = ()
+        user_signals: Sequence[tuple[E, UserSignal]] = ()
         try:
-            outcome = fold(entity, said, out)
+            outcome = fold(entity, input, out)
             if out.signals:
-                here = self.emit.signals(out)
-                for user, signal in here:
+                user_signals = self.emit.signals(out)
+                for user, signal in user_signals:
                     memory.fold_signal(user, signal, out)
-            origin = self.emit.emitted(entity, out, said, sent)
-        except StoreError:  # of no record's making
+            origin = self.emit.emitted(entity, out, input, sent)
+        except StoreError:  # not caused by the record
             raise
         except Exception as error:
-            return self._refuse(error, entity, [user for user, _ in here], said, line, sent)
+            return self._refuse(
+                error, entity, [user for user, _ in user_signals], input, line, sent
+            )
         rows.keep(entity)
         changed = self.changed
         if out.session:
             changed.sessions[entity] = origin
         for task_id in out.tasks:
             changed.tasks[entity, task_id] = origin
-        for user, _ in here:
+        for user, _ in user_signals:
             rows.keep(user)
             changed.users[user] = origin
         if out.user:
             changed.users[entity] = origin
         if out.warnings or out.late or out.settled or out.waits:
-            self._count(out, entity, said, sent)
+            self._count(out, entity, input, sent)
         if outcome is APPLIED and record.type == "turn":
-            if type(said) is Input and record.replaces is not None:
-                self._retract(said, origin, sent)
+            if type(input) is Input and record.replaces is not None:
+                self._retract(input, origin, sent)
             if self.extract is not None:
-                self._extract(self.extract, said, origin, sent)
+                self._extract(self.extract, input, origin, sent)
         return outcome
 
     def _refuse(
@@ -149,34 +150,34 @@ class RecordProcessor(Generic[E, S, O]):
         error: Exception,
         entity: E,
         users: Iterable[E],
-        said: Input | Signalled,
+        input: Input | Signalled,
         line: bytes,
         sent: S,
     ) -> Outcome:
-        """A record whose fold raised leaves nothing but its dead letter, unless it keeps more."""
+        """Rolls back a failed record, unless it keeps its writes, and emits its dead letter."""
         if isinstance(error, Refused) and error.keeps:
             self.rows.keep(entity)
         for touched in (entity, *users):
             touched.rollback()
         reason, detail = verdict(error)
-        at = said.record.occurred_at if type(said) is Input else said.signal.occurred_at  # type: ignore[union-attr]
+        at = input.record.occurred_at if type(input) is Input else input.signal.occurred_at  # type: ignore[union-attr]
         dead = Dead(reason, detail, line, entity.tenant, f"{entity.tenant}/{entity.key}", at)
-        self.emit.refused(dead, error, entity, said, sent)
+        self.emit.refused(dead, error, entity, input, sent)
         return Outcome("dead", reason, detail)
 
-    def _count(self, out: Effects, entity: E, said: Input | Signalled, sent: S) -> None:
-        """What a record says of itself and of those before it, which stay counted as they were."""
+    def _count(self, out: Effects, entity: E, input: Input | Signalled, sent: S) -> None:
+        """Counts warnings and late outcomes of earlier records; earlier counts do not change."""
         self.warnings.update(out.warnings)
         for late in out.late:
             dead = Dead(late.reason, late.detail, late.doc.encode(), entity.tenant, None,
                         late.occurred_at)  # fmt: skip
-            self.emit.late(dead, late, entity, said, sent)
+            self.emit.late(dead, late, entity, input, sent)
         counted = {WAITING: int(out.waits), SETTLED: out.settled, LATE: len(out.late)}
         self.counts.update({name: count for name, count in counted.items() if count})
 
     def _extract(self, extractor: Extractor, turn: Any, origin: O, sent: S) -> None:
-        """What a turn says that is worth remembering, as a plan that is sent or folded here. The
-        turn stays applied if no plan can be made of it, or the plan is not JSON."""
+        """Runs the extractor on a turn; the plan is sent or folded here. The turn stays applied if
+        the extractor fails or its plan is not JSON."""
         try:
             plan = extractor.extract(turn.record)
             if plan is None:
@@ -184,7 +185,7 @@ class RecordProcessor(Generic[E, S, O]):
             if not isinstance(plan, dict):
                 raise TypeError(f"a plan is an object, not {type(plan).__name__}")
             line = self.emit.plan(plan, turn.record, origin)
-        except StoreError:  # of no record's making
+        except StoreError:  # not caused by the record
             raise
         except Exception as error:
             plan = failure(extractor.name, turn.record, error)
@@ -194,50 +195,50 @@ class RecordProcessor(Generic[E, S, O]):
         self._count_plan(line, turn, sent)
 
     def _retract(self, turn: Any, origin: O, sent: S) -> None:
-        """What memory made of the turn in whose place this one comes ends, by a plan."""
+        """Emits a plan that ends the memory of the turn that this turn replaces."""
         plan = retracting.of_turn(turn.record)
         if plan is not None:
             self._count_plan(self.emit.plan(plan, turn.record, origin), turn, sent)
 
     def _count_plan(self, line: bytes | None, turn: Any, sent: S) -> None:
-        """A plan that was made of a turn: sent, or to be folded here."""
+        """Counts a plan derived from a turn, and folds it unless it was sent."""
         if line is None:
             self.counts[EXTRACTED] += 1
             return
-        made = decode(line, turn.source)
-        if type(made) is Input:
-            made = replace(made, recorded_at=turn.recorded_at)
-        outcome = self._end(made, line, sent)
+        plan = decode(line, turn.source)
+        if type(plan) is Input:
+            plan = replace(plan, recorded_at=turn.recorded_at)
+        outcome = self._end(plan, line, sent)
         self.counts[f"{EXTRACTED}_{outcome.ending}"] += 1
-        if outcome is APPLIED and type(made) is Input:
-            self.found += noted(made.record)
+        if outcome is APPLIED and type(plan) is Input:
+            self.found += noted(plan.record)
 
     def take_changed(self) -> Changed[E, O]:
-        """What changed since this was last asked."""
+        """Returns the changes since the last call."""
         changed, self.changed = self.changed, Changed()
         return changed
 
 
 def noted(plan: Any) -> int:
-    """How many facts, tasks and preferences a write plan states; what it ends does not count."""
+    """Returns the number of states and preferences that a plan writes, without ends."""
     states: int = sum(update.op == "upsert" for update in plan.state_updates)
     preferences: int = sum(update.op != "revoke" for update in plan.preference_updates)
     return states + preferences
 
 
-def _of_signal(said: Signalled) -> tuple[Any, str, str, str, Fold]:
-    return said.cause, "users", said.tenant, said.signal.user_id, _fold_signal
+def _of_signal(signal: Signalled) -> tuple[Any, str, str, str, Fold]:
+    return signal.cause, "users", signal.tenant, signal.signal.user_id, _fold_signal
 
 
-def _fold_signal(rows: Rows, said: Signalled, out: Effects) -> Outcome:
-    memory.fold_signal(rows, said.signal, out)
+def _fold_signal(rows: Rows, signal: Signalled, out: Effects) -> Outcome:
+    memory.fold_signal(rows, signal.signal, out)
     out.user = True
     return APPLIED
 
 
 def verdict(error: Exception) -> tuple[Reason, str]:
-    """Reason and detail of the dead letter of a record whose fold raised: a fault of ours must
-    not stop the stream."""
+    """Returns reason and detail of the dead letter after an exception: an error in a fold must not
+    stop the stream."""
     if isinstance(error, Refused):
         return error.reason, error.detail
     return "fold_failed", f"{type(error).__name__}: {error}"

@@ -1,6 +1,5 @@
-"""Turns that no longer hold: a message of theirs was edited, answered again, or deleted. A write
-plan retracts such a turn in its user's memory (docs/rules.md, "Long-term memory"); the session and
-the history keep it."""
+"""Plans that retract turns after a message was edited, answered again, or deleted
+(docs/rules.md, "Long-term memory"). The session and the history keep the turn."""
 
 from typing import Any
 
@@ -12,13 +11,13 @@ from streams.folds.rows import Rows
 from streams.folds.session_state import HEADER
 
 EXTRACTOR = "messages"
-"""`extractor.name` of the plans made here."""
+"""`extractor.name` of these plans."""
 REPLACED, DELETED = "the message was edited or answered again", "the message was deleted"
 
 
 def of_turn(turn: Turn) -> JsonObject | None:
-    """The plan that retracts the turn in whose place this one comes; None where there is none, or
-    the new one has not ended or names no user."""
+    """Returns the plan that retracts the turn that `turn` replaces; None if there is none, or if
+    `turn` has not ended or has no user."""
     if turn.replaces is None or turn.status == "running" or turn.user_id is None:
         return None
     return plan(
@@ -36,7 +35,7 @@ def plan(
     reason: str,
     successor: str | None = None,
 ) -> JsonObject:
-    """A write plan that retracts a turn for a user. `successor`: the turn in its place."""
+    """Returns a write plan that retracts a turn for a user. `successor`: the replacing turn."""
     update: dict[str, Any] = {"op": "retract", "event_id": event_id, "reason": reason}
     if successor is not None:
         update |= {"op": "replace", "evidence_event_ids": [successor]}
@@ -54,7 +53,7 @@ def plan(
 
 
 def is_turn(rows: Rows, event_id: str) -> bool:
-    """Whether a session has a turn of that id."""
+    """Whether a session has a turn with that id."""
     header = rows.get(HEADER)
     return header is not None and (
         find_turn(header.newest, event_id) is not None

@@ -41,8 +41,8 @@ ENTITIES, BYTES = 1_000, 2_000_000
 
 
 class Reached(NamedTuple):
-    """The format that rows have. `after`: while they are upgraded, the key of the last session or
-    user that has it; those behind have the format before. None where all have it."""
+    """The format of stored rows. During an upgrade `after` is the key of the last upgraded session
+    or user; later keys have the format before. None if all are upgraded."""
 
     format: int = ROW_FORMAT
     after: str | None = None
@@ -79,14 +79,14 @@ CURRENT = Reached()
 
 
 def upgraded(table: str, rows: dict[str, bytes], format: int) -> dict[str, bytes]:
-    """An entity's rows, of that format, as this version has them."""
+    """Upgrades an entity's rows from a format to the current one."""
     for step in range(format, ROW_FORMAT):
         rows = _with(rows, changes(table, rows, step))
     return rows
 
 
 def changes(table: str, rows: Rows, format: int) -> Changed:
-    """Which of an entity's stored rows are other ones in the next format."""
+    """Rows that differ in the next format."""
     cold = rows.get(COLD)
     if cold is None:
         return MIGRATIONS[format](table, rows)
@@ -103,7 +103,7 @@ def _with(rows: Rows, changed: Changed) -> dict[str, bytes]:
 
 
 class Step(NamedTuple):
-    """Rows to be written, and where they stand then. One write has both."""
+    """Rows to write and the progress after them; one write has both."""
 
     rows: list[tuple[bytes, bytes | None]]
     reached: Reached
@@ -112,17 +112,17 @@ class Step(NamedTuple):
 def upgrade(
     reached: Reached,
     keys: Callable[[bytes], Iterable[bytes]],
-    read: Callable[[bytes], dict[str, bytes]],
+    read_rows: Callable[[bytes], dict[str, bytes]],
 ) -> Iterator[Step]:
-    """All steps from there to today's format, one format after the other. `keys`: those of all
-    entities behind one, in order; `read`: the rows of one, by name."""
+    """All steps to the current format, one format after the other. `keys` returns the keys of all
+    entities after a key, in order; `read_rows` the rows of an entity by name."""
     while not reached.is_current:
         to = reached.format if reached.after is not None else reached.format + 1
         rows: list[tuple[bytes, bytes | None]] = []
         count = size = 0
         for where in keys((reached.after or "").encode()):
             table = TABLE_OF.get(where[:1])
-            for name, row in changes(table, read(where), to - 1).items() if table else ():
+            for name, row in changes(table, read_rows(where), to - 1).items() if table else ():
                 rows.append((where + b"\0" + name.encode(), row))
                 size += len(row or b"")
             count += 1
@@ -134,12 +134,12 @@ def upgrade(
 
 
 class NewerRows(ConfigurationError):  # noqa: N818 - what they are
-    """A newer version has written them."""
+    """The rows were written by a newer version."""
 
 
 def check(where: str, reached: Reached, otherwise: str) -> None:
-    """Raises NewerRows, or ConfigurationError for rows that are too old; `otherwise`: what to do
-    with those."""
+    """Raises NewerRows, or ConfigurationError for rows that are too old; `otherwise`: how to fix
+    that."""
     if (why := reached.refusal()) is None:
         return
     if reached.format > ROW_FORMAT:

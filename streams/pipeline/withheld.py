@@ -1,8 +1,8 @@
-"""Which records are withheld: nothing of what they say may be kept anywhere (docs/records.md).
+"""Withheld records: their content must not be stored anywhere (docs/records.md).
 
-One is, if any object in it, at any depth, has a `source` (or an attribute of CloudEvents) that says
-`meta_request`, however it is spelt. Bytes that are no record and only mention it are kept as hash
-and length.
+A record is withheld if any object in it, at any depth, has a `source` (or an attribute of
+CloudEvents) with the value `meta_request`, in any spelling. Invalid records that only mention it
+are stored as hash and length.
 """
 
 import json
@@ -56,7 +56,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class _Object(list[tuple[str, Any]]):
-    """A JSON object with all its members, also those of equal names."""
+    """A JSON object with all its members, including duplicate names."""
 
 
 _read = json.JSONDecoder(
@@ -67,7 +67,7 @@ _read = json.JSONDecoder(
 
 
 def means_withheld(source: str) -> bool:
-    """Whether a record of this source is not to be kept, however it is spelt."""
+    """Whether a source, in any spelling, marks a withheld record."""
     if source.isascii() and "q" not in source and "Q" not in source:
         return False
     parts = _PARTS.split(_bare(source))
@@ -75,7 +75,7 @@ def means_withheld(source: str) -> bool:
 
 
 def _bare(text: str) -> str:
-    """A text's letters and digits in lower case, with the signs between its parts."""
+    """Letters and digits of a text in lower case, with the separators between its parts."""
     plain = _plain(text).lower()
     if plain.isascii():
         return plain.encode().translate(None, _SIGNS).decode()
@@ -83,7 +83,7 @@ def _bare(text: str) -> str:
 
 
 def may_be_said(line: bytes) -> bool:
-    """Whether a closer look is worth it. Asked of every line: most have neither the letter nor an
+    """Whether a line needs a full check. Called for every line: most have neither the letter nor an
     escape that may hide it."""
     if not (LOWER_Q in line or UPPER_Q in line or BACKSLASH in line):
         return False
@@ -94,7 +94,7 @@ def may_be_said(line: bytes) -> bool:
 
 
 def is_said(line: bytes) -> bool:
-    """Whether the JSON in a line says that it is to be withheld; False of what is no JSON."""
+    """Whether the JSON in a line is to be withheld; False for invalid JSON."""
     try:
         _check(line)
         return says(_read(line.decode()))
@@ -104,27 +104,27 @@ def is_said(line: bytes) -> bool:
 
 def says(value: Any) -> bool:
     """Whether an object in a JSON value, at any depth, is withheld. A text that is JSON as a whole
-    counts as what it holds. Each value is looked at once, however many sources it lies in."""
+    counts as its content. Each value is visited once, however many sources contain it."""
     count = 0
     waiting = [(value, False)]
     while waiting:
-        one, is_source = waiting.pop()
-        if isinstance(one, dict):
-            one = _Object(one.items())
-        if isinstance(one, _Object):
-            is_event = "specversion" in [name for name, _ in one]
-            for name, inside in one:
+        part, is_source = waiting.pop()
+        if isinstance(part, dict):
+            part = _Object(part.items())
+        if isinstance(part, _Object):
+            is_event = "specversion" in [name for name, _ in part]
+            for name, inside in part:
                 if is_source and means_withheld(name):
                     return True
                 waiting.append((inside, is_source or _names_source(name, is_event)))
                 if name.lower().startswith("data"):
                     waiting.append((_text(inside), False))
-        elif isinstance(one, list):
-            waiting += [(inside, is_source) for inside in one]
-        elif isinstance(one, str):
-            if is_source and means_withheld(one):
+        elif isinstance(part, list):
+            waiting += [(inside, is_source) for inside in part]
+        elif isinstance(part, str):
+            if is_source and means_withheld(part):
                 return True
-            documents = _documents(one)
+            documents = _documents(part)
             count += len(documents)
             if count > MOST_LINES:
                 return True
@@ -133,7 +133,7 @@ def says(value: Any) -> bool:
 
 
 def _names_source(name: str, is_event: bool) -> bool:
-    """`source`, however it is spelt, or an attribute of CloudEvents."""
+    """Whether a name is `source`, in any spelling, or an attribute of CloudEvents."""
     return (_names if len(name) <= NAME else _names.__wrapped__)(name, is_event)
 
 
@@ -145,7 +145,7 @@ def _names(name: str, is_event: bool) -> bool:
 
 
 def _documents(text: str) -> list[Any]:
-    """The JSON that a text is: one document, or one a line."""
+    """JSON documents in a text: one document, or one per line."""
     if text.lstrip()[:1] not in ("{", "[", '"') or not _is_mentioned_in(text):
         return []
     try:
@@ -156,7 +156,7 @@ def _documents(text: str) -> list[Any]:
 
 
 def _text(value: Any) -> str | None:
-    """What base64 says."""
+    """Decodes base64 to text."""
     try:
         return of_base64(value).decode() if isinstance(value, str) else None
     except UnicodeDecodeError:
@@ -164,7 +164,7 @@ def _text(value: Any) -> str | None:
 
 
 def in_headers(headers: Iterable[tuple[str, bytes | str | None]]) -> bool:
-    """Whether a `source` or an attribute of CloudEvents among headers says it."""
+    """Whether a `source` or an attribute of CloudEvents among headers marks a withheld record."""
     return any(
         _names_source(name, is_event=False)
         and means_withheld(unquote(_decoded(value) if isinstance(value, bytes) else value))
@@ -177,8 +177,8 @@ def in_headers(headers: Iterable[tuple[str, bytes | str | None]]) -> bool:
 
 
 def is_mentioned(line: bytes) -> bool:
-    """Whether bytes speak of it, in any spelling, also escaped, packed or in base64. What unpacks
-    to more than may be looked at may do so."""
+    """Whether bytes mention it in any spelling, including escaped, compressed or in base64. True if
+    they decompress to more than the limit."""
     text = _decoded(line)
     runs = _BASE64.findall(text.replace("-", "+").replace("_", "/"))  # of base64's other alphabet
     budget = Budget(min(UNPACKED + RATIO * len(line), MOST_UNPACKED), MOST_PACKED)
@@ -194,7 +194,7 @@ def is_mentioned(line: bytes) -> bool:
 
 
 def is_spelt_out(line: bytes) -> bool:
-    """The same for very much, with no escapes but JSON's."""
+    """The same for large inputs, with JSON's escapes only."""
     return _MENTION.search(escapes.of_json(_decoded(line)).lower()) is not None
 
 
@@ -208,13 +208,13 @@ def _is_mentioned_in(text: str) -> bool:
     plain = escapes.of_html(escapes.of_json(text))
     if plain is None:  # too much to be read, so that it may be said
         return True
-    meant = _plain(escapes.of_url(plain))
-    return meant is not text and _MENTION.search(meant.lower()) is not None
+    decoded = _plain(escapes.of_url(plain))
+    return decoded is not text and _MENTION.search(decoded.lower()) is not None
 
 
 def _plain(text: str) -> str:
-    """The text with characters that NFKC writes with letters of ASCII as it writes them. A text is
-    not normalised whole: other characters grow to eighteen times their length."""
+    """Replaces characters that NFKC maps to ASCII letters. NFKC is not applied to the whole text:
+    other characters grow to eighteen times their length."""
     if text.isascii():
         return text
     for pattern in _alike():
@@ -231,12 +231,12 @@ def _written(run: str) -> str:
     letters = _letters()
     if len(run) == 1:
         return letters.get(run, run)
-    return "".join([letters.get(one, one) for one in run])
+    return "".join([letters.get(letter, letter) for letter in run])
 
 
 @cache
 def _letters() -> dict[str, str]:
-    """Characters that NFKC writes with letters of ASCII, each as it is written."""
+    """Characters that NFKC maps to ASCII letters, each with its replacement."""
     written = (
         (chr(code), unicodedata.normalize("NFKC", chr(code))) for code in range(128, 131_072)
     )
@@ -245,11 +245,13 @@ def _letters() -> dict[str, str]:
 
 @cache
 def _alike() -> tuple["re.Pattern[str]", ...]:
-    """What finds them. Those beyond the first plane apart, as a range: a class of single ones is
-    slow."""
+    """Pattern of these characters. Characters beyond the first plane are a separate range: a class
+    of single ones is slow."""
     first = [character for character in _letters() if character < "\U00010000"]
-    others = _letters().keys() - first
-    return re.compile(f"([{''.join(first)}]+)"), re.compile(f"([{min(others)}-{max(others)}]+)")
+    candidates = _letters().keys() - first
+    return re.compile(f"([{''.join(first)}]+)"), re.compile(
+        f"([{min(candidates)}-{max(candidates)}]+)"
+    )
 
 
 def _of_base64(letters: str) -> bytes:
@@ -257,7 +259,7 @@ def _of_base64(letters: str) -> bytes:
 
 
 def _unpacked(runs: list[str], budget: Budget) -> Iterator[bytes]:
-    """What pieces of base64 say that are packed. Raises TooMuch."""
+    """Decompressed content of base64 pieces. Raises TooMuch."""
     for letters in runs:
         if letters[0] in "He" and letters.startswith(_PACKED):
             budget.spend(0, 1)
@@ -265,5 +267,5 @@ def _unpacked(runs: list[str], budget: Budget) -> Iterator[bytes]:
 
 
 def hash_of(line: bytes) -> bytes:
-    """What is kept of bytes that may be withheld."""
+    """Replacement for bytes that may have to be withheld: hash and length."""
     return _encode({"bytes": len(line), "sha256": sha256(line).hexdigest()})

@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 
 from schemas.base import HOUR, MINUTE, Wire, format_time, parse_time
 from schemas.events import RECORD_TYPES, Record, Summary, Turn
-from schemas.upcast import EMPTY_SAYS_SOMETHING, SUMMARY_ALIAS, TURN_ALIASES
+from schemas.upcast import MEANINGFUL_IF_EMPTY, SUMMARY_ALIAS, TURN_ALIASES
 from tests.property.world import Json, micros
 
 NAMES = {"type", "schema_version", "recorded_at", "tenant"}
@@ -148,7 +148,7 @@ EMPTY = {
     model: {
         name: _empty(field)
         for name, field in model.model_fields.items()
-        if field.default is None and name not in EMPTY_SAYS_SOMETHING and _empty(field) is not None
+        if field.default is None and name not in MEANINGFUL_IF_EMPTY and _empty(field) is not None
     }
     for model in RECORD_TYPES.values()
 }

@@ -116,7 +116,7 @@ def test_a_turn_cannot_replace_itself() -> None:
     assert isinstance(found, Dead)
     assert (found.reason, found.detail) == (
         "invalid",
-        "record: `replaces` is the turn's own event_id",
+        "record: `replaces` must differ from `event_id`",
     )
 
 

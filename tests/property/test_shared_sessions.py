@@ -13,7 +13,7 @@ from streams.context.session import session_of
 from streams.errors import UsageError
 from streams.folds.rules import Rules
 from streams.folds.session_memory import MAX_OPS
-from streams.folds.session_state import MOST_USERS
+from streams.folds.session_state import MAX_USERS
 from tests.property.world import Json, World, turn
 from tests.tiers import examples
 
@@ -134,8 +134,8 @@ def test_what_another_wrote_stays_theirs_however_often_it_is_written_to() -> Non
 
 def test_of_very_many_users_all_may_ask() -> None:
     world = World()
-    world.say(*(turn(f"e{n}", n, user_id=f"u{n:03}") for n in range(MOST_USERS + 5)))
-    for user in ("u000", f"u{MOST_USERS + 4:03}"):
+    world.say(*(turn(f"e{n}", n, user_id=f"u{n:03}") for n in range(MAX_USERS + 5)))
+    for user in ("u000", f"u{MAX_USERS + 4:03}"):
         assert shown(world, user) == []
 
 

@@ -99,7 +99,7 @@ def test_a_call_keeps_few_results_whatever_it_is_called() -> None:
         recursion("r1", 0, 0, "CALL_TOOL", output=calls),
         *(result("r1", n, f"other{n}", call_index=0, result=str(n)) for n in range(10)),
     )
-    assert len(made.rows_of("sessions", "s1")[task.RESULTS.key("t1", "r1")]) == task.MOST_NAMES
+    assert len(made.rows_of("sessions", "s1")[task.RESULTS.key("t1", "r1")]) == task.MAX_NAMES
     (shown,) = made.task()["recursion_history"]
     assert shown["action"]["output"]["tool_calls"] == [{"id": "c0", "result": "9", "success": True}]
 
@@ -282,5 +282,5 @@ def test_any_topic_can_be_read_back(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["0001-01-01T00:00:00Z", "9999-12-31T00:00:00Z"])
 def test_a_time_lies_within_the_calendar_s_bounds(text: str) -> None:
-    with pytest.raises(ValueError, match="a time lies from"):
+    with pytest.raises(ValueError, match="a time must be between"):
         parse_time(text)

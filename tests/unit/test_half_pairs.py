@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from streams.importers.base import ImportFault, Skipped, Told
+from streams.importers.base import ImportDefaults, ImportFault, Skipped
 from streams.importers.openai_chat import parse
 from streams.pipeline.decode import Dead, decode
 from streams.serving.http.media import decoded
@@ -42,7 +42,7 @@ def test_an_importer_names_it_and_continues(half: str) -> None:
 
     faults: list[str] = []
     items = [{"messages": [{"role": "user", "content": text}]} for text in ("a", half, "b")]
-    records = list(parse(items, Faults(), Told("ann", 0)))
+    records = list(parse(items, Faults(), ImportDefaults("ann", 0)))
     assert [record["user_input"] for record in records] == ["a", "b"]
     assert len(faults) == 1 and "item 2: half of a surrogate pair" in faults[0]
 

@@ -15,12 +15,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from streams.importers.base import Told
+from streams.importers.base import ImportDefaults
 from streams.importers.convert import convert
 from streams.importers.telling import Telling
 
 Json = dict[str, Any]
-TOLD = Told("ann", 1_767_225_600_000_000)
+DEFAULTS = ImportDefaults("ann", 1_767_225_600_000_000)
 encode = msgspec.json.Encoder().encode
 
 WRONG: list[Any] = [
@@ -149,7 +149,7 @@ def imported(format: str, path: Path) -> tuple[set[str], list[str], bool]:
     with 4. As the command does, each record is written."""
     notes: list[str] = []
     told = Telling(notes.append)
-    records = [json.loads(encode(record)) for record in convert(format, path, told, TOLD)]
+    records = [json.loads(encode(record)) for record in convert(format, path, told, DEFAULTS)]
     told.sum_up()
     ids = {str(one["session_id"] if "session_id" in one else _state(one)) for one in records}
     return ids, notes, told.refusal(len(records)) is not None

@@ -14,7 +14,7 @@ from schemas.upcast import upcast
 from streams.extractors.naming import named
 from streams.folds import states
 from streams.importers import chatgpt_export
-from streams.importers.base import ImportFault, Skipped, Told
+from streams.importers.base import ImportDefaults, ImportFault, Skipped
 from streams.importers.convert import convert
 from tests.unit.test_record_processor import Files, Kafka
 
@@ -297,7 +297,7 @@ def test_the_export_is_read_as_json_and_as_the_zip_itself(tmp_path: Path) -> Non
         file.write(plain, "export/conversations.json")
         file.writestr("export/user.json", json.dumps({"id": "user-7"}))
     skipped = Skipped()
-    of_json = list(convert("chatgpt-export", plain, skipped, Told("ann")))
+    of_json = list(convert("chatgpt-export", plain, skipped, ImportDefaults("ann")))
     of_zip = list(convert("chatgpt-export", export))
     assert [record["session_id"] for record in of_json] == ["c-1"] * 4 + ["c-2"]
     assert [r["user_id"] for r in of_zip if r["type"] == "turn"] == ["user-7", "user-7"]

@@ -15,7 +15,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 
 from schemas.events import RECORD_TYPES
 from schemas.upcast import upcast
-from streams.importers.base import ImportFault, NoUser, Skipped, Told
+from streams.importers.base import ImportDefaults, ImportFault, NoUser, Skipped
 from streams.importers.convert import convert
 
 CALL = {"name": "price", "args": {"sku": "A1"}, "id": "c1"}
@@ -54,7 +54,7 @@ def test_a_thread_of_nobody_is_refused_unless_who_imports_names_one(
     saver.put(config, checkpoint, {"source": "loop", "step": 1}, {})
     with pytest.raises(NoUser):
         read(tmp_path)
-    told = list(convert("langgraph", tmp_path / "graph.sqlite", told=Told("ann")))
+    told = list(convert("langgraph", tmp_path / "graph.sqlite", defaults=ImportDefaults("ann")))
     assert told[0]["user_id"] == "ann"
 
 

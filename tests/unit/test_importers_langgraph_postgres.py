@@ -16,7 +16,7 @@ from langgraph.checkpoint.postgres import PostgresSaver
 
 from schemas.events import RECORD_TYPES
 from schemas.upcast import upcast
-from streams.importers.base import ImportFault, Skipped, Told
+from streams.importers.base import ImportDefaults, ImportFault, Skipped
 from streams.importers.convert import convert
 
 CALL = {"name": "price", "args": {"sku": "A1"}, "id": "c1"}
@@ -100,11 +100,14 @@ def put(
 
 
 def read(
-    database: str, folder: Path, skipped: Skipped | None = None, told: Told | None = None
+    database: str,
+    folder: Path,
+    skipped: Skipped | None = None,
+    defaults: ImportDefaults | None = None,
 ) -> list[dict[str, Any]]:
     file = folder / "connection"
     file.write_text(f"{database}\n")
-    found = list(convert("langgraph-postgres", file, skipped, told or Told()))
+    found = list(convert("langgraph-postgres", file, skipped, defaults or ImportDefaults()))
     for record in found:
         model = RECORD_TYPES[record["type"]].model_validate(upcast(dict(record)))
         assert model.model_extra == {}
@@ -135,7 +138,11 @@ def test_threads_come_oldest_first_without_subgraphs_and_each_has_a_user(
     put(saver, "a", 4, {"messages": MESSAGES}, namespace="child:1")
     put(saver, "c", 5, {"counter": 3})
     skipped = Skipped()
-    turns = [one for one in read(database, tmp_path, skipped, Told("ann")) if one["type"] == "turn"]
+    turns = [
+        one
+        for one in read(database, tmp_path, skipped, ImportDefaults("ann"))
+        if one["type"] == "turn"
+    ]
     assert [(one["session_id"], one["user_id"]) for one in turns] == [("b", "ann"), ("a", "u")]
     assert skipped == {"thread without a messages channel": 1}
 

@@ -9,7 +9,7 @@ import pytest
 from schemas.base import DAY, parse_time
 from schemas.events import RECORD_TYPES
 from schemas.upcast import upcast
-from streams.importers.base import ImportFault, NoUser, Skipped, Told
+from streams.importers.base import ImportDefaults, ImportFault, NoUser, Skipped
 from streams.importers.convert import convert
 from tests.unit.memory_told import Memory
 
@@ -27,11 +27,14 @@ PLATFORM: dict[str, Any] = {
 
 
 def read(
-    folder: Path, *documents: Any, skipped: Skipped | None = None, told: Told | None = None
+    folder: Path,
+    *documents: Any,
+    skipped: Skipped | None = None,
+    defaults: ImportDefaults | None = None,
 ) -> list[dict[str, Any]]:
     file = folder / "mem0.jsonl"
     file.write_text("".join(json.dumps(one) + "\n" for one in documents))
-    found = list(convert("mem0", file, skipped, told or Told()))
+    found = list(convert("mem0", file, skipped, defaults or ImportDefaults()))
     for record in found:
         model = RECORD_TYPES[record["type"]].model_validate(upcast(dict(record)))
         assert model.model_extra == {}
@@ -92,7 +95,7 @@ def test_a_memory_of_no_user_needs_one_from_who_imports(tmp_path: Path) -> None:
     nobodys = {**LIBRARY, "user_id": None, "agent_id": "support"}
     with pytest.raises(NoUser, match="item 1, field user_id"):
         read(tmp_path, nobodys)
-    (record,) = read(tmp_path, nobodys, told=Told("ann"))
+    (record,) = read(tmp_path, nobodys, defaults=ImportDefaults("ann"))
     assert record["user_id"] == "ann"
 
 
@@ -130,6 +133,6 @@ def test_what_cannot_be_carried_over_is_counted(tmp_path: Path) -> None:
 def test_a_memory_without_times_has_that_of_the_file(tmp_path: Path) -> None:
     bare = {"id": "1", "memory": "Has a dog", "user_id": "u"}
     skipped = Skipped()
-    told = Told(created=parse_time("2026-01-31T00:00:00Z"))
-    (record,) = read(tmp_path, bare, skipped=skipped, told=told)
+    defaults = ImportDefaults(created=parse_time("2026-01-31T00:00:00Z"))
+    (record,) = read(tmp_path, bare, skipped=skipped, defaults=defaults)
     assert record["occurred_at"] == "2026-01-31T00:00:00Z" and skipped.dated is not None

@@ -11,7 +11,7 @@ from schemas.base import parse_time
 from schemas.events import RECORD_TYPES
 from schemas.upcast import upcast
 from streams.importers import openai_chat
-from streams.importers.base import ImportFault, NoUser, Skipped, Told
+from streams.importers.base import ImportDefaults, ImportFault, NoUser, Skipped
 from streams.importers.convert import convert
 
 Json = dict[str, Any]
@@ -27,13 +27,13 @@ RESULT = {"role": "tool", "tool_call_id": "c1", "name": "price", "content": "12.
 ANSWER = {"role": "assistant", "content": "It costs 12.50."}
 
 
-TOLD = Told("ann", parse_time("2026-03-01T00:00:00Z"))
+DEFAULTS = ImportDefaults("ann", parse_time("2026-03-01T00:00:00Z"))
 
 
 def parse(*messages: Json, skipped: Skipped | None = None, **item: Any) -> list[Json]:
     """The records of one item, each checked against its model."""
     given = [{"session_id": "s", **item, "messages": [*messages]}]
-    found = list(openai_chat.parse(given, skipped, TOLD))
+    found = list(openai_chat.parse(given, skipped, DEFAULTS))
     for record in found:
         model = RECORD_TYPES[record["type"]].model_validate(upcast(dict(record)))
         assert model.model_extra == {}
@@ -120,9 +120,9 @@ def test_conversations_that_come_to_nothing_are_counted() -> None:
 def test_without_a_user_or_a_time_there_is_no_turn() -> None:
     item = {"messages": [USER]}
     with pytest.raises(NoUser, match="give --user NAME"):
-        list(openai_chat.parse([item], told=Told(created=1)))
+        list(openai_chat.parse([item], defaults=ImportDefaults(created=1)))
     with pytest.raises(ImportFault, match="give --created TIME"):
-        list(openai_chat.parse([item], told=Told("ann")))
+        list(openai_chat.parse([item], defaults=ImportDefaults("ann")))
 
 
 def test_ids_depend_on_session_and_message_index_alone() -> None:
@@ -136,7 +136,7 @@ def test_ids_depend_on_session_and_message_index_alone() -> None:
 
 def test_without_a_session_id_equal_items_are_one_session() -> None:
     one, two, three = (
-        next(openai_chat.parse([{"messages": messages}], told=TOLD))["session_id"]
+        next(openai_chat.parse([{"messages": messages}], defaults=DEFAULTS))["session_id"]
         for messages in ([USER, ANSWER], [USER, ANSWER], [USER])
     )
     assert one == two != three
@@ -286,7 +286,7 @@ def test_a_refusal_is_the_answer() -> None:
 )
 def test_faults_name_item_field_and_reason(item: Any, field: str | None, reason: str) -> None:
     with pytest.raises(ImportFault) as fault:
-        list(openai_chat.parse([{"messages": [USER]}, item], told=TOLD))
+        list(openai_chat.parse([{"messages": [USER]}, item], defaults=DEFAULTS))
     assert (fault.value.item, fault.value.field) == (2, field)
     assert reason in fault.value.reason and "item 2" in str(fault.value)
 
@@ -316,13 +316,13 @@ def test_json_jsonl_and_bare_arrays_are_read(
 ) -> None:
     file = tmp_path / "chat.json"
     file.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
-    assert len(of(list(convert("openai-chat", file, told=TOLD)), "turn")) == turns
+    assert len(of(list(convert("openai-chat", file, defaults=DEFAULTS)), "turn")) == turns
 
 
 def test_conversations_before_a_broken_line_are_read(tmp_path: Path) -> None:
     file = tmp_path / "chat.jsonl"
     file.write_text(json.dumps(ITEM) + "\n" + '{"messages": [}\n', encoding="utf-8")
-    records = convert("openai-chat", file, told=TOLD)
+    records = convert("openai-chat", file, defaults=DEFAULTS)
     assert [next(records)["type"], next(records)["type"]] == ["turn", "recursion"]
     with pytest.raises(ImportFault, match=r"line 2, column 15: not JSON"):
         next(records)

@@ -18,14 +18,14 @@ from pydantic import ValidationError
 
 from schemas.messages import NewMessages
 from streams.importers import chatgpt_export, json_stream, openai_chat, session_messages
-from streams.importers.base import UNREADABLE, ImportFault, Skipped, Told
+from streams.importers.base import UNREADABLE, ImportDefaults, ImportFault, Skipped
 from streams.importers.convert import convert
 from streams.importers.session_messages import Request
 from streams.importers.turns import Place, as_message
 from streams.pipeline.decode import Dead, decode
 from streams.serving.http import message_bodies
 
-TOLD = Told("ann", 1_767_225_600_000_000)
+DEFAULTS = ImportDefaults("ann", 1_767_225_600_000_000)
 ODD: list[Any] = [
     None, True, False, 5, -1, 1.5, 1e300, 10**30, "", " ", "x", "\x00", "\ud83d",
     [], [None], [True], [[]], ["x"], ["\ud83d"], [{}], [{"type": {}}], [{"text": 5}],
@@ -208,7 +208,7 @@ def check(records: Iterator[Any], faults: Faults, variant: Any) -> None:
 def test_a_value_of_another_shape_in_a_chat(sample: Any, odd: Any) -> None:
     for variant in variants(sample, odd):
         faults = Faults()
-        check(openai_chat.parse([variant], faults, TOLD), faults, variant)
+        check(openai_chat.parse([variant], faults, DEFAULTS), faults, variant)
 
 
 @pytest.mark.parametrize("odd", [*ODD, MISSING], ids=repr)
@@ -237,7 +237,7 @@ def test_a_value_of_another_shape_in_a_body_of_messages(odd: Any) -> None:
 def test_a_value_of_another_shape_in_an_export_of_chatgpt(sample: Any, odd: Any) -> None:
     for variant in variants(sample, odd):
         faults = Faults()
-        check(chatgpt_export.parse([variant], faults, told=TOLD), faults, variant)
+        check(chatgpt_export.parse([variant], faults, defaults=DEFAULTS), faults, variant)
 
 
 @pytest.mark.parametrize("odd", [*ODD, MISSING], ids=repr)
@@ -251,7 +251,7 @@ def test_a_value_of_another_shape_in_a_file(
     for variant in variants(sample, odd):
         file.write_text(json.dumps(variant))
         faults = Faults()
-        check(convert(format, file, faults, TOLD), faults, variant)
+        check(convert(format, file, faults, DEFAULTS), faults, variant)
 
 
 @pytest.mark.parametrize("odd", [*ODD, MISSING], ids=repr)
@@ -263,7 +263,7 @@ def test_a_value_of_another_shape_in_a_person_s_archive(odd: Any, tmp_path: Path
             file.write_text("".join(json.dumps(one) + "\n" for one in lines))
             faults = Faults()
             try:
-                records = list(convert("turnfold", file, faults, TOLD))
+                records = list(convert("turnfold", file, faults, DEFAULTS))
             except ImportFault:
                 continue
             for record in records:
@@ -282,7 +282,7 @@ def test_a_value_of_another_shape_in_a_checkpoint(odd: Any, tmp_path: Path) -> N
             with suppress(TypeError, ValueError):  # the saver does not write each
                 saver.put(config, checkpoint, {"source": "loop", "step": 1}, {})  # type: ignore[arg-type]
     faults = Faults()
-    check(convert("langgraph", file, faults, TOLD), faults, odd)
+    check(convert("langgraph", file, faults, DEFAULTS), faults, odd)
 
 
 @pytest.mark.parametrize("name", ["conversations.json", "user.json"])
@@ -314,7 +314,7 @@ def test_a_damaged_archive_of_chatgpt(
     file.write_bytes(content)
     faults = Faults()
     try:
-        records = list(convert("chatgpt-export", file, faults, TOLD))
+        records = list(convert("chatgpt-export", file, faults, DEFAULTS))
     except ImportFault:
         return
     assert faults.faults and not records
@@ -331,6 +331,6 @@ def test_a_broken_line_costs_itself_alone(tmp_path: Path) -> None:
         text = "\n".join([good[1], line, good[2], good[3]]) + "\n"
         file.write_bytes(text.encode("utf-8", "surrogateescape"))
         faults = Faults()
-        sessions = {one["session_id"] for one in convert("openai-chat", file, faults, TOLD)}
+        sessions = {one["session_id"] for one in convert("openai-chat", file, faults, DEFAULTS)}
         assert sessions == {"s1", "s2", "s3"}, line
         assert len(faults.faults) == 1 and "2" in str(faults.faults[0]), (line, faults.faults)

@@ -8,7 +8,7 @@ import pytest
 
 from schemas.events import RECORD_TYPES
 from schemas.upcast import upcast
-from streams.importers.base import ImportFault, NoUser, Skipped, Told
+from streams.importers.base import ImportDefaults, ImportFault, NoUser, Skipped
 from streams.importers.convert import convert
 
 # as `thread.get` answers, with the thread's id
@@ -32,11 +32,14 @@ EDGE: dict[str, Any] = {
 
 
 def read(
-    folder: Path, *documents: Any, skipped: Skipped | None = None, told: Told | None = None
+    folder: Path,
+    *documents: Any,
+    skipped: Skipped | None = None,
+    defaults: ImportDefaults | None = None,
 ) -> list[dict[str, Any]]:
     file = folder / "zep.jsonl"
     file.write_text("".join(json.dumps(one) + "\n" for one in documents))
-    found = list(convert("zep", file, skipped, told or Told()))
+    found = list(convert("zep", file, skipped, defaults or ImportDefaults()))
     for record in found:
         model = RECORD_TYPES[record["type"]].model_validate(upcast(dict(record)))
         assert model.model_extra == {}
@@ -81,7 +84,9 @@ def test_what_names_no_user_needs_one_from_who_imports(tmp_path: Path) -> None:
     for nobodys in ({**THREAD, "user_id": None}, EDGE, {"edges": [EDGE]}):
         with pytest.raises(NoUser):
             read(tmp_path, nobodys)
-        assert {one.get("user_id") for one in read(tmp_path, nobodys, told=Told("ann"))} & {"ann"}
+        assert {
+            one.get("user_id") for one in read(tmp_path, nobodys, defaults=ImportDefaults("ann"))
+        } & {"ann"}
 
 
 @pytest.mark.parametrize("episodes", [5, True, "e1", {"e1": 1}])

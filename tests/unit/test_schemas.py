@@ -320,7 +320,7 @@ def test_a_state_update_may_be_an_upsert_a_close_or_a_mark() -> None:
         (
             {"kind": "fact", "body_text": "x", "valid_from": AT,
              "valid_to": "2026-01-31T09:29:59Z"},
-            "lies before",
+            "is before",
         ),
     ],
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 import pytest
 
-from streams.importers.base import Skipped, Told
+from streams.importers.base import ImportDefaults, Skipped
 from streams.importers.openai_chat import parse
 from streams.importers.turns import other_speakers
 
@@ -40,7 +40,7 @@ def test_an_imported_turn_of_another_has_no_user_and_is_counted() -> None:
     ]
     skipped = Skipped()
     item = {"session_id": "s", "user_id": "anna", "created": AT, "messages": messages}
-    turns = [one for one in parse([item], skipped, Told()) if one["type"] == "turn"]
+    turns = [one for one in parse([item], skipped, ImportDefaults()) if one["type"] == "turn"]
     assert [one.get("user_id") for one in turns] == ["anna", None, "anna"]
     assert [one["user_input"] for one in turns] == [
         "I live in Oslo.", "I live in Pisa.", "I love tea.",

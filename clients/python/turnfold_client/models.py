@@ -15,8 +15,8 @@ Confidence = Annotated[float, Field(ge=0, le=1)]
 
 
 class Accepted(Closed):
-    """The record is stored; its outcome was not known in time. `look` is the URL that will show
-    its effect."""
+    """The record is stored, but processing had not finished before the timeout. `look` is the
+    URL of the resource that the record updates."""
 
     id: str
     ending: Literal["accepted"]
@@ -24,7 +24,7 @@ class Accepted(Closed):
 
 
 class Action(Open):
-    """What one step of the loop did; `output` may have any form."""
+    """The action of one step of an agent's loop; `output` may have any shape."""
 
     action_type: Literal["CALL_TOOL", "RE_PLAN", "REFLECT", "ANSWER", "CLARIFY"]
     output: dict[str, Any] = Field(default_factory=dict)
@@ -49,19 +49,19 @@ class Affect(Open):
 
 
 class Archive(RootModel[str]):
-    """JSON lines: a header, everything that is held of the user, and a line of the kind `end`
-    (docs/erasure.md). Without that line it broke off."""
+    """JSON Lines: a header, all data of the user, and a line of kind `end` (docs/erasure.md).
+    Without that line the archive is incomplete."""
 
 
 class ArtifactsMetadata(Open):
-    """Where the session's files are stored."""
+    """Location of the session's files."""
 
     workspace_root: Text | None = None
     sandbox_id: Text | None = None
 
 
 class Claim(Open):
-    """A claim about what a session is about (`subject`) or for (`object`)."""
+    """A claim about the subject (`subject`) or the goal (`object`) of a session."""
 
     content: Text
     source: Literal["user", "agent"] = "agent"
@@ -69,9 +69,10 @@ class Claim(Open):
 
 
 class ContextItem(Closed):
-    """One item of a pack. `cite` stands for `id` in the text; `/v1/states/{cite}/why` takes it.
-    `detail` is what the pack adds, such as a date; `answer` is what the agent said in a
-    recalled turn. `source`: whose words the item goes back to."""
+    """One item of a pack. The text of the pack uses `cite` instead of `id`;
+    `/v1/states/{cite}/why` accepts it. `detail` is a supplement, such as a date; `answer` is
+    the agent's answer in a recalled turn. `source` is the speaker of the words that the item
+    was derived from."""
 
     section: Literal[
         "identity", "constraints", "preferences", "facts", "tasks", "mood", "session", "turns"
@@ -90,10 +91,10 @@ class ContextItem(Closed):
 
 
 class ContextPack(Closed):
-    """What an agent should know of a user. `text` is ready for a prompt and about `tokens`
-    long. `known` is false if nothing is known of the user. `left_out` counts the items that the
-    budget did not hold. `missing` says what could not be looked up, and why; usually it is
-    empty."""
+    """Memory of a user within a token budget. `text` is ready for a prompt and about `tokens`
+    long. `known` is false if there is no memory of the user. `left_out` counts the items that
+    were omitted to stay within the budget. `missing` lists failed lookups and their reasons;
+    usually it is empty."""
 
     user_id: str
     known: bool
@@ -140,7 +141,7 @@ class ContextUpdates(Open):
 
 
 class Summary(Open):
-    """What the agent found and decided in one task."""
+    """Findings and decisions of the agent in one task."""
 
     content: Text = ""
     key_findings: Annotated[list[Text], Field(max_length=64)] = Field(default_factory=list)
@@ -148,7 +149,7 @@ class Summary(Open):
 
 
 class Conversation(Closed):
-    """One task of a session: its question and its answer. `task_index` counts from 1."""
+    """One task of a session: message and answer. `task_index` counts from 1."""
 
     task_index: Annotated[int, Field(ge=1)]
     task_id: str
@@ -178,8 +179,8 @@ class DeadLetter(Closed):
     recorded_at: Micros
 
 
-class DeadLetterWhole(Closed):
-    """A dead letter with its content: as text, or in base64 if it is not UTF-8."""
+class DeadLetterContent(Closed):
+    """A dead letter with its content, as text or in base64 if it is not UTF-8."""
 
     id: str
     reason: str
@@ -199,11 +200,11 @@ class DeadLetters(Closed):
 
 
 class EndUpdate(Open):
-    """What is over: closes the states and revokes the likes that it names, known or still to
-    come. `families`: of states the `payload.family` (without one `payload.category`) or
-    `payload.slot`, of preferences the polarity. `value`: words that what ends has in its value;
-    empty: any value. `whose`: the `payload.whose` of what ends; empty: the user's own. `at`:
-    when it was over; the plan's time if missing."""
+    """Closes the matching states and revokes the matching preferences, including those that
+    older records add later. `families` match a state's `payload.family` (`payload.category` if
+    it is missing) or `payload.slot`, or a preference's polarity. `value`: words that the value
+    must contain; empty matches any value. `whose` matches `payload.whose`; empty matches the
+    user's own. `at` is the time of the end, by default the plan's time."""
 
     families: Annotated[list[Id], Field(min_length=1, max_length=16)]
     value: Annotated[str, Field(max_length=512)] = ""
@@ -214,7 +215,8 @@ class EndUpdate(Open):
 
 
 class ErasureReceipt(Closed):
-    """What was erased. It names no user, session or turn."""
+    """Receipt of an erasure: counts and salted hashes, without ids of users, sessions or
+    turns."""
 
     user_sha256: str | None = None
     sessions: int | None = None
@@ -229,7 +231,7 @@ class ErasureReceipt(Closed):
 
 
 class Erasure(Closed):
-    """An erasure that was asked for. It names no user, session or turn."""
+    """A requested erasure. It contains no id of a user, session or turn."""
 
     id: str
     status: Literal["waiting", "done"]
@@ -239,7 +241,7 @@ class Erasure(Closed):
 
 
 class EventAnnotations(Open):
-    """When the event happened and which entities it concerns."""
+    """Time of the event, and its entities."""
 
     about_start: Micros | None = None
     about_end: Micros | None = None
@@ -248,16 +250,17 @@ class EventAnnotations(Open):
 
 
 class EventStream(RootModel[str]):
-    """Server-sent events: `id` the document's hash, `event: session`, `data` a SessionDocument;
-    `event: gone` if the session no longer exists. Comments keep the connection open."""
+    """Server-sent events: `id` is the document's hash, `event` is `session`, `data` a
+    SessionDocument; `event: gone` if the session no longer exists. Comments keep the connection
+    open."""
 
 
 class EventUpdate(Open):
-    """Takes an event back, as its message was edited, deleted or answered again; or restores
-    it. What was made of retracted events alone ends at the plan's time, known or still to come.
-    Of several updates of an event the latest counts. `replace`: the event in
-    `evidence_event_ids` is a later version of the message; of all versions the latest one
-    stands. A plan with `event_updates` has no other updates."""
+    """Retracts an event, as its message was edited, deleted or answered again; or restores it.
+    Memory supported only by retracted events ends at the plan's time, including memory that
+    older records add later. The latest of several updates of an event counts. `replace`: the
+    event in `evidence_event_ids` is a later version of the message; only the latest version is
+    in force. A plan with `event_updates` must not have other updates."""
 
     op: Literal["retract", "restore", "replace"]
     event_id: Id
@@ -266,16 +269,16 @@ class EventUpdate(Open):
 
 
 class Extracted(Closed):
-    """How far a model has read the stored turns."""
+    """Progress of a model extractor through the stored turns."""
 
     status: Literal["done", "waiting"]
     about: str
 
 
 class Extraction(Open):
-    """How a model made a plan: the turns it read, its calls, their tokens and cost. With
-    `error` no plan could be made of these turns: the record becomes a dead letter with reason
-    `extraction_failed`. `answer` is the model's last answer."""
+    """The model calls behind a plan: turns in the prompt, number of calls, tokens and cost. A
+    record with `error` has no plan and becomes a dead letter with reason `extraction_failed`;
+    `answer` is then the model's last answer."""
 
     event_ids: Annotated[list[Id], Field(max_length=1000)] = Field(default_factory=list)
     calls: Annotated[int, Field(ge=0, le=9007199254740992)] = 0
@@ -289,27 +292,18 @@ class Extraction(Open):
 
 
 class Extractor(Open):
-    """Who made a plan."""
+    """The author of a plan."""
 
     name: Label
     version: Label = ""
 
 
 class Health(Closed):
-    """Liveness. `generation` is the one that answers; null if none does or the server has no
-    history."""
+    """Liveness. `generation` is the generation in use; null if none is loaded or the server has
+    no history."""
 
     status: Literal["ok"]
     generation: str | None
-
-
-class KeptMessage(Closed):
-    """A message of a session, as it was sent."""
-
-    id: str
-    at: Micros
-    user_id: str | None
-    original: str
 
 
 class LearnerHistory(Closed):
@@ -321,7 +315,7 @@ class LearnerHistory(Closed):
 
 
 class LearnerPreferences(Closed):
-    """What the learner uses most, and how clearly; null while there is too little to tell."""
+    """Preferred artifact and difficulty, with their strength; null without enough lessons."""
 
     preferred_artifact: Literal["quiz", "explanation", "notes", "flashcards"] | None = None
     preferred_artifact_strength: Literal["weak", "medium", "strong"] | None = None
@@ -330,7 +324,7 @@ class LearnerPreferences(Closed):
 
 
 class ListedSession(Closed):
-    """A session of which something is stored."""
+    """A session with stored data."""
 
     session_id: str
     user_id: str | None
@@ -342,7 +336,7 @@ class ListedSession(Closed):
 
 
 class ListedUser(Closed):
-    """A user of whom something is stored."""
+    """A user with stored data."""
 
     user_id: str
     last_active: Micros
@@ -389,7 +383,8 @@ class MemorySummary(Closed):
 
 
 class MessagePart(Open):
-    """A part of a message's content. Of an image its description is kept, never its bytes."""
+    """A part of a message's content. Only the description of an image is stored, never its
+    bytes."""
 
     type: str
     text: str | None = None
@@ -398,8 +393,8 @@ class MessagePart(Open):
 
 
 class Message(Open):
-    """A message of OpenAI's chat API, or an item of its Responses API. Other fields are
-    ignored."""
+    """A message of OpenAI's Chat Completions API or an item of its Responses API. Other fields
+    are ignored."""
 
     role: Literal["user", "assistant", "system", "developer", "tool", "function"] | None = None
     type: Literal["message", "function_call", "function_call_output", "reasoning"] | None = None
@@ -415,7 +410,7 @@ class Message(Open):
 
 
 class MessageTurn(Closed):
-    """A turn that the messages began, continued or ended."""
+    """A turn that the messages started, continued or ended."""
 
     id: str
     status: Literal["running", "done"]
@@ -423,7 +418,7 @@ class MessageTurn(Closed):
 
 
 class MessagesReply(Closed):
-    """What became of the messages."""
+    """Outcome of the messages."""
 
     session_id: str
     message_ids: list[str]
@@ -433,7 +428,7 @@ class MessagesReply(Closed):
 
 
 class Metadata(Open):
-    """The result of a lesson. `correct_rate` is a share, 0..1."""
+    """The result of a lesson. `correct_rate` is a share, 0 to 1."""
 
     difficulty: Literal["easy", "medium", "hard"] | None = None
     correct_rate: Confidence | None = None
@@ -468,7 +463,8 @@ class NewMessages(Closed):
 
 
 class Observation(Open):
-    """Something worth remembering; shown once its type's threshold is met (docs/rules.md)."""
+    """A candidate for session memory, shown once its type's threshold is met
+    (docs/rules.md)."""
 
     type: Literal["preference", "constraint", "background", "capability_assumption", "decision"]
     content: Text = ""
@@ -484,7 +480,7 @@ class Observation(Open):
 
 
 class PlanAffect(Open):
-    """A moment of affect in an event; by default in the plan's own event."""
+    """A moment of affect in an event; by default in the plan's event."""
 
     text: Text = ""
     labels: Annotated[list[Label], Field(max_length=6)] = Field(default_factory=list)
@@ -494,7 +490,7 @@ class PlanAffect(Open):
 
 
 class PlanStep(Open):
-    """One step of a plan. Without a status a known step keeps its current one."""
+    """One step of a plan. A step without `status` keeps its current status."""
 
     step_id: Id
     description: Text = ""
@@ -541,8 +537,7 @@ class PreferenceUpdate(Open):
 
 
 class ProblemError(Closed):
-    """One fault: the field, the reason, and for several records the record's position, from
-    1."""
+    """One error: field, reason and, with several records, the record's position from 1."""
 
     field: str
     reason: str
@@ -550,7 +545,7 @@ class ProblemError(Closed):
 
 
 class QuotaUsed(Closed):
-    """The tenant's quota of which nothing is left (docs/quotas.md)."""
+    """A tenant's exceeded quota (docs/quotas.md)."""
 
     tenant: str
     limit: Literal["records", "bytes"]
@@ -572,9 +567,8 @@ class ProblemDocument(Closed):
 
 class Ready(Closed):
     """Current readiness; accurate during a restore. `done` of `total` rows or bytes are
-    restored. `generation` is the one that answers; null if none does or the server has no
-    history. `promoted` is a generation that was promoted and does not answer yet; usually
-    null."""
+    restored. `generation` is the generation in use; null if none is loaded or the server has no
+    history. `promoted` is a promoted generation that is not in use yet; usually null."""
 
     ready: bool
     about: str
@@ -585,9 +579,9 @@ class Ready(Closed):
 
 
 class RecordResult(Closed):
-    """The outcome of one record. `position` counts lines of NDJSON, or elements, from 1.
+    """The outcome of one record. `position` counts lines of NDJSON, or array elements, from 1.
     `refused`: not stored; `field` and `detail` give the reason. `dead`: stored as a dead
-    letter. `accepted`: stored; its outcome was not known in time."""
+    letter. `accepted`: stored; processing had not finished before the timeout."""
 
     position: int
     id: str | None = None
@@ -598,8 +592,8 @@ class RecordResult(Closed):
 
 
 class RecordsReply(Closed):
-    """Counts by outcome, and the result of each record; with `Prefer: return=minimal` only of
-    records that are refused or dead."""
+    """Counts by outcome, and the result of each record. With `Prefer: return=minimal` only
+    refused and dead records are listed."""
 
     counts: dict[Literal["applied", "duplicate", "dead", "withheld", "accepted", "refused"], int]
     results: list[RecordResult]
@@ -631,8 +625,8 @@ class Recursion(Open):
     final: bool = False
 
 
-class RevisionTold(Closed):
-    """A change, with one of its evidence events."""
+class RevisionWithEvidence(Closed):
+    """A revision with one of its supporting events."""
 
     owner_id: str
     entity_type: str
@@ -668,8 +662,8 @@ class SearchNeighbour(Closed):
 
 class SearchHit(Closed):
     """An event, state, preference or session memory item. `matches` are the matching parts of
-    `text`, as [start, end) in characters; `why` is what each signal adds to `score`;
-    `neighbours` are the turns around an event, if asked for, oldest first."""
+    `text`, as [start, end) in characters. `why` is the contribution of each ranking signal to
+    `score`. `neighbours` are the turns around an event, oldest first, if requested."""
 
     kind: Literal["event", "state", "preference", "session_memory"]
     id: str
@@ -687,7 +681,7 @@ class SearchHit(Closed):
 
 
 class SearchPage(Closed):
-    """The best hits first."""
+    """A page of search hits, best first."""
 
     hits: list[SearchHit]
     next: str | None
@@ -705,8 +699,7 @@ class SessionContext(Closed):
 
 
 class SessionMemoryItem(Closed):
-    """Something worth remembering in a session; `evidence` lists at most the 20 newest
-    events."""
+    """An item of session memory; `evidence` lists at most the 20 newest events."""
 
     id: str
     type: Literal["preference", "constraint", "background", "capability_assumption", "decision"]
@@ -741,26 +734,35 @@ class SessionDocument(Closed):
 
 
 class SessionList(Closed):
-    """Sessions, the last active first. `next` is the cursor of the next page; null at the
-    end."""
+    """Sessions, the last active first. `next` is the cursor of the next page; null on the last
+    page."""
 
     sessions: list[ListedSession]
     next: str | None
 
 
 class SessionMemoryDelta(Open):
-    """Direct writes to the session memory. Per id the latest turn's operation wins."""
+    """Direct writes to session memory. The operation of the latest turn wins per id."""
 
     add: Annotated[list[MemoryItemWrite], Field(max_length=64)] = Field(default_factory=list)
     update: Annotated[list[MemoryItemPatch], Field(max_length=64)] = Field(default_factory=list)
     delete: Annotated[list[Id], Field(max_length=64)] = Field(default_factory=list)
 
 
+class StoredMessage(Closed):
+    """A message of a session, as sent."""
+
+    id: str
+    at: Micros
+    user_id: str | None
+    original: str
+
+
 class SessionMessages(Closed):
-    """Messages of a session in the order in which they came."""
+    """Messages of a session in order of arrival."""
 
     session_id: str
-    messages: list[KeptMessage]
+    messages: list[StoredMessage]
     next: str | None
 
 
@@ -777,15 +779,15 @@ class SessionUpdate(Open):
 
 
 class ShortTermMemory(Closed):
-    """A short-term memory, and the recursion that added it."""
+    """A note in short-term memory, and the recursion that added it."""
 
     trace_id: str
     memory: str
 
 
 class Signal(Open):
-    """An update of a session's context (scope session) or of a user's profile (scope user); or
-    a message of a session, kept as it was sent."""
+    """An update of a session's context (scope `session`) or of a user's profile (scope `user`);
+    or a message of a session, stored as sent."""
 
     schema_version: Annotated[int, Field(ge=1, le=2)] = 1
     type: Literal["signal"] = "signal"
@@ -834,23 +836,6 @@ class StateCorrection(Closed):
     valid_to: Micros | None = None
 
 
-class StateThen(Closed):
-    """A state as it was true at one time and known at another."""
-
-    owner_id: str
-    state_id: str
-    kind: str
-    body_text: str
-    payload: dict[str, Any]
-    confidence: float
-    valid_from: Micros
-    valid_to: Micros | None
-    last_confirmed_at: Micros
-    status: str
-    evidence_event_ids: list[str]
-    updated_at: Micros
-
-
 class StateUpdate(Open):
     """One change of the long-term state."""
 
@@ -868,18 +853,35 @@ class StateUpdate(Open):
     reason: Text = ""
 
 
+class StateVersion(Closed):
+    """A state valid at `as_of`, as recorded at `known_at`."""
+
+    owner_id: str
+    state_id: str
+    kind: str
+    body_text: str
+    payload: dict[str, Any]
+    confidence: float
+    valid_from: Micros
+    valid_to: Micros | None
+    last_confirmed_at: Micros
+    status: str
+    evidence_event_ids: list[str]
+    updated_at: Micros
+
+
 class States(Closed):
-    """A user's states. `next` is the cursor of the next page; null at the end."""
+    """A user's states. `next` is the cursor of the next page; null on the last page."""
 
     user_id: str
     as_of: Micros
     known_at: Micros | None
-    states: list[StateThen]
+    states: list[StateVersion]
     next: str | None
 
 
 class StepView(Closed):
-    """A step of the plan with the recursions that claim it."""
+    """A step of the plan with its recursions."""
 
     step_id: str
     description: str = ""
@@ -888,7 +890,7 @@ class StepView(Closed):
 
 
 class TaskMemory(Closed):
-    """At most the 50 newest short-term memories."""
+    """At most the 50 newest notes of short-term memory."""
 
     short_term: Annotated[list[ShortTermMemory], Field(max_length=50)] = Field(default_factory=list)
 
@@ -918,8 +920,8 @@ class TaskGlobal(Closed):
 
 
 class TaskDocument(Closed):
-    """The state of a task: the fold of its recursions in (iteration_index, trace_id) order. At
-    most 200 recursions are kept whole; `older_recursions` counts the others."""
+    """The state of a task: the fold of its recursions in (iteration_index, trace_id) order. It
+    contains at most 200 recursions; `older_recursions` counts the rest."""
 
     global_: TaskGlobal = Field(alias="global")
     current_recursion: CurrentRecursion | dict[str, Any]
@@ -958,7 +960,7 @@ class Timeline(Closed):
 
 
 class ToolResult(Open):
-    """The result of a tool call, which is put into that call."""
+    """The result of a tool call. It is stored in that call."""
 
     schema_version: Annotated[int, Field(ge=1, le=2)] = 1
     type: Literal["tool_result"] = "tool_result"
@@ -975,7 +977,7 @@ class ToolResult(Open):
 
 
 class Turn(Open):
-    """User input and answer: the unit of the event log. Key: tenant/session_id."""
+    """A user's message and the agent's answer. Key: tenant/session_id."""
 
     schema_version: Annotated[int, Field(ge=1, le=2)] = 1
     type: Literal["turn"] = "turn"
@@ -1009,10 +1011,10 @@ class Turn(Open):
 
 
 class UserLearningProfile(Closed):
-    """A user's learning profile. `mastery_score` is the number behind each level, 0..1.
-    `expected_correct` is the probability that the learner's next answer in a topic is right, by
-    topic; `expected_correct_elsewhere` in a topic without answers. It is null in documents
-    written before it was known."""
+    """A user's learning profile. `mastery_score` is the score of each level, 0 to 1.
+    `expected_correct` is the probability that the learner's next answer is correct, by topic;
+    `expected_correct_elsewhere` the same for a topic without answers. It is null in documents
+    of older versions."""
 
     user_id: str
     mastery: dict[str, Literal["weak", "medium", "strong"]] = Field(default_factory=dict)
@@ -1035,7 +1037,7 @@ class UserDocument(Closed):
 
 
 class UserEvent(Open):
-    """What the user has just done."""
+    """The user's latest activity."""
 
     intent: Label | None = None
     topic: Label | None = None
@@ -1044,7 +1046,8 @@ class UserEvent(Open):
 
 
 class UserList(Closed):
-    """Users, the last active first. `next` is the cursor of the next page; null at the end."""
+    """Users, the last active first. `next` is the cursor of the next page; null on the last
+    page."""
 
     users: list[ListedUser]
     next: str | None
@@ -1064,13 +1067,13 @@ class Why(Closed):
     """The revisions of an entity, in order."""
 
     entity_id: str
-    revisions: list[RevisionTold]
+    revisions: list[RevisionWithEvidence]
     next: str | None
 
 
 class WritePlan(Open):
-    """What should be remembered of an event. Applies whole or not at all. Key: tenant/user_id.
-    `event_id` names the event it was made from; none when tidying."""
+    """Updates of a user's memory, derived from an event. Applied atomically. Key:
+    tenant/user_id. `event_id` is the event that it was made from; missing when tidying."""
 
     schema_version: Annotated[int, Field(ge=1, le=2)] = 1
     type: Literal["write_plan"] = "write_plan"

@@ -7,7 +7,7 @@ from turnfold_client.calls import (
 )
 from turnfold_client.events import SessionEvent
 from turnfold_client.models import (
-    Accepted, Archive, ContextPack, DeadLetterWhole, DeadLetters, Erasure, EventStream,
+    Accepted, Archive, ContextPack, DeadLetterContent, DeadLetters, Erasure, EventStream,
     Extracted, Health, MemorySummary, MessagesReply, MoodNow, NewMessages, Preference,
     PreferenceCorrection, Ready, RecordsReply, SearchPage, SessionContext, SessionDocument,
     SessionList, SessionMessages, SessionUpdate, State, StateCorrection, States, TaskDocument,
@@ -355,9 +355,9 @@ def dead_letters(
     )
 
 
-def dead_letter(letter_id: str) -> Call[DeadLetterWhole]:
+def dead_letter(letter_id: str) -> Call[DeadLetterContent]:
     """GET /v1/dead-letters/{letter_id}"""
-    return Call("GET", f"/v1/dead-letters/{in_path(letter_id)}", {200: DeadLetterWhole})
+    return Call("GET", f"/v1/dead-letters/{in_path(letter_id)}", {200: DeadLetterContent})
 
 
 def session_messages(

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from turnfold_client.errors import NotKeptError
-from turnfold_client.models import KeptMessage
+from turnfold_client.models import StoredMessage
 from turnfold_client.sync_client import Turnfold
 from turnfold_client.times import format_time
 
@@ -91,17 +91,17 @@ class SessionLog:
         self._remove(kept[same:])
         self.add(items[same:])
 
-    def _kept(self) -> list[KeptMessage]:
+    def _kept(self) -> list[StoredMessage]:
         return list(self._client.iter_session_messages(self.session_id, limit=MOST))
 
-    def _remove(self, kept: Sequence[KeptMessage]) -> None:
+    def _remove(self, kept: Sequence[StoredMessage]) -> None:
         for start in range(0, len(kept), MOST):
             self._take_back(kept[start : start + MOST])
 
-    def _newest_first(self, page: int) -> Iterable[KeptMessage]:
+    def _newest_first(self, page: int) -> Iterable[StoredMessage]:
         return self._client.iter_session_messages(self.session_id, order="newest", limit=page)
 
-    def _take_back(self, messages: Sequence[KeptMessage]) -> bool:
+    def _take_back(self, messages: Sequence[StoredMessage]) -> bool:
         """Whether it was this call that took (one of) them back: a message has one id and time for
         it, so the second call is a duplicate."""
         signals = [

@@ -9,12 +9,12 @@ from turnfold_client.sync_sender import Sender
 from turnfold_client.calls import Moment, Records
 from turnfold_client.events import SessionEvent
 from turnfold_client.models import (
-    Accepted, ContextPack, DeadLetter, DeadLetterWhole, DeadLetters, Erasure, Extracted, Health,
-    KeptMessage, ListedSession, ListedUser, MemorySummary, MessagesReply, MoodNow, NewMessages,
-    Preference, PreferenceCorrection, Ready, RecordsReply, RevisionTold, SearchHit, SearchPage,
-    SessionContext, SessionDocument, SessionList, SessionMessages, SessionUpdate, State,
-    StateCorrection, StateThen, States, TaskDocument, Timeline, TimelineTurn, UserDocument,
-    UserLearningProfile, UserList, UserUpdate, Why,
+    Accepted, ContextPack, DeadLetter, DeadLetterContent, DeadLetters, Erasure, Extracted,
+    Health, ListedSession, ListedUser, MemorySummary, MessagesReply, MoodNow, NewMessages,
+    Preference, PreferenceCorrection, Ready, RecordsReply, RevisionWithEvidence, SearchHit,
+    SearchPage, SessionContext, SessionDocument, SessionList, SessionMessages, SessionUpdate,
+    State, StateCorrection, StateVersion, States, StoredMessage, TaskDocument, Timeline,
+    TimelineTurn, UserDocument, UserLearningProfile, UserList, UserUpdate, Why,
 )
 
 
@@ -304,7 +304,7 @@ class Turnfold(Sender):
         as_of: Moment | None = None,
         known_at: Moment | None = None,
         limit: int | None = None,
-    ) -> Iterator[StateThen]:
+    ) -> Iterator[StateVersion]:
         """The items of all pages of `states`."""
         return self._pages(
             lambda cursor: operations.states(
@@ -337,7 +337,7 @@ class Turnfold(Sender):
         state_id: str,
         *,
         limit: int | None = None,
-    ) -> Iterator[RevisionTold]:
+    ) -> Iterator[RevisionWithEvidence]:
         """The items of all pages of `why`."""
         return self._pages(
             lambda cursor: operations.why(state_id, limit=limit, cursor=cursor),
@@ -433,7 +433,7 @@ class Turnfold(Sender):
             lambda page: page.dead_letters,
         )
 
-    def dead_letter(self, letter_id: str) -> DeadLetterWhole:
+    def dead_letter(self, letter_id: str) -> DeadLetterContent:
         """One dead letter with its content. Write a slash in its id as `%2F`."""
         return self._send(operations.dead_letter(letter_id))
 
@@ -458,7 +458,7 @@ class Turnfold(Sender):
         *,
         order: str | None = None,
         limit: int | None = None,
-    ) -> Iterator[KeptMessage]:
+    ) -> Iterator[StoredMessage]:
         """The items of all pages of `session_messages`."""
         return self._pages(
             lambda cursor: operations.session_messages(

@@ -20,10 +20,10 @@ def parse_time(value: Any) -> int:
     if match is None:
         raise ValueError("expected RFC 3339 text such as 2026-01-31T09:30:00Z")
     if match[1] is None:
-        raise ValueError("a time needs an offset: end it with Z or +09:00")
+        raise ValueError("a time needs an offset, such as Z or +09:00")
     time = datetime.fromisoformat(value.upper())
     if not EARLIEST <= time < LATEST:
-        raise ValueError("a time lies from 0001-01-02 to 9999-12-30 UTC")
+        raise ValueError("a time must be between 0001-01-02 and 9999-12-30 UTC")
     return (time - EPOCH) // MICROSECOND
 
 

@@ -3,12 +3,12 @@
 import { Sender, inPath } from "./sender.js";
 import type { Moment, Records, SessionEvent } from "./sender.js";
 import type {
-  Accepted, ContextPack, DeadLetter, DeadLetterWhole, DeadLetters, Erasure, Extracted, Health,
-  KeptMessage, ListedSession, ListedUser, MemorySummary, MessagesReply, MoodNow, NewMessages,
-  Preference, PreferenceCorrection, Ready, RecordsReply, RevisionTold, SearchHit, SearchPage,
+  Accepted, ContextPack, DeadLetter, DeadLetterContent, DeadLetters, Erasure, Extracted, Health,
+  ListedSession, ListedUser, MemorySummary, MessagesReply, MoodNow, NewMessages, Preference,
+  PreferenceCorrection, Ready, RecordsReply, RevisionWithEvidence, SearchHit, SearchPage,
   SessionContext, SessionDocument, SessionList, SessionMessages, SessionUpdate, State,
-  StateCorrection, StateThen, States, TaskDocument, Timeline, TimelineTurn, UserDocument,
-  UserLearningProfile, UserList, UserUpdate, Why,
+  StateCorrection, StateVersion, States, StoredMessage, TaskDocument, Timeline, TimelineTurn,
+  UserDocument, UserLearningProfile, UserList, UserUpdate, Why,
 } from "./types.js";
 
 /** A server's endpoints. Every method throws the errors of `errors.ts`. */
@@ -276,7 +276,7 @@ export class Turnfold extends Sender {
   }
 
   /** The items of all pages of `states`. */
-  iterStates(user_id: string, options: { as_of?: Moment; known_at?: Moment; limit?: number; cursor?: string } = {}): AsyncGenerator<StateThen> {
+  iterStates(user_id: string, options: { as_of?: Moment; known_at?: Moment; limit?: number; cursor?: string } = {}): AsyncGenerator<StateVersion> {
     return this.pages(
       (cursor) => this.states(user_id, { ...options, cursor }),
       (page) => page.states,
@@ -307,7 +307,7 @@ export class Turnfold extends Sender {
   }
 
   /** The items of all pages of `why`. */
-  iterWhy(state_id: string, options: { limit?: number; cursor?: string } = {}): AsyncGenerator<RevisionTold> {
+  iterWhy(state_id: string, options: { limit?: number; cursor?: string } = {}): AsyncGenerator<RevisionWithEvidence> {
     return this.pages(
       (cursor) => this.why(state_id, { ...options, cursor }),
       (page) => page.revisions,
@@ -354,7 +354,7 @@ export class Turnfold extends Sender {
   }
 
   /** One dead letter with its content. Write a slash in its id as `%2F`. */
-  deadLetter(letter_id: string): Promise<DeadLetterWhole> {
+  deadLetter(letter_id: string): Promise<DeadLetterContent> {
     return this.send({
       method: "GET",
       path: `/v1/dead-letters/${inPath(letter_id)}`,
@@ -377,7 +377,7 @@ export class Turnfold extends Sender {
   }
 
   /** The items of all pages of `sessionMessages`. */
-  iterSessionMessages(session_id: string, options: { order?: string; limit?: number; cursor?: string } = {}): AsyncGenerator<KeptMessage> {
+  iterSessionMessages(session_id: string, options: { order?: string; limit?: number; cursor?: string } = {}): AsyncGenerator<StoredMessage> {
     return this.pages(
       (cursor) => this.sessionMessages(session_id, { ...options, cursor }),
       (page) => page.messages,

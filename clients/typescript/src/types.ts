@@ -1,47 +1,47 @@
 /** The API's models. Made by scripts/generate from schemas/generated/openapi.json. */
 
 /**
- * The record is stored; its outcome was not known in time. `look` is the URL that will show
- * its effect.
+ * The record is stored, but processing had not finished before the timeout. `look` is the
+ * URL of the resource that the record updates.
  */
 export interface Accepted {
   /** Id of the record. */
   id: string;
-  /** Stored; the outcome was not known in time. */
+  /** Stored; processing had not finished before the timeout. */
   ending: "accepted";
-  /** URL that will show its effect. */
+  /** URL of the resource that the record updates. */
   look: string;
 }
 
-/** What one step of the loop did; `output` may have any form. */
+/** The action of one step of an agent's loop; `output` may have any shape. */
 export interface Action {
-  /** What the step did. ANSWER ends the task, CLARIFY asks the user. */
+  /** Type of the action. ANSWER ends the task; CLARIFY is a question to the user. */
   action_type: "CALL_TOOL" | "RE_PLAN" | "REFLECT" | "ANSWER" | "CLARIFY";
-  /** Its output; `tool_calls` of CALL_TOOL, `plan` of RE_PLAN. */
+  /** Output of the action: `tool_calls` of CALL_TOOL, `plan` of RE_PLAN. */
   output?: Record<string, unknown>;
   [more: string]: unknown;
 }
 
 /** One moment of affect: text, labels and numbers. */
 export interface Affect {
-  /** The feeling in words. */
+  /** The feeling as text. */
   text?: string;
-  /** Such as `joy`. */
+  /** Labels, such as `joy`. */
   labels?: Array<string>;
-  /** The feeling in numbers. */
+  /** The feeling as numbers. */
   vad: Vad;
-  /** 0 to 1; other values are clamped. 0: does not change the mood. */
+  /** Confidence, 0 to 1; other values are clamped. 0 does not change the mood. */
   confidence?: number;
   [more: string]: unknown;
 }
 
 /**
- * JSON lines: a header, everything that is held of the user, and a line of the kind `end`
- * (docs/erasure.md). Without that line it broke off.
+ * JSON Lines: a header, all data of the user, and a line of kind `end` (docs/erasure.md).
+ * Without that line the archive is incomplete.
  */
 export type Archive = string;
 
-/** Where the session's files are stored. */
+/** Location of the session's files. */
 export interface ArtifactsMetadata {
   /** Root folder of the session's files. */
   workspace_root?: string | null;
@@ -50,80 +50,81 @@ export interface ArtifactsMetadata {
   [more: string]: unknown;
 }
 
-/** A claim about what a session is about (`subject`) or for (`object`). */
+/** A claim about the subject (`subject`) or the goal (`object`) of a session. */
 export interface Claim {
   /** The claim as a sentence. */
   content: string;
-  /** Who says so. A user's claim beats any of the agent's. */
+  /** Author of the claim. A user's claim overrides any claim of the agent. */
   source?: "user" | "agent";
-  /** How sure; the greater wins. */
+  /** Confidence, 0 to 1; the greater wins. */
   confidence?: number;
   [more: string]: unknown;
 }
 
 /**
- * One item of a pack. `cite` stands for `id` in the text; `/v1/states/{cite}/why` takes it.
- * `detail` is what the pack adds, such as a date; `answer` is what the agent said in a
- * recalled turn. `source`: whose words the item goes back to.
+ * One item of a pack. The text of the pack uses `cite` instead of `id`;
+ * `/v1/states/{cite}/why` accepts it. `detail` is a supplement, such as a date; `answer` is
+ * the agent's answer in a recalled turn. `source` is the speaker of the words that the item
+ * was derived from.
  */
 export interface ContextItem {
-  /** Section that shows it. */
+  /** Section of the item. */
   section: "identity" | "constraints" | "preferences" | "facts" | "tasks" | "mood" | "session" | "turns";
-  /** What it is. */
+  /** Kind of the item. */
   kind: "state" | "preference" | "session_memory" | "event";
-  /** Its id. */
+  /** Id of the item. */
   id: string;
-  /** Short form of `id`, as the text has it; `/v1/states/{cite}/why` takes it. */
+  /** Short form of `id`, used in `text` of the pack; `/v1/states/{cite}/why` accepts it. */
   cite: string;
-  /** The item as it is shown. */
+  /** Text of the item. */
   text: string;
-  /** What the pack adds, such as a date. */
+  /** Supplement, such as a date. */
   detail?: string;
-  /** What the agent said in a recalled turn. */
+  /** The agent's answer in a recalled turn. */
   answer?: string;
-  /** Whose words it goes back to. */
+  /** Speaker of the words that it was derived from. */
   source: "user" | "agent";
   /**
-   * In a session of several users: who said it, if not this user alone; null for a turn that
-   * names no user.
+   * Session of several users: ids of the speakers, unless this user is the only one; null for
+   * a turn without a user.
    */
   said_by?: Array<string | null>;
-  /** Its session; null if it has none. */
+  /** Session; null if it has none. */
   session_id?: string | null;
-  /** Date and text of a later turn about the same subject, which may have overtaken the fact. */
+  /** Date and text of a later turn about the same subject; it may have made the fact obsolete. */
   later?: string;
   /** Event id of that turn. */
   later_id?: string | null;
 }
 
 /**
- * What an agent should know of a user. `text` is ready for a prompt and about `tokens` long.
- * `known` is false if nothing is known of the user. `left_out` counts the items that the
- * budget did not hold. `missing` says what could not be looked up, and why; usually it is
- * empty.
+ * Memory of a user within a token budget. `text` is ready for a prompt and about `tokens`
+ * long. `known` is false if there is no memory of the user. `left_out` counts the items that
+ * were omitted to stay within the budget. `missing` lists failed lookups and their reasons;
+ * usually it is empty.
  */
 export interface ContextPack {
-  /** The user. */
+  /** Id of the user. */
   user_id: string;
-  /** Whether anything is known of the user. */
+  /** Whether memory of the user exists. */
   known: boolean;
-  /** Time of the answer. */
+  /** Point in time of the pack. */
   as_of: string;
-  /** Time up to which memory is used; null: all of it. */
+  /** Memory recorded up to this time is used; null: all memory. */
   known_at: string | null;
-  /** The budget. */
+  /** Token budget. */
   max_tokens: number;
-  /** Tokens of `text`: an estimate, or your tokenizer's count. */
+  /** Length of `text` in tokens: an estimate, or the count of your tokenizer. */
   tokens: number;
-  /** Number of items for which the budget was too small. */
+  /** Number of items omitted to stay within the budget. */
   left_out: number;
-  /** The same, by section. */
+  /** `left_out` by section. */
   left_out_by_section?: Record<string, number>;
-  /** What could not be looked up, and why; usually empty. */
+  /** Failed lookups, each with its reason; usually empty. */
   missing?: Array<string>;
   /** Text for a prompt. */
   text: string;
-  /** The items of the text, in order. */
+  /** The items of `text`, in order. */
   items: Array<ContextItem>;
 }
 
@@ -136,21 +137,21 @@ export interface ContextUpdates {
   [more: string]: unknown;
 }
 
-/** One task of a session: its question and its answer. `task_index` counts from 1. */
+/** One task of a session: message and answer. `task_index` counts from 1. */
 export interface Conversation {
   /** Number of the task in its session, from 1. */
   task_index: number;
   /** Id of the task. */
   task_id: string;
-  /** What the user said. */
+  /** The user's message. */
   user_input?: string;
-  /** What the agent answered. */
+  /** The agent's answer. */
   agent_answer?: string;
   /** `running`, `done` or `error`. */
   status: "running" | "done" | "error";
-  /** Why it failed; null if it did not. */
+  /** Error message; null if there was no error. */
   error?: string | null;
-  /** What the agent found and decided; null if nothing was sent. */
+  /** Findings and decisions of the agent; null if none were sent. */
   summary?: Summary | null;
 }
 
@@ -158,7 +159,7 @@ export interface Conversation {
 export interface CurrentRecursion {
   /** Id of the recursion. */
   trace_id: string;
-  /** Its iteration. */
+  /** Iteration of the recursion. */
   iteration_index: number;
   /** `running`, `done` or `error`. */
   status: "running" | "done" | "error";
@@ -168,94 +169,94 @@ export interface CurrentRecursion {
 export interface DeadLetter {
   /** Id of the dead letter. */
   id: string;
-  /** Code of the reason. */
+  /** Reason code. */
   reason: string;
-  /** The reason in words. */
+  /** Reason as text. */
   detail: string;
   /** Kafka key or owner; null if unknown. */
   key: string | null;
-  /** Size of its content. */
+  /** Size of the record in bytes. */
   bytes: number;
-  /** When the log took the record. */
+  /** Time at which the log received the record. */
   recorded_at: string;
 }
 
-/** A dead letter with its content: as text, or in base64 if it is not UTF-8. */
-export interface DeadLetterWhole {
+/** A dead letter with its content, as text or in base64 if it is not UTF-8. */
+export interface DeadLetterContent {
   /** Id of the dead letter. */
   id: string;
-  /** Code of the reason. */
+  /** Reason code. */
   reason: string;
-  /** The reason in words. */
+  /** Reason as text. */
   detail: string;
   /** Kafka key or owner; null if unknown. */
   key: string | null;
-  /** When the log took the record. */
+  /** Time at which the log received the record. */
   recorded_at: string;
   /** Kafka headers as JSON; null if there are none. */
   headers: string | null;
-  /** Its content; null if it is not UTF-8. */
+  /** Content of the record; null if it is not UTF-8. */
   text?: string | null;
-  /** Its content in base64, if it is not UTF-8; else null. */
+  /** Content in base64 if it is not UTF-8; otherwise null. */
   base64?: string | null;
 }
 
 /** Dead letters, oldest first. */
 export interface DeadLetters {
-  /** Oldest first. */
+  /** Dead letters, oldest first. */
   dead_letters: Array<DeadLetter>;
-  /** Cursor of the next page; null at the end. */
+  /** Cursor of the next page; null on the last page. */
   next: string | null;
 }
 
 /**
- * What is over: closes the states and revokes the likes that it names, known or still to
- * come. `families`: of states the `payload.family` (without one `payload.category`) or
- * `payload.slot`, of preferences the polarity. `value`: words that what ends has in its
- * value; empty: any value. `whose`: the `payload.whose` of what ends; empty: the user's own.
- * `at`: when it was over; the plan's time if missing.
+ * Closes the matching states and revokes the matching preferences, including those that
+ * older records add later. `families` match a state's `payload.family` (`payload.category`
+ * if it is missing) or `payload.slot`, or a preference's polarity. `value`: words that the
+ * value must contain; empty matches any value. `whose` matches `payload.whose`; empty
+ * matches the user's own. `at` is the time of the end, by default the plan's time.
  */
 export interface EndUpdate {
   /**
-   * Families of what ends: a state's `payload.family`, `category` or `slot`, a preference's
+   * Families to end: a state's `payload.family`, `category` or `slot`, or a preference's
    * polarity.
    */
   families: Array<string>;
-  /** Words that what ends has in its value. Default: any value. */
+  /** Words that the value must contain. Default: any value. */
   value?: string;
-  /** `payload.whose` of what ends. Default: the user's own. */
+  /** `payload.whose` to match. Default: the user's own. */
   whose?: string;
-  /** When it was over. Default: the plan's time. */
+  /** Time of the end. Default: the plan's time. */
   at?: string | null;
-  /** Events that it rests on; the plan's own event is added. */
+  /** Ids of the supporting events; the plan's `event_id` is added. */
   evidence_event_ids?: Array<string>;
-  /** Why, for `why`. Default: the extractor's name. */
+  /** Reason, shown by `why`. Default: the extractor's name. */
   reason?: string;
   [more: string]: unknown;
 }
 
-/** An erasure that was asked for. It names no user, session or turn. */
+/** A requested erasure. It contains no id of a user, session or turn. */
 export interface Erasure {
   /** Id of the erasure. */
   id: string;
-  /** `waiting`: it will be done; also after the server was killed. */
+  /** `waiting`: pending, even if the server was killed; `done`: finished. */
   status: "waiting" | "done";
-  /** When it was first asked for. */
+  /** Time of the first request. */
   requested_at: string;
-  /** When it was done; null while it waits. */
+  /** Time at which it finished; null while it is waiting. */
   finished_at: string | null;
-  /** What was erased; null while it waits. */
+  /** Erased data in numbers; null while it is waiting. */
   receipt: ErasureReceipt | null;
 }
 
-/** What was erased. It names no user, session or turn. */
+/** Receipt of an erasure: counts and salted hashes, without ids of users, sessions or turns. */
 export interface ErasureReceipt {
   /** SHA-256 of `SALT/TENANT/USER`, in hex; null if no user was erased. */
   user_sha256?: string | null;
-  /** Sessions that were erased with the user; null if no user was erased. */
+  /** Sessions erased with the user; null if no user was erased. */
   sessions?: number | null;
   /**
-   * Sessions of several users, folded again from what the others said; null if no user was
+   * Sessions of several users, rebuilt from the turns of the other users; null if no user was
    * erased.
    */
   shared_sessions?: number | null;
@@ -263,153 +264,146 @@ export interface ErasureReceipt {
   session_sha256?: string | null;
   /** SHA-256 of `SALT/TENANT/SESSION/TURN`, in hex; null if no turn was erased. */
   turn_sha256?: string | null;
-  /** Users whose memory was made again without the session or turn; null if a user was erased. */
+  /**
+   * Number of users with memory rebuilt without the session or turn; null if a user was
+   * erased.
+   */
   users?: number | null;
   /** Random salt of the hash, in hex; null in receipts of earlier versions. */
   salt?: string | null;
   /**
-   * Rows erased from each table (`erased`), and its version from then on. `may_remain` of
-   * `dead_letters`: letters that stay and may name what was erased.
+   * Per table: number of erased rows (`erased`) and the table version after the erasure.
+   * `may_remain` of `dead_letters`: dead letters that stay and may mention the erased data.
    */
   tables: Record<string, Record<string, number>>;
   /**
-   * Place -> how many things stay there that may name what was erased; empty if none do, null
-   * in receipts of earlier versions (docs/erasure.md lists the places).
+   * Location -> number of entries that stay there and may mention the erased data; empty if
+   * there are none, null in receipts of earlier versions (docs/erasure.md lists the
+   * locations).
    */
   may_remain?: Record<string, number> | null;
-  /** The tables of other generations of the memory, by name; null if none. */
+  /** Erased rows in the tables of other generations, by name; null if there are none. */
   generations?: Record<string, unknown> | null;
 }
 
-/** When the event happened and which entities it concerns. */
+/** Time of the event, and its entities. */
 export interface EventAnnotations {
-  /** When the event began. Default of `valid_from`. */
+  /** Start of the event. Default of `valid_from`. */
   about_start?: string | null;
-  /** When the event ended. Default of `valid_to` for `close`. */
+  /** End of the event. Default of `valid_to` for `close`. */
   about_end?: string | null;
-  /** Stage of life that it belongs to. Stored only. */
+  /** Stage of life. Stored only. */
   life_stage?: string | null;
-  /** People, places and things that it is about. Default of `entities`. */
+  /** People, places and things that it mentions. Default of `entities`. */
   entities?: Array<string>;
   [more: string]: unknown;
 }
 
 /**
- * Server-sent events: `id` the document's hash, `event: session`, `data` a SessionDocument;
- * `event: gone` if the session no longer exists. Comments keep the connection open.
+ * Server-sent events: `id` is the document's hash, `event` is `session`, `data` a
+ * SessionDocument; `event: gone` if the session no longer exists. Comments keep the
+ * connection open.
  */
 export type EventStream = string;
 
 /**
- * Takes an event back, as its message was edited, deleted or answered again; or restores it.
- * What was made of retracted events alone ends at the plan's time, known or still to come.
- * Of several updates of an event the latest counts. `replace`: the event in
- * `evidence_event_ids` is a later version of the message; of all versions the latest one
- * stands. A plan with `event_updates` has no other updates.
+ * Retracts an event, as its message was edited, deleted or answered again; or restores it.
+ * Memory supported only by retracted events ends at the plan's time, including memory that
+ * older records add later. The latest of several updates of an event counts. `replace`: the
+ * event in `evidence_event_ids` is a later version of the message; only the latest version
+ * is in force. A plan with `event_updates` must not have other updates.
  */
 export interface EventUpdate {
-  /** What to do. */
+  /** Operation. */
   op: "retract" | "restore" | "replace";
-  /** The event. */
+  /** Id of the event. */
   event_id: string;
-  /** Events that it rests on; of `replace` the later version alone. */
+  /** Ids of the supporting events; for `replace`, only the later version. */
   evidence_event_ids?: Array<string>;
-  /** Why, for `why`. Default: the extractor's name. */
+  /** Reason, shown by `why`. Default: the extractor's name. */
   reason?: string;
   [more: string]: unknown;
 }
 
-/** How far a model has read the stored turns. */
+/** Progress of a model extractor through the stored turns. */
 export interface Extracted {
-  /** `done`: the model has read all of them; `waiting`: not all of them yet. */
+  /** `done`: the model has processed all stored turns; `waiting`: some are pending. */
   status: "done" | "waiting";
-  /** How the requests to the model stand, in words. */
+  /** Progress of the model requests, as text. */
   about: string;
 }
 
 /**
- * How a model made a plan: the turns it read, its calls, their tokens and cost. With `error`
- * no plan could be made of these turns: the record becomes a dead letter with reason
- * `extraction_failed`. `answer` is the model's last answer.
+ * The model calls behind a plan: turns in the prompt, number of calls, tokens and cost. A
+ * record with `error` has no plan and becomes a dead letter with reason `extraction_failed`;
+ * `answer` is then the model's last answer.
  */
 export interface Extraction {
-  /** Turns that the model read. */
+  /** Ids of the turns in the prompt. */
   event_ids?: Array<string>;
-  /** Calls of the model. */
+  /** Number of model calls. */
   calls?: number;
-  /** Tokens sent. */
+  /** Prompt tokens. */
   prompt_tokens?: number;
-  /** Tokens received. */
+  /** Completion tokens. */
   completion_tokens?: number;
-  /** Cost, in the currency of the prices that were set. */
+  /** Cost, in the currency of the configured prices. */
   cost?: number;
-  /** When the plan was made. */
+  /** Time at which the plan was made. */
   made_at?: string | null;
-  /** Why no plan could be made. */
+  /** Error message, if no plan could be made. */
   error?: string | null;
   /** The model's last answer. */
   answer?: string | null;
-  /** Why updates of the answer were left out; the plan has the others. */
+  /** Why some updates of the answer were omitted; the plan contains the rest. */
   left_out?: string | null;
   [more: string]: unknown;
 }
 
-/** Who made a plan. */
+/** The author of a plan. */
 export interface Extractor {
-  /** Name of the program, such as `rules`, `llm` or your own. */
+  /** Name of the program, such as `rules`, `llm` or your extractor's name. */
   name: string;
-  /** Its version. */
+  /** Version of the program. */
   version?: string;
   [more: string]: unknown;
 }
 
 /**
- * Liveness. `generation` is the one that answers; null if none does or the server has no
- * history.
+ * Liveness. `generation` is the generation in use; null if none is loaded or the server has
+ * no history.
  */
 export interface Health {
   status: "ok";
-  /** The generation that answers; null if none does or there is no history. */
+  /** The generation in use; null if none is loaded or the server has no history. */
   generation: string | null;
-}
-
-/** A message of a session, as it was sent. */
-export interface KeptMessage {
-  /** Id of the message. */
-  id: string;
-  /** When it was said. */
-  at: string;
-  /** User whose conversation it is. */
-  user_id: string | null;
-  /** The message, word for word. */
-  original: string;
 }
 
 /** Counts of activities, and topics in order of first visit. */
 export interface LearnerHistory {
   /** Number of quizzes. */
   quiz_sessions?: number;
-  /** Number of questions about homework. */
+  /** Number of homework questions. */
   homework_help_count?: number;
   /** Topics in order of first visit. */
   topics_visited?: Array<string>;
 }
 
-/** What the learner uses most, and how clearly; null while there is too little to tell. */
+/** Preferred artifact and difficulty, with their strength; null without enough lessons. */
 export interface LearnerPreferences {
-  /** What the learner uses most; null if it is not clear. */
+  /** The artifact used most; null if it is not clear. */
   preferred_artifact?: "quiz" | "explanation" | "notes" | "flashcards" | null;
-  /** How clearly; null if there is none. */
+  /** Strength of that preference; null if there is none. */
   preferred_artifact_strength?: "weak" | "medium" | "strong" | null;
-  /** The difficulty that the learner chooses most; null if it is not clear. */
+  /** The difficulty chosen most; null if it is not clear. */
   difficulty_preference?: "easy" | "medium" | "hard" | null;
-  /** How clearly; null if there is none. */
+  /** Strength of that preference; null if there is none. */
   difficulty_preference_strength?: "weak" | "medium" | "strong" | null;
 }
 
 /** Puts or removes a relation between two events. */
 export interface LinkUpdate {
-  /** What to do. */
+  /** Operation. */
   op?: "put" | "remove";
   /** The later event, such as the reply. */
   from_event_id: string;
@@ -417,34 +411,34 @@ export interface LinkUpdate {
   to_event_id: string;
   /** Kind of relation. */
   label: "reply_to" | "same_topic" | "caused_by" | "continuation";
-  /** How sure. */
+  /** Confidence, 0 to 1. */
   confidence?: number;
-  /** Events that it rests on. Default: `from_event_id`. */
+  /** Ids of the supporting events. Default: `from_event_id`. */
   evidence_event_ids?: Array<string>;
-  /** Why, for `why`. Default: the extractor's name. */
+  /** Reason, shown by `why`. Default: the extractor's name. */
   reason?: string;
   [more: string]: unknown;
 }
 
-/** A session of which something is stored. */
+/** A session with stored data. */
 export interface ListedSession {
   /** Id of the session. */
   session_id: string;
-  /** User of its earliest turn that names one; null if none does. */
+  /** User of the earliest turn that has one; null if none has. */
   user_id: string | null;
-  /** How many users spoke in it. */
+  /** Number of users who spoke in it. */
   users: number;
   /** Time of the first turn; null without turns. */
   started_at: string | null;
   /** Time of the latest turn; without turns, of the latest other record. */
   last_active: string;
-  /** Its turns. */
+  /** Number of turns. */
   turns: number;
-  /** Items of session memory that hold now. */
+  /** Current items of session memory. */
   memory_items: number;
 }
 
-/** A user of whom something is stored. */
+/** A user with stored data. */
 export interface ListedUser {
   /** Id of the user. */
   user_id: string;
@@ -454,9 +448,9 @@ export interface ListedUser {
   turns: number;
   /** Sessions in which the user spoke. */
   sessions: number;
-  /** States that hold now, without the mood. */
+  /** Current states, without the mood. */
   states: number;
-  /** Preferences that hold now. */
+  /** Current preferences. */
   preferences: number;
 }
 
@@ -483,23 +477,23 @@ export interface MemoryItemPatch {
 
 /** An item that `session_memory_delta` adds. It needs no threshold. */
 export interface MemoryItemWrite {
-  /** Id of the item; your choice. */
+  /** Id of the item, chosen by you. */
   id: string;
   /** Kind of item. */
   type: "preference" | "constraint" | "background" | "capability_assumption" | "decision";
-  /** What is to be remembered. */
+  /** Content of the item. */
   content?: string;
-  /** How sure. */
+  /** Confidence, 0 to 1. */
   confidence?: number;
-  /** Who decided. */
+  /** Decision maker. */
   source?: "user" | "joint" | "agent" | null;
   /** The decision. */
   decision?: string | null;
-  /** Why it was decided. */
+  /** Rationale of the decision. */
   rationale?: string | null;
   /** If false, only a user's decision can replace it. */
   reversible?: boolean;
-  /** What it applies to. */
+  /** Scope of the item. */
   scope?: string | null;
   [more: string]: unknown;
 }
@@ -510,43 +504,46 @@ export interface MemorySummary {
   topic_hint?: string | null;
   /** The user's level in that topic; `weak` if unknown. */
   user_mastery_hint?: "weak" | "medium" | "strong";
-  /** Whether there is an answer on that topic. */
+  /** Whether the user has answered on that topic. */
   known?: boolean;
-  /** The latest activity in words, in the language of the request. */
+  /** The latest activity as text, in the language of the request. */
   recent_behavior: string;
 }
 
-/** A message of OpenAI's chat API, or an item of its Responses API. Other fields are ignored. */
+/**
+ * A message of OpenAI's Chat Completions API or an item of its Responses API. Other fields
+ * are ignored.
+ */
 export interface Message {
-  /** Who speaks. Only items that `type` names have none. */
+  /** Speaker. May be missing only if `type` is set. */
   role?: "user" | "assistant" | "system" | "developer" | "tool" | "function" | null;
   /** Kind of an item. Default: `message`. */
   type?: "message" | "function_call" | "function_call_output" | "reasoning" | null;
   /**
-   * Of a user's message: who speaks. A name that has no word of `user_id` is that of somebody
-   * else, whose words make no memory of the user. If `user_id` has a digit, a single name in a
-   * request is the user's.
+   * Speaker of a user's message. A name without any word of `user_id` is another person's, and
+   * the message does not update the user's memory. If `user_id` contains a digit and the
+   * request has only one name, it is the user's.
    */
   name?: string | null;
-  /** What is said: text, or parts. */
+  /** Content: text or a list of parts. */
   content?: string | Array<MessagePart> | null;
-  /** Calls of an assistant, each with `id` and `function`. */
+  /** Tool calls of an assistant, each with `id` and `function`. */
   tool_calls?: Array<Record<string, unknown>> | null;
-  /** The call that a tool answers. */
+  /** Id of the call that a tool message answers. */
   tool_call_id?: string | null;
-  /** Id, unique in its session. Default: made from `Idempotency-Key` and position. */
+  /** Id, unique in its session. Default: derived from `Idempotency-Key` and position. */
   id?: string | null;
-  /** When it was said: RFC 3339 or Unix seconds. Default: the time of the request. */
+  /** Time of the message: RFC 3339 or Unix seconds. Default: the time of the request. */
   created_at?: string | number | null;
   /**
-   * Of a user's message: id of the earlier one that it takes the place of, which was edited or
-   * answered again. What memory made of that one and its answer ends.
+   * Id of the earlier user message that this one replaces, after an edit or a regenerated
+   * answer. Memory derived only from the earlier message and its answer ends.
    */
   replaces?: string | null;
   /**
-   * The message as your program has it, word for word, but for the bytes of images: `GET
-   * /v1/sessions/{id}/messages` gives it back. With neither `role` nor `type` it is kept, and
-   * nothing is remembered of it.
+   * The message in your program's format, verbatim except for the bytes of images; `GET
+   * /v1/sessions/{id}/messages` returns it. Without `role` and `type` it is only stored and
+   * does not update memory.
    */
   original?: string | null;
   /**
@@ -557,47 +554,50 @@ export interface Message {
   [more: string]: unknown;
 }
 
-/** A part of a message's content. Of an image its description is kept, never its bytes. */
+/**
+ * A part of a message's content. Only the description of an image is stored, never its
+ * bytes.
+ */
 export interface MessagePart {
   /**
    * `text`, `input_text`, `output_text`, `refusal`, `thinking`, `reasoning`, `image_url`,
    * `input_image`, `input_audio`, `file`, …
    */
   type: string;
-  /** Text of a part that is one. */
+  /** Text of a text part. */
   text?: string | null;
   /** Text of a refusal. */
   refusal?: string | null;
-  /** What an image shows; also `alt_text` or `alt`. */
+  /** Description of an image; `alt_text` and `alt` are accepted as well. */
   description?: string | null;
   [more: string]: unknown;
 }
 
-/** A turn that the messages began, continued or ended. */
+/** A turn that the messages started, continued or ended. */
 export interface MessageTurn {
   /** Id of the turn, and of its task: tool calls, results, steps. */
   id: string;
-  /** `running`: it waits for the assistant's answer. */
+  /** `running`: waiting for the assistant's answer. */
   status: "running" | "done";
   /** Outcome of its records. */
   ending: "applied" | "duplicate" | "dead" | "withheld" | "accepted" | "refused";
 }
 
-/** What became of the messages. */
+/** Outcome of the messages. */
 export interface MessagesReply {
-  /** The session. */
+  /** Id of the session. */
   session_id: string;
-  /** The id of each message. */
+  /** Id of each message. */
   message_ids: Array<string>;
   /** The turns, in order. */
   turns: Array<MessageTurn>;
   /** Number of records by outcome. */
   counts: Partial<Record<"applied" | "duplicate" | "dead" | "withheld" | "accepted" | "refused", number>>;
-  /** What is not kept and how often, such as an image without a description. */
+  /** Content that was not stored, with counts, such as an image without a description. */
   left_out: Record<string, number>;
 }
 
-/** The result of a lesson. `correct_rate` is a share, 0..1. */
+/** The result of a lesson. `correct_rate` is a share, 0 to 1. */
 export interface Metadata {
   /** Difficulty of the lesson. */
   difficulty?: "easy" | "medium" | "hard" | null;
@@ -611,11 +611,11 @@ export interface Metadata {
  * `at` is missing if the user has no moment of affect.
  */
 export interface MoodNow {
-  /** The feeling in words; may be empty. */
+  /** The feeling as text; may be empty. */
   text: string;
   /** Baseline plus shock at `at`, each axis from -1 to +1. */
   vad: Vad;
-  /** The time that was asked about; missing if there is no moment of affect. */
+  /** The requested time; missing if there is no moment of affect. */
   at?: string | null;
   /** Slow part: moves towards each moment, with a half-life of 24 h by default. */
   baseline_vad: Vad;
@@ -623,7 +623,7 @@ export interface MoodNow {
   shock_vad: Vad;
   /** Half-life of the shock, in seconds. */
   shock_halflife_seconds: number;
-  /** How far the last moment was from the baseline, 0 to 1. */
+  /** Distance of the last moment from the baseline, 0 to 1. */
   shock_severity: number;
   /** Time of the last moment of affect; null if there is none. */
   last_at: string | null;
@@ -631,45 +631,45 @@ export interface MoodNow {
 
 /** The body of `POST /v1/messages`. */
 export interface NewMessages {
-  /** Tenant; must be the key's own. */
+  /** Tenant; must match the API key. */
   tenant?: string | null;
-  /** User whose conversation it is. */
+  /** User of the conversation. */
   user_id: string;
-  /** Session. Default: one for each user and day (UTC); the reply names it. */
+  /** Session. Default: one per user and day (UTC); the reply contains its id. */
   session_id?: string | null;
-  /** Messages in their order. */
+  /** Messages in order. */
   messages: Array<Message>;
   /** Device or window. */
   client_id?: string | null;
-  /** What the user wants, such as `quiz`. */
+  /** Intent of the user, such as `quiz`. */
   intent?: string | null;
-  /** What the turns are about. */
+  /** Topic of the turns. */
   topic?: string | null;
-  /** What was produced, such as `flashcards`. */
+  /** Artifact that was produced, such as `flashcards`. */
   artifact?: string | null;
-  /** Result of a lesson. Other fields are kept as they are. */
+  /** Result of a lesson. Other fields are stored unchanged. */
   metadata?: Metadata | null;
 }
 
-/** Something worth remembering; shown once its type's threshold is met (docs/rules.md). */
+/** A candidate for session memory, shown once its type's threshold is met (docs/rules.md). */
 export interface Observation {
   /** Kind of item. */
   type: "preference" | "constraint" | "background" | "capability_assumption" | "decision";
-  /** What was observed. Needed, except for a decision. */
+  /** Content of the observation. Required except for a decision. */
   content?: string;
-  /** The user said it in so many words: no threshold. */
+  /** Stated explicitly by the user: no threshold. */
   explicit?: boolean;
-  /** The environment demands it: no threshold for a constraint. */
+  /** Required by the environment: no threshold for a constraint. */
   environment?: boolean;
-  /** How sure. */
+  /** Confidence, 0 to 1. */
   confidence?: number;
-  /** Content of the same type that no longer holds. */
+  /** Content of the same type that this one contradicts and ends. */
   opposes?: string | null;
   /** The decision. Default: `content`. */
   decision?: string | null;
-  /** Why it was decided. Needed for a decision to show. */
+  /** Rationale. A decision is shown only with it. */
   rationale?: string | null;
-  /** Who decided. Needed for a decision to show. */
+  /** Decision maker. A decision is shown only with it. */
   source?: "user" | "joint" | "agent" | null;
   /** If false, only a user's decision can replace it. */
   reversible?: boolean;
@@ -678,26 +678,26 @@ export interface Observation {
   [more: string]: unknown;
 }
 
-/** A moment of affect in an event; by default in the plan's own event. */
+/** A moment of affect in an event; by default in the plan's event. */
 export interface PlanAffect {
-  /** The feeling in words. */
+  /** The feeling as text. */
   text?: string;
-  /** Such as `joy`. */
+  /** Labels, such as `joy`. */
   labels?: Array<string>;
-  /** The feeling in numbers. */
+  /** The feeling as numbers. */
   vad: Vad;
-  /** 0 to 1; other values are clamped. 0: does not change the mood. */
+  /** Confidence, 0 to 1; other values are clamped. 0 does not change the mood. */
   confidence?: number;
-  /** Event in which the feeling shows. Default: the plan's event. */
+  /** Event of the feeling. Default: the plan's event. */
   event_id?: string | null;
   [more: string]: unknown;
 }
 
-/** One step of a plan. Without a status a known step keeps its current one. */
+/** One step of a plan. A step without `status` keeps its current status. */
 export interface PlanStep {
   /** Id of the step, unique in its plan. */
   step_id: string;
-  /** What is to be done. */
+  /** Text of the step. */
   description?: string;
   /** Status of the step. */
   status?: "pending" | "running" | "done" | "error" | null;
@@ -706,157 +706,162 @@ export interface PlanStep {
 
 /** A like or dislike; unique by (domain, normalised subject, polarity). */
 export interface Preference {
-  /** Id, made from domain, subject and polarity. */
+  /** Id, derived from domain, subject and polarity. */
   preference_id: string;
-  /** Field of life, such as `food`. */
+  /** Domain, such as `food`. */
   domain: string;
-  /** Whether the user likes or dislikes it. */
+  /** `like` or `dislike`. */
   polarity: "like" | "dislike";
-  /** What the user likes or dislikes, as it was first written. */
+  /** The thing that the user likes or dislikes, as first written. */
   subject: string;
-  /** `candidate`: seen. `confirmed`: holds. `revoked`: no longer holds. */
+  /**
+   * `candidate`: observed, not confirmed. `confirmed`: in force. `revoked`: no longer in
+   * force.
+   */
   status: "candidate" | "confirmed" | "revoked";
-  /** 0 to 1, as last written. */
+  /** Confidence, 0 to 1, as last written. */
   confidence: number;
-  /** A remark, such as the sentence it was found in; null if none. */
+  /** Remark, such as the sentence that states it; null if none. */
   note?: string | null;
-  /** Events that it rests on, at most the 20 newest. */
+  /** Ids of the supporting events, at most the 20 newest. */
   evidence_event_ids?: Array<string>;
-  /** Time of the plan that changed it last. */
+  /** Time of the write plan that last changed it. */
   updated_at: string;
 }
 
 /** The body of `PATCH /v1/preferences/{preference_id}`: the fields to change, and why. */
 export interface PreferenceCorrection {
-  /** Why it is corrected; `why` shows it. */
+  /** Reason of the correction; shown by `why`. */
   reason: string;
-  /** What the user likes or dislikes. */
+  /** The thing that the user likes or dislikes. */
   subject?: string | null;
-  /** Whether the user likes or dislikes it. */
+  /** `like` or `dislike`. */
   polarity?: "like" | "dislike" | null;
-  /** Field of life, such as `food`. */
+  /** Domain, such as `food`. */
   domain?: string | null;
-  /** How sure, 0 to 1. */
+  /** Confidence, 0 to 1. */
   confidence?: number | null;
-  /** A remark. */
+  /** Remark. */
   note?: string | null;
 }
 
 /** One change of a like or dislike; unique by (domain, normalised subject, polarity). */
 export interface PreferenceUpdate {
-  /** `upsert_candidate`: seen; `confirm`: holds; `revoke`: no longer holds. */
+  /**
+   * `upsert_candidate` records an observation, `confirm` puts the preference in force,
+   * `revoke` ends it.
+   */
   op: "upsert_candidate" | "confirm" | "revoke";
-  /** Field of life, such as `food`. */
+  /** Domain, such as `food`. */
   domain: string;
-  /** Whether the user likes or dislikes it. */
+  /** `like` or `dislike`. */
   polarity: "like" | "dislike";
-  /** What the user likes or dislikes. */
+  /** The thing that the user likes or dislikes. */
   subject: string;
-  /** How sure. */
+  /** Confidence, 0 to 1. */
   confidence?: number;
-  /** A remark, such as the user's sentence. */
+  /** Remark, such as the user's sentence. */
   note?: string | null;
-  /** Change nothing if the preference was updated after this time. */
+  /** Skip the update if the preference was changed after this time. */
   unchanged_since?: string | null;
-  /** Events that it rests on; the plan's own event is added. */
+  /** Ids of the supporting events; the plan's `event_id` is added. */
   evidence_event_ids?: Array<string>;
-  /** Why, for `why`. Default: the extractor's name. */
+  /** Reason, shown by `why`. Default: the extractor's name. */
   reason?: string;
   [more: string]: unknown;
 }
 
 /** A problem document (RFC 9457). docs/http.md explains each `type`. */
 export interface ProblemDocument {
-  /** Kind of problem, such as `/problems/invalid`. */
+  /** Problem type, such as `/problems/invalid`. */
   type: string;
-  /** Kind of problem in words. */
+  /** Summary of the problem type. */
   title: string;
   /** HTTP status. */
   status: number;
-  /** What is wrong, and what to do. */
+  /** Explanation, and how to fix it. */
   detail: string;
-  /** The faults one by one, if there are several or a field is at fault. */
+  /** Errors by field and record, if a field is invalid or there are several errors. */
   errors?: Array<ProblemError> | null;
-  /** Of `/problems/over-quota`: the tenant, the limit and what is left. */
+  /** Tenant, limit and remaining quota; only with `/problems/over-quota`. */
   quota?: QuotaUsed | null;
 }
 
-/** One fault: the field, the reason, and for several records the record's position, from 1. */
+/** One error: field, reason and, with several records, the record's position from 1. */
 export interface ProblemError {
-  /** The field. */
+  /** Path of the field. */
   field: string;
-  /** What is wrong with it. */
+  /** Why the field is invalid. */
   reason: string;
-  /** Of several records: which one, from 1; else null. */
+  /** Position of the record among several, from 1; null for a single record. */
   position?: number | null;
 }
 
-/** The tenant's quota of which nothing is left (docs/quotas.md). */
+/** A tenant's exceeded quota (docs/quotas.md). */
 export interface QuotaUsed {
-  /** The tenant. */
+  /** Id of the tenant. */
   tenant: string;
-  /** Which limit. */
+  /** The limit that was exceeded. */
   limit: "records" | "bytes";
-  /** How much the tenant may write per second. */
+  /** Quota per second. */
   per_second: number;
-  /** How much is left; below 0: what the last request took beyond the limit. */
+  /** Remaining quota; a negative number is the excess of the last request. */
   remaining: number;
-  /** Seconds until something is left. */
+  /** Seconds until quota is available again. */
   retry_after: number;
 }
 
 /**
  * Current readiness; accurate during a restore. `done` of `total` rows or bytes are
- * restored. `generation` is the one that answers; null if none does or the server has no
- * history. `promoted` is a generation that was promoted and does not answer yet; usually
- * null.
+ * restored. `generation` is the generation in use; null if none is loaded or the server has
+ * no history. `promoted` is a promoted generation that is not in use yet; usually null.
  */
 export interface Ready {
-  /** Whether the server can answer. */
+  /** Whether the server can serve requests. */
   ready: boolean;
-  /** What it waits for, in words. */
+  /** Pending step, as text. */
   about: string;
   /** Rows or bytes restored. */
   done: number;
   /** Rows or bytes to restore. */
   total: number;
-  /** The generation that answers; null if none does or there is no history. */
+  /** The generation in use; null if none is loaded or the server has no history. */
   generation: string | null;
-  /** A generation that was promoted and does not answer yet; usually null. */
+  /** A promoted generation that is not in use yet; usually null. */
   promoted: string | null;
 }
 
 /**
- * The outcome of one record. `position` counts lines of NDJSON, or elements, from 1.
+ * The outcome of one record. `position` counts lines of NDJSON, or array elements, from 1.
  * `refused`: not stored; `field` and `detail` give the reason. `dead`: stored as a dead
- * letter. `accepted`: stored; its outcome was not known in time.
+ * letter. `accepted`: stored; processing had not finished before the timeout.
  */
 export interface RecordResult {
-  /** Line of NDJSON, or element, from 1. */
+  /** Line of NDJSON, or array element, from 1. */
   position: number;
-  /** Id of the record; null if it could not be read. */
+  /** Id of the record; null if the record could not be parsed. */
   id?: string | null;
   /** Outcome of the record. */
   ending: "applied" | "duplicate" | "dead" | "withheld" | "accepted" | "refused";
   /**
-   * Code of the reason, if refused or dead; `waiting` for a tool result that came before the
-   * end of its recursion.
+   * Reason code, if refused or dead; `waiting` for a tool result that arrived before its
+   * recursion ended.
    */
   reason?: string | null;
-  /** Field at fault, if known. */
+  /** Invalid field, if known. */
   field?: string | null;
-  /** The reason in words, if refused or dead. */
+  /** Reason as text, if refused or dead. */
   detail?: string | null;
 }
 
 /**
- * Counts by outcome, and the result of each record; with `Prefer: return=minimal` only of
- * records that are refused or dead.
+ * Counts by outcome, and the result of each record. With `Prefer: return=minimal` only
+ * refused and dead records are listed.
  */
 export interface RecordsReply {
   /** Number of records by outcome. */
   counts: Partial<Record<"applied" | "duplicate" | "dead" | "withheld" | "accepted" | "refused", number>>;
-  /** The result of each record. */
+  /** Result of each record. */
   results: Array<RecordResult>;
 }
 
@@ -865,13 +870,13 @@ export interface Recursion {
   /** 2 for new records; 1 also allows the older names. */
   schema_version?: number;
   type: "recursion";
-  /** Tenant; everything of two tenants is separate. */
+  /** Tenant; all data is separated by tenant. */
   tenant?: string;
-  /** When it happened, by your platform's clock. Memory is ordered by it. */
+  /** Time of the event by your platform's clock. Memory is ordered by it. */
   occurred_at: string;
   /**
-   * When your log took the record; default: `occurred_at`. Read from files only: on Kafka it
-   * is the append time, over HTTP the time of arrival.
+   * Time at which your log received the record; default: `occurred_at`. Used in files only:
+   * Kafka sets the append time, the HTTP API the time of arrival.
    */
   recorded_at?: string | null;
   /** Session of the task. */
@@ -882,136 +887,136 @@ export interface Recursion {
   trace_id: string;
   /** Position in the task. */
   iteration_index: number;
-  /** `running` while it works; then `done` or `error`. */
+  /** `running` until it ends; then `done` or `error`. */
   status?: "running" | "done" | "error";
   /** Step of the plan that it works on. */
   step_id?: string | null;
-  /** What the agent saw. */
+  /** The agent's observation. */
   observe?: string;
-  /** What the agent thought. */
+  /** The agent's reasoning. */
   thought?: string;
-  /** What the agent did. */
+  /** The agent's action. */
   action: Action;
   /** New objective of the task. */
   objective?: string | null;
-  /** New constraints of the task, all of them. */
+  /** New constraints of the task; they replace all earlier ones. */
   constraints?: Array<string> | null;
-  /** New plan of the task, whole. */
+  /** New plan of the task; it replaces the earlier one. */
   plan?: Array<PlanStep> | null;
-  /** Texts for the task's short-term memory. */
+  /** Texts to append to the task's short-term memory. */
   short_term_memory_append?: string | Array<string> | null;
-  /** New limit of ended steps. Default of a task: 10. */
+  /** New limit of finished recursions. Default of a task: 10. */
   max_iteration?: number | null;
-  /** Why it failed. */
+  /** Error message. */
   error?: string | null;
-  /** With status `error`: the task has failed. */
+  /** With status `error`: the whole task failed. */
   final?: boolean;
   [more: string]: unknown;
 }
 
-/** A change, with one of its evidence events. */
-export interface RevisionTold {
-  /** Whose memory changed: a session or a user. */
+/** A revision with one of its supporting events. */
+export interface RevisionWithEvidence {
+  /** Owner of the changed memory: a session or a user. */
   owner_id: string;
   /** `session`, `session_memory`, `state`, `preference`, `link` or `thread`. */
   entity_type: string;
-  /** The entity. */
+  /** Id of the entity. */
   entity_id: string;
   /** Kind of a state, domain of a preference, and so on (docs/tables.md). */
   kind: string | null;
-  /** What happened, such as `insert`, `update`, `supersede`, `close`. */
+  /** Operation, such as `insert`, `update`, `supersede`, `close`. */
   op: string;
   /** Value before; null if there was none. */
   before: Record<string, unknown> | null;
   /** Value after; null if it was removed. */
   after: Record<string, unknown> | null;
-  /** Why, in a few words. */
+  /** Reason of the change. */
   reason: string;
   /** Time of the record that made the change. */
   occurred_at: string;
-  /** When Turnfold learnt it. */
+  /** Time at which the log received the record. */
   recorded_at: string;
   /** Position among the owner's revisions. */
   seq: number;
   /** Id of the revision. */
   revision_id: string;
-  /** Write plan that made the change; null if another record did. */
+  /** Write plan that made the change; null if another type of record made it. */
   plan_id: string | null;
-  /** Extractor that made the plan; null without a plan. */
+  /** Extractor of the plan; null without a plan. */
   extractor_name: string | null;
-  /** Its version; of a correction through the API the id of the key. */
+  /** Version of the extractor; for a correction through the API, the id of the API key. */
   extractor_version: string | null;
-  /** The evidence event; null if there is none. */
+  /** Id of the supporting event; null if there is none. */
   evidence_event_id: string | null;
-  /** Its session. */
+  /** Session of that event. */
   evidence_session_id: string | null;
-  /** When it happened; null if the event is unknown. */
+  /** Time of that event; null if the event is unknown. */
   evidence_occurred_at: string | null;
-  /** What the user said in it; null if the event is unknown. */
+  /** The user's message in that event; null if the event is unknown. */
   user_input: string | null;
-  /** What the agent answered; null if the event is unknown. */
+  /** The agent's answer in that event; null if the event is unknown. */
   agent_answer: string | null;
 }
 
 /**
  * An event, state, preference or session memory item. `matches` are the matching parts of
- * `text`, as [start, end) in characters; `why` is what each signal adds to `score`;
- * `neighbours` are the turns around an event, if asked for, oldest first.
+ * `text`, as [start, end) in characters. `why` is the contribution of each ranking signal to
+ * `score`. `neighbours` are the turns around an event, oldest first, if requested.
  */
 export interface SearchHit {
-  /** What was found. */
+  /** Kind of the hit. */
   kind: "event" | "state" | "preference" | "session_memory";
-  /** Id of what was found. */
+  /** Id of the hit. */
   id: string;
-  /** Its session; null if it has none. */
+  /** Session; null if it has none. */
   session_id: string | null;
-  /** Its user; null if unknown. */
+  /** User; null if unknown. */
   user_id: string | null;
-  /** When it was said, or became true. */
+  /** Time of the event, or start of validity. */
   at: string;
-  /** When a state stopped being true; else null. */
+  /** End of validity of a state; otherwise null. */
   valid_to: string | null;
-  /** The text that was found. */
+  /** Text of the hit. */
   text: string;
   /** Matching parts of `text`, as [start, end) in characters. */
   matches: Array<[number, number]>;
-  /** Rank; greater is better. Comparable within one search only. */
+  /** Relevance; greater is better. Comparable within one search only. */
   score: number;
-  /** What each signal adds to `score`. */
+  /** Contribution of each ranking signal to `score`. */
   why: Record<string, number>;
-  /** Turns around an event, oldest first; null if not asked for. */
+  /** Turns around an event, oldest first; null if not requested. */
   neighbours?: Array<SearchNeighbour> | null;
-  /** Start of the date that it names, the first in `about`; missing if none. */
+  /** Start of the date that it mentions, the first within `about`; missing if none. */
   about_start?: string | null;
-  /** Its end, which is no longer part of it; missing if none. */
+  /** End of that date (exclusive); missing if none. */
   about_end?: string | null;
 }
 
 /** A turn of the hit's session, `place` turns after it; before it: negative. */
 export interface SearchNeighbour {
-  /** Turns after the hit; negative: before it. */
+  /** Offset from the hit in turns; negative before it. */
   place: number;
   /** Id of the turn. */
   id: string;
-  /** Its user; null if unknown. */
+  /** User; null if unknown. */
   user_id: string | null;
-  /** When it was said. */
+  /** Time of the message. */
   at: string;
-  /** Its text. */
+  /** Text of the turn. */
   text: string;
 }
 
-/** The best hits first. */
+/** A page of search hits, best first. */
 export interface SearchPage {
-  /** The best hits first. */
+  /** Hits, best first. */
   hits: Array<SearchHit>;
-  /** Cursor of the next page; null at the end. */
+  /** Cursor of the next page; null on the last page. */
   next: string | null;
 }
 
 /** The session's short-term memory; at most 10 recent intents, oldest first. */
 export interface SessionContext {
-  /** The session. */
+  /** Id of the session. */
   session_id: string;
   /** Latest topic; null if there was none. */
   current_topic?: string | null;
@@ -1019,163 +1024,166 @@ export interface SessionContext {
   recent_intents?: Array<string>;
   /** Latest artifact, such as `flashcards`; null if there was none. */
   last_artifact?: string | null;
-  /** What the user said last. */
+  /** The latest user message. */
   last_user_message?: string;
-  /** Latest time of its records. */
+  /** Time of the latest record. */
   updated_at: string;
 }
 
 /** The session: at most the 20 newest conversations and 200 memory items. */
 export interface SessionDocument {
-  /** The session. */
+  /** Id of the session. */
   session_id: string;
-  /** Its user; null if unknown. */
+  /** User; null if unknown. */
   user_id?: string | null;
-  /** What the session is about; null if unknown. */
+  /** Subject of the session; null if unknown. */
   subject?: Claim | null;
-  /** What the session is for; null if unknown. */
+  /** Goal of the session; null if unknown. */
   object?: Claim | null;
   /** `active`, `waiting_input` or `closed`. */
   status: "active" | "waiting_input" | "closed";
-  /** Why it is closed: `expired`, or by a turn; null if it is not. */
+  /** Reason of the closing, `expired` or set by a turn; null if it is open. */
   closed_reason?: string | null;
-  /** Where the session's files are. */
+  /** Location of the session's files. */
   artifacts_metadata?: Record<string, unknown>;
   /** At most the 20 newest tasks, oldest first. */
   conversations?: Array<Conversation>;
-  /** Number of all its tasks. */
+  /** Number of all tasks. */
   conversation_count?: number;
-  /** What is worth remembering, at most 200 items. */
+  /** Session memory, at most 200 items. */
   session_memory?: Array<SessionMemoryItem>;
-  /** Earliest time of its records. */
+  /** Time of the earliest record. */
   created_at: string;
-  /** Latest time of its records. */
+  /** Time of the latest record. */
   updated_at: string;
-  /** Its context; null if it has only recursions. */
+  /** Context of the session; null if it has only recursions. */
   context?: SessionContext | null;
 }
 
-/** Sessions, the last active first. `next` is the cursor of the next page; null at the end. */
+/**
+ * Sessions, the last active first. `next` is the cursor of the next page; null on the last
+ * page.
+ */
 export interface SessionList {
-  /** The sessions, in the order asked for. */
+  /** Sessions in the requested order. */
   sessions: Array<ListedSession>;
-  /** Cursor of the next page; null at the end. */
+  /** Cursor of the next page; null on the last page. */
   next: string | null;
 }
 
-/** Direct writes to the session memory. Per id the latest turn's operation wins. */
+/** Direct writes to session memory. The operation of the latest turn wins per id. */
 export interface SessionMemoryDelta {
-  /** Items to add, or to replace whole. */
+  /** Items to add, or to replace entirely. */
   add?: Array<MemoryItemWrite>;
-  /** Items to change in part. */
+  /** Fields of items to change. */
   update?: Array<MemoryItemPatch>;
   /** Ids of items to delete. */
   delete?: Array<string>;
   [more: string]: unknown;
 }
 
-/** Something worth remembering in a session; `evidence` lists at most the 20 newest events. */
+/** An item of session memory; `evidence` lists at most the 20 newest events. */
 export interface SessionMemoryItem {
   /** Id of the item. */
   id: string;
   /** Kind of item. */
   type: "preference" | "constraint" | "background" | "capability_assumption" | "decision";
-  /** What is to be remembered. */
+  /** Content of the item. */
   content?: string;
-  /** How sure, 0 to 1. */
+  /** Confidence, 0 to 1. */
   confidence: number;
-  /** Who decided; null if it is not a decision. */
+  /** Decision maker; null if it is not a decision. */
   source?: "user" | "joint" | "agent" | null;
   /** The decision; null if it is not one. */
   decision?: string | null;
-  /** Why it was decided. */
+  /** Rationale of the decision. */
   rationale?: string | null;
   /** If false, only a user's decision can replace it; null if it is not a decision. */
   reversible?: boolean | null;
-  /** What it applies to; null if unknown. */
+  /** Scope of the item; null if unknown. */
   scope?: string | null;
-  /** Turns that it rests on, at most the 20 newest. */
+  /** Ids of the supporting turns, at most the 20 newest. */
   evidence?: Array<string>;
 }
 
-/** Messages of a session in the order in which they came. */
+/** Messages of a session in order of arrival. */
 export interface SessionMessages {
-  /** The session. */
+  /** Id of the session. */
   session_id: string;
   /** The messages. */
-  messages: Array<KeptMessage>;
+  messages: Array<StoredMessage>;
   /** Cursor of the next page; null on the last page. */
   next: string | null;
 }
 
 /** The body of `POST /memory/session/update`. */
 export interface SessionUpdate {
-  /** Tenant; must be the key's own. */
+  /** Tenant; must match the API key. */
   tenant?: string | null;
-  /** Id of the signal. Default: made from `Idempotency-Key`, else new. */
+  /** Id of the signal. Default: derived from `Idempotency-Key`; without that header, a new id. */
   signal_id?: string | null;
-  /** When it happened. Default: the time of the request. */
+  /** Time of the event. Default: the time of the request. */
   occurred_at?: string | null;
-  /** The session. */
+  /** Id of the session. */
   session_id: string;
-  /** What the user wants, such as `quiz`. */
+  /** Intent of the user, such as `quiz`. */
   intent?: string | null;
-  /** What it is about. */
+  /** Topic. */
   topic?: string | null;
-  /** What was produced, such as `flashcards`. */
+  /** Artifact that was produced, such as `flashcards`. */
   artifact?: string | null;
   [more: string]: unknown;
 }
 
-/** A short-term memory, and the recursion that added it. */
+/** A note in short-term memory, and the recursion that added it. */
 export interface ShortTermMemory {
-  /** The recursion that added it. */
+  /** Recursion that added it. */
   trace_id: string;
-  /** What it noted. */
+  /** Text of the note. */
   memory: string;
 }
 
 /**
- * An update of a session's context (scope session) or of a user's profile (scope user); or a
- * message of a session, kept as it was sent.
+ * An update of a session's context (scope `session`) or of a user's profile (scope `user`);
+ * or a message of a session, stored as sent.
  */
 export interface Signal {
   /** 2 for new records; 1 also allows the older names. */
   schema_version?: number;
   type: "signal";
-  /** Tenant; everything of two tenants is separate. */
+  /** Tenant; all data is separated by tenant. */
   tenant?: string;
-  /** When it happened, by your platform's clock. Memory is ordered by it. */
+  /** Time of the event by your platform's clock. Memory is ordered by it. */
   occurred_at: string;
   /**
-   * When your log took the record; default: `occurred_at`. Read from files only: on Kafka it
-   * is the append time, over HTTP the time of arrival.
+   * Time at which your log received the record; default: `occurred_at`. Used in files only:
+   * Kafka sets the append time, the HTTP API the time of arrival.
    */
   recorded_at?: string | null;
   /** Id of the signal, unique in its session or user. */
   signal_id: string;
-  /** What it updates. */
+  /** Target of the update. */
   scope: "session" | "user";
-  /** Session; needed if `scope` is `session`. */
+  /** Session; required if `scope` is `session`. */
   session_id?: string | null;
-  /** User; needed if `scope` is `user`. */
+  /** User; required if `scope` is `user`. */
   user_id?: string | null;
-  /** What the user wants, such as `quiz`. Of several the first counts. */
+  /** Intent of the user, such as `quiz`. The first of a list counts. */
   intent?: string | Array<string> | null;
-  /** What it is about. */
+  /** Topic. */
   topic?: string | null;
-  /** What was produced, such as `flashcards`. */
+  /** Artifact that was produced, such as `flashcards`. */
   artifact?: string | null;
-  /** What the session is about, such as its title; of scope session. */
+  /** Subject of the session, such as its title; only with scope `session`. */
   subject?: Claim | null;
   /** Result of a lesson. */
   metadata?: Metadata | null;
   /**
-   * A message of the session, word for word, for `GET /v1/sessions/{id}/messages`. Nothing is
-   * remembered of it.
+   * A message of the session, verbatim, for `GET /v1/sessions/{id}/messages`. It does not
+   * update memory.
    */
   message?: string | null;
-  /** Id of another signal of the session: its message is not listed any more. */
+  /** Id of another signal of the session; its message is no longer listed. */
   takes_back?: string | null;
   [more: string]: unknown;
 }
@@ -1186,164 +1194,173 @@ export interface State {
   state_id: string;
   /** Kind of the state. */
   kind: "fact" | "relation" | "task" | "summary" | "long_mood_state";
-  /** What holds, as a sentence. */
+  /** The state as a sentence. */
   body_text: string;
   /** Structured details; for a task `status`: `open` or `done`. */
   payload?: Record<string, unknown>;
-  /** 0 to 1. */
+  /** Confidence, 0 to 1. */
   confidence: number;
-  /** People, places and things that it is about. */
+  /** People, places and things that it mentions. */
   entities?: Array<string>;
-  /** When it became true. */
+  /** Start of validity. */
   valid_from: string;
-  /** When it stopped, or will stop, being true; null if no end is known. */
+  /** End of validity, possibly in the future; null if no end is known. */
   valid_to?: string | null;
-  /** Time of the latest plan that wrote it. */
+  /** Time of the latest write plan that set it. */
   last_confirmed_at: string;
   /**
-   * `closed` if `valid_to` is set (even in the future), else `done` for a finished task, else
-   * `active`.
+   * `closed` if `valid_to` is set (even in the future), otherwise `done` for a finished task,
+   * otherwise `active`.
    */
   status: "active" | "done" | "closed";
-  /** Events that it rests on, at most the 20 newest. */
+  /** Ids of the supporting events, at most the 20 newest. */
   evidence_event_ids?: Array<string>;
-  /** Time of the plan that changed this version last. */
+  /** Time of the write plan that last changed this version. */
   updated_at: string;
 }
 
 /** The body of `PATCH /v1/states/{state_id}`: the fields to change, and why. */
 export interface StateCorrection {
-  /** Why it is corrected; `why` shows it. */
+  /** Reason of the correction; shown by `why`. */
   reason: string;
-  /** The fact, as a sentence. */
+  /** The fact as a sentence. */
   body_text?: string | null;
-  /** Structured details; they replace all the earlier ones. */
+  /** Structured details; they replace all earlier ones. */
   payload?: Record<string, unknown> | null;
-  /** How sure, 0 to 1. */
+  /** Confidence, 0 to 1. */
   confidence?: number | null;
-  /** People, places and things that it is about. */
+  /** People, places and things that it mentions. */
   entities?: Array<string> | null;
-  /** When it became true. A later one than before begins a new version. */
+  /** Start of validity. A later time than the current one starts a new version. */
   valid_from?: string | null;
-  /** When it stops being true. */
+  /** End of validity. */
   valid_to?: string | null;
-}
-
-/** A state as it was true at one time and known at another. */
-export interface StateThen {
-  /** The user. */
-  owner_id: string;
-  /** Id of the state, the same for all its versions. */
-  state_id: string;
-  /** Kind of the state. */
-  kind: string;
-  /** What held, as a sentence. */
-  body_text: string;
-  /** Structured details. */
-  payload: Record<string, unknown>;
-  /** 0 to 1. */
-  confidence: number;
-  /** When it became true. */
-  valid_from: string;
-  /** When it stopped, or will stop, being true; null if no end is known. */
-  valid_to: string | null;
-  /** Time of the latest plan that wrote it. */
-  last_confirmed_at: string;
-  /** `active`, `done` (a finished task) or `closed` (`valid_to` is set). */
-  status: string;
-  /** Events that it rests on, at most the 20 newest. */
-  evidence_event_ids: Array<string>;
-  /** Time of the plan that changed this version last. */
-  updated_at: string;
 }
 
 /** One change of the long-term state. */
 export interface StateUpdate {
   /** `upsert` creates or corrects, `close` ends, `mark_done` finishes a task. */
   op?: "upsert" | "close" | "mark_done";
-  /** Kind of state. Needed for `upsert`. */
+  /** Kind of state. Required for `upsert`. */
   kind?: "fact" | "relation" | "task" | "summary" | "long_mood_state" | null;
-  /** Id of the state. Default for `upsert`: a new state; else needed. */
+  /** Id of the state. Default for `upsert`: a new state; required for other operations. */
   state_id?: string | null;
-  /** What holds, as a sentence. Needed for a new state. */
+  /** The state as a sentence. Required for a new state. */
   body_text?: string;
-  /**
-   * Structured details; `category`, `family`, `slot`, `value`, `whose` are what `ends` look
-   * at.
-   */
+  /** Structured details. `ends` match `category`, `family`, `slot`, `value` and `whose`. */
   payload?: Record<string, unknown> | null;
-  /** How sure. Default: as before; for a new state 0.5. */
+  /** Confidence, 0 to 1. Default: unchanged; 0.5 for a new state. */
   confidence?: number | null;
   /**
-   * When it became true. A later one than before begins a new version. Default for a new
-   * state: `about_start`, else the plan's time.
+   * Start of validity. A later time than the current one starts a new version. Default for a
+   * new state: `about_start`, otherwise the plan's time.
    */
   valid_from?: string | null;
-  /** When it stops being true. Default for `close`: `about_end`, else the plan's time. */
+  /** End of validity. Default for `close`: `about_end`, otherwise the plan's time. */
   valid_to?: string | null;
-  /** People, places and things that it is about. Default: those of the annotations. */
+  /** People, places and things that it mentions. Default: the entities of the annotations. */
   entities?: Array<string>;
-  /** Events that it rests on; the plan's own event is added. */
+  /** Ids of the supporting events; the plan's `event_id` is added. */
   evidence_event_ids?: Array<string>;
-  /** Change nothing if the version was updated after this time. Not for moods. */
+  /** Skip the update if the version was changed after this time. Not for moods. */
   unchanged_since?: string | null;
-  /** Why, for `why`. Default: the extractor's name. */
+  /** Reason, shown by `why`. Default: the extractor's name. */
   reason?: string;
   [more: string]: unknown;
 }
 
-/** A user's states. `next` is the cursor of the next page; null at the end. */
+/** A state valid at `as_of`, as recorded at `known_at`. */
+export interface StateVersion {
+  /** Id of the user. */
+  owner_id: string;
+  /** Id of the state, the same for all its versions. */
+  state_id: string;
+  /** Kind of the state. */
+  kind: string;
+  /** The state as a sentence. */
+  body_text: string;
+  /** Structured details. */
+  payload: Record<string, unknown>;
+  /** Confidence, 0 to 1. */
+  confidence: number;
+  /** Start of validity. */
+  valid_from: string;
+  /** End of validity, possibly in the future; null if no end is known. */
+  valid_to: string | null;
+  /** Time of the latest write plan that set it. */
+  last_confirmed_at: string;
+  /** `active`, `done` (a finished task) or `closed` (`valid_to` is set). */
+  status: string;
+  /** Ids of the supporting events, at most the 20 newest. */
+  evidence_event_ids: Array<string>;
+  /** Time of the write plan that last changed this version. */
+  updated_at: string;
+}
+
+/** A user's states. `next` is the cursor of the next page; null on the last page. */
 export interface States {
-  /** The user. */
+  /** Id of the user. */
   user_id: string;
-  /** Time at which the states are true. */
+  /** Point in time of the states. */
   as_of: string;
-  /** Time up to which memory is used; null: all of it. */
+  /** Memory recorded up to this time is used; null: all memory. */
   known_at: string | null;
-  /** The states. */
-  states: Array<StateThen>;
-  /** Cursor of the next page; null at the end. */
+  /** States of the user. */
+  states: Array<StateVersion>;
+  /** Cursor of the next page; null on the last page. */
   next: string | null;
 }
 
-/** A step of the plan with the recursions that claim it. */
+/** A step of the plan with its recursions. */
 export interface StepView {
   /** Id of the step. */
   step_id: string;
-  /** What the step does. */
+  /** Text of the step. */
   description?: string;
   /** Status of the step. */
   status: "pending" | "running" | "done" | "error";
-  /** The recursions that claim the step, in order. */
+  /** Recursions with this step id, in order. */
   recursion_history?: Array<Record<string, unknown>>;
 }
 
-/** What the agent found and decided in one task. */
+/** A message of a session, as sent. */
+export interface StoredMessage {
+  /** Id of the message. */
+  id: string;
+  /** Time of the message. */
+  at: string;
+  /** User of the conversation. */
+  user_id: string | null;
+  /** The message, verbatim. */
+  original: string;
+}
+
+/** Findings and decisions of the agent in one task. */
 export interface Summary {
   /** The summary. */
   content?: string;
-  /** What was found out. */
+  /** Findings. */
   key_findings?: Array<string>;
-  /** What was decided. */
+  /** Decisions. */
   final_decisions?: Array<string>;
   [more: string]: unknown;
 }
 
 /** The task's objective, constraints, plan and short-term memory. */
 export interface TaskContext {
-  /** What the task is for; null if unknown. */
+  /** Objective of the task; null if unknown. */
   objective?: string | null;
-  /** What it has to observe. */
+  /** Constraints of the task. */
   constraints?: Array<string>;
-  /** The steps of its plan. */
+  /** Steps of the plan. */
   plan?: Array<StepView>;
-  /** Its short-term memory. */
+  /** Short-term memory of the task. */
   memory: TaskMemory;
 }
 
 /**
- * The state of a task: the fold of its recursions in (iteration_index, trace_id) order. At
- * most 200 recursions are kept whole; `older_recursions` counts the others.
+ * The state of a task: the fold of its recursions in (iteration_index, trace_id) order. It
+ * contains at most 200 recursions; `older_recursions` counts the rest.
  */
 export interface TaskDocument {
   /** Status, iterations and limit. */
@@ -1354,7 +1371,7 @@ export interface TaskDocument {
   context: TaskContext;
   /** At most the 200 newest recursions, in order. */
   recursion_history?: Array<Record<string, unknown>>;
-  /** Number of recursions before those. */
+  /** Number of recursions before those in `recursion_history`. */
   older_recursions?: number;
 }
 
@@ -1368,21 +1385,21 @@ export interface TaskGlobal {
   max_iteration: number;
   /** Status of the task. */
   status: "pending" | "running" | "completed" | "failed" | "waiting_input";
-  /** Why it failed; null if it did not. */
+  /** Error message; null if there was no error. */
   error?: string | null;
   /** Whether `max_iteration` ended it. */
   forced?: boolean;
-  /** Whether its last recursions did the same with the same output. */
+  /** Whether the last recursions repeated the same action with the same output. */
   stalled?: boolean;
   /** Number of such recursions; 0 if not stalled. */
   stalled_count?: number;
-  /** Earliest time of its records. */
+  /** Time of the earliest record. */
   created_at: string;
-  /** Latest time of its records. */
+  /** Time of the latest record. */
   updated_at: string;
 }
 
-/** At most the 50 newest short-term memories. */
+/** At most the 50 newest notes of short-term memory. */
 export interface TaskMemory {
   /** At most the 50 newest, oldest first. */
   short_term?: Array<ShortTermMemory>;
@@ -1390,81 +1407,81 @@ export interface TaskMemory {
 
 /** Puts an event into a thread, takes it out, or merges a whole thread into another. */
 export interface ThreadUpdate {
-  /** What to do. */
+  /** Operation. */
   op?: "put" | "remove" | "merge_into";
   /** Name of the thread. */
   thread_key: string;
-  /** The event. Needed, except for `merge_into`. */
+  /** Id of the event. Required except for `merge_into`. */
   event_id?: string | null;
-  /** Thread that takes all events; needed for `merge_into`. */
+  /** Thread that receives all events; required for `merge_into`. */
   into?: string | null;
-  /** How sure it is that the event belongs to the thread. */
+  /** Confidence that the event belongs to the thread, 0 to 1. */
   confidence?: number;
-  /** Events that it rests on. Default: the event itself. */
+  /** Ids of the supporting events. Default: the event itself. */
   evidence_event_ids?: Array<string>;
-  /** Why, for `why`. Default: the extractor's name. */
+  /** Reason, shown by `why`. Default: the extractor's name. */
   reason?: string;
   [more: string]: unknown;
 }
 
 /** The turns of a session in order. */
 export interface Timeline {
-  /** The session. */
+  /** Id of the session. */
   session_id: string;
-  /** Its turns, oldest first. */
+  /** Turns of the session, oldest first. */
   turns: Array<TimelineTurn>;
-  /** Cursor of the next page; null at the end. */
+  /** Cursor of the next page; null on the last page. */
   next: string | null;
 }
 
 /** A turn with its affect, if known. */
 export interface TimelineTurn {
-  /** When the user spoke. */
+  /** Time of the user's message. */
   occurred_at: string;
   /** Id of the turn. */
   event_id: string;
   /** Session of the turn. */
   session_id: string;
-  /** User who spoke; null if the turn names none. */
+  /** User of the turn; null if it has none. */
   user_id: string | null;
-  /** What kind of turn it is, such as `chat`. */
+  /** Kind of turn, such as `chat`. */
   source: string;
   /** `running`, `done` or `error`. */
   status: string;
-  /** What the user said. */
+  /** The user's message. */
   user_input: string;
-  /** What the agent answered. */
+  /** The agent's answer. */
   agent_answer: string;
-  /** Why the turn failed; null if it did not. */
+  /** Error message; null if there was no error. */
   error: string | null;
   /** First intent; null if none. */
   intent: string | null;
   /** Topic; null if none. */
   topic: string | null;
-  /** Start of the first date that the user names (docs/dates.md); null if none. */
+  /** Start of the first date mentioned by the user (docs/dates.md); null if none. */
   about_start: string | null;
-  /** Its end, which is no longer part of it; null if none. */
+  /** End of that date (exclusive); null if none. */
   about_end: string | null;
-  /** Valence, -1 to +1; null if no feeling is known. */
+  /** Valence, -1 to +1; null without a moment of affect. */
   v: number | null;
-  /** Arousal, -1 to +1; null if no feeling is known. */
+  /** Arousal, -1 to +1; null without a moment of affect. */
   a: number | null;
-  /** Dominance, -1 to +1; null if no feeling is known. */
+  /** Dominance, -1 to +1; null without a moment of affect. */
   d: number | null;
 }
 
-/** The result of a tool call, which is put into that call. */
+/** The result of a tool call. It is stored in that call. */
 export interface ToolResult {
   /** 2 for new records; 1 also allows the older names. */
   schema_version?: number;
   type: "tool_result";
-  /** Tenant; everything of two tenants is separate. */
+  /** Tenant; all data is separated by tenant. */
   tenant?: string;
-  /** When it happened, by your platform's clock. Memory is ordered by it. */
+  /** Time of the event by your platform's clock. Memory is ordered by it. */
   occurred_at: string;
   /**
-   * When your log took the record; default: `occurred_at`. Read from files only: on Kafka it
-   * is the append time, over HTTP the time of arrival.
+   * Time at which your log received the record; default: `occurred_at`. Used in files only:
+   * Kafka sets the append time, the HTTP API the time of arrival.
    */
   recorded_at?: string | null;
   /** Session of the task. */
@@ -1473,79 +1490,76 @@ export interface ToolResult {
   task_id: string;
   /** Recursion that made the call. */
   trace_id: string;
-  /** `id` of the call. This or `call_index` is needed. */
+  /** `id` of the call. Required without `call_index`. */
   tool_call_id?: string | null;
   /** Position of the call in `output.tool_calls`, from 0. */
   call_index?: number | null;
-  /** The result; anything but text is stored as compact JSON. */
+  /** The result. Text is stored as it is, any other type as compact JSON. */
   result?: unknown;
   /** Whether the call succeeded. */
   success: boolean;
   [more: string]: unknown;
 }
 
-/** User input and answer: the unit of the event log. Key: tenant/session_id. */
+/** A user's message and the agent's answer. Key: tenant/session_id. */
 export interface Turn {
   /** 2 for new records; 1 also allows the older names. */
   schema_version?: number;
   type: "turn";
-  /** Tenant; everything of two tenants is separate. */
+  /** Tenant; all data is separated by tenant. */
   tenant?: string;
-  /** When it happened, by your platform's clock. Memory is ordered by it. */
+  /** Time of the event by your platform's clock. Memory is ordered by it. */
   occurred_at: string;
   /**
-   * When your log took the record; default: `occurred_at`. Read from files only: on Kafka it
-   * is the append time, over HTTP the time of arrival.
+   * Time at which your log received the record; default: `occurred_at`. Used in files only:
+   * Kafka sets the append time, the HTTP API the time of arrival.
    */
   recorded_at?: string | null;
-  /** Id of the turn, unique in its session. Send a running turn and its end under one id. */
+  /** Id of the turn, unique in its session. Send a running turn and its end with the same id. */
   event_id: string;
   /** Session of the turn. */
   session_id: string;
-  /** User who speaks. Without it the turn makes no memory of a user. */
+  /** User of the turn. Without it the turn does not update any user's memory. */
   user_id?: string | null;
-  /** Device or window. Turns of one client reply to each other. */
+  /** Device or window. Turns of the same client reply to each other. */
   client_id?: string | null;
-  /** Task of the turn. Default: a task of its own. */
+  /** Task of the turn. Default: a separate task. */
   task_id?: string | null;
-  /**
-   * What kind of turn it is. Rules find memory in `chat` only; `meta_request`: nothing is
-   * kept.
-   */
+  /** Kind of turn. The rule extractor reads `chat` only; `meta_request` is not stored. */
   source?: string;
-  /** What the user said. */
+  /** The user's message. */
   user_input?: string;
-  /** What the agent answered. */
+  /** The agent's answer. */
   agent_answer?: string;
   /**
-   * Event id of the earlier turn of the session that this one takes the place of: a message
-   * was edited or answered again. Facts and preferences that rest on that turn alone end when
-   * this one has ended.
+   * Event id of the earlier turn of the session that this one replaces, after an edit or a
+   * regenerated answer. Facts and preferences supported only by that turn end when this turn
+   * has ended.
    */
   replaces?: string | null;
-  /** `running` while the agent works; then `done` or `error`. */
+  /** `running` until the answer is complete; then `done` or `error`. */
   status?: "running" | "done" | "error";
-  /** Why the turn failed. */
+  /** Error message of a failed turn. */
   error?: string | null;
-  /** What the user wants, such as `quiz`. Of several the first counts. */
+  /** Intent of the user, such as `quiz`. The first of a list counts. */
   intent?: string | Array<string> | null;
-  /** What it is about. */
+  /** Topic. */
   topic?: string | null;
-  /** What was produced, such as `flashcards`. */
+  /** Artifact that was produced, such as `flashcards`. */
   artifact?: string | null;
-  /** Result of a lesson. Other fields are kept as they are. */
+  /** Result of a lesson. Other fields are stored unchanged. */
   metadata?: Metadata | null;
-  /** Descriptions of images. Kept in the history, shown nowhere else. */
+  /** Descriptions of images. Stored in the history only. */
   image_summaries?: Array<string> | null;
   /** Summary of the task so far. */
   summary?: Summary | null;
-  /** What the session is about. */
+  /** Subject of the session. */
   subject?: Claim | null;
-  /** What the session is for. */
+  /** Goal of the session. */
   object?: Claim | null;
   /** Status of the session until its next turn. */
   session_status?: "active" | "waiting_input" | "closed" | null;
-  /** Where the session's files are. */
+  /** Location of the session's files. */
   artifacts_metadata?: ArtifactsMetadata | null;
   /** Direct writes to session memory. */
   session_memory_delta?: SessionMemoryDelta | null;
@@ -1558,25 +1572,25 @@ export interface Turn {
 
 /** A user's profile, states, preferences and mood. */
 export interface UserDocument {
-  /** The user. */
+  /** Id of the user. */
   user_id: string;
-  /** What the user learns; null if there is no lesson. */
+  /** Learning profile; null if there are no lessons. */
   profile: UserLearningProfile | null;
-  /** States that are true at the time asked about. */
+  /** States valid at the requested time. */
   states: Array<State>;
-  /** All preferences, also revoked ones. */
+  /** All preferences, including revoked ones. */
   preferences: Array<Preference>;
   /** The mood; null if there is none. */
   mood: MoodNow | null;
 }
 
-/** What the user has just done. */
+/** The user's latest activity. */
 export interface UserEvent {
-  /** What the user wants, such as `quiz`. */
+  /** Intent of the user, such as `quiz`. */
   intent?: string | null;
-  /** What it is about. */
+  /** Topic. */
   topic?: string | null;
-  /** What was produced, such as `flashcards`. */
+  /** Artifact that was produced, such as `flashcards`. */
   artifact?: string | null;
   /** Result of a lesson. */
   metadata?: Metadata | null;
@@ -1584,49 +1598,52 @@ export interface UserEvent {
 }
 
 /**
- * A user's learning profile. `mastery_score` is the number behind each level, 0..1.
- * `expected_correct` is the probability that the learner's next answer in a topic is right,
- * by topic; `expected_correct_elsewhere` in a topic without answers. It is null in documents
- * written before it was known.
+ * A user's learning profile. `mastery_score` is the score of each level, 0 to 1.
+ * `expected_correct` is the probability that the learner's next answer is correct, by topic;
+ * `expected_correct_elsewhere` the same for a topic without answers. It is null in documents
+ * of older versions.
  */
 export interface UserLearningProfile {
-  /** The user. */
+  /** Id of the user. */
   user_id: string;
-  /** Level by topic. */
+  /** Mastery level by topic. */
   mastery?: Record<string, "weak" | "medium" | "strong">;
-  /** The number behind each level, 0 to 1, by topic. */
+  /** Score of each level, 0 to 1, by topic. */
   mastery_score?: Record<string, number>;
-  /** Probability that the next answer is right, by topic. */
+  /** Probability that the next answer is correct, by topic. */
   expected_correct?: Record<string, number>;
-  /** The same for a topic without answers; null in documents of older versions. */
+  /** The same probability for a topic without answers; null in documents of older versions. */
   expected_correct_elsewhere?: number | null;
-  /** What the learner uses most. */
+  /** Preferred artifact and difficulty. */
   preferences: LearnerPreferences;
   /** Counts of activities. */
   history: LearnerHistory;
-  /** Time of the latest lesson. */
+  /** Time of the latest lesson result. */
   updated_at: string;
 }
 
-/** Users, the last active first. `next` is the cursor of the next page; null at the end. */
+/**
+ * Users, the last active first. `next` is the cursor of the next page; null on the last
+ * page.
+ */
 export interface UserList {
-  /** The users, in the order asked for. */
+  /** Users in the requested order. */
   users: Array<ListedUser>;
-  /** Cursor of the next page; null at the end. */
+  /** Cursor of the next page; null on the last page. */
   next: string | null;
 }
 
 /** The body of `POST /memory/user/update`. */
 export interface UserUpdate {
-  /** Tenant; must be the key's own. */
+  /** Tenant; must match the API key. */
   tenant?: string | null;
-  /** Id of the signal. Default: made from `Idempotency-Key`, else new. */
+  /** Id of the signal. Default: derived from `Idempotency-Key`; without that header, a new id. */
   signal_id?: string | null;
-  /** When it happened. Default: the time of the request. */
+  /** Time of the event. Default: the time of the request. */
   occurred_at?: string | null;
-  /** The user. */
+  /** Id of the user. */
   user_id: string;
-  /** The activity: intent, topic, artifact, result of a lesson. */
+  /** The activity: intent, topic, artifact and result of a lesson. */
   event: UserEvent;
   [more: string]: unknown;
 }
@@ -1644,56 +1661,56 @@ export interface Vad {
 
 /** The revisions of an entity, in order. */
 export interface Why {
-  /** The entity. */
+  /** Id of the entity. */
   entity_id: string;
-  /** Its revisions in order, one for each evidence event. */
-  revisions: Array<RevisionTold>;
-  /** Cursor of the next page; null at the end. */
+  /** Revisions in order, one for each supporting event. */
+  revisions: Array<RevisionWithEvidence>;
+  /** Cursor of the next page; null on the last page. */
   next: string | null;
 }
 
 /**
- * What should be remembered of an event. Applies whole or not at all. Key: tenant/user_id.
- * `event_id` names the event it was made from; none when tidying.
+ * Updates of a user's memory, derived from an event. Applied atomically. Key:
+ * tenant/user_id. `event_id` is the event that it was made from; missing when tidying.
  */
 export interface WritePlan {
   /** 2 for new records; 1 also allows the older names. */
   schema_version?: number;
   type: "write_plan";
-  /** Tenant; everything of two tenants is separate. */
+  /** Tenant; all data is separated by tenant. */
   tenant?: string;
-  /** When it happened, by your platform's clock. Memory is ordered by it. */
+  /** Time of the event by your platform's clock. Memory is ordered by it. */
   occurred_at: string;
   /**
-   * When your log took the record; default: `occurred_at`. Read from files only: on Kafka it
-   * is the append time, over HTTP the time of arrival.
+   * Time at which your log received the record; default: `occurred_at`. Used in files only:
+   * Kafka sets the append time, the HTTP API the time of arrival.
    */
   recorded_at?: string | null;
   /** Id of the plan, unique for its user. */
   plan_id: string;
-  /** User whose memory it changes. */
+  /** Id of the user; the plan changes this user's memory. */
   user_id: string;
-  /** Session of the events that it names. Default: any session of the user. */
+  /** Session of the referenced events. Default: any session of the user. */
   session_id?: string | null;
-  /** Event that it was made from; added to all evidence. */
+  /** Event that the plan was made from; added to all evidence. */
   event_id?: string | null;
-  /** Who made it. */
+  /** Author of the plan. */
   extractor: Extractor;
-  /** How a model made it. */
+  /** Model calls behind the plan. */
   extraction?: Extraction | null;
   /** Changes of states. */
   state_updates?: Array<StateUpdate>;
   /** Changes of preferences. */
   preference_updates?: Array<PreferenceUpdate>;
-  /** What is over. */
+  /** States and preferences to end. */
   ends?: Array<EndUpdate>;
-  /** Events that are retracted or restored. */
+  /** Retracted, restored or replaced events. */
   event_updates?: Array<EventUpdate>;
   /** A moment of affect. */
   event_affect?: PlanAffect | null;
   /** Changes of threads and links. */
   context_updates?: ContextUpdates | null;
-  /** When it happened, and whom it concerns. */
+  /** Time and entities of the event. */
   event_annotations?: EventAnnotations | null;
   [more: string]: unknown;
 }

@@ -16,7 +16,7 @@ from streams import listing
 from streams.folds import ends
 from streams.folds.ids import make_id
 from streams.folds.rows import Rows
-from streams.folds.session_state import MOST_USERS, speakers_in
+from streams.folds.session_state import MAX_USERS, speakers_in
 from streams.observing.memory_spans import Operation
 from streams.pipeline import retracting
 from streams.serving.http import kept_messages, request_headers, submitting
@@ -56,7 +56,7 @@ async def delete_message(
         records: list[JsonObject] = []
         gone = {message_id}
         users = speakers_in(session)
-        if len(users) >= MOST_USERS:  # it does not name all of them
+        if len(users) >= MAX_USERS:  # it does not name all of them
             users |= await here.past.ask(
                 "message", tenant,
                 lambda root: listing.speakers(root, tenant, session_id, message_id),

@@ -12,7 +12,7 @@ from schemas import http
 from schemas.base import EntityId, Id
 from schemas.dead_letters import Reason
 from schemas.faults import list_of
-from schemas.http import Moment, Since, StateThen
+from schemas.http import Moment, Since, StateVersion
 from schemas.memory import MoodNow, UserDocument
 from schemas.session import SessionDocument
 from schemas.task import TaskDocument
@@ -210,7 +210,7 @@ async def states(
         of=[("users", user_id)],
     )
     page, following = paging.window(found, here.length(limit), cursor)
-    named = StateThen.model_fields
+    named = StateVersion.model_fields
     return reply(
         {
             "user_id": user_id,
@@ -346,7 +346,7 @@ async def dead_letters(
 
 
 @api.add(
-    "GET", "/v1/dead-letters/{letter_id}", "operations", http.DeadLetterWhole,
+    "GET", "/v1/dead-letters/{letter_id}", "operations", http.DeadLetterContent,
     needs="admin", errors=HISTORY_ERRORS,
 )  # fmt: skip
 async def dead_letter(request: Request, letter_id: LetterInPath) -> Response:
