@@ -66,7 +66,8 @@ def _data_file_error(file: str, reason: str) -> HistoryError:
     table = file.rpartition("/date=")[0] or file.rpartition("/")[0]
     history = table.rpartition("/")[0]
     return HistoryError(
-        f"{file}: a data file of the history {reason}; run `turnfold admin doctor --history {history}`"
+        f"{file}: a data file of the history {reason}; run `turnfold admin doctor --history "
+        f"{history}`"
     )
 
 

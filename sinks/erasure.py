@@ -1,5 +1,5 @@
-"""SQL conditions that select the rows of one person or one session, for erasure (docs/guarantees.md).
-They use the tables of `sinks.scope`."""
+"""SQL conditions that select the rows of one person or one session, for erasure
+(docs/guarantees.md). They use the tables of `sinks.scope`."""
 
 from schemas.record_kinds import RECORD_TABLES, owned_by
 from sinks.history import columns

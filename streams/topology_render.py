@@ -1,4 +1,4 @@
-"""Renders the topology as a diagram and as JSON (`turnfold kafka topology --format mermaid|json`)."""
+"""Renders the topology as a diagram and as JSON (`turnfold kafka topology`)."""
 
 from schemas.base import JsonObject
 from streams.topology import AGENTS, TOPICS, Agent, Topic

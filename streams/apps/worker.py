@@ -2,9 +2,9 @@
 
 See docs/kafka-tier.md.
 
-`turnfold kafka worker` is the usual way to start it; `faust -A streams.apps.worker worker` also works,
-with settings from the environment only (TURNFOLD_KAFKA_…, TURNFOLD_WORKER_…) and without model
-extractor.
+`turnfold kafka worker` is the usual way to start it; `faust -A streams.apps.worker worker` also
+works, with settings from the environment only (TURNFOLD_KAFKA_…, TURNFOLD_WORKER_…) and without a
+model extractor.
 """
 
 import logging

@@ -1,7 +1,8 @@
 """Sorts a history's records into the order of folding, as one Parquet file.
 
-Events may be folded in any order (docs/guarantees.md). Write plans apply in the order of their partition;
-a user's plans from several partitions (files run in sequence) in the order of their revisions.
+Events may be folded in any order (docs/guarantees.md). Write plans apply in the order of their
+partition; a user's plans from several partitions (files run in sequence) in the order of their
+revisions.
 All goes by `recorded_at`, so that what was known when stays as it was; what belongs together, users
 and the sessions they share, lies together: it is folded once and written once.
 

@@ -89,7 +89,7 @@ def are_sent() -> bool:
 
 
 def name_request(method: str, route: str) -> None:
-    """Names the request's span by its route, as FastAPI does for routes that its own router finds."""
+    """Names the request's span by its route, as FastAPI does if its own router finds it."""
     from opentelemetry.trace import get_current_span
 
     request_span = get_current_span()

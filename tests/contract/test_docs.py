@@ -156,7 +156,7 @@ def test_no_text_names_a_command_that_does_not_exist() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["`turnfold ruin x`", "run turnfold kafka worker", "turnfold kafka keys", "`dlq list --settled`",
+    ["`turnfold ruin x`", "run turnfold worker", "turnfold kafka keys", "`dlq list --settled`",
      'f"first: turnfold "\n    f"lag --group x"', "turnfold\nadmin worker"],
 )  # fmt: skip
 def test_a_text_with_a_command_that_does_not_exist_would_be_found(text: str) -> None:

@@ -76,7 +76,9 @@ READERS: dict[str, Callable[[str, str], list[str]]] = {
     "produce": lambda file, new: ["kafka", "produce", file, "--bootstrap", AWAY],
     "map": lambda file, new: ["kafka", "map", file],
     "map --sample": lambda file, new: ["kafka", "map", mapping(new), "--sample", file],
-    "worker --mapping": lambda file, new: ["kafka", "worker", "--mapping", file, "--bootstrap", AWAY],
+    "worker --mapping": lambda file, new: [
+        "kafka", "worker", "--mapping", file, "--bootstrap", AWAY
+    ],
     "dlq replay --mapping": lambda file, new: [
         "admin", "dlq", "replay", "--from-topic", "--mapping", file, "--bootstrap", AWAY
     ],

@@ -1,4 +1,4 @@
-"""`turnfold kafka sink`: writes the topics `history` and `dead-letters` into Delta tables, exactly once.
+"""`turnfold kafka sink`: writes `history` and `dead-letters` into Delta tables, exactly once.
 
 Read, gather, write (docs/kafka-tier.md). The tables store each partition's position in the commits
 that wrote it; the group only distributes partitions, and its offsets show the lag. A write runs in

@@ -140,8 +140,8 @@ async def planned(
     if current.older:
         raise ConfigurationError(
             f"group {group}: {current.older} changelog partitions have rows of an older version; "
-            "start workers of this version until `turnfold admin doctor` finds none, stop them, and run "
-            "the command again"
+            "start workers of this version until `turnfold admin doctor` finds none, stop them, "
+            "and run the command again"
         )
     kinds = kinds_of(group, generation)
     described = {
@@ -282,8 +282,8 @@ async def _refuse_behind(
             if monotonic() > deadline:
                 raise ConfigurationError(
                     f"sinks that are behind: group {', group '.join(groups)}; let them write "
-                    "their backlog (`turnfold kafka sink --once`), and run the command again; --behind "
-                    "ignores groups that are not sinks, or not needed"
+                    "their backlog (`turnfold kafka sink --once`), and run the command again; "
+                    "--behind ignores groups that are not sinks, or not needed"
                 )
             await asyncio.sleep(0.5)
 

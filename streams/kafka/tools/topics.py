@@ -1,4 +1,4 @@
-"""`turnfold kafka topics`: topics that an installation needs, and whether existing ones are usable."""
+"""`turnfold kafka topics`: topics that an installation needs, and whether existing ones fit."""
 
 import shlex
 from collections.abc import Iterator

@@ -150,8 +150,8 @@ class Lane:
 
     @property
     def unfinished(self) -> float:
-        """Seconds since the last progress while there is work, also over sessions whose transactions
-        failed; 0 if idle."""
+        """Seconds since the last progress while there is work, failed transactions included; 0 if
+        idle."""
         is_idle = self.state == "ready" and not self.waiting
         return max(self._committing.age, 0.0 if is_idle else monotonic() - self.since)
 
