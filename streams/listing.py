@@ -306,7 +306,7 @@ def dead_letters(
     after: tuple[int, str] = (-FAR, ""),
     limit: int | None = None,
 ) -> list[dict[str, Any]]:
-    """Dead letters, oldest first; `id` is the argument of `dlq show` and `dlq replay`.
+    """Dead letters, oldest first; `id` is the argument of `admin dlq show` and `admin dlq replay`.
 
     `topic`: only letters from this topic. `since`: only letters recorded from this time on
     (microseconds). `settled`: include settled letters, each with `settled_at`. `after`: only

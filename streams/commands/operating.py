@@ -182,5 +182,5 @@ def _turns(
     where = " AND ".join(f"{column} = ?" for column in named)
     with connect(history, tenant=tenant, views=["events"]) as db:
         found = db.execute(f"SELECT count(*) FROM events WHERE {where}", [*named.values()])
-        (row,) = found.fetchall()
-    return int(row[0])
+        ((count,),) = found.fetchall()
+    return int(count)

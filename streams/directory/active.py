@@ -54,8 +54,8 @@ def _latest(db: sqlite3.Connection, query: ActiveQuery) -> int | None:
     """An upper bound of all activity recorded by then; None without any."""
     sql = """SELECT hour FROM active_hour WHERE hour <= ? AND recorded <= ?
         ORDER BY hour DESC LIMIT 1"""
-    row = db.execute(sql, [query.at // HOUR, query.known_at]).fetchone()
-    return None if row is None else min(query.at, (row[0] + 1) * HOUR - 1)
+    result = db.execute(sql, [query.at // HOUR, query.known_at]).fetchone()
+    return None if result is None else min(query.at, (result[0] + 1) * HOUR - 1)
 
 
 def _windows(db: sqlite3.Connection, query: ActiveQuery, latest: int) -> Iterator[int]:
@@ -64,9 +64,9 @@ def _windows(db: sqlite3.Connection, query: ActiveQuery, latest: int) -> Iterato
     sql = """SELECT at FROM doc WHERE kind = 'event' AND at <= ? AND at + recorded <= ?
         ORDER BY at DESC LIMIT 1 OFFSET ?"""
     for turns in NEWEST:
-        if (row := db.execute(sql, [newest, query.known_at, turns]).fetchone()) is None:
+        if (result := db.execute(sql, [newest, query.known_at, turns]).fetchone()) is None:
             break
-        yield row[0]
+        yield result[0]
     yield -FAR
 
 

@@ -186,7 +186,10 @@ def with_texts(
     with connect(root, views=["events", "tool_results"]) as db:
         keys = [key_of(turn) for group in groups for turn in group.turns]
         _create_table(db, "tenant, session_id, event_id", keys)
-        stored = {(row[0], row[1], row[2]): row[3:] for row in db.execute(TEXTS).fetchall()}
+        stored = {
+            (tenant, session, event): (user_input, agent_answer)
+            for tenant, session, event, user_input, agent_answer in db.execute(TEXTS).fetchall()
+        }
         results: dict[Key, tuple[str, ...]] = defaultdict(tuple)
         for tenant, session, event, result in db.execute(RESULTS).fetchall():
             results[tenant, session, event] += (result,)

@@ -163,10 +163,10 @@ class Candidates:
         for kind, name in (("session", self.query.session_id), ("user", self.query.user_id)):
             if name is not None:
                 sql = "SELECT no FROM name WHERE kind = ? AND name = ?"
-                row = self.db.execute(sql, [kind, name]).fetchone()
-                if row is None:
+                result = self.db.execute(sql, [kind, name]).fetchone()
+                if result is None:
                     return None
-                term = scope(kind[0], row[0])
+                term = scope(kind[0], result[0])
                 count = docs_with(self.db, [term])[term]
                 if 2 * count < self.docs:
                     parts.append(f'"{term}"')
@@ -241,10 +241,10 @@ class Candidates:
         ends = []
         for order in ("", "DESC"):  # min and max would scan all passages
             sql = "SELECT no FROM passage WHERE earliest <= ? AND latest >= ? "
-            row = self.db.execute(f"{sql} ORDER BY no {order} LIMIT 1", [until, since]).fetchone()
-            if row is None:
+            result = self.db.execute(f"{sql} ORDER BY no {order} LIMIT 1", [until, since]).fetchone()
+            if result is None:
                 return 1, 0
-            ends.append(int(row[0]))
+            ends.append(int(result[0]))
         return ends[0] * STRETCH, (ends[1] + 1) * STRETCH - 1
 
     def _likely_rows(self, masks: dict[int, int]) -> list[Row]:

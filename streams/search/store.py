@@ -136,8 +136,8 @@ class Index:
 
     def get_meta(self, key: str) -> Any:
         """Returns a metadata value, or None."""
-        row = self.db.execute("SELECT value FROM meta WHERE key = ?", [key]).fetchone()
-        return None if row is None else msgspec.json.decode(row[0])
+        result = self.db.execute("SELECT value FROM meta WHERE key = ?", [key]).fetchone()
+        return None if result is None else msgspec.json.decode(result[0])
 
     def set_meta(self, key: str, value: Any) -> None:
         """Stores a metadata value."""
@@ -146,11 +146,11 @@ class Index:
 
     def _name(self, kind: str, name: str) -> int:
         sql = "SELECT no FROM name WHERE kind = ? AND name = ?"
-        row = self.db.execute(sql, [kind, name]).fetchone()
-        if row is None:
+        result = self.db.execute(sql, [kind, name]).fetchone()
+        if result is None:
             sql = "INSERT INTO name (kind, name) VALUES (?, ?) RETURNING no"
-            row = self.db.execute(sql, [kind, name]).fetchone()
-        return int(row[0])
+            result = self.db.execute(sql, [kind, name]).fetchone()
+        return int(result[0])
 
     def add(self, docs: Iterable[Doc]) -> None:
         """Adds new documents."""

@@ -146,14 +146,14 @@ class _Porter:
         self._db.execute(
             "CREATE VIRTUAL TABLE word USING fts5(x, content='', tokenize='porter ascii')"
         )
-        self._db.execute("CREATE VIRTUAL TABLE stem USING fts5vocab(word, row)")
+        self._db.execute("CREATE VIRTUAL TABLE stem USING fts5vocab(word, result)")
 
     def __call__(self, word: str) -> str:
         with self._lock:
             self._db.execute("INSERT INTO word(rowid, x) VALUES (1, ?)", [word])
-            row = self._db.execute("SELECT term FROM stem").fetchone()
+            result = self._db.execute("SELECT term FROM stem").fetchone()
             self._db.execute("INSERT INTO word(word) VALUES ('delete-all')")
-        return str(row[0]) if row else word
+        return str(result[0]) if result else word
 
 
 _porter = _Porter()

@@ -97,8 +97,8 @@ def missing_vectors(file: Path, index: Path) -> IndexChanges | None:
     with _opened(file) as db:
         db.execute("ATTACH ? AS indexed", [f"{index.absolute().as_uri()}?mode=ro"])
         ((index_id,),) = db.execute("SELECT value FROM indexed.meta WHERE key = 'id'").fetchall()
-        row = db.execute("SELECT upto FROM seen WHERE indexed = ?", [index_id]).fetchone()
-        since = row[0] if row else 0
+        result = db.execute("SELECT upto FROM seen WHERE indexed = ?", [index_id]).fetchone()
+        since = result[0] if result else 0
         sql = (
             "SELECT max(no) FROM (SELECT no FROM indexed.changed WHERE no > ? ORDER BY no LIMIT ?)"
         )

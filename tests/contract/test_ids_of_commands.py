@@ -25,7 +25,7 @@ VALUES = (
     "\x80", "\x9f", "\udcff", "a\ud800", "*", "x" * 128, "x" * 129, "é" * 128, "é" * 129, "x" * 256,
     "x" * 257, "x" * 10_000,
 )  # fmt: skip
-OF_KEYS = {"keys revoke"}
+OF_KEYS = {"admin keys revoke"}
 """Their id is looked up in a file of keys, which names those that it has."""
 
 

@@ -199,10 +199,8 @@ def test_a_summary_names_a_topic_however_it_is_spelt(
 class Lent(EmbeddedBackend):
     """Its store is lent to another command as soon as a write has been applied."""
 
-    async def submit(
-        self, records: Sequence[bytes], within: float, read: Sequence[Input | None] | None = None
-    ) -> list[Outcome]:
-        outcomes = await super().submit(records, within, read)
+    async def submit(self, *posted: Any, **options: Any) -> list[Outcome]:
+        outcomes = await super().submit(*posted, **options)
         self._folded.clear()
         self._store, self._why = None, "the history is lent"
         return outcomes

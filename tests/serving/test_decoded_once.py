@@ -76,7 +76,7 @@ def test_what_waits_is_kept_as_it_was_decoded_only_where_it_is_small() -> None:
 
     class Waiting:
         async def submit(
-            self, records: Sequence[bytes], within: float, read: Sequence[Input | None]
+            self, records: Sequence[bytes], within: float, read: Sequence[Input | None], _: bool
         ) -> list[Outcome]:
             kept.extend(read)
             return [Outcome("accepted")] * len(records)

@@ -259,6 +259,24 @@ def test_a_request_of_which_a_part_found_no_room_is_refused_and_may_be_sent_agai
     assert len(places(tmp_path / "h", "a")) == 1_000
 
 
+def test_a_request_of_all_or_none_is_one_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append, lengths = Inbox.append, list[int]()
+
+    def counted(inbox: Inbox, records: Any) -> Group:
+        lengths.append(len(records))
+        return append(inbox, records)
+
+    monkeypatch.setattr(Inbox, "append", counted)
+
+    async def ask(memory: EmbeddedBackend) -> None:
+        await memory.submit(of_tenant("a", 0, 100), WITHIN, None, True)
+
+    run(tmp_path / "h", ask)
+    assert lengths == [100]
+
+
 def test_a_post_that_waits_too_long_for_its_turn_is_refused_and_not_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,8 +34,8 @@ def _nothing_was_said() -> None:
     [
         ("TURNFOLD_SAMPLE_PORTS", "TURNFOLD_SAMPLE_PORTS (did you mean TURNFOLD_SAMPLE_PORT?)"),
         ("turnfold_sample_prot", "TURNFOLD_SAMPLE_PROT (did you mean TURNFOLD_SAMPLE_PORT?)"),
-        ("TURNFOLD_SAMPLE_NOSUCH", "setting: TURNFOLD_SAMPLE_NOSUCH"),
-        ("TURNFOLD_SAMPLE_", "setting: TURNFOLD_SAMPLE_"),
+        ("TURNFOLD_SAMPLE_NOSUCH", "ignored: TURNFOLD_SAMPLE_NOSUCH"),
+        ("TURNFOLD_SAMPLE_", "ignored: TURNFOLD_SAMPLE_"),
     ],
 )
 def test_a_variable_that_is_no_setting_is_named_once(
@@ -45,7 +45,7 @@ def test_a_variable_that_is_no_setting_is_named_once(
     with caplog.at_level(logging.WARNING):
         assert Sample.load().port == Sample.load().port == 1
     (message,) = caplog.messages
-    assert message.startswith("sample settings: ignored") and message.endswith(said)
+    assert message.startswith("sample settings: unknown settings are ignored") and message.endswith(said)
     assert "9" not in message
 
 
@@ -60,7 +60,7 @@ def test_every_setting_is_known(
     monkeypatch.setenv(f"{prefix}NO_SUCH", "")
     assert settings._unknown() == []  # none is of a file
     (message,) = caplog.messages
-    assert message.split("setting: ")[1].split()[0] == f"{prefix}NO_SUCH"
+    assert message.split("ignored: ")[1].split()[0] == f"{prefix}NO_SUCH"
     assert message.count(prefix) == 1 + message.count("did you mean")
 
 

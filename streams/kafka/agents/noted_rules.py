@@ -46,7 +46,7 @@ def check(note: Mapping[str, Any], rules: Rules) -> None:
         raise ConfigurationError(
             f"memory was folded under {noted.shown()}, and this worker has {rules.shown()}; "
             f"continue it {_options(noted)}, or rebuild it under other constants: turnfold "
-            "worker --generation NAME --set CONSTANT=VALUE"
+            "kafka worker --generation NAME --set CONSTANT=VALUE"
         )
 
 

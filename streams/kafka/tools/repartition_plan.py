@@ -122,7 +122,7 @@ def other_memories(group: str, names: Collection[str]) -> str | None:
     return (
         f"{', '.join(changelogs)}: another memory reads the same topics and would lose its offsets "
         "in them. Remove it first: `turnfold generation drop NAME` for a generation, `turnfold "
-        "reset APP_ID --yes` for another app id"
+        "kafka reset APP_ID --yes` for another app id"
     )
 
 

@@ -111,12 +111,17 @@ class Backend(Protocol):
         """
 
     async def submit(
-        self, records: Sequence[bytes], within: float, read: Sequence[Input | None] | None = None
+        self,
+        records: Sequence[bytes],
+        within: float,
+        read: Sequence[Input | None] | None = None,
+        all_or_none: bool = False,
     ) -> list[Outcome]:
         """Appends input records (one JSON object each) to the log in order, and waits so many
         seconds at most for the transactions that apply them. After it returned no record is lost,
         whatever dies. `read`: what they say, as far as a caller who has decoded
-        them to check them has kept it.
+        them to check them has kept it. `all_or_none`: a history's log takes them in one write, whole
+        or not at all.
 
         Raises NotReady, Busy, NoRoom.
         """

@@ -256,13 +256,17 @@ class EmbeddedBackend:
             raise NotReady(FAILED) from None
 
     async def submit(
-        self, records: Sequence[bytes], within: float, read: Sequence[Input | None] | None = None
+        self,
+        records: Sequence[bytes],
+        within: float,
+        read: Sequence[Input | None] | None = None,
+        all_or_none: bool = False,
     ) -> list[Outcome]:
         if self._closing:
             raise NotReady("the server is about to end")
         if not records:
             return []
-        posted = Posted(records, read, self._loop)
+        posted = Posted(records, read, self._loop, all_or_none)
         self._come(posted)
         self._posts.put(posted)
         try:

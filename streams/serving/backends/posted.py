@@ -52,6 +52,7 @@ class Posted:
         records: Sequence[bytes],
         read: Sequence[Input | None] | None,
         loop: asyncio.AbstractEventLoop,
+        all_or_none: bool = False,
     ) -> None:
         self.records = [_in_a_line(record) for record in records]
         self.read = read
@@ -59,7 +60,8 @@ class Posted:
         self.bytes = sum(map(len, self.records))
         self.outcomes = [ACCEPTED] * len(records)
         self.left = len(records)
-        self.parts = [Part(self, start) for start in range(0, len(records), PART)]
+        length = len(records) if all_or_none else PART
+        self.parts = [Part(self, at, length) for at in range(0, len(records), length)]
         self.logged = False
         self.done: asyncio.Future[None] = loop.create_future()
         self.done.add_done_callback(asyncio.Future.exception)  # its sender may be gone
@@ -77,9 +79,9 @@ class Posted:
 class Part:
     """Some records of a request that go into the log together."""
 
-    def __init__(self, posted: Posted, start: int) -> None:
+    def __init__(self, posted: Posted, start: int, length: int) -> None:
         self.posted = posted
-        self.places = range(start, min(start + PART, len(posted.records)))
+        self.places = range(start, min(start + length, len(posted.records)))
 
 
 class PostedLog:

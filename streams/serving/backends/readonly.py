@@ -123,7 +123,11 @@ class HistoryBackend:
         return  # others write
 
     async def submit(
-        self, records: Sequence[bytes], within: float, read: Sequence[Input | None] | None = None
+        self,
+        records: Sequence[bytes],
+        within: float,
+        read: Sequence[Input | None] | None = None,
+        all_or_none: bool = False,
     ) -> list[Outcome]:
         way = (
             "produce to Kafka, or start `turnfold serve` with --bootstrap as well"

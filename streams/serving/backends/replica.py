@@ -225,7 +225,11 @@ class ReplicaBackend:
     # --- writing ----------------------------------------------------------------------------------
 
     async def submit(
-        self, records: Sequence[bytes], within: float, read: Sequence[Input | None] | None = None
+        self,
+        records: Sequence[bytes],
+        within: float,
+        read: Sequence[Input | None] | None = None,
+        all_or_none: bool = False,
     ) -> list[Outcome]:
         """As `Memory.submit`; applied means: folded, and in the rows that `rows` gives. What a
         record means for another key (a turn for its user) comes a moment later."""

@@ -318,7 +318,7 @@ async def _submit(asked: _Asked, plan: _Plan, wait: float) -> list[submitting.Re
             here.backend, here.quotas, tenant, plan.lines, wait,
             all_or_none=True, readers=here.readers,
         )  # fmt: skip
-    except (Busy, NoRoom, OverQuota):  # nothing of it was taken, or, without room, not all
+    except (Busy, NoRoom, OverQuota):  # nothing of it was taken
         here.keys.drop(_cache_key(asked))
         raise
     faults = [

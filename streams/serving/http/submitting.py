@@ -88,7 +88,7 @@ async def submit(
     record is made of what was sent, and of its position (from 1).
 
     Raises NotReady, Busy, OverQuota, Problem: nothing was taken then; NoRoom: of a long request the
-    first records may have been.
+    first records may have been, unless `all_or_none`.
     """
     quotas.check(tenant)
     sent = sum(map(len, records))
@@ -108,7 +108,8 @@ async def submit(
             quotas.charge(tenant, max(sent - size, 0))
         try:
             with WRITE_WAIT_SECONDS.time():
-                outcomes = await backend.submit(lines, within, [one.kept for one in good])
+                kept = [one.kept for one in good]
+                outcomes = await backend.submit(lines, within, kept, all_or_none)
         except (Busy, NoRoom):
             quotas.give_back(tenant, len(good), size)
             raise
