@@ -146,7 +146,7 @@ class _Porter:
         self._db.execute(
             "CREATE VIRTUAL TABLE word USING fts5(x, content='', tokenize='porter ascii')"
         )
-        self._db.execute("CREATE VIRTUAL TABLE stem USING fts5vocab(word, result)")
+        self._db.execute("CREATE VIRTUAL TABLE stem USING fts5vocab(word, row)")
 
     def __call__(self, word: str) -> str:
         with self._lock:

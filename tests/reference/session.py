@@ -79,10 +79,11 @@ def session(key: tuple[str, str], given: Sequence[Given]) -> SessionMemory:
 
 
 def strongest_claim(made: Sequence[Turn | Signal], field: str) -> dict[str, Any] | None:
-    """The greatest claim by user over agent, confidence, time, id."""
+    """The greatest claim by user over agent, confidence, time, id, content."""
     claims = [(said(one), claim) for one in made if (claim := getattr(one, field)) is not None]
     ranked = sorted(
-        claims, key=lambda made: (made[1].source == "user", made[1].confidence, made[0])
+        claims,
+        key=lambda made: (made[1].source == "user", made[1].confidence, made[0], made[1].content),
     )
     # fields of a claim that the document does not know are in the history only
     return ranked[-1][1].model_dump(include={"content", "source", "confidence"}) if ranked else None
