@@ -22,7 +22,7 @@ from benchmarks.serving_embedded import Servers, peak_memory
 from benchmarks.serving_load import CONNECTIONS
 from schemas.base import DAY, JsonObject, format_time
 from streams import search
-from streams.files import local
+from streams.files import file_runner
 from tests.acceptance import sgd
 
 TENANT = "default"
@@ -91,7 +91,7 @@ def build(folder: Path, given: argparse.Namespace) -> None:
 
 
 def _run(file: Path, history: Path) -> None:
-    local.run([str(file)], history)
+    file_runner.run([str(file)], history)
 
 
 def _index(history: Path) -> Path:

@@ -16,7 +16,7 @@ from typing import Any
 
 from schemas.base import parse_time
 from streams.extractors import rules
-from streams.pipeline.plain import PlainTurn
+from streams.pipeline.fast_decode import PlainTurn
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 AT = parse_time("2025-03-01T09:00:00Z")

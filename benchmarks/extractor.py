@@ -12,7 +12,7 @@ from benchmarks import common
 from benchmarks.common import median, spread
 from schemas.base import parse_time
 from streams.extractors import rules
-from streams.pipeline.plain import PlainTurn
+from streams.pipeline.fast_decode import PlainTurn
 from tests.acceptance.utterances import utterances
 
 AGAIN = 40  # how often a pass goes over the few utterances

@@ -26,8 +26,8 @@ from typing import NamedTuple
 from benchmarks.common import arguments, show
 from schemas.time import parse_time
 from streams.folds import learner
-from streams.folds.rows import UserSignal
-from streams.folds.rules import Rules
+from streams.folds.constants import Rules
+from streams.folds.effects import UserSignal
 from streams.pipeline.entity import Entity
 
 MINUTE = 60_000_000

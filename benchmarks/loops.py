@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from benchmarks.common import no_collector
 from schemas.base import DAY, parse_time
 from sinks.tables import SCHEMAS, Rows, to_arrow
-from streams.files import local
+from streams.files import file_runner
 
 PIECE = 8192
 NOTHING = msgspec.Raw()
@@ -40,7 +40,7 @@ class Turn(msgspec.Struct, gc=False):
 
 def fold(file: str, history: str) -> dict[str, Any]:
     """`turnfold run FILE --history HISTORY`: its counts."""
-    return local.run([file], history)
+    return file_runner.run([file], history)
 
 
 def bare(file: str, out: str) -> int:

@@ -18,10 +18,10 @@ from tempfile import TemporaryDirectory
 import msgspec
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 
-from streams.files.applier import Applier
+from streams.files.fold_batch import Applier
 from streams.files.store import Store
 from streams.folds import documents
-from streams.folds.rules import Rules
+from streams.folds.constants import Rules
 from streams.kafka.transport.writer import BATCH_BYTES
 from tests.acceptance import sgd
 from tests.conftest import SGD

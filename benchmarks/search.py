@@ -24,7 +24,7 @@ from schemas.base import DAY, JsonObject, parse_time
 from schemas.rows import EventRow
 from sinks.delta import History
 from sinks.tables import to_arrow
-from streams.files import local
+from streams.files import file_runner
 from streams.search import Query, search, update
 from tests.acceptance import sgd
 
@@ -95,7 +95,7 @@ def build(folder: Path, users: int) -> Path:
     if not history.exists():
         records = map(_unlabelled, sgd.records(common.sgd_path(), users=users))
         common.write_ndjson(folder / "records.ndjson", records)
-        local.run([str(folder / "records.ndjson")], history)
+        file_runner.run([str(folder / "records.ndjson")], history)
     return history
 
 

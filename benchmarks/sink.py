@@ -17,9 +17,9 @@ from aiokafka.structs import TopicPartition
 
 from benchmarks import common
 from benchmarks.common import Spent, median, spread
-from sinks.shared import SharedHistory
+from sinks.sink_history import SharedHistory
 from streams.broker import Broker
-from streams.files import local
+from streams.files import file_runner
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import ensure_topics
 from streams.kafka.sink.options import SinkOptions, owner
@@ -72,7 +72,7 @@ def _fill(bootstrap: str, folder: Path, turns: int, copies: int) -> int:
     """The rows of real turns, so many times over, each time as if other records had caused them."""
     file = folder / "turns.ndjson"
     common.write_ndjson(file, islice(common.sgd_records(turns), turns))
-    local.run([str(file)], folder / "file")
+    file_runner.run([str(file)], folder / "file")
     settings = KafkaSettings.plain(bootstrap)
     asyncio.run(ensure_topics(settings))
     rows = messages(folder / "file")

@@ -12,16 +12,16 @@ from typing import Any
 
 from benchmarks import common, loops
 from sinks.delta import History
-from streams.files import applier, local
-from streams.files.applier import Applier, RowCollector
+from streams.files import file_runner, fold_batch
+from streams.files.fold_batch import Applier, RowCollector
 from streams.files.sources import Source
 from streams.files.store import Store
 from streams.folds import memory
-from streams.kinds import TURN, RecordKind
 from streams.pipeline.processor import RecordProcessor
+from streams.record_kinds import TURN, RecordKind
 
 CALLS: tuple[tuple[str, Any, str], ...] = (
-    ("decode and validate", applier, "decode"),
+    ("decode and validate", fold_batch, "decode"),
     ("find the entity", Store, "entity"),
     ("session fold", TURN, "fold"),
     ("user fold", memory, "fold_signal"),
@@ -30,7 +30,7 @@ CALLS: tuple[tuple[str, Any, str], ...] = (
     ("apply, the rest", Applier, "apply"),
     ("documents: sessions", Applier, "_write_session"),
     ("documents: profiles", Applier, "_write_profile"),
-    ("rows to columns", local, "to_arrow"),
+    ("rows to columns", file_runner, "to_arrow"),
     ("Delta appends", History, "append"),
     ("store: encode", Store, "prepare"),
     ("store: write", Store, "write"),

@@ -23,11 +23,11 @@ from benchmarks import common
 from streams.apps.worker import prepare
 from streams.apps.worker_settings import WorkerSettings
 from streams.broker import Broker
-from streams.folds.rules import Rules
+from streams.folds.constants import Rules
 from streams.kafka.agents.session_agent import SessionAgent
-from streams.kafka.client.names import changelog_name
 from streams.kafka.client.partitions import partition_of
 from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.client.topic_names import changelog_name
 from streams.kafka.transport.marker import MARKER_KEY, Marker
 from streams.kafka.transport.rows import MemoryRows, Row
 from streams.topology import AGENTS, SESSION_AGENT

@@ -40,8 +40,8 @@ from schemas.time import format_time, parse_time
 from streams.apps.worker import prepare
 from streams.apps.worker_settings import WorkerSettings
 from streams.broker import Broker
-from streams.kafka.client.names import changelog_name
 from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.client.topic_names import changelog_name
 from streams.topology import MEMORY_AGENT, SESSION_AGENT, SESSION_CONTEXTS, TURNS, USER_SIGNALS
 from tests.acceptance.sgd import START
 

@@ -18,7 +18,6 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from schemas.faults import ID, TENANT, TEXT
 from schemas.time import DAY as DAY
 from schemas.time import EPOCH as EPOCH
 from schemas.time import HOUR as HOUR
@@ -27,6 +26,7 @@ from schemas.time import PATTERN
 from schemas.time import SECOND as SECOND
 from schemas.time import format_time as format_time
 from schemas.time import parse_time as parse_time
+from schemas.validation_text import ID, TENANT, TEXT
 
 Micros = Annotated[
     int,

@@ -1,5 +1,5 @@
-"""The kinds of input records and their owners, for `streams/kinds.py` (folding and routing) and
-`sinks/erasure.py` (`forget`).
+"""The kinds of input records and their owners, for `streams/record_kinds.py` (folding and
+routing) and `sinks/erasure.py` (`forget`).
 
 This module has names only, in named tuples: readers of a history do not load pydantic.
 """

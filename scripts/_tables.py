@@ -15,7 +15,7 @@ from schemas.memory import DOCUMENTS
 from schemas.memory_kinds import MEMORY_KINDS
 from schemas.rows import SNAPSHOT_KEYS, TABLES, Day, Json, Source
 from sinks.history import connect
-from sinks.root import open_root
+from sinks.history_root import open_root
 from sinks.views import ABOUT, MACROS
 
 Table = Callable[[tuple[str, ...], Sequence[tuple[str, ...]]], str]

@@ -28,9 +28,9 @@ from sinks import panics
 from sinks.disk import trouble
 from sinks.errors import in_a_line
 from sinks.history import LATER
+from sinks.history_root import HistoryError, HistoryWriteError, open_root
 from sinks.locations import Location, is_url, location_of
 from sinks.object_store import delta_options
-from sinks.root import HistoryError, HistoryWriteError, open_root
 from sinks.store_errors import DELETED, PATIENCE, PAUSE, patiently, write_error
 from sinks.tables import COMMIT_ORDER, STORED
 

@@ -15,8 +15,8 @@ from _duckdb import DuckDBPyConnection
 
 from schemas.memory_kinds import MEMORY_KINDS, OF_USERS, REVISED, STATE, MemoryKind
 from sinks.history import SETTINGS, WATCH, define, quoted
+from sinks.history_root import HistoryError
 from sinks.locations import Location
-from sinks.root import HistoryError
 from sinks.scratch import scratch
 from sinks.store_errors import of_duckdb
 from sinks.views import MEMORY_VIEWS

@@ -1,5 +1,5 @@
 """SQL conditions that select the rows of one person or one session, for erasure
-(docs/guarantees.md). They use the tables of `sinks.scope`."""
+(docs/guarantees.md). They use the tables of `sinks.erasure_scope`."""
 
 from schemas.record_kinds import RECORD_TABLES, owned_by
 from sinks.history import columns
@@ -20,7 +20,7 @@ DERIVED_FROM_USERS = {
     "threads": "t.owner_id IN (FROM heard)",
     "profiles": "t.user_id IN (FROM heard)",
 }
-"""Table -> SQL of the rows derived from a user's records (`streams.files.remaking`)."""
+"""Table -> SQL of the rows derived from a user's records (`streams.files.rebuild_user`)."""
 
 SESSION_OF = {
     "plans": "t.doc ->> '$.session_id'",
@@ -68,7 +68,7 @@ OWN_CONDITIONS = {
         OR (t.owner_id IN (FROM whole_session) AND {OF_SESSION})
         OR (t.owner_id, t.entity_type, t.entity_id)
             IN (SELECT (owner_id, entity_type, entity_id) FROM touched)""",
-    # `sinks.letters` finds letters that name the person
+    # `sinks.dead_letter_owners` finds letters that name the person
     "dead_letters": f"""{LETTER} IN (SELECT id FROM letter WHERE tenant = t.tenant AND goes)
     OR (t.src_topic, t.src_partition, t.src_offset) IN (FROM erased_letter)
     OR (payload_json IS NULL AND t.key IN (

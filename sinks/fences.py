@@ -12,7 +12,7 @@ from deltalake import DeltaTable
 from schemas.rows import TABLES
 from sinks.delta import History, retry_conflicts
 from sinks.object_store import ObjectPath
-from sinks.rewriting import SCRATCH, clear
+from sinks.rewrite_files import SCRATCH, clear
 
 FENCE = "turnfold.fence"
 """Table property that a fence changes."""

@@ -9,6 +9,7 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
+from sinks.history_root import DROPPED, MARKER, OWNER, HistoryError, find_root, is_marked
 from sinks.locations import Location, P, location_of
 from sinks.object_store import ObjectPath
 from sinks.pointer import (
@@ -24,7 +25,6 @@ from sinks.pointer import (
     stamp,
     switch,
 )
-from sinks.root import DROPPED, MARKER, OWNER, HistoryError, find_root, is_marked
 
 FOLDER = "generations"
 

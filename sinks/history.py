@@ -20,7 +20,7 @@ from _duckdb import DuckDBPyConnection, Statement, StatementType
 
 import schemas
 from schemas.task_limits import MAX_ITERATION
-from sinks import damage, explain, scratch
+from sinks import file_checks, query_profile, scratch
 from sinks.errors import HistoryError
 from sinks.files import data_files
 from sinks.generation import find_tables
@@ -113,14 +113,14 @@ def connect(
     `views` names the tables, views and macros to define (default all): fewer open faster.
     `locked` is for untrusted SQL: it can read only this history's files. The tenant's filter is
     then a convenience, not access control: the files contain all tenants. `profiled` enables
-    `sinks.explain`. `max_iteration`: default limit of tasks, if the generation was folded under
-    another one. Raises HistoryError if there is no history.
+    `sinks.query_profile`. `max_iteration`: default limit of tasks, if the generation was folded
+    under another one. Raises HistoryError if there is no history.
     """
     folder = find_tables(root)
     connection = connect_empty()
     define(connection, folder, views, tenant=tenant, max_iteration=max_iteration)
     if profiled:
-        connection.execute(explain.PROFILE)
+        connection.execute(query_profile.PROFILE)
     if locked:
         _lock(connection, folder)
     return connection
@@ -219,7 +219,7 @@ class Result(NamedTuple):
 
     names: list[str]
     rows: list[tuple[Any, ...]]
-    reading: explain.Reading | None = None
+    reading: query_profile.Reading | None = None
     """Files and bytes read, if profiled."""
 
     def objects(self) -> list[dict[str, Any]]:
@@ -287,9 +287,11 @@ def _answer(
                 cursor = connection.execute(sql)
                 return Result([name for name, *_ in cursor.description or ()], cursor.fetchall())
             answer = read(connection, sql)
-            return answer._replace(reading=explain.reading(connection)) if profiled else answer
+            return (
+                answer._replace(reading=query_profile.reading(connection)) if profiled else answer
+            )
         except _duckdb.Error as error:
-            failure = of_duckdb(error) or damage.of_duckdb(error, find_tables(root))
+            failure = of_duckdb(error) or file_checks.of_duckdb(error, find_tables(root))
             if failure is not None:
                 raise failure from None
             raise QueryError(_without_describe(str(error))) from error
@@ -368,7 +370,7 @@ def catalog(
             define(connection, folder, tenant=tenant, max_iteration=max_iteration)
             connection.execute("COMMIT")
     except _duckdb.Error as error:
-        raise damage.of_duckdb(error, folder) or HistoryError(f"{file}: {error}") from error
+        raise file_checks.of_duckdb(error, folder) or HistoryError(f"{file}: {error}") from error
 
 
 def _may_be_database(file: Path) -> bool:

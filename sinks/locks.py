@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from sinks.root import MARKER
+from sinks.history_root import MARKER
 
 SERVED = "_inbox/lock"
 """Lock file that `serve` has while it runs, even while it lends the history's lock."""

@@ -26,13 +26,7 @@ from sinks.erasure import (
     session_conditions,
     turn_conditions,
 )
-from sinks.generation import own_folder
-from sinks.history import COMMIT_ORDER, NEWEST_FIRST, connect, define_over, quoted, select
-from sinks.links import files_of
-from sinks.locations import Location, is_url
-from sinks.object_store import ObjectPath
-from sinks.rewriting import merge_files, rewrite
-from sinks.scope import (
+from sinks.erasure_scope import (
     REMADE,
     erased_ids,
     judge_letters,
@@ -41,6 +35,12 @@ from sinks.scope import (
     scope_session,
     unclear_letters,
 )
+from sinks.generation import own_folder
+from sinks.hard_links import files_of
+from sinks.history import COMMIT_ORDER, NEWEST_FIRST, connect, define_over, quoted, select
+from sinks.locations import Location, is_url
+from sinks.object_store import ObjectPath
+from sinks.rewrite_files import merge_files, rewrite
 from sinks.tables import STORED
 from sinks.views import SNAPSHOT_KEYS
 

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from sinks import numbered
+from sinks import sequence_objects
 from sinks.errors import HistoryError, HistoryWriteError
 from sinks.locations import Location, P, replace
 from sinks.object_store import ObjectPath
@@ -116,7 +116,7 @@ def newest(root: Location) -> int:
         names = [entry.rpartition("/")[2] for entry in folder.sizes()]
     else:
         names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
-    return numbered.newest(names)
+    return sequence_objects.newest(names)
 
 
 def _noted(root: Location, number: int) -> Pointer:
@@ -125,7 +125,7 @@ def _noted(root: Location, number: int) -> Pointer:
 
 
 def _note(root: P, number: int) -> P:
-    return root / NUMBERED / numbered.name_of(number)
+    return root / NUMBERED / sequence_objects.name_of(number)
 
 
 def _parsed(file: Location, text: str) -> Pointer:

@@ -27,8 +27,8 @@ SELECT * FROM events e {STANDING_EVENT}
 
 RECURSION_CURRENT = f"""
 -- One row a recursion: ended beats running, then the latest, then the greater document.
--- `after_finish` follows streams.folds.machine: the task ends at the first of an ANSWER done, an
--- error said to be final, and the recursion at the limit. A CLARIFY at the limit is held: the
+-- `after_finish` follows streams.folds.task_machine: the task ends at the first of an ANSWER done,
+-- an error said to be final, and the recursion at the limit. A CLARIFY at the limit is held: the
 -- stop stands at it once a turn of the session is later, else at the next that ends.
 WITH standing AS (
     SELECT *, TRY_CAST(doc ->> '$.max_iteration' AS BIGINT) AS own_limit

@@ -19,7 +19,7 @@ from streams import configuration, gc_policy
 from streams.commands.options import SETTINGS, fails_in_a_line
 from streams.errors import ConfigurationError
 from streams.output import fail, prepare
-from streams.private import keep_files_private
+from streams.umask import keep_files_private
 
 
 class Below(NamedTuple):
@@ -41,7 +41,7 @@ KAFKA = Below(
         "lag": "kafka:lag",
         "repartition": "repartition:repartition",
         "reset": "kafka:reset",
-        "topology": "describing:topology",
+        "topology": "topology_schema:topology",
         "broker": Below(
             "Run a real Apache Kafka on this machine, without Docker.\n\n"
             "Kafka's jars are downloaded once into the cache. Java is the machine's own (17 or "
@@ -92,22 +92,22 @@ ADMIN = Below(
             },
         ),
         "extract": "extract:extract",
-        "compact": "operating:compact",
-        "catalog": "operating:catalog",
-        "digest": "operating:digest",
+        "compact": "history_commands:compact",
+        "catalog": "history_commands:catalog",
+        "digest": "history_commands:digest",
         "evaluate": "evaluate:evaluate",
         "size": "size:size",
-        "schema": "describing:schema",
+        "schema": "topology_schema:schema",
     },
 )
 SECTIONS: dict[str, dict[str, str | Below]] = {
     "Start": {
-        "demo": "making:demo",
+        "demo": "run_import_demo:demo",
         "dev": "dev:dev",
     },
     "Build an agent": {
-        "run": "making:run",
-        "import": "making:import_",
+        "run": "run_import_demo:run",
+        "import": "run_import_demo:import_",
         "serve": "serve:serve",
         "mcp": "mcp:mcp",
         "context": "context:context",
@@ -119,8 +119,8 @@ SECTIONS: dict[str, dict[str, str | Below]] = {
         "sql": "query_commands:sql",
     },
     "Personal data": {
-        "export": "operating:export",
-        "forget": "operating:forget",
+        "export": "history_commands:export",
+        "forget": "history_commands:forget",
     },
     "Operate": {
         "generation": GENERATION,

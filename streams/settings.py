@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self, get_args
 from pydantic import ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsError
 
-from schemas.faults import reason
+from schemas.validation_text import reason
 from streams import configuration
 from streams.errors import ConfigurationError
 

@@ -1,7 +1,7 @@
 """The topology: topics, keys, agents, tables (docs/topics.md).
 
-`streams.kinds` declares the records of each topic, and so the fold of its agent. The file runner,
-the Kafka tier, the AsyncAPI document and docs/topics.md are derived from both. A key is its
+`streams.record_kinds` declares the records of each topic, and so the fold of its agent. The file
+runner, the Kafka tier, the AsyncAPI document and docs/topics.md are derived from both. A key is its
 template filled with the record's values. Only the tenant must not contain "/"; in the middle of a
 key of three parts "%" and "/" are percent-encoded, so that keys are unique.
 """
@@ -20,7 +20,7 @@ from schemas.rows import TABLES
 from schemas.session import SessionContext, SessionDocument
 from schemas.task import TaskDocument
 from streams.folds.revised_kinds import REVISED_KINDS
-from streams.kinds import KINDS, Fold, kind_of, models_on
+from streams.record_kinds import KINDS, Fold, kind_of, models_on
 
 Direction = Literal["input", "internal", "output"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from streams.files import local
+from streams.files import file_runner
 from tests import durations
 from tests.acceptance import ledger, reflexion, sgd, tau_bench
 from tests.command import checked, ndjson, once
@@ -116,7 +116,7 @@ def ledger_run(tmp_path_factory: pytest.TempPathFactory, worker: str) -> Path:
 
     def build(folder: Path) -> None:
         file = ndjson(folder / "records.ndjson", ledger.records(source))
-        checked(local.run([str(file)], folder / "history"))
+        checked(file_runner.run([str(file)], folder / "history"))
 
     return once(tmp_path_factory, worker, "ledger", build)
 
@@ -128,7 +128,7 @@ def reflexion_run(tmp_path_factory: pytest.TempPathFactory, worker: str) -> Path
 
     def build(folder: Path) -> None:
         file = ndjson(folder / "records.ndjson", reflexion.records(source))
-        checked(local.run([str(file)], folder / "history"))
+        checked(file_runner.run([str(file)], folder / "history"))
 
     return once(tmp_path_factory, worker, "reflexion", build)
 
@@ -140,7 +140,7 @@ def sgd_run(tmp_path_factory: pytest.TempPathFactory, worker: str) -> Path:
 
     def build(folder: Path) -> None:
         sgd.write(source, folder / "records.ndjson")
-        checked(local.run([str(folder / "records.ndjson")], folder / "history"))
+        checked(file_runner.run([str(folder / "records.ndjson")], folder / "history"))
 
     return once(tmp_path_factory, worker, "sgd", build)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from schemas.time import parse_time
-from streams.kinds import MODELS
+from streams.record_kinds import MODELS
 
 WRAPPED = {"occurred_at": "epoch_us", "recorded_at": "epoch_us"}
 """Fields that the other platform has as microseconds."""

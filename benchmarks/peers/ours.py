@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.peers import job
 from streams.kafka.transport.app import App
-from streams.kafka.transport.processing import AgentSpec, Batch, LaneSettings, Output, Row
+from streams.kafka.transport.interfaces import AgentSpec, Batch, LaneSettings, Output, Row
 from streams.kafka.transport.run import run
 
 

@@ -12,16 +12,16 @@ from typing import Any
 from schemas.base import JsonObject, parse_time
 from schemas.citation import cited
 from sinks.history import connect
-from sinks.root import is_marked
-from streams import reading
+from sinks.history_root import is_marked
+from streams import history_documents
+from streams.cli_tables import short
 from streams.errors import UsageError
-from streams.extractors.naming import Extractor, named
-from streams.extractors.private import is_private
-from streams.files import local
+from streams.extractors.do_not_store import is_private
+from streams.extractors.registry import Extractor, named
+from streams.files import file_runner
 from streams.files.extractor_choice import update_choice
 from streams.output import say
 from streams.sample import CONVERSATIONS, HOME, MOVE_TOLD, MOVED, PERSON, TENANT
-from streams.text_output import short
 
 Command = Callable[[Sequence[str]], Any]
 """Runs `turnfold` with these arguments in this process."""
@@ -49,7 +49,7 @@ def show(history: Path, run: Command) -> None:
     """
     check_ours(history)
     with as_file(CONVERSATIONS) as sample:
-        counts = local.run([str(sample)], history, choose=lambda: _rules(history))
+        counts = file_runner.run([str(sample)], history, choose=lambda: _rules(history))
     _counts(counts, history)
     if not _found(history):
         say("\nThe live generation has nothing that the rules found.")
@@ -135,7 +135,9 @@ def _parts(plan: JsonObject) -> list[tuple[str, str, str]]:
 def _clocks(history: Path) -> None:
     say("\nOne fact, two clocks: when it was true, and when it was known")
     for known in (MOVED, MOVE_TOLD):
-        states = reading.states(history, TENANT, PERSON, parse_time(MOVED), parse_time(known))
+        states = history_documents.states(
+            history, TENANT, PERSON, parse_time(MOVED), parse_time(known)
+        )
         home = next((str(one["body_text"]) for one in states if one["state_id"] == HOME), "nothing")
         say(f"  Emma on {MOVED[:10]}, as known on {known[:10]}: {home}")
 

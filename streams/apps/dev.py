@@ -23,9 +23,9 @@ from streams.apps.worker_settings import WorkerSettings
 from streams.broker import Broker
 from streams.broker.ports import free
 from streams.broker.process import ending, tie
-from streams.extractors.naming import MODEL
+from streams.extractors.registry import MODEL
 from streams.files.extractor_choice import dev_choice
-from streams.kafka.client.outages import SILENT
+from streams.kafka.client.outage_log import SILENT
 from streams.kafka.client.settings import KafkaSettings
 from streams.sample import CONVERSATIONS
 

@@ -12,7 +12,7 @@ from uuid import uuid4
 import msgspec
 
 from sinks.disk import trouble
-from sinks.root import HistoryError
+from sinks.history_root import HistoryError
 from streams.apps.erasure_requests import BROKEN, FOLDER, Erasure, decode, finished, write
 from streams.errors import TurnfoldError
 
@@ -150,8 +150,8 @@ class Erasures:
 
 def _erased(root: Path, erasure: Erasure) -> dict[str, Any]:
     """Runs an erasure; returns the receipt. Raises TurnfoldError, HistoryError, OSError."""
+    from streams.apps.compact_and_forget import forget
     from streams.apps.forget_session import forget_session  # not needed before, and slow to load
-    from streams.apps.maintenance import forget
 
     if erasure.session_id is not None:
         return forget_session(

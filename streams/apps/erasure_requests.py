@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from sinks.letters import GOES, STAYS, Letters
-from sinks.root import replace
+from sinks.dead_letter_owners import GOES, STAYS, Letters
+from sinks.history_root import replace
 
 FOLDER = "_erasures"
 BROKEN = ".broken"

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from sinks import maintenance
-from sinks.letters import Letters
-from sinks.root import is_shared
-from streams.apps.maintenance import drop_work, in_every_generation, subtract_rebuilt
+from sinks.dead_letter_owners import Letters
+from sinks.history_root import is_shared
+from streams.apps.compact_and_forget import drop_work, in_every_generation, subtract_rebuilt
 from streams.errors import ConfigurationError
-from streams.files.access import opened
 from streams.files.manifest import rules_of
-from streams.files.remaking import rebuild_memory
+from streams.files.open_generation import opened
+from streams.files.rebuild_user import rebuild_memory
 
 NOTE = "forgetting_session"
 

@@ -8,18 +8,18 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from schemas.dead_letters import REASONS
-from streams.observing import definitions as known
-from streams.observing.definitions import Metric
-from streams.observing.histogram import Histogram
-from streams.observing.readiness import Readiness
+from streams.observability import metrics as known
+from streams.observability.histogram import Histogram
+from streams.observability.metrics import Metric
+from streams.observability.readiness import Readiness
 
 if TYPE_CHECKING:
     from streams.kafka.sink.sink import Sink
     from streams.kafka.transport.lane import Lane
     from streams.kafka.transport.lanes import Lanes
-    from streams.llm.beside import Beside
+    from streams.llm.background import Beside
     from streams.llm.driver import Driver
-    from streams.llm.stream import Stream
+    from streams.llm.kafka_log import Stream
 
 Sample = tuple[Metric, tuple[str, ...], float | Histogram]
 """A metric, the values of its labels, and its value now."""

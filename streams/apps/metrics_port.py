@@ -11,9 +11,9 @@ from aiohttp import web
 
 from streams.apps.listen_address import Address
 from streams.apps.metric_samples import Sample
-from streams.apps.metrics import CONTENT_TYPE, collected, exposition
+from streams.apps.metrics_registry import CONTENT_TYPE, collected, exposition
 from streams.errors import ConfigurationError
-from streams.observing.readiness import Readiness
+from streams.observability.readiness import Readiness
 from streams.output import json_text
 
 log = logging.getLogger(__name__)

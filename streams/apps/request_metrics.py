@@ -7,7 +7,7 @@ from typing import Any
 
 from prometheus_client import Counter, Histogram
 
-from streams.apps.metrics import (
+from streams.apps.metrics_registry import (
     HTTP_FAILURES,
     HTTP_IN_FLIGHT,
     HTTP_REQUESTS,

@@ -17,12 +17,12 @@ from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from deltalake import DeltaTable
 
 from sinks.scratch import scratch
-from streams.apps.maintenance import compact
+from streams.apps.compact_and_forget import compact
 from streams.errors import DataRefused, UsageError
-from streams.extractors.naming import named
-from streams.files import local, sources
+from streams.extractors.registry import named
+from streams.files import file_runner, sources
 from streams.files.sources import STDIN, Source, Truncated, TruncatedError
-from streams.folds.rules import Rules
+from streams.folds.constants import Rules
 from streams.kafka.agents.agent import LaneAgent
 from streams.kafka.agents.log_clock import DatedMessage
 from streams.kafka.agents.memory_agent import MemoryAgent
@@ -31,7 +31,7 @@ from streams.kafka.agents.session_agent import SessionAgent
 from streams.kafka.client.aiokafka_internals import QUICK, TIGHT, ZSTD
 from streams.kafka.client.transaction import CODECS
 from streams.kafka.transport.batch_buffer import FIRST
-from streams.kafka.transport.processing import Row
+from streams.kafka.transport.interfaces import Row
 from streams.kafka.transport.rows import MemoryRows
 from streams.kafka.transport.writer import BATCH_BYTES
 from streams.search import update
@@ -279,7 +279,7 @@ def _batch() -> DefaultRecordBatchBuilder:
 
 def _files(path: str, history: Path, sample: _Sample) -> tuple[dict[str, float], dict[str, float]]:
     """Bytes of a history written by `run`, and CPU seconds of its commands."""
-    run = _spent(lambda: local.run([path], history, choose=lambda: named(EXTRACTOR)))
+    run = _spent(lambda: file_runner.run([path], history, choose=lambda: named(EXTRACTOR)))
     merged = _spent(lambda: compact(history))
     index = _spent(lambda: [update(history, tenant) for tenant in sorted(sample.tenants)])
     sizes = {

@@ -19,22 +19,22 @@ from sinks.locations import Location
 from streams import event_loop
 from streams.apps.worker_settings import WorkerSettings
 from streams.errors import ConfigurationError
-from streams.extractors.naming import MODEL
+from streams.extractors.registry import MODEL
 from streams.kafka.agents import agents
 from streams.kafka.agents.encoding import Origin
 from streams.kafka.agents.traced_origin import TracedOrigin
-from streams.kafka.client.names import own_inputs, own_topics
 from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.client.topic_names import own_inputs, own_topics
 from streams.kafka.client.topics import ensure_topics
 from streams.kafka.transport.app import App
 from streams.kafka.transport.disk_rows import DiskRows
+from streams.kafka.transport.interfaces import AgentSpec, LaneSettings, no_span
 from streams.kafka.transport.lanes import Lanes
-from streams.kafka.transport.layout import check
-from streams.kafka.transport.processing import AgentSpec, LaneSettings, no_span
+from streams.kafka.transport.partition_check import check
 from streams.kafka.transport.rows import MemoryRows, RowStore
 from streams.kafka.transport.run import run
-from streams.llm.beside import Beside
-from streams.observing import traces
+from streams.llm.background import Beside
+from streams.observability import traces
 from streams.topology import SESSION_AGENT
 
 if TYPE_CHECKING:  # only where there is a mapping
@@ -59,7 +59,7 @@ def _mapper(worker: WorkerSettings) -> "Mapper | None":
 
 def make_app(kafka: KafkaSettings, worker: WorkerSettings, traced: bool = False) -> App:
     """The Faust app of both agents. The topics must exist: `prepare`. `traced`: batches have spans
-    (after `streams.observing.traces.begin`)."""
+    (after `streams.observability.traces.begin`)."""
     span, origin = (traces.span, TracedOrigin) if traced else (no_span, Origin)
     topics = own_topics(worker.generation)
     plans: list[AgentSpec] = []

@@ -9,9 +9,9 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
 
 from sinks.generation import RESERVED
-from streams.extractors.naming import DEFAULT, check_choice
-from streams.folds.rules import Number, Rules, checked, parsed
-from streams.kafka.transport.processing import SESSION_TIMEOUT
+from streams.extractors.registry import DEFAULT, check_choice
+from streams.folds.constants import Number, Rules, checked, parsed
+from streams.kafka.transport.interfaces import SESSION_TIMEOUT
 from streams.pipeline.retention import ABOUT, DEFAULT_DAYS, check_days, retention_of
 from streams.quota import QuotaSettings
 

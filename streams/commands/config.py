@@ -13,7 +13,7 @@ from streams.apps.listen_address import Address
 from streams.commands import options
 from streams.configuration import COMMON, FAMILIES, SECRETS
 from streams.errors import ConfigurationError
-from streams.private import umask_of
+from streams.umask import umask_of
 
 DEFAULT = "default"
 OPEN_SECRET = "holds a secret, and other accounts can read it"

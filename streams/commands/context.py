@@ -42,9 +42,9 @@ def context(
 
     Example: turnfold context emma --history turnfold-demo --query "When is Nora's birthday?"
     """
-    from streams import reading
+    from streams import history_documents
     from streams.context import SECTIONS, PackRequest
-    from streams.context.gather import context as gather
+    from streams.context.load import context as gather
     from streams.context.tokenizer import tokenizer
 
     question = PackRequest(
@@ -53,7 +53,7 @@ def context(
         text=query,
         session_id=session,
         max_tokens=max_tokens,
-        known_at=reading.parse_moment(known_at),
+        known_at=history_documents.parse_moment(known_at),
         sections=tuple(sections.split(",")) if sections else SECTIONS,
         format="text" if form == "text" else "markdown",
         count=tokenizer(),

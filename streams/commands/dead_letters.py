@@ -49,13 +49,13 @@ def list_(
     turnfold admin dlq list --history memory --reason invalid --since 2026-03-02
     turnfold admin dlq list --history memory -o json
     """
-    from streams import listing
-    from streams.reading import FAR, parse_start
+    from streams import history_lists
+    from streams.history_documents import FAR, parse_start
 
     start = parse_start(since)
     start = -FAR if start is None else start
     most = limit or (None if form else SHOWN)
-    found = listing.dead_letters(
+    found = history_lists.dead_letters(
         history, tenant, reason, topic=topic, since=start, settled=settled, limit=most
     )
     if form:
@@ -65,7 +65,7 @@ def list_(
     else:
         output.note("no dead letters" if settled else "no unsettled dead letters")
     if most is not None and len(found) == most:
-        count = listing.count_dead_letters(history, tenant, reason, topic, start, settled)
+        count = history_lists.count_dead_letters(history, tenant, reason, topic, start, settled)
         if count > most:
             output.note(
                 f"the first {most:,} of {count:,} dead letters; --limit, --since or -o json gives "
@@ -88,9 +88,9 @@ def show(letter: str, history: Location, tenant: str | None, raw: bool, form: st
 
     Example: turnfold admin dlq show /data/turns.ndjson:0:17 --raw --history memory > line.json
     """
-    from streams import listing
+    from streams import history_lists
 
-    found = listing.dead_letter(history, tenant, letter)
+    found = history_lists.dead_letter(history, tenant, letter)
     payload: bytes = found["payload"]
     others = found.pop("others")
     if others:

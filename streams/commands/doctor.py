@@ -22,9 +22,9 @@ from streams.commands.config import (
     settings_as_set,
 )
 from streams.configuration import FAMILIES
-from streams.doctor.finding import EXIT, Finding, ok, warning, worst, wrong
+from streams.doctor.check_result import EXIT, Finding, ok, warning, worst, wrong
 from streams.errors import ConfigurationError, TurnfoldError
-from streams.observing.logs import quiet
+from streams.observability.logs import quiet
 
 MARKS = {"ok": "ok", "warning": "WARNING", "wrong": "WRONG"}
 
@@ -89,12 +89,12 @@ def _say(one: Finding) -> None:
 
 def _all(history: str | None, bootstrap: str | None, probe: bool) -> Iterator[Finding]:
     from streams import __version__
-    from streams.doctor import places
+    from streams.doctor import disk_checks
 
     yield ok("version", f"turnfold {__version__}, Python {platform.python_version()}")
     loaded: dict[str, Any] = {}
     yield from _settings(loaded, history or None, bootstrap)
-    yield places.open_files()
+    yield disk_checks.open_files()
     yield from _whole("meaning", _meaning())
     if history:
         yield from _whole("history", _history(history))
@@ -122,26 +122,26 @@ def _is_file(place: Path) -> bool:
 
 
 def _meaning() -> Iterator[Finding]:
-    from streams.doctor.meaning import meaning
+    from streams.doctor.embedding_model import meaning
 
     yield meaning()
 
 
 def _history(given: str) -> Iterator[Finding]:
-    from streams.doctor import places
+    from streams.doctor import disk_checks
     from streams.doctor.history import history as look_at
 
     place = location_of(configuration.expand_home(given))
     yield from look_at(place)
     if isinstance(place, Path) and not _is_file(place):
-        yield from places.disk("history", place)
+        yield from disk_checks.disk("history", place)
 
 
 def _settings(
     loaded: dict[str, Any], history: str | None, bootstrap: str | None
 ) -> Iterator[Finding]:
     """`loaded` gets the settings of each family that is right."""
-    from streams.doctor import configured
+    from streams.doctor import settings_checks
 
     settings = settings_as_set()
     classes = {family: found for family in FAMILIES if (found := class_of(family)) is not None}
@@ -161,9 +161,9 @@ def _settings(
                     f"chmod 600 {file}")
         )  # fmt: skip
     names = {family: list(cls.model_fields) for family, cls in classes.items()}
-    findings += configured.unknown(names)
-    findings += configured.padded()
-    findings += configured.conflicts(loaded, history, bootstrap is not None)
+    findings += settings_checks.unknown(names)
+    findings += settings_checks.padded()
+    findings += settings_checks.conflicts(loaded, history, bootstrap is not None)
     needed = {one.name.partition(".")[0] for one in settings if one.source != "default"}
     findings += [
         wrong("settings", f"[{family}] is not installed", "Its commands end with exit code 3.",
@@ -184,16 +184,16 @@ def _is_set(family: str, bootstrap: str | None) -> bool:
 
 def _kafka(loaded: dict[str, Any], bootstrap: str, probe: bool) -> Iterator[Finding]:
     from streams.apps.worker_settings import WorkerSettings
-    from streams.doctor import places
+    from streams.doctor import disk_checks
     from streams.doctor.tables import rows, tables
     from streams.kafka.client.settings import KafkaSettings
 
     worker = loaded.get("worker") or WorkerSettings.model_construct()
     if worker.data is not None:
-        yield from places.disk("worker.data", worker.data, local=True)
+        yield from disk_checks.disk("worker.data", worker.data, local=True)
         yield from tables(worker.data / worker.group)
     if (served := getattr(loaded.get("serve"), "data", None)) is not None:
-        yield from places.disk("serve.data", served, local=True)
+        yield from disk_checks.disk("serve.data", served, local=True)
         yield from rows(served)
     try:
         kafka = KafkaSettings.load(bootstrap=bootstrap)

@@ -13,7 +13,7 @@ from streams.commands import options
 from streams.commands.extract import ask as ask_model
 from streams.commands.extract import load_settings
 from streams.errors import ConfigurationError, DataRefused, Unreachable, UsageError
-from streams.extractors.naming import MODEL, NAMES
+from streams.extractors.registry import MODEL, NAMES
 
 if TYPE_CHECKING:
     from streams.evaluation.labels import Labels
@@ -131,7 +131,7 @@ def evaluate(
 
 
 def _budgets(text: str) -> list[int]:
-    from streams.context.question import LEAST, MOST
+    from streams.context.request import LEAST, MOST
 
     budgets = []
     for part in text.split(","):
@@ -143,7 +143,7 @@ def _budgets(text: str) -> list[int]:
 
 def _ways() -> tuple[By, ...]:
     """How each history is searched, to compare."""
-    from streams.search.meaning import embedder
+    from streams.search.vector_search import embedder
 
     if (embeds := embedder()) is None:
         return ("words",)
@@ -186,13 +186,13 @@ def _named(history: Path, generation: str | None) -> Path:
 
 def _fold(file: Path, records: Path, history: Path, extractor: str) -> None:
     """Folds the records into a history of their own. Raises DataRefused where one is refused."""
-    from streams.extractors.naming import named
-    from streams.files import local
+    from streams.extractors.registry import named
+    from streams.files import file_runner
     from streams.files.extractor_choice import Choice
 
     settings = load_settings() if extractor == MODEL else None
     in_process = Choice(extractor).in_process
-    counts = local.run([str(records)], history, choose=lambda: named(in_process))
+    counts = file_runner.run([str(records)], history, choose=lambda: named(in_process))
     if counts["dead"]:
         raise DataRefused(f"{file}: {_first_refused(history)}")
     if counts.get("unfinished"):

@@ -108,11 +108,11 @@ def over_kafka(
     Example: turnfold kafka extract --bootstrap localhost:9092 --history memory --model gpt-4.1-mini
     """
     from streams import event_loop
-    from streams.kafka.client import outages
+    from streams.kafka.client import outage_log
 
     settings = load_settings(**given)
     observing.begin("extract")
-    outages.watch()
+    outage_log.watch()
     counts = event_loop.run(_follow(bootstrap, settings, group, history, latest, once, observing))
     _end(counts, strict, form)
 
@@ -149,7 +149,7 @@ def load_settings(**given: Any) -> Any:
 def ask(history: Location, settings: Any, again: bool = False) -> dict[str, Any]:
     """Asks the model about what it was not asked about yet; the counts."""
     from streams.progress import progress_bar
-    from streams.serving.extracting import extract as run
+    from streams.serving.extract_history import extract as run
 
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     with progress_bar() as progress:
@@ -167,12 +167,12 @@ async def _follow(
 ) -> dict[str, Any]:
     import asyncio
 
-    from sinks.root import find_root
+    from sinks.history_root import find_root
     from streams.apps.metric_samples import of_stream, stream_readiness
     from streams.errors import Unreachable
     from streams.kafka.client.settings import KafkaSettings
     from streams.llm.driver import driving
-    from streams.llm.stream import Stream, StreamOptions
+    from streams.llm.kafka_log import Stream, StreamOptions
 
     kafka = KafkaSettings.load(bootstrap=bootstrap)
     root = None if history is None else find_root(history)

@@ -11,7 +11,7 @@ from sinks.locations import Location, is_url, location_of
 from streams import event_loop, output
 from streams.commands import options
 from streams.errors import UsageError
-from streams.extractors.naming import NAMES, version_of
+from streams.extractors.registry import NAMES, version_of
 
 SHOWN = 100  # characters of a value in a sample
 COUNTED = ("read", "applied", "duplicate", "dead", "left_out")
@@ -124,8 +124,8 @@ def create(
 
 def _backfill_part(history: Path, name: str, settings: Any, part: Any, form: str | None) -> None:
     from streams.files.manifest import as_json as said
-    from streams.generations.begin import still_missing
     from streams.generations.in_parts import backfill_part
+    from streams.generations.manifest_checks import still_missing
     from streams.progress import progress_bar
 
     def waits() -> None:
@@ -196,7 +196,7 @@ CHANGES = ("added", "gone", "changed")
 def _side(name: str, history: Location) -> Location:
     """The place that a name, a path or a URL means."""
     from sinks.generation import find, find_tables
-    from sinks.root import HistoryError, find_root
+    from sinks.history_root import HistoryError, find_root
 
     if is_url(name):
         return find_tables(location_of(name))
@@ -232,7 +232,7 @@ def _differences(before: Any, after: Any) -> list[str]:
 
 
 def _short(value: Any) -> str:
-    from streams.text_output import short
+    from streams.cli_tables import short
 
     if value is None:
         return "none"
@@ -258,7 +258,7 @@ def promote(name: str, history: Location, behind: bool, form: str | None) -> Non
     The generation first reads what was added since its backfill, so nothing is lost. Refused while
     `run` is writing.
     """
-    from streams.generations.switching import promote as switch
+    from streams.generations.promotion import promote as switch
 
     _say_switched(switch(history, name, behind=behind), form)
 
@@ -270,7 +270,7 @@ def promote(name: str, history: Location, behind: bool, form: str | None) -> Non
 @options.fails_in_a_line
 def rollback(history: Location, behind: bool, form: str | None) -> None:
     """Make the previous generation live again. It first reads what was added since."""
-    from streams.generations.switching import rollback as switch
+    from streams.generations.promotion import rollback as switch
 
     _say_switched(switch(history, behind=behind), form)
 
@@ -296,8 +296,8 @@ def list_(history: Location, form: str | None) -> None:
 
     Own bytes are freed when the generation is dropped; shared bytes belong to several generations.
     """
-    from streams.generations.begin import missing_message
-    from streams.generations.switching import list_generations
+    from streams.generations.manifest_checks import missing_message
+    from streams.generations.promotion import list_generations
 
     found = list_generations(history)
     if form:
@@ -341,14 +341,14 @@ def drop(
 
     Example: turnfold generation drop new --history memory --bootstrap localhost:9092 --yes
     """
-    from sinks.root import find_root, is_shared
-    from streams.generations.switching import dropping, mark_dropped
+    from sinks.history_root import find_root, is_shared
+    from streams.generations.promotion import dropping, mark_dropped
 
     removed: dict[str, list[str]] = {"groups": [], "topics": []}
     with dropping(history, name) as folder:
         of_kafka = is_shared(find_root(history) if folder is None else folder)
         if of_kafka and not keep_topics:
-            from streams.kafka.tools.leftovers import remove
+            from streams.kafka.tools.reset import remove
 
             settings, found = _in_kafka(name, folder or find_root(history), bootstrap, app_id)
             removed = {key: [one.name for one in some] for key, some in found._asdict().items()}
@@ -387,9 +387,9 @@ def _say_dropped(
 
 def _in_kafka(name: str, folder: Location, bootstrap: str | None, app_id: str) -> Any:
     """How Kafka is reached, and what a generation has there: of its workers and of its sinks."""
-    from sinks.shared import check_cluster, owner_of
+    from sinks.sink_history import check_cluster, owner_of
     from streams.kafka.client.settings import KafkaSettings
-    from streams.kafka.tools.leftovers import check_no_members, find, topics_of, topics_of_mapping
+    from streams.kafka.tools.reset import check_no_members, find, topics_of, topics_of_mapping
 
     settings = KafkaSettings.load(bootstrap=bootstrap)
     owner = owner_of(folder)

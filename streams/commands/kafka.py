@@ -12,7 +12,7 @@ import click
 from sinks.locations import Location
 from streams import event_loop, output
 from streams.commands import options
-from streams.observing import logs
+from streams.observability import logs
 
 
 @click.command()
@@ -72,16 +72,16 @@ def sink(
     Example: turnfold kafka sink --bootstrap localhost:9092 --history memory
     """
     from sinks.generation import RESERVED, folder_of
+    from sinks.history_root import open_root
     from sinks.locations import make_folder
-    from sinks.root import open_root
-    from streams.kafka.client import outages
+    from streams.kafka.client import outage_log
     from streams.kafka.client.settings import KafkaSettings
     from streams.kafka.sink.options import SinkOptions
-    from streams.kafka.transport.processing import no_span
-    from streams.observing import traces
+    from streams.kafka.transport.interfaces import no_span
+    from streams.observability import traces
 
     span = traces.span if observing.begin("sink") else no_span
-    outages.watch()
+    outage_log.watch()
     settings = KafkaSettings.load(bootstrap=bootstrap)
     size = int(roll_mb * 1_000_000)
     wanted = SinkOptions(name, instance, size, roll_seconds, once, generation=generation, span=span)
@@ -112,10 +112,10 @@ async def _sink(
     from dataclasses import asdict
 
     from sinks.generation import ROOT
-    from sinks.shared import SharedHistory
+    from sinks.sink_history import SharedHistory
     from streams.apps.metric_samples import of_sink, sink_readiness
     from streams.files.manifest import note_constants
-    from streams.folds.rules import Rules
+    from streams.folds.constants import Rules
     from streams.kafka.sink.options import owner
     from streams.kafka.sink.sink import Sink
 
@@ -157,13 +157,13 @@ def produce(
     Example: turnfold kafka produce turns.ndjson.gz --bootstrap localhost:9092
     """
     from streams.files.sources import Truncated
-    from streams.kafka.client import outages
+    from streams.kafka.client import outage_log
     from streams.kafka.client.settings import KafkaSettings
     from streams.kafka.tools.produce import produce as send
     from streams.progress import progress_bar
 
     logs.log_to_stderr(libraries=False)
-    outages.watch()
+    outage_log.watch()
     settings = KafkaSettings.load(bootstrap=bootstrap)
     packed = None if compression == "none" else compression
     try:
@@ -299,7 +299,7 @@ def reset(
     """
     from streams.apps.worker_settings import WorkerSettings
     from streams.kafka.client.settings import KafkaSettings
-    from streams.kafka.tools.leftovers import (
+    from streams.kafka.tools.reset import (
         check_no_members,
         find,
         remove,
@@ -386,8 +386,8 @@ def replay(
     turnfold admin dlq replay --history memory --reason invalid
     turnfold admin dlq replay --history memory --mapping chat.yaml
     """
-    from sinks.root import is_shared
-    from streams.kafka.client import outages
+    from sinks.history_root import is_shared
+    from streams.kafka.client import outage_log
     from streams.kafka.client.settings import KafkaSettings
     from streams.kafka.tools.dead_letters import Letter, of_history, of_topic
     from streams.kafka.tools.replay import check_owner, select
@@ -395,7 +395,7 @@ def replay(
     from streams.kafka.tools.settling import settle, unsettled
 
     logs.log_to_stderr(libraries=False)
-    outages.watch()
+    outage_log.watch()
     settings = KafkaSettings.load(bootstrap=bootstrap)
     mapper = None
     if mapping is not None:

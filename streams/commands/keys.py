@@ -45,7 +45,7 @@ def add(
     \b
     turnfold admin keys add --keys keys.json --tenant acme --role write --note "chat platform"
     """
-    from streams.reading import parse_moment
+    from streams.history_documents import parse_moment
     from streams.serving.http.keys import changed, make
 
     token, key = make(tenant, role, parse_moment(expires), note)  # type: ignore[arg-type]

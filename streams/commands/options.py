@@ -18,17 +18,17 @@ from click.core import ParameterSource
 from schemas.dead_letters import REASONS
 from sinks.disk import TROUBLES, trouble, with_remedy
 from sinks.generation import find_tables, generation_path
+from sinks.history_root import HistoryError
 from sinks.locations import Location, is_url, location_of
-from sinks.root import HistoryError
 from sinks.store_errors import of_duckdb
 from streams import configuration, output
 from streams.errors import ConfigurationError, TurnfoldError
-from streams.extractors.naming import DEFAULT, MODEL, NAMES
-from streams.observing import logs
+from streams.extractors.registry import DEFAULT, MODEL, NAMES
+from streams.observability import logs
 from streams.pipeline.retention import ABOUT, MEANING, check_days
 
 if TYPE_CHECKING:  # not loaded by a command that has no use for them
-    from streams.folds.rules import Rules
+    from streams.folds.constants import Rules
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -87,7 +87,7 @@ class _OfField(click.ParamType):
         from pydantic import TypeAdapter, ValidationError
 
         from schemas import base
-        from schemas.faults import faults
+        from schemas.validation_text import faults
 
         try:
             return TypeAdapter(getattr(base, self._field)).validate_python(value)
@@ -349,7 +349,7 @@ class _Constant(click.ParamType):
     name = "constant"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from streams.folds.rules import parsed
+        from streams.folds.constants import parsed
 
         if not isinstance(value, str):
             return value
@@ -476,7 +476,7 @@ def _damaged(error: Exception) -> HistoryError | None:
     """What is said of a data file of the command's history that DuckDB cannot read."""
     if not type(error).__module__.endswith("duckdb"):
         return None
-    from sinks import damage
+    from sinks import file_checks
 
     ctx = click.get_current_context(silent=True)
     given = ctx.params if ctx else {}
@@ -486,7 +486,7 @@ def _damaged(error: Exception) -> HistoryError | None:
             if given.get("history")
             else None
         )
-        return damage.of_duckdb(error, find_tables(place) if place else None)
+        return file_checks.of_duckdb(error, find_tables(place) if place else None)
     except HistoryError as failure:
         return failure
 
@@ -515,7 +515,7 @@ class Observing(NamedTuple):
 
     def begin(self, part: str, verbose: bool = False) -> bool:
         """Begins to log and to trace; whether it traces. Raises ConfigurationError."""
-        from streams.observing import traces
+        from streams.observability import traces
 
         logs.log_to_stderr(verbose, self.log_format == "json")
         return traces.begin(part, self.traces)

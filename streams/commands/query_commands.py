@@ -20,9 +20,9 @@ SHOWN = 1000  # rows of a table for people
 
 def asked_at(as_of: str | None) -> int:
     """The time asked about, in microseconds; without one, now."""
-    from streams import reading
+    from streams import history_documents
 
-    moment = reading.parse_moment(as_of)
+    moment = history_documents.parse_moment(as_of)
     return _now() if moment is None else moment
 
 
@@ -80,7 +80,7 @@ def _show_rows(found: "Result", form: str | None) -> None:
 
 def _shell(answer: Callable[[str], None]) -> None:
     """Answers the queries on stdin. At a terminal an error ends only its query."""
-    from sinks.root import HistoryError
+    from sinks.history_root import HistoryError
 
     is_terminal = sys.stdin.isatty()
     if is_terminal:
@@ -143,11 +143,11 @@ def session(
 
     Example: turnfold show session emma-move --history turnfold-demo --as-of 2026-03-05
     """
-    from streams import reading, text_output
+    from streams import cli_tables, history_documents
 
-    moment = reading.parse_moment(as_of)
-    document = reading.session(history, tenant, session_id, moment, _now())
-    output.say_as(form, document) if form else text_output.session(document)
+    moment = history_documents.parse_moment(as_of)
+    document = history_documents.session(history, tenant, session_id, moment, _now())
+    output.say_as(form, document) if form else cli_tables.session(document)
 
 
 @click.command()
@@ -165,10 +165,10 @@ def task(
     task_id: str, history: Location, session: str | None, tenant: str, form: str | None
 ) -> None:
     """Show a task: plan, recursions, tool results and status."""
-    from streams import reading, text_output
+    from streams import cli_tables, history_documents
 
-    document = reading.task(history, tenant, task_id, session)
-    output.say_as(form, document) if form else text_output.task(document)
+    document = history_documents.task(history, tenant, task_id, session)
+    output.say_as(form, document) if form else cli_tables.task(document)
 
 
 @click.command()
@@ -180,10 +180,10 @@ def task(
 @options.fails_in_a_line
 def user(user_id: str, history: Location, as_of: str | None, tenant: str, form: str | None) -> None:
     """Show a user: profile, states, preferences and mood."""
-    from streams import reading, text_output
+    from streams import cli_tables, history_documents
 
-    found = reading.user(history, tenant, user_id, reading.parse_moment(as_of))
-    output.say_as(form, found) if form else text_output.user(found)
+    found = history_documents.user(history, tenant, user_id, history_documents.parse_moment(as_of))
+    output.say_as(form, found) if form else cli_tables.user(found)
 
 
 @click.command()
@@ -206,11 +206,13 @@ def state(
 
     Example: turnfold show state --history turnfold-demo --user emma --as-of 2026-03-05
     """
-    from streams import reading, text_output
+    from streams import cli_tables, history_documents
 
     moment = asked_at(as_of)
-    found = reading.states(history, tenant, user, moment, reading.parse_moment(known_at))
-    output.say_as(form, found) if form else text_output.states(found)
+    found = history_documents.states(
+        history, tenant, user, moment, history_documents.parse_moment(known_at)
+    )
+    output.say_as(form, found) if form else cli_tables.states(found)
     if not found and not form:
         output.note(f"nothing was held true of {user or 'anybody'} then")
 
@@ -230,10 +232,10 @@ def why(entity_id: str, history: Location, tenant: str, form: str | None) -> Non
 
     Example: turnfold why s:4f41c0c6d6 --history turnfold-demo
     """
-    from streams import listing, text_output
+    from streams import cli_tables, history_lists
 
-    found = listing.why(history, tenant, entity_id)
-    output.say_as(form, found) if form else text_output.why(found)
+    found = history_lists.why(history, tenant, entity_id)
+    output.say_as(form, found) if form else cli_tables.why(found)
 
 
 @click.command()
@@ -244,7 +246,7 @@ def why(entity_id: str, history: Location, tenant: str, form: str | None) -> Non
 @options.fails_in_a_line
 def timeline(key: str, history: Location, tenant: str, form: str | None) -> None:
     """List the turns of a session or user in order."""
-    from streams import listing, text_output
+    from streams import cli_tables, history_lists
 
-    found = listing.timeline(history, tenant, key)
-    output.say_as(form, found) if form else text_output.timeline(found)
+    found = history_lists.timeline(history, tenant, key)
+    output.say_as(form, found) if form else cli_tables.timeline(found)

@@ -77,7 +77,7 @@ def search(
 
     Example: turnfold search "Where does Emma live?" --history turnfold-demo --user emma
     """
-    from streams.reading import parse_moment
+    from streams.history_documents import parse_moment
     from streams.search import Query, period, update
     from streams.search import search as find
 
@@ -128,7 +128,7 @@ def _is_embedded(history: Location, tenant: str) -> bool:
 
 
 def _show(page: Page) -> None:
-    from streams.text_output import about_of
+    from streams.cli_tables import about_of
 
     for hit in page.hits:
         of = " ".join(one for one in (hit.session_id, hit.user_id) if one)

@@ -11,7 +11,7 @@ from sinks.locations import Location
 from streams import output
 from streams.commands import options
 
-REQUESTS = "streams.serving.http.access"
+REQUESTS = "streams.serving.http.auth"
 """Logs a line a request: of use to a program, a flood in a terminal."""
 
 
@@ -127,9 +127,9 @@ def serve(
 
     observing.begin("serve", verbose)
     if bootstrap is not None:
-        from streams.kafka.client import outages
+        from streams.kafka.client import outage_log
 
-        outages.watch(verbose)
+        outage_log.watch(verbose)
     if not verbose and observing.log_format == "text":
         logging.getLogger(REQUESTS).setLevel(logging.WARNING)
     if history is None and bootstrap is None and not local:

@@ -9,7 +9,7 @@ import click
 
 from sinks.locations import Location
 from streams.commands import options
-from streams.extractors.naming import MODEL
+from streams.extractors.registry import MODEL
 
 
 @click.command()
@@ -104,11 +104,11 @@ def worker(
     """
     from streams.apps.worker import model_beside, work
     from streams.apps.worker_settings import WorkerSettings
-    from streams.kafka.client import outages
+    from streams.kafka.client import outage_log
     from streams.kafka.client.settings import KafkaSettings
 
     traced = observing.begin("worker", verbose)
-    outages.watch(verbose)
+    outage_log.watch(verbose)
     kafka = KafkaSettings.load(bootstrap=bootstrap, partitions=partitions)
     told = WorkerSettings.load(
         app_id=app_id,
@@ -143,7 +143,7 @@ async def _beside(observing: options.Observing, app: Any, model: Any) -> AsyncIt
     from streams.apps.metric_samples import of_worker, worker_readiness
 
     if observing.metrics_port is not None:
-        from streams.apps.metrics import watch_faust
+        from streams.apps.metrics_registry import watch_faust
 
         watch_faust(app)
     answering = observing.answering(

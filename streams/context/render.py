@@ -11,7 +11,7 @@ import msgspec
 
 from schemas.citation import cited
 from streams.context.excerpt import shorten
-from streams.context.items import Item
+from streams.context.pack_lines import Item
 from streams.context.visible import quoted
 
 HEADINGS = {

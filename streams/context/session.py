@@ -8,8 +8,8 @@ from typing import Any
 
 from streams.errors import UsageError
 from streams.folds import session_memory
-from streams.folds.rows import Rows
-from streams.folds.rules import Rules
+from streams.folds.constants import Rules
+from streams.folds.effects import Rows
 from streams.folds.session_state import HEADER, MAX_USERS, visible
 
 Json = dict[str, Any]

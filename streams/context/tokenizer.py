@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, ImportString, TypeAdapter, ValidationError
 
-from schemas.faults import reason
+from schemas.validation_text import reason
 from streams import configuration
 from streams.context.tokens import Count, estimated
 from streams.errors import ConfigurationError

@@ -8,7 +8,7 @@ from typing import Any
 from aiokafka.errors import KafkaError
 
 from streams.apps.worker_settings import WorkerSettings
-from streams.doctor.finding import Finding, ok, warning, wrong
+from streams.doctor.check_result import Finding, ok, warning, wrong
 from streams.doctor.security import security
 from streams.errors import ConfigurationError, TurnfoldError
 from streams.kafka.client import topics
@@ -17,7 +17,7 @@ from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.tools.lag import members_of
 from streams.kafka.tools.topics import NeededTopic
 from streams.kafka.tools.topics import topics as needed_topics
-from streams.kafka.transport import layout
+from streams.kafka.transport import partition_check
 
 SHOWN = 5
 COPIES = 3
@@ -123,10 +123,10 @@ def _topics_where(topics: Iterable[dict[str, Any]], predicate: Any) -> list[str]
 async def _memory(kafka: KafkaSettings, worker: WorkerSettings, present: set[str]) -> Finding:
     """Checks the row format and the number of partitions of the changelogs."""
     async with connected(kafka) as admin:
-        names = layout.topics_of(worker.group, worker.generation)
+        names = partition_check.topics_of(worker.group, worker.generation)
         counts = await partitions_of(admin, [name for name in names if name in present])
     try:
-        partitions = await layout.look(kafka, worker.group, counts)
+        partitions = await partition_check.look(kafka, worker.group, counts)
     except ConfigurationError as error:  # the marker's format
         return wrong(
             "row format",

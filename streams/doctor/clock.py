@@ -7,13 +7,13 @@ from typing import Any
 from aiokafka.structs import TopicPartition
 
 from streams.apps.worker_settings import WorkerSettings
-from streams.doctor.finding import Finding, ok, warning, wrong
+from streams.doctor.check_result import Finding, ok, warning, wrong
 from streams.kafka.client import topics
 from streams.kafka.client.admin import connected, partitions_of
 from streams.kafka.client.aiokafka_internals import KafkaConsumer, KafkaProducer
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topic_specs import spec
-from streams.kafka.transport.layout import changelogs_of
+from streams.kafka.transport.partition_check import changelogs_of
 
 TOPIC = "turnfold-doctor"
 """The topic of `--probe`."""

@@ -13,16 +13,16 @@ from typing import Any
 
 import msgspec
 
-from sinks import forgotten
-from sinks.damage import Damage, damage
+from sinks import forgotten_users
 from sinks.errors import HistoryError, in_a_line
+from sinks.file_checks import Damage, damage
 from sinks.generation import find_tables, pointer
 from sinks.history import table_names
+from sinks.history_root import OWNER, check_root, is_marked, is_shared
 from sinks.locations import Location
-from sinks.root import OWNER, check_root, is_marked, is_shared
-from sinks.stale import stale_documents
+from sinks.stale_documents import stale_documents
 from streams.doctor import rocksdb
-from streams.doctor.finding import Finding, ok, warning, wrong
+from streams.doctor.check_result import Finding, ok, warning, wrong
 from streams.errors import ConfigurationError
 from streams.files import manifest
 from streams.files.extractor_choice import stored_choice
@@ -30,8 +30,8 @@ from streams.files.store import VALUES
 from streams.files.upgrade import AFTER
 from streams.files.upgrade import FORMAT as STORE_FORMAT
 from streams.pipeline.row_formats import CURRENT, ROW_FORMAT, Reached
-from streams.search.build import FOLDER, SUFFIX
-from streams.search.opening import read_meta
+from streams.search.indexing import FOLDER, SUFFIX
+from streams.search.open_index import read_meta
 from streams.search.store import FORMAT
 
 FILES = 5_000
@@ -151,7 +151,9 @@ def _documents(folder: Path) -> Iterator[Finding]:
 
 def _files(root: Location, folder: Location) -> Iterator[Finding]:
     """Checks the small files next to the tables that no other check reads."""
-    files = {file for at in (root, folder) for file in (at / OWNER, *forgotten.small_files(at))}
+    files = {
+        file for at in (root, folder) for file in (at / OWNER, *forgotten_users.small_files(at))
+    }
     for file in sorted(files, key=str):
         try:
             if not isinstance(json.loads(file.read_text(encoding="utf-8")), dict):

@@ -3,7 +3,7 @@
 import asyncio
 from datetime import UTC, datetime
 
-from streams.doctor.finding import Finding, ok, warning
+from streams.doctor.check_result import Finding, ok, warning
 from streams.kafka.client.settings import KafkaSettings
 from streams.serving.http.settings import is_loopback
 

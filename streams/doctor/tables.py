@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from streams.doctor import rocksdb
-from streams.doctor.finding import Finding, ok, warning
+from streams.doctor.check_result import Finding, ok, warning
 from streams.kafka.transport.disk_rows import STANDING_KEY, size_on_disk
 from streams.pipeline.row_formats import OLDEST, ROW_FORMAT
 

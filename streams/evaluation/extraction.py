@@ -16,9 +16,9 @@ import msgspec
 from sinks.history import connect
 from streams.dates import resolve
 from streams.evaluation.labels import Labels, Observation
-from streams.extractors.fixed_dates import WRITTEN
+from streams.extractors.absolute_dates import WRITTEN
+from streams.search.stopwords import STOP
 from streams.search.tokens import terms
-from streams.search.words import STOP
 
 _DATE = re.compile(rf"(?:\b(?:{WRITTEN}) )?\0")
 """The place of a removed date, with the words that the rules write before it."""

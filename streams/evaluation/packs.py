@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from streams import search
-from streams.context import PackRequest, gather
+from streams.context import PackRequest, load
 from streams.evaluation.labels import Question
 from streams.evaluation.retrieval import Events, PackResult, is_paraphrase, moment, rows
 from streams.search.query import By
@@ -47,12 +47,12 @@ def pack(
             )
             key = question.tenant, question.user_id, now
             if key not in users:
-                users[key] = gather.user_documents(history, question.tenant, request)
-            query = gather.search_query(request)
+                users[key] = load.user_documents(history, question.tenant, request)
+            query = load.search_query(request)
             assert query is not None
             query = msgspec.structs.replace(query, by=by)
             recall = search.recall(history, question.tenant, query, update=False)
-            pack = gather.build(request, users[key], None, recall)
+            pack = load.build(request, users[key], None, recall)
             event_ids = {event for item in pack.items for event in (*item.evidence, item.later_id)}
             results.append(
                 PackResult(

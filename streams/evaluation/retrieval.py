@@ -11,10 +11,10 @@ from schemas.time import parse_time
 from sinks.history import connect
 from streams.errors import DataRefused
 from streams.evaluation.labels import Question
-from streams.search import Hit, Neighbour, Query, about, embed, search, update
+from streams.search import Hit, Neighbour, Query, dates_named, embed, search, update
 from streams.search.query import By
+from streams.search.stopwords import STOP
 from streams.search.tokens import terms
-from streams.search.words import STOP
 
 ALL, PARAPHRASE = "all", "(paraphrase)"
 """Names of the rows of all questions, and of the questions that share no word, stop words aside,
@@ -222,7 +222,7 @@ def _date(hit: Hit) -> str:
     """The words of the date named by a hit."""
     if hit.about_start is None or hit.about_end is None:
         return ""
-    return about.words([(parse_time(hit.about_start), parse_time(hit.about_end))])
+    return dates_named.words([(parse_time(hit.about_start), parse_time(hit.about_end))])
 
 
 def _contains(hits: list[Hit], answers: list[set[str]], *, neighbours: bool) -> bool:

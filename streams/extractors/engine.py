@@ -15,8 +15,8 @@ from streams.dates import resolve
 from streams.extractors.clauses import Clause, Clauses
 from streams.extractors.cues import Cues, Hits, rules_in
 from streams.extractors.guards import MAX_SENTENCE, NOTHING, Guards
-from streams.extractors.own_words import BLANK, own_words
 from streams.extractors.patterns import Late, either
+from streams.extractors.quoted_text import BLANK, own_words
 from streams.extractors.rule import Finding, Rule
 from streams.extractors.table import Table
 from streams.extractors.values import MARKS, Values, trimmed

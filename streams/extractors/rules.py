@@ -11,19 +11,19 @@ from typing import Any, Protocol
 
 from schemas.base import JsonObject, format_time
 from streams.extractors import languages
-from streams.extractors.cleaned import cleaned
-from streams.extractors.dating import Dates
+from streams.extractors.do_not_store import is_private
 from streams.extractors.engine import MAX_TEXT as MAX_TEXT
 from streams.extractors.engine import Language, OverBudget
 from streams.extractors.english import to_do
+from streams.extractors.instructions import order_slot
 from streams.extractors.languages import language_of as language_of
-from streams.extractors.naming import failure
-from streams.extractors.orders import order_slot
-from streams.extractors.private import is_private
+from streams.extractors.normalize import cleaned
+from streams.extractors.registry import failure
 from streams.extractors.rule import Finding
-from streams.folds.ends import stem
+from streams.extractors.sentence_dates import Dates
+from streams.folds.end_facts import stem
 from streams.folds.ids import make_id, normalise
-from streams.folds.quoting import quoted
+from streams.folds.quote_reason import quoted
 
 NAME = "rules"
 VERSION = "1"

@@ -14,10 +14,10 @@ import msgspec
 
 from schemas.base import format_time
 from sinks.generation import folder_of, pointer
+from sinks.history_root import open_root, replace
 from sinks.locations import Location
-from sinks.root import open_root, replace
 from streams.errors import ConfigurationError, TurnfoldError
-from streams.extractors.naming import MODEL, NAMES, chosen, in_process, version_of
+from streams.extractors.registry import MODEL, NAMES, chosen, in_process, version_of
 from streams.files.manifest import load
 
 FILE = "_extractor.json"
@@ -84,7 +84,7 @@ def asks_model(history: Path) -> bool:
 
 
 def update_choice(history: Path, option: str | None, say: Callable[[str], None]) -> Choice:
-    """Determines and stores the extractor from now on (`streams.extractors.naming.chosen`),
+    """Determines and stores the extractor from now on (`streams.extractors.registry.chosen`),
     including `none`. The caller has the history's lock. `say` receives a line about a change that
     the user may not expect.
 

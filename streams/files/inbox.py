@@ -17,7 +17,7 @@ from threading import Lock
 from typing import NamedTuple
 
 from streams.errors import TurnfoldError
-from streams.folds.rows import Input
+from streams.folds.effects import Input
 
 TOPIC = "inbox"
 """`src_topic` of its rows in the history."""

@@ -4,14 +4,14 @@ from pathlib import Path
 
 from sinks import locks
 from sinks.generation import LIVE, find
-from sinks.root import HistoryWriteError
-from streams.extractors.naming import named
-from streams.files.access import opened
-from streams.files.applier import Applier
+from sinks.history_root import HistoryWriteError
+from streams.extractors.registry import named
 from streams.files.extractor_choice import extractor_of
+from streams.files.fold_batch import Applier
+from streams.files.fold_sources import Runner
 from streams.files.inbox import FOLDER, RECORDED, TOPIC, Group, Inbox, has_records, recorded_after
 from streams.files.manifest import rules_of
-from streams.files.runner import Runner
+from streams.files.open_generation import opened
 from streams.files.sources import Position
 from streams.files.store import Store
 from streams.pipeline.decode import Given

@@ -8,8 +8,8 @@ import msgspec
 
 from sinks.locations import Location, replace
 from streams.errors import ConfigurationError, TurnfoldError
-from streams.extractors.naming import OURS
-from streams.folds.rules import Rules
+from streams.extractors.registry import OURS
+from streams.folds.constants import Rules
 
 FILE = "_generation.json"
 WORK = "_source"

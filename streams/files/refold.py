@@ -12,7 +12,7 @@ from schemas.events import Turn
 from sinks.history import quoted
 from sinks.locations import Location
 from sinks.lookup import Lookup
-from streams.files.applier import Place
+from streams.files.fold_batch import Place
 from streams.files.stored_records import (
     INPUT_TABLES,
     LINE,
@@ -24,11 +24,11 @@ from streams.files.stored_records import (
     of_session,
     plan_order,
 )
-from streams.folds.rows import Effects, Input, Late, Refused, UserSignal
-from streams.folds.rules import Rules
+from streams.folds.constants import Rules
+from streams.folds.effects import Effects, Input, Late, Refused, UserSignal
 from streams.pipeline.decode import Dead, Given, decode_again
 from streams.pipeline.entity import Entity
-from streams.pipeline.ports import Signalled
+from streams.pipeline.interfaces import Signalled
 from streams.pipeline.processor import RecordProcessor
 
 PLAN_ORDER_COLUMNS = ("tenant", "owner_id", "plan_id", "seq")

@@ -26,7 +26,7 @@ from streams.files.database import (
 )
 from streams.folds.session_state import HEADER
 from streams.pipeline.entity import Entity, Where, unpack
-from streams.pipeline.ports import StoreError
+from streams.pipeline.interfaces import StoreError
 
 CACHE_BYTES = 80_000_000
 """Limit of packed entities: about 30,000 open sessions with their users. With more open sessions

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from schemas.record_kinds import owned_by
 from schemas.rows import TABLES
-from streams.kinds import KINDS, WRITE_PLAN
+from streams.record_kinds import KINDS, WRITE_PLAN
 
 if TYPE_CHECKING:
     from _duckdb import DuckDBPyConnection

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from schemas.base import format_time
 from schemas.events import Affect
 from schemas.row import Row, replace
+from streams.folds.constants import Rules
+from streams.folds.effects import Moment, RowKind
 from streams.folds.revisions import add_evidence
-from streams.folds.rows import Moment, RowKind
-from streams.folds.rules import Rules
 
 MAX_WORDS = 16
 

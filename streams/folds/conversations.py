@@ -1,9 +1,9 @@
 """The conversations of a session: a row each, and the window of the newest ones."""
 
+from streams.folds.constants import Rules
+from streams.folds.effects import RowKind, Rows
 from streams.folds.ids import short_hash
-from streams.folds.index import find_id, put_id
-from streams.folds.rows import RowKind, Rows
-from streams.folds.rules import Rules
+from streams.folds.seen_ids import find_id, put_id
 from streams.folds.session_state import Conversation, Facts, Key, Said, Session, converse
 
 CONVERSATIONS = RowKind("c", Conversation)

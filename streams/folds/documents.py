@@ -4,12 +4,11 @@ from typing import Any
 
 from schemas.base import format_time
 from streams.folds import session_memory, task
+from streams.folds.constants import Rules
 from streams.folds.conversations import CONVERSATIONS
+from streams.folds.effects import Rows
 from streams.folds.ids import short_hash
-from streams.folds.index import find_id
-from streams.folds.machine import settle
-from streams.folds.rows import Rows
-from streams.folds.rules import Rules
+from streams.folds.seen_ids import find_id
 from streams.folds.session_state import (
     HEADER,
     RUNNING,
@@ -22,6 +21,7 @@ from streams.folds.session_state import (
     visible,
 )
 from streams.folds.session_status import status_document
+from streams.folds.task_machine import settle
 
 CONVERSATION_STATUS = {"completed": "done", "failed": "error"}
 

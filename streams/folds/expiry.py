@@ -5,7 +5,7 @@ Separate from the fold, so that readers of documents do not load it.
 
 from typing import Any
 
-from streams.folds.rules import Rules
+from streams.folds.constants import Rules
 
 
 def expire(document: dict[str, Any], latest: int | None, at: int, rules: Rules) -> dict[str, Any]:

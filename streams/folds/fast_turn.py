@@ -6,12 +6,12 @@ give the same rows, revisions, signals and documents (tests/property/test_fast_t
 
 from schemas.events import Turn
 from schemas.row import replace
-from streams.folds import log
+from streams.folds import history_rows
 from streams.folds.conversations import add_turn
-from streams.folds.index import put_turns
-from streams.folds.links import link
+from streams.folds.effects import Effects, Input, Rows
 from streams.folds.outcome import APPLIED, Outcome
-from streams.folds.rows import Effects, Input, Rows
+from streams.folds.provisional_links import link
+from streams.folds.seen_ids import put_turns
 from streams.folds.session_state import HEADER, Facts, Session, speakers
 from streams.folds.session_status import revise_turn
 from streams.folds.user_signal import user_signal
@@ -65,6 +65,6 @@ def append(rows: Rows, header: Session, turn: Turn, input: Input, out: Effects) 
         revise_turn(header, after, facts, (previous, None), out)
         after = replace(after, seq=out.seq)
     rows.put(HEADER, after)
-    log.turn(turn, input, out)
+    history_rows.turn(turn, input, out)
     out.session = True
     return APPLIED

@@ -4,7 +4,7 @@ The messages are only in the history, which is written after the rows. Readers c
 with the history to see whether it is complete.
 """
 
-from streams.folds.rows import RowKind, Rows
+from streams.folds.effects import RowKind, Rows
 
 KEPT = RowKind("k", int)
 """Number of signals that add a message or take one back."""

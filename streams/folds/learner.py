@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from schemas.base import DAY, format_time
 from schemas.row import Row
-from streams.folds.expected import Answer, expectation, newest
-from streams.folds.rows import RowKind, Rows, UserSignal
-from streams.folds.rules import Rules
+from streams.folds.constants import Rules
+from streams.folds.effects import RowKind, Rows, UserSignal
+from streams.folds.expected_mastery import Answer, expectation, newest
 
 QUARTERS = {"easy": 3, "medium": 4, "hard": 5, None: 4}  # difficulty weights 0.75, 1, 1.25
 QUIZ_INTENTS = frozenset({"quiz", "quiz_session", "take_quiz"})

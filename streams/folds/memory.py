@@ -9,16 +9,24 @@ from schemas.dead_letters import Reason
 from schemas.events import Signal, StateUpdate, WritePlan, first_intent
 from schemas.generated.history import Affect
 from schemas.row import Row, replace
-from streams.folds import affect, ends, graph, learner, log, states, tidying
+from streams.folds import (
+    affect,
+    end_facts,
+    history_rows,
+    learner,
+    links_threads,
+    states,
+    tidy_memory,
+)
+from streams.folds.constants import Rules
+from streams.folds.effects import Effects, Input, Moment, Refused, RowKind, Rows, UserSignal
 from streams.folds.ids import make_id, short_hash
-from streams.folds.index import find_id, put_id
-from streams.folds.order import NEVER, OF_RULES, SENT, place_of
 from streams.folds.outcome import APPLIED, DUPLICATE, Outcome
-from streams.folds.quoting import shortened
+from streams.folds.plan_order import NEVER, OF_RULES, SENT, place_of
+from streams.folds.quote_reason import shortened
 from streams.folds.revised_kinds import REVISED_KINDS
 from streams.folds.revisions import revise
-from streams.folds.rows import Effects, Input, Moment, Refused, RowKind, Rows, UserSignal
-from streams.folds.rules import Rules
+from streams.folds.seen_ids import find_id, put_id
 
 
 class User(Row, frozen=True):
@@ -72,7 +80,7 @@ def fold(rows: Rows, input: Input, out: Effects) -> Outcome:
         _lesson(rows, record, out.rules)
         out.user = True
     rows.put(USER, replace(header, seq=out.seq))
-    log.record(record, input, out)
+    history_rows.record(record, input, out)
     return APPLIED
 
 
@@ -120,16 +128,16 @@ def _plan(rows: Rows, header: User, plan: WritePlan, out: Effects) -> User:
         for kind_update in getattr(plan, kind.updates):
             kind.apply(rows, plan, kind_update, out)
     for ordinal, end_update in enumerate(plan.ends):
-        end = ends.of(plan, ordinal, end_update, out.place)
-        ends.remember(rows, end)
-        if ends.retraction(rows, end.evidence, end.session_id):
+        end = end_facts.of(plan, ordinal, end_update, out.place)
+        end_facts.remember(rows, end)
+        if end_facts.retraction(rows, end.evidence, end.session_id):
             continue
         states.end(rows, plan, end, out)
         for kind in REVISED_KINDS:
             if kind.end:
                 kind.end(rows, plan, end, out)
     if plan.context_updates:
-        graph.apply(rows, plan, plan.context_updates, out)
+        links_threads.apply(rows, plan, plan.context_updates, out)
     if plan.event_affect:
         plan_affect = plan.event_affect
         event_id = plan_affect.event_id or plan.event_id
@@ -140,22 +148,22 @@ def _plan(rows: Rows, header: User, plan: WritePlan, out: Effects) -> User:
         return header  # the rules' plans arrive in any order, so they are not counted
     plans = header.plans + 1
     if plans == out.rules.tidy_first or plans % out.rules.tidy_every == 0:
-        tidying.tidy(rows, plan, out)
+        tidy_memory.tidy(rows, plan, out)
     return replace(header, plans=plans, clock=place.at if place.rank == SENT else header.clock)
 
 
 def _settle(rows: Rows, plan: WritePlan, out: Effects) -> None:
     """Retracts or restores events, and updates the memory that they support."""
     for ordinal, update in enumerate(plan.event_updates):
-        ends.mark(rows, plan, ordinal, update)
+        end_facts.mark(rows, plan, ordinal, update)
     states.settle(rows, plan, out)
     for kind in REVISED_KINDS:
         if kind.settle:
             kind.settle(rows, plan, out)
-    ends.trim_marks(rows, lambda: _evidence(rows))
+    end_facts.trim_marks(rows, lambda: _evidence(rows))
 
 
-def _evidence(rows: Rows) -> set[ends.Event]:
+def _evidence(rows: Rows) -> set[end_facts.Event]:
     """Returns the supporting events of states and revised kinds."""
     evidence = set(states.evidence(rows))
     for kind in REVISED_KINDS:

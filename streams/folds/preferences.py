@@ -7,12 +7,12 @@ from typing import Any
 from schemas.base import format_time
 from schemas.events import PreferenceUpdate, WritePlan
 from schemas.row import Row, replace
-from streams.folds import ends
+from streams.folds import end_facts
+from streams.folds.constants import Rules
+from streams.folds.effects import Effects, Refused, RowKind, Rows
 from streams.folds.ids import make_id, normalise
-from streams.folds.order import MAX_UPDATES, NEVER, SENT, Place, inserted, sent_after
+from streams.folds.plan_order import MAX_UPDATES, NEVER, SENT, Place, inserted, sent_after
 from streams.folds.revisions import add_evidence, revise
-from streams.folds.rows import Effects, Refused, RowKind, Rows
-from streams.folds.rules import Rules
 from streams.folds.states import evidence_of
 
 OPPOSITE = {"like": "dislike", "dislike": "like"}
@@ -52,7 +52,7 @@ class Preference(Row, frozen=True):
     """The latest time of a plan that made it a candidate or confirmed it."""
     updates: tuple[Update, ...] = ()
     base: "Preference | None" = None
-    over: ends.End | None = None
+    over: end_facts.End | None = None
     session_id: str | None = None
     """Of its evidence (`ends.retraction`)."""
 
@@ -85,7 +85,7 @@ def apply(rows: Rows, plan: WritePlan, update: PreferenceUpdate, out: Effects) -
     if _is_corrected(preference, change):
         return
     opposite = _find(rows, update, OPPOSITE[update.polarity])
-    is_last = not ends.is_marked(rows) and all(
+    is_last = not end_facts.is_marked(rows) and all(
         not row.over and (not row.updates or row.updates[-1].place < change.place)
         for row in (preference, opposite)
     )
@@ -132,7 +132,7 @@ def _after(pair: Pair, update: Update, rows: Rows, rules: Rules) -> Pair:
         said_at=max(update.at, preference.said_at),
     )
     if update.op == "confirm" and opposite.status == "confirmed":
-        over = ends.first_after(rows, _target(after), after.said_at, update.place)
+        over = end_facts.first_after(rows, _target(after), after.said_at, update.place)
         if over is None:
             opposite = _changed(opposite, update, rules, status="revoked")
     return after, opposite
@@ -142,7 +142,7 @@ def _changed(preference: Preference, update: Update, rules: Rules, **fields: Any
     evidence = add_evidence(preference.evidence, update.evidence, rules)
     session_id = preference.session_id
     if update.evidence and session_id != update.session_id:
-        session_id = ends.SEVERAL if preference.evidence else update.session_id
+        session_id = end_facts.SEVERAL if preference.evidence else update.session_id
     after = replace(preference, evidence=evidence, session_id=session_id, **fields)
     if replace(after, said_at=preference.said_at, session_id=preference.session_id) == preference:
         return after  # a later `said_at` or another session alone is no change to speak of
@@ -152,7 +152,7 @@ def _changed(preference: Preference, update: Update, rules: Rules, **fields: Any
 def _folded(pair: Pair, rows: Rows, rules: Rules) -> Pair:
     """Applies the updates of both in order, without ends. Updates of retracted events count only
     for a preference without other updates, which has ended."""
-    if not ends.is_marked(rows):
+    if not end_facts.is_marked(rows):
         return _all_folded(pair, rows, rules)
     standing = [replace(preference, updates=_standing(rows, preference)) for preference in pair]
     first, second = _all_folded((standing[0], standing[1]), rows, rules)
@@ -167,7 +167,7 @@ def _standing(rows: Rows, preference: Preference) -> tuple[Update, ...]:
     return tuple(
         update
         for update in preference.updates
-        if ends.retraction(rows, update.evidence, update.session_id) is None
+        if end_facts.retraction(rows, update.evidence, update.session_id) is None
     )
 
 
@@ -234,22 +234,22 @@ def _revise(
 # --- ends -------------------------------------------------------------------------------------
 
 
-def _targets(rows: Rows) -> Iterator[ends.RowTarget]:
+def _targets(rows: Rows) -> Iterator[end_facts.RowTarget]:
     """Targets of all preferences."""
     for preference_id in PREFERENCES.ids(rows):
         yield preference_id, _target(rows.peek(PREFERENCES.key(preference_id)))
 
 
-def end(rows: Rows, plan: WritePlan, over: ends.End, out: Effects) -> None:
+def end(rows: Rows, plan: WritePlan, over: end_facts.End, out: Effects) -> None:
     """Applies one of a plan's `ends`: revokes the matching preferences."""
     if not set(OPPOSITE).intersection(over.families):
         return
-    for preference_id in ends.concerned(over, plan, PREFERENCES, partial(_targets, rows), out):
+    for preference_id in end_facts.concerned(over, plan, PREFERENCES, partial(_targets, rows), out):
         preference = rows.peek(PREFERENCES.key(preference_id))
-        if not ends.speaks_of(over, _target(preference)):
+        if not end_facts.speaks_of(over, _target(preference)):
             continue
         is_late = preference.updates and over.place[:4] < preference.updates[-1].place[:4]
-        if preference.over is None and not is_late and not ends.is_marked(rows):
+        if preference.over is None and not is_late and not end_facts.is_marked(rows):
             after = _revoked_by(preference, over, out.rules)
             if after is not preference:
                 rows.put(PREFERENCES.key(after.preference_id), after)
@@ -274,36 +274,36 @@ def settle(rows: Rows, plan: WritePlan, out: Effects) -> None:
         _put(rows, plan, preference, preference, folded, reason, evidence, out)
 
 
-def evidence(rows: Rows) -> Iterator[ends.Event]:
+def evidence(rows: Rows) -> Iterator[end_facts.Event]:
     """Returns the supporting events of all preferences."""
     for _, preference in PREFERENCES.scan(rows):
         for source in (preference, *preference.updates, preference.base, preference.over):
             if source is not None:
-                yield from ends.events_of(source)
+                yield from end_facts.events_of(source)
 
 
-def _ended(rows: Rows, plain: Preference, before: ends.End | None, rules: Rules) -> Preference:
+def _ended(rows: Rows, plain: Preference, before: end_facts.End | None, rules: Rules) -> Preference:
     """Revokes a preference by the earliest matching end, stored or applied before."""
     if not plain.status:
         return plain
-    over = ends.first_after(rows, _target(plain), plain.said_at)
+    over = end_facts.first_after(rows, _target(plain), plain.said_at)
     is_before = before is not None and before.families and before.at > plain.said_at
     if (
         before is not None
         and is_before
-        and not ends.retraction(rows, before.evidence, before.session_id)
+        and not end_facts.retraction(rows, before.evidence, before.session_id)
     ):
-        over = before if over is None else min(over, before, key=ends.End.order)
-    retraction = ends.retraction(rows, plain.evidence, plain.session_id)
-    if retraction is None and plain.session_id == ends.SEVERAL and plain.base is None:
-        retraction = ends.retraction_of(rows, plain.updates)
+        over = before if over is None else min(over, before, key=end_facts.End.order)
+    retraction = end_facts.retraction(rows, plain.evidence, plain.session_id)
+    if retraction is None and plain.session_id == end_facts.SEVERAL and plain.base is None:
+        retraction = end_facts.retraction_of(rows, plain.updates)
     if retraction is not None:
         retraction = replace(retraction, at=max(retraction.at, plain.said_at + 1))
-        over = retraction if over is None else min(over, retraction, key=ends.End.order)
+        over = retraction if over is None else min(over, retraction, key=end_facts.End.order)
     return plain if over is None else _revoked_by(plain, over, rules)
 
 
-def _revoked_by(preference: Preference, over: ends.End, rules: Rules) -> Preference:
+def _revoked_by(preference: Preference, over: end_facts.End, rules: Rules) -> Preference:
     """Revokes a preference by an end, if it is in force and was stated before the end."""
     if preference.status == "revoked" or over.at <= preference.said_at:
         return preference
@@ -314,8 +314,8 @@ def _revoked_by(preference: Preference, over: ends.End, rules: Rules) -> Prefere
     )
 
 
-def _target(preference: Preference) -> ends.Target:
-    return ends.Target((preference.polarity,), preference.subject)
+def _target(preference: Preference) -> end_facts.Target:
+    return end_facts.Target((preference.polarity,), preference.subject)
 
 
 def _find(rows: Rows, update: PreferenceUpdate, polarity: str) -> Preference:

@@ -10,13 +10,13 @@ from typing import Any, Generic, NamedTuple
 from schemas import memory_kinds
 from schemas.events import WritePlan
 from schemas.memory_kinds import MemoryKind
-from streams.folds import ends, preferences
-from streams.folds.rows import Effects, R, RowKind, Rows
+from streams.folds import end_facts, preferences
+from streams.folds.effects import Effects, R, RowKind, Rows
 
 Apply = Callable[[Rows, WritePlan, Any, Effects], None]
-End = Callable[[Rows, WritePlan, ends.End, Effects], None]
+End = Callable[[Rows, WritePlan, end_facts.End, Effects], None]
 Settle = Callable[[Rows, WritePlan, Effects], None]
-Evidence = Callable[[Rows], Iterable[ends.Event]]
+Evidence = Callable[[Rows], Iterable[end_facts.Event]]
 
 
 class RevisedKind(NamedTuple, Generic[R]):

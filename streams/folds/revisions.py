@@ -5,9 +5,9 @@ from typing import Any
 
 from schemas.base import format_time
 from schemas.generated.history import Revision
+from streams.folds.constants import Rules
+from streams.folds.effects import Effects
 from streams.folds.ids import canonical, make_id, short_hash
-from streams.folds.rows import Effects
-from streams.folds.rules import Rules
 
 
 def revise(

@@ -14,11 +14,13 @@ from typing import Any
 
 from schemas.events import Recursion, Signal, ToolResult, Turn, first_intent
 from schemas.row import replace
-from streams.folds import fast_turn, kept_messages, log, session_memory, task
+from streams.folds import fast_turn, history_rows, kept_messages, session_memory, task
 from streams.folds.conversations import add_turn
-from streams.folds.dating import dated
+from streams.folds.effects import Effects, Input, Refused, Rows
 from streams.folds.ids import short_hash
-from streams.folds.index import (
+from streams.folds.outcome import APPLIED, DUPLICATE, Outcome
+from streams.folds.provisional_links import link
+from streams.folds.seen_ids import (
     Place,
     find_id,
     find_turn,
@@ -28,9 +30,6 @@ from streams.folds.index import (
     running,
     turn_hash,
 )
-from streams.folds.links import link
-from streams.folds.outcome import APPLIED, DUPLICATE, Outcome
-from streams.folds.rows import Effects, Input, Refused, Rows
 from streams.folds.session_state import (
     FAR,
     HEADER,
@@ -52,6 +51,7 @@ from streams.folds.session_status import (
     revise_turn,
     status_document,
 )
+from streams.folds.timestamps import dated
 from streams.folds.user_signal import user_signal
 
 
@@ -86,7 +86,7 @@ def _turn(rows: Rows, header: Session, turn: Turn, input: Input, out: Effects) -
         if (
             is_unfinished and not was_running and out.tasks
         ):  # stored: a rebuild has to begin the task, too
-            log.turn(turn, input, out)
+            history_rows.turn(turn, input, out)
             return APPLIED
         if stored_check == check or (is_unfinished and not was_running):
             return DUPLICATE
@@ -134,7 +134,7 @@ def _turn(rows: Rows, header: Session, turn: Turn, input: Input, out: Effects) -
         neighbours = (None, None)  # the running turn has recorded its gaps
     revise_turn(before, visible_header, facts, neighbours, out)
     rows.put(HEADER, after if out.seq == after.seq else replace(after, seq=out.seq))
-    log.turn(turn, input, out)
+    history_rows.turn(turn, input, out)
     out.session = True
     return APPLIED
 
@@ -183,7 +183,7 @@ def _signal(rows: Rows, header: Session, signal: Signal, input: Input, out: Effe
     rows.put(HEADER, replace(after, seq=out.seq))
     if signal.keeps_a_message:
         kept_messages.add(rows)
-    log.record(signal, input, out)
+    history_rows.record(signal, input, out)
     out.session = True
     return APPLIED
 
@@ -202,7 +202,7 @@ def _step(
             out.session = True
         if not (out.session or out.tasks):
             return DUPLICATE
-        log.record(record, input, out)  # it lost, but its time counts in a rebuild
+        history_rows.record(record, input, out)  # it lost, but its time counts in a rebuild
         return APPLIED
     before = status_of(visible_header)
     waiting = tuple(question for question in header.waiting if question[0] != record.task_id)
@@ -226,7 +226,7 @@ def _step(
             record.occurred_at,
         )
     rows.put(HEADER, replace(header, seq=out.seq))
-    log.record(record, input, out)
+    history_rows.record(record, input, out)
     out.session = True
     out.tasks[record.task_id] = None
     return outcome

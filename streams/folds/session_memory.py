@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from schemas.events import MemoryItemPatch, MemoryItemWrite, Observation, Turn
 from schemas.row import Row, replace
+from streams.folds.constants import Rules
+from streams.folds.effects import Effects, RowKind, Rows
 from streams.folds.ids import make_id, normalise
 from streams.folds.revisions import revise
-from streams.folds.rows import Effects, RowKind, Rows
-from streams.folds.rules import Rules
 
 MAX_OPS = 32
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from schemas.events import Claim, Turn, first_intent
 from schemas.row import Row, replace
-from streams.folds.index import Newest
-from streams.folds.rows import RowKind, Rows
-from streams.folds.rules import Rules
+from streams.folds.constants import Rules
+from streams.folds.effects import RowKind, Rows
+from streams.folds.seen_ids import Newest
 
 FAR = 2**62  # a time later than any
 MAX_USERS = 64

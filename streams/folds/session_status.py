@@ -4,9 +4,9 @@ from typing import Any
 
 from schemas.row import replace
 from streams.folds import task
-from streams.folds.index import Gap
+from streams.folds.effects import Effects, Rows
 from streams.folds.revisions import revise
-from streams.folds.rows import Effects, Rows
+from streams.folds.seen_ids import Gap
 from streams.folds.session_state import Facts, Session, claim_document, status_of
 
 Waiting = tuple[tuple[str, int, bool], ...]

@@ -13,12 +13,12 @@ from schemas.base import format_time
 from schemas.dead_letters import Reason
 from schemas.events import StateUpdate, WritePlan
 from schemas.row import Row, replace
-from streams.folds import ends
+from streams.folds import end_facts
+from streams.folds.constants import Rules
+from streams.folds.effects import Effects, Refused, RowKind, Rows
 from streams.folds.ids import make_id
-from streams.folds.order import MAX_UPDATES, OF_RULES, SENT, Place, inserted, sent_after
+from streams.folds.plan_order import MAX_UPDATES, OF_RULES, SENT, Place, inserted, sent_after
 from streams.folds.revisions import add_evidence, revise, time_or_none
-from streams.folds.rows import Effects, Refused, RowKind, Rows
-from streams.folds.rules import Rules
 
 MAX_VERSIONS = 16
 DEFAULT_CONFIDENCE = 0.5
@@ -27,7 +27,7 @@ DEFAULT_CONFIDENCE = 0.5
 class Over(Row, frozen=True):
     """The end that closes a version, and the version's fields without it."""
 
-    end: ends.End
+    end: end_facts.End
     valid_to: int | None
     evidence: tuple[str, ...]
     updated_at: int
@@ -197,7 +197,7 @@ def _after(kind: str, versions: Versions, update: Update, rules: Rules) -> Versi
     before = _at(versions, version.valid_from)
     if update.evidence and version.session_id != update.session_id:
         is_merged = before is not None and before.evidence
-        session_id = ends.SEVERAL if is_merged else update.session_id
+        session_id = end_facts.SEVERAL if is_merged else update.session_id
         version = replace(version, session_id=session_id)
     rest = (earlier for earlier in versions if earlier.valid_from != version.valid_from)
     return tuple(sorted((*rest, version), key=lambda version: version.valid_from))[-MAX_VERSIONS:]
@@ -325,7 +325,7 @@ def put(
     is_last = not updates or updates[-1].place <= update.place
     if is_kept:
         base, updates = base if updates else plain, inserted(updates, update)
-    if is_kept and ends.is_marked(rows):
+    if is_kept and end_facts.is_marked(rows):
         versions = _standing(rows, state.kind, base, updates, rules)
     elif is_last:
         versions = _after(state.kind, plain, update, rules)
@@ -358,7 +358,7 @@ def _standing(
     standing = (
         update
         for update in updates
-        if ends.retraction(rows, update.evidence, update.session_id) is None
+        if end_facts.retraction(rows, update.evidence, update.session_id) is None
     )
     return _folded(kind, base, standing, rules) or _folded(kind, base, updates, rules)
 
@@ -424,26 +424,26 @@ def _ended(
 ) -> Version:
     """Closes a version by the earliest matching end, stored or applied before. `updates` are all
     updates of the versions; empty if a base exists."""
-    target = ends.target_of(version.payload, version.body_text)
-    end = ends.first_after(rows, target, version.valid_from)
+    target = end_facts.target_of(version.payload, version.body_text)
+    end = end_facts.first_after(rows, target, version.valid_from)
     before = _at(old, version.valid_from)
     earlier_end = before.over.end if before is not None and before.over is not None else None
     if (
         earlier_end
-        and ends.speaks_of(earlier_end, target)
-        and not ends.retraction(rows, earlier_end.evidence, earlier_end.session_id)
+        and end_facts.speaks_of(earlier_end, target)
+        and not end_facts.retraction(rows, earlier_end.evidence, earlier_end.session_id)
     ):
-        end = earlier_end if end is None else min(end, earlier_end, key=ends.End.order)
-    retraction = ends.retraction(rows, version.evidence, version.session_id)
-    if retraction is None and version.session_id == ends.SEVERAL:
-        retraction = ends.retraction_of(rows, updates)
+        end = earlier_end if end is None else min(end, earlier_end, key=end_facts.End.order)
+    retraction = end_facts.retraction(rows, version.evidence, version.session_id)
+    if retraction is None and version.session_id == end_facts.SEVERAL:
+        retraction = end_facts.retraction_of(rows, updates)
     if retraction is not None:
         retraction = replace(retraction, at=max(retraction.at, version.valid_from))
-        end = retraction if end is None else min(end, retraction, key=ends.End.order)
+        end = retraction if end is None else min(end, retraction, key=end_facts.End.order)
     return version if end is None else _closed_by(version, end, rules)
 
 
-def _closed_by(version: Version, end: ends.End, rules: Rules) -> Version:
+def _closed_by(version: Version, end: end_facts.End, rules: Rules) -> Version:
     """Closes a version at an end, unless it starts later or is closed before. A retraction, which
     has no families, also closes a version that starts at the same time."""
     valid_to = version.valid_to
@@ -470,20 +470,20 @@ def _unended(version: Version) -> Version:
     )  # fmt: skip
 
 
-def _targets(rows: Rows) -> Iterator[ends.RowTarget]:
+def _targets(rows: Rows) -> Iterator[end_facts.RowTarget]:
     """Targets of the versions of all states."""
     for state_id in STATES.ids(rows):
         for version in rows.peek(STATES.key(state_id)).versions:
-            yield state_id, ends.target_of(version.payload, version.body_text)
+            yield state_id, end_facts.target_of(version.payload, version.body_text)
 
 
-def end(rows: Rows, plan: WritePlan, over: ends.End, out: Effects) -> None:
+def end(rows: Rows, plan: WritePlan, over: end_facts.End, out: Effects) -> None:
     """Applies one of a plan's `ends`: closes the matching versions."""
-    for state_id in ends.concerned(over, plan, STATES, partial(_targets, rows), out):
+    for state_id in end_facts.concerned(over, plan, STATES, partial(_targets, rows), out):
         state = rows.peek(STATES.key(state_id))
         for version in state.versions:
-            target = ends.target_of(version.payload, version.body_text)
-            if not ends.speaks_of(over, target):
+            target = end_facts.target_of(version.payload, version.body_text)
+            if not end_facts.speaks_of(over, target):
                 continue
             if version.over is not None and version.over.end.order() <= over.order():
                 continue
@@ -526,15 +526,15 @@ def settle(rows: Rows, plan: WritePlan, out: Effects) -> None:
             )
 
 
-def evidence(rows: Rows) -> Iterator[ends.Event]:
+def evidence(rows: Rows) -> Iterator[end_facts.Event]:
     """Returns the supporting events of all states."""
     for _, state in STATES.scan(rows):
         for update in state.updates:
-            yield from ends.events_of(update)
+            yield from end_facts.events_of(update)
         for version in (*state.base, *state.versions):
-            yield from ends.events_of(_unended(version))
+            yield from end_facts.events_of(_unended(version))
             if version.over is not None:
-                yield from ends.events_of(version.over.end)
+                yield from end_facts.events_of(version.over.end)
 
 
 def _revise_settled(

@@ -6,9 +6,9 @@ The table of templates is in docs/http.md.
 import re
 from typing import Any, Literal, NamedTuple
 
+from streams.folds.constants import Rules
+from streams.folds.effects import Rows
 from streams.folds.learner import LEARNER, TOPICS, Learner, mastery, score
-from streams.folds.rows import Rows
-from streams.folds.rules import Rules
 from streams.folds.session_state import HEADER, Session, visible
 
 Language = Literal["zh", "ja", "en"]

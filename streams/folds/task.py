@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 from schemas.base import format_time, parse_time
 from schemas.events import Recursion, ToolResult
 from schemas.row import Row, asdict, replace
-from streams.folds import log
-from streams.folds.dating import dated
+from streams.folds import history_rows
+from streams.folds.constants import Rules
+from streams.folds.effects import Effects, Input, Late, Refused, RowKey, RowKind, Rows
 from streams.folds.ids import canonical, short_hash
-from streams.folds.index import find_id, put_id
-from streams.folds.machine import Key, Machine, advance, limit_of, settle, status_of
 from streams.folds.outcome import APPLIED, DUPLICATE, WAITS, Outcome
-from streams.folds.rows import Effects, Input, Late, Refused, RowKey, RowKind, Rows
-from streams.folds.rules import Rules
+from streams.folds.seen_ids import find_id, put_id
+from streams.folds.task_machine import Key, Machine, advance, limit_of, settle, status_of
+from streams.folds.timestamps import dated
 
 
 class Task(Row, frozen=True):
@@ -377,7 +377,7 @@ def _settle_results(rows: Rows, task: Task, record: Recursion, first: bool, out:
         if not is_dead and (result.is_dead or first):
             out.settled += 1
         if result.is_dead and not is_dead and not result.is_logged:
-            out.history.append(log.tool_result(record, result, result.doc))
+            out.history.append(history_rows.tool_result(record, result, result.doc))
         if not is_dead or unfit < out.rules.max_waiting_results:
             unfit += is_dead
             remaining.append(

@@ -2,7 +2,7 @@
 
 from schemas.events import Turn
 from streams.folds.affect import moment_of
-from streams.folds.rows import UserSignal
+from streams.folds.effects import UserSignal
 from streams.folds.session_state import Facts
 
 

@@ -23,17 +23,17 @@ import pyarrow.parquet as pq
 from schemas.generated.history import DeadLetter
 from sinks.delta import History
 from streams.errors import ConfigurationError, TurnfoldError
-from streams.extractors.naming import named
-from streams.files.access import writing
-from streams.files.applier import Applier, Stored
+from streams.extractors.registry import named
+from streams.files.fold_batch import Applier, Stored
+from streams.files.fold_sources import Progress, Runner
 from streams.files.manifest import Generation, Settings
-from streams.files.runner import Progress, Runner
+from streams.files.open_generation import writing
 from streams.files.sources import Position
 from streams.files.store import Store
 from streams.files.stored_records import INPUT_TABLES, PLACE
+from streams.folds.constants import Rules
+from streams.folds.effects import Input
 from streams.folds.outcome import Outcome
-from streams.folds.rows import Input
-from streams.folds.rules import Rules
 from streams.pipeline.decode import Given, decode_again
 
 CHUNK = 512

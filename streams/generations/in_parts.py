@@ -19,13 +19,18 @@ from typing import NamedTuple
 
 from sinks.locks import lock_file
 from streams.errors import ConfigurationError
-from streams.files.access import erasing, locked, opened
+from streams.files.fold_sources import Progress
 from streams.files.manifest import WORK, Generation, Settings, load, rules_of, save
-from streams.files.runner import Progress
+from streams.files.open_generation import erasing, locked, opened
 from streams.generations import rebuild
-from streams.generations.begin import check_settings, create_folder, load_or_create, source_of
 from streams.generations.folding import fold_part, parts_in, take_rows
-from streams.generations.sharing import adopt_parts
+from streams.generations.manifest_checks import (
+    check_settings,
+    create_folder,
+    load_or_create,
+    source_of,
+)
+from streams.generations.shared_files import adopt_parts
 
 LOCKS = "_parts"
 """Folder of the parts' locks, until the generation is complete."""

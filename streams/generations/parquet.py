@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sinks.history import LATER
-from sinks.root import HistoryError
+from sinks.history_root import HistoryError
 from sinks.tables import STORED
 
 BYTES_AT_ONCE = 32_000_000

@@ -21,27 +21,27 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable
 
 from sinks.delta import UNWRITTEN, History, written
-from sinks.links import adopt
-from sinks.links import share as link
+from sinks.hard_links import adopt
+from sinks.hard_links import share as link
 from streams.errors import TurnfoldError
-from streams.extractors.naming import OURS
-from streams.files.access import erasing, locked, opened
+from streams.extractors.registry import OURS
 from streams.files.extractor_choice import NONE, Choice, choice_of, stored_choice
+from streams.files.fold_sources import Progress
 from streams.files.manifest import WORK, Generation, Settings, rules_of, save
-from streams.files.runner import Progress
+from streams.files.open_generation import erasing, locked, opened
 from streams.files.store import Store
 from streams.files.stored_records import INPUT_TABLES
 from streams.generations import snapshot
-from streams.generations.begin import (
+from streams.generations.folding import Reading, fold, fold_parts
+from streams.generations.manifest_checks import (
     Source,
     create_folder,
     load_or_create,
     run_extractor_of,
     source_of,
 )
-from streams.generations.folding import Reading, fold, fold_parts
 from streams.generations.replay_order import LETTERS, RECORDS, gather, parts_of, unknown_letters
-from streams.generations.sharing import FOLDED, PARALLEL_TABLES, merge, share_equal
+from streams.generations.shared_files import FOLDED, PARALLEL_TABLES, merge, share_equal
 from streams.generations.snapshot import Snapshot
 
 FILES = "files.json"

@@ -18,8 +18,8 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sinks.hard_links import files_at
 from sinks.history import quoted, select
-from sinks.links import files_at
 from sinks.tables import STORED
 from streams.files.manifest import Settings
 from streams.files.stored_records import (

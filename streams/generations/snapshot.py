@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from rocksdict import AccessType, Options, Rdict
 
-from sinks.links import DataFile, files_at, version_of
+from sinks.hard_links import DataFile, files_at, version_of
 from streams.errors import ConfigurationError
 from streams.files.manifest import Settings
 from streams.files.store import VALUES

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from schemas.base import JsonObject
-from streams.folds.rows import Rows
+from streams.folds.effects import Rows
 from streams.importers.base import Skipped
 from streams.importers.content import Content
-from streams.importers.session_past import (
+from streams.importers.session_lookup import (
     EARLIER,
     MESSAGE,
     MOST_EARLIER,

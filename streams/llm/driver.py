@@ -16,11 +16,11 @@ from streams.errors import Unreachable
 from streams.llm.budget import Budget, BudgetSpent, recall_hour
 from streams.llm.client import Client, Erased, Still
 from streams.llm.completion import Reply
-from streams.llm.groups import Group, Owner
-from streams.llm.known import Remembered
-from streams.llm.maker import Extractor
+from streams.llm.debounce import Group, Owner
+from streams.llm.extractor import Extractor
+from streams.llm.prompted_memory import Remembered
 from streams.llm.settings import LlmSettings
-from streams.llm.standing import ASKED, AWAY, USELESS
+from streams.llm.status import ASKED, AWAY, USELESS
 
 WAVE = 8
 """Groups in progress per concurrent request: a log stores many plans at once."""

@@ -16,10 +16,10 @@ from schemas.time import format_time
 from sinks.history import connect, document_type, read
 from sinks.locations import Location
 from sinks.views import STANDING_EVENT
-from streams.extractors.naming import OURS
-from streams.llm.groups import Group, Turn
-from streams.llm.known import REPLACED, Remembered, Row
+from streams.extractors.registry import OURS
+from streams.llm.debounce import Group, Turn
 from streams.llm.plans import Author
+from streams.llm.prompted_memory import REPLACED, Remembered, Row
 
 Key = tuple[str, str, str]
 """A turn: tenant, session, event."""

@@ -15,10 +15,10 @@ from pydantic import ValidationError
 from schemas.base import JsonObject, format_time
 from streams.dates import resolve
 from streams.folds.ids import make_id, normalise
-from streams.folds.quoting import quoted
+from streams.folds.quote_reason import quoted
 from streams.llm.answers import NAMES, Answer, StateSaid, as_plan
-from streams.llm.groups import Group
-from streams.llm.known import ShownMemory, cut, like_key
+from streams.llm.debounce import Group
+from streams.llm.prompted_memory import ShownMemory, cut, like_key
 from streams.pipeline.decode import Dead, decode, explain
 
 FENCE = "```"

@@ -5,8 +5,8 @@ import msgspec
 from schemas.base import JsonObject, format_time
 from streams.dates import Span, resolve
 from streams.llm.answers import as_written
-from streams.llm.groups import Group, Turn
-from streams.llm.known import PROMPTED, ShownMemory, cut
+from streams.llm.debounce import Group, Turn
+from streams.llm.prompted_memory import PROMPTED, ShownMemory, cut
 
 ANSWER_SHARE = 4
 """Agent answers and tool results are cut to this fraction of a user text: enough context."""

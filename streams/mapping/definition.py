@@ -11,13 +11,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from schemas.faults import reason
 from schemas.upcast import TURN_ALIASES, upcast
-from streams.kinds import ID_FIELDS, MODELS
+from schemas.validation_text import reason
 from streams.mapping.expressions import BadExpression, compiled
 from streams.mapping.times import RFC_3339, BadTimeFormat, converter
 from streams.mapping.yaml_file import Document, Place
 from streams.pipeline import withheld
+from streams.record_kinds import ID_FIELDS, MODELS
 from streams.topology import TOPICS
 
 MessageProperty = Literal["timestamp", "key", "topic"]

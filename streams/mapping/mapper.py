@@ -13,7 +13,7 @@ from jmespath.exceptions import JMESPathError
 
 from schemas.time import format_time
 from streams.errors import ConfigurationError
-from streams.mapping import packed
+from streams.mapping import embedded_json
 from streams.mapping.definition import Definition, FieldRule, MessageProperty, RecordRule, load
 from streams.mapping.envelopes import Message, NotAnEvent, unwrapper
 from streams.mapping.expressions import Read, compiled, failure, is_true
@@ -91,7 +91,7 @@ class Source:
             event = self._unwrap(value, message)
         except _Withheld:
             return WITHHELD
-        except packed.TooMuch as error:  # it may contain data to withhold
+        except embedded_json.TooMuch as error:  # it may contain data to withhold
             return Mapped(hidden(Dead("too_large", str(error), value or b"")))
         except NotAnEvent as error:
             return Mapped(foreign(error.reason, str(error), value or b""))
@@ -134,8 +134,8 @@ class Source:
 def _is_packed(value: bytes) -> bool:
     """Whether encoded content within JSON must be withheld."""
     try:
-        is_likely = withheld.may_be_said(value) or packed.may_be_said(value)
-        return is_likely and packed.says(_decode(value))
+        is_likely = withheld.may_be_said(value) or embedded_json.may_be_said(value)
+        return is_likely and embedded_json.says(_decode(value))
     except (msgspec.DecodeError, UnicodeDecodeError):
         return False
 
@@ -145,7 +145,7 @@ def _guarded(reader: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
 
     def guarded(value: bytes) -> Any:
         data = reader(value)
-        if withheld.says(data) or packed.says(data):
+        if withheld.says(data) or embedded_json.says(data):
             raise _Withheld
         return data
 

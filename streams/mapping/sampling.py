@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from streams.folds.rows import Input
+from streams.folds.effects import Input
 from streams.mapping.envelopes import Message
 from streams.mapping.mapper import Place, Source
 from streams.pipeline.decode import Dead

@@ -15,12 +15,12 @@ from pydantic import ValidationError
 
 from schemas.dead_letters import Reason
 from schemas.events import MAX_RECORD_BYTES, SCHEMA_VERSION, Record, Turn
-from schemas.faults import faults
 from schemas.upcast import number, settled, upcast
-from streams.folds.rows import Input
-from streams.kinds import KINDS, MODELS, kind_by_fields
-from streams.pipeline import bounds, escapes, images, numbers, plain, withheld
+from schemas.validation_text import faults
+from streams.folds.effects import Input
+from streams.pipeline import escapes, fast_decode, images, json_limits, number_limits, withheld
 from streams.pipeline.withheld import means_withheld as means_withheld
+from streams.record_kinds import KINDS, MODELS, kind_by_fields
 
 Given = tuple[bytes, tuple[str, int, int]]
 """A record as bytes, and where it stands: topic (or path), partition, offset (or line, from 1)."""
@@ -30,7 +30,7 @@ IDS = frozenset({
     "tenant", "client_id", "task_id", "step_id", "state_id", "from_event_id", "to_event_id",
     "sandbox_id",
 })  # fmt: skip
-MAX_ID = plain.MAX_ID
+MAX_ID = fast_decode.MAX_ID
 """Characters of an id: no picture. An id may well begin as one does."""
 TOO_LONG = re.compile(" … \\[a line of (\\d+) bytes\\](?: meta_request)?\\Z".encode())
 """`too_long`, at a line's end."""
@@ -84,11 +84,11 @@ def too_long(length: int) -> bytes:
 
 def decode(line: bytes, source: tuple[str, int, int]) -> Input | Dead | Withheld:
     """Decodes one record; `source` is its topic (or path), partition and offset (or line)."""
-    if len(line) > bounds.SHORT and (reason := _too_much(line)):
+    if len(line) > json_limits.SHORT and (reason := _too_much(line)):
         return _unread(line, *reason)
     if withheld.may_be_said(line) and withheld.is_said(line):
         return "withheld"
-    quick = plain.read(line)
+    quick = fast_decode.read(line)
     if quick is not None:
         turn, doc, metadata = quick
         return _given(turn, doc, metadata, None, source, is_plain=True)
@@ -103,8 +103,8 @@ def decode(line: bytes, source: tuple[str, int, int]) -> Input | Dead | Withheld
         return "withheld"
     if line.find(b"ase64") >= 0 and withheld.is_said(line):
         return "withheld"
-    if _may_be_deep(line) and _depth(record) > plain.MAX_DEPTH:
-        return dead("too_deep", f"nested more than {plain.MAX_DEPTH} deep", line, record)
+    if _may_be_deep(line) and _depth(record) > fast_decode.MAX_DEPTH:
+        return dead("too_deep", f"nested more than {fast_decode.MAX_DEPTH} deep", line, record)
     if _may_hold_image(line) and (field := _image_field(record, search := images.Search())):
         detail = f"{field}: {_why_image(search)}"
         return dead("image", detail, line, record)
@@ -117,7 +117,7 @@ def decode_again(line: bytes, source: tuple[str, int, int]) -> Input | Dead:
     Limits and forbidden content were checked on arrival. The canonical form may be longer than the
     original (1e15 is written out), so the limits are not checked again.
     """
-    quick = plain.read(line)
+    quick = fast_decode.read(line)
     if quick is not None:
         turn, doc, metadata = quick
         return _given(turn, doc, metadata, None, source, is_plain=True)
@@ -132,7 +132,7 @@ def _too_much(line: bytes) -> tuple[Reason, str] | None:
     """Reason why a line exceeds the limits; None if it does not."""
     if len(line) > MAX_RECORD_BYTES:
         return "too_large", f"{_length(line)} bytes, at most {MAX_RECORD_BYTES}"
-    detail = bounds.too_many_values(line)
+    detail = json_limits.too_many_values(line)
     return None if detail is None else ("too_large", detail)
 
 
@@ -144,7 +144,7 @@ def _length(line: bytes) -> int:
 def _unread(line: bytes, reason: Reason, detail: str) -> Dead | Withheld:
     """Result for a line above the limits: only its head is parsed."""
     try:
-        head = bounds.head(line)
+        head = json_limits.head(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return unreadable(line, error)
     source = head.get("source")
@@ -154,7 +154,7 @@ def _unread(line: bytes, reason: Reason, detail: str) -> Dead | Withheld:
 
 
 def _may_be_deep(line: bytes) -> bool:
-    return line.count(b"[") + line.count(b"{") > plain.MAX_DEPTH
+    return line.count(b"[") + line.count(b"{") > fast_decode.MAX_DEPTH
 
 
 def _depth(value: Any) -> int:
@@ -177,8 +177,8 @@ def _validated(line: bytes, record: dict[str, Any], source: tuple[str, int, int]
         types = ", ".join(MODELS)
         reason = "is missing" if kind is None else f"{str(kind)[:80]!r} is not known"
         return dead("unknown_type", f"type: {reason}; use one of {types}", line, record)
-    is_huge = numbers.has_digits(line, numbers.HUGE_DIGITS)
-    if is_huge and (path := numbers.huge_integer(record)):
+    is_huge = number_limits.has_digits(line, number_limits.HUGE_DIGITS)
+    if is_huge and (path := number_limits.huge_integer(record)):
         detail = f"{_named(path, line, kind)}: an integer beyond 64 bits; send it as text"
         return dead("invalid", detail, line, record)
     ordered = _decode(_encode(record))  # keys as in the doc: free form is kept as it comes
@@ -219,7 +219,7 @@ def content_of(model: Record) -> dict[str, Any]:
 
 
 def _given(
-    model: Record | plain.PlainTurn,
+    model: Record | fast_decode.PlainTurn,
     doc: bytes,
     metadata: str | None,
     extra: Any,
@@ -308,7 +308,7 @@ def unreadable(line: bytes, error: Exception) -> Dead:
     if len(line) > MAX_RECORD_BYTES:
         return dead("too_large", f"{_length(line)} bytes, at most {MAX_RECORD_BYTES}", line)
     if isinstance(error, RecursionError):
-        return dead("too_deep", f"nested more than {plain.MAX_DEPTH} deep", line)
+        return dead("too_deep", f"nested more than {fast_decode.MAX_DEPTH} deep", line)
     try:
         line.decode()
     except UnicodeDecodeError as wrong:
@@ -316,14 +316,16 @@ def unreadable(line: bytes, error: Exception) -> Dead:
         return dead("bad_utf8", place, line)
     if lone := LONE_SURROGATE.search(line):
         return dead("bad_json", half_of_a_pair(lone), line)
-    is_long = numbers.has_digits(line, numbers.MOST_DIGITS + 1)
-    if is_long and (path := numbers.long_integer(line)):
+    is_long = number_limits.has_digits(line, number_limits.MOST_DIGITS + 1)
+    if is_long and (path := number_limits.long_integer(line)):
         path = path if not withheld.is_mentioned(line) else "a field"
-        detail = f"{path}: an integer of more than {numbers.MOST_DIGITS} digits; send it as text"
+        detail = (
+            f"{path}: an integer of more than {number_limits.MOST_DIGITS} digits; send it as text"
+        )
         return dead("invalid", detail, line)
     detail = str(error)
     if "out of range" in detail and not withheld.is_mentioned(line):
-        path = numbers.beyond_floats(line)
+        path = number_limits.beyond_floats(line)
         detail = f"{path}: number out of range, at most 1.7e308" if path else detail
     return dead("bad_json", detail, line)
 
@@ -339,7 +341,7 @@ def kept(line: bytes) -> bytes:
 
 def _kept(line: bytes, record: Any) -> bytes:
     """Returns the bytes without images."""
-    is_deep = _may_be_deep(line) and _depth(record) > plain.MAX_DEPTH
+    is_deep = _may_be_deep(line) and _depth(record) > fast_decode.MAX_DEPTH
     if isinstance(record, dict | list) and not is_deep:
         if not _may_hold_image(line) or not _image_field(record, images.Search()):
             return line
@@ -407,9 +409,9 @@ def _without_images(value: Any, search: images.Search, name: str = "") -> Any:
 def _whose(record: dict[str, Any]) -> tuple[str, str | None]:
     """Returns tenant and key of an invalid record, as far as it has them: tenant/session_id, or
     tenant/user_id for records keyed by user."""
-    tenant = record.get("tenant", plain.TENANT)
+    tenant = record.get("tenant", fast_decode.TENANT)
     if not (isinstance(tenant, str) and TENANT.fullmatch(tenant)) or images.is_in(tenant):
-        return plain.TENANT, None
+        return fast_decode.TENANT, None
     kind, scope = kind_by_fields(record.get("type"), record.get("scope")), record.get("scope")
     by_user = (kind is not None and kind.table == "users") or scope == "user"
     owner = record.get("user_id" if by_user else "session_id")

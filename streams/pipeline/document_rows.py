@@ -6,7 +6,7 @@ import msgspec
 
 from schemas.generated import history
 from streams.folds import documents, learner, task
-from streams.folds.rules import Rules
+from streams.folds.constants import Rules
 from streams.folds.session_state import HEADER, visible
 from streams.pipeline.decode import Dead
 from streams.pipeline.entity import Entity

@@ -13,20 +13,20 @@ import msgspec
 from streams.folds import (
     affect,
     conversations,
-    ends,
-    graph,
-    index,
+    end_facts,
     kept_messages,
     learner,
-    links,
+    links_threads,
     memory,
+    provisional_links,
+    seen_ids,
     session_memory,
     session_state,
     states,
     task,
 )
+from streams.folds.effects import R, RowKey, RowKind
 from streams.folds.revised_kinds import REVISED_KINDS
-from streams.folds.rows import R, RowKey, RowKind
 
 ROW_KINDS: dict[str, tuple[RowKind[Any], ...]] = {
     "sessions": (
@@ -37,31 +37,31 @@ ROW_KINDS: dict[str, tuple[RowKind[Any], ...]] = {
         task.TASKS,
         task.STEPS,
         task.RESULTS,
-        index.RUNS,
-        index.NEWEST,
-        index.BLOCKS,
-        index.DIRECTORIES,
-        links.LOST_LINKS,
+        seen_ids.RUNS,
+        seen_ids.NEWEST,
+        seen_ids.BLOCKS,
+        seen_ids.DIRECTORIES,
+        provisional_links.LOST_LINKS,
         kept_messages.KEPT,
     ),
     "users": (
         memory.USERS,
         states.STATES,
-        graph.LINKS,
-        graph.THREADS,
-        ends.ENDS,
-        ends.MARKS,
+        links_threads.LINKS,
+        links_threads.THREADS,
+        end_facts.ENDS,
+        end_facts.MARKS,
         affect.MOODS,
         learner.LEARNERS,
         learner.TOPICS,
-        index.RUNS,
+        seen_ids.RUNS,
         *(revised.rows for revised in REVISED_KINDS),
     ),
 }
 """What rows an entity of a table may have. Where they change, their format does, too
 (`streams.pipeline.row_formats`)."""
 
-RAW = index.RUNS.letter  # rows that are bytes themselves
+RAW = seen_ids.RUNS.letter  # rows that are bytes themselves
 COLD = "z"
 """The one stored row of a session that is cold. No row of a fold is named so."""
 COLD_LEVEL = 6
@@ -83,7 +83,7 @@ Where = tuple[str, str, str]  # table, tenant, and the session's or user's id
 
 
 class Entity:
-    """Rows of one session or user; implements `streams.folds.rows.Rows`.
+    """Rows of one session or user; implements `streams.folds.effects.Rows`.
 
     Rows that were not accessed yet are bytes. `rollback` reverts writes since the last `keep`; kept
     writes before a commit are `dirty`. `cold` is the single stored row of a cold session, otherwise

@@ -2,7 +2,7 @@
 
 `RecordProcessor` looks up the rows of a record, calls the fold, keeps or rolls back its writes,
 creates dead letters, counts, runs the extractor, and collects entities with changed documents. Only
-`RowSource` and `Emitter` differ by backend (`streams.pipeline.ports`).
+`RowSource` and `Emitter` differ by backend (`streams.pipeline.interfaces`).
 """
 
 from collections import Counter
@@ -12,15 +12,15 @@ from typing import Any, Generic
 
 from schemas.dead_letters import Reason
 from schemas.row import replace
-from streams.extractors.naming import Extractor, failure
+from streams.extractors.registry import Extractor, failure
 from streams.folds import memory
+from streams.folds.constants import Rules
+from streams.folds.effects import Effects, Input, Refused, Rows, UserSignal
 from streams.folds.outcome import APPLIED, SKIPPED, WITHHELD, Outcome
-from streams.folds.rows import Effects, Input, Refused, Rows, UserSignal
-from streams.folds.rules import Rules
-from streams.kinds import Fold, kind_of
-from streams.pipeline import retracting
+from streams.pipeline import retract_turns
 from streams.pipeline.decode import Dead, Decoded, decode
-from streams.pipeline.ports import E, Emitter, O, RowSource, S, Signalled, StoreError
+from streams.pipeline.interfaces import E, Emitter, O, RowSource, S, Signalled, StoreError
+from streams.record_kinds import Fold, kind_of
 
 EXTRACTED = "extracted"
 """Counter of plans from the extractor; `extracted_` and an outcome for plans folded at once. They
@@ -196,7 +196,7 @@ class RecordProcessor(Generic[E, S, O]):
 
     def _retract(self, turn: Any, origin: O, sent: S) -> None:
         """Emits a plan that ends the memory of the turn that this turn replaces."""
-        plan = retracting.of_turn(turn.record)
+        plan = retract_turns.of_turn(turn.record)
         if plan is not None:
             self._count_plan(self.emit.plan(plan, turn.record, origin), turn, sent)
 

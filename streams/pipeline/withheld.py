@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 import msgspec
 
-from sinks.unpacking import Budget, TooMuch, inflated, of_base64
+from sinks.decompress import Budget, TooMuch, inflated, of_base64
 from streams.pipeline import escapes
 
 SOURCE = "meta_request"

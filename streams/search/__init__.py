@@ -7,7 +7,11 @@ time (docs/search.md).
 from streams.directory.active import ActiveQuery
 from streams.directory.counted import CountQuery, OwnerCounts
 from streams.directory.owners import Listing, Session, User
-from streams.search.answer import (
+from streams.search.index_path import has_index_folder
+from streams.search.indexing import NotIndexed, build_locks, forget
+from streams.search.query import Hit, Kind, Neighbour, Page, Query, Turn, period
+from streams.search.recall import Recall, Recalled
+from streams.search.tenant_search import (
     active_as_of,
     counts_as_of,
     embed,
@@ -17,10 +21,6 @@ from streams.search.answer import (
     update,
     users,
 )
-from streams.search.build import NotIndexed, build_locks, forget
-from streams.search.place import has_index_folder
-from streams.search.query import Hit, Kind, Neighbour, Page, Query, Turn, period
-from streams.search.recall import Recall, Recalled
 
 __all__ = [
     "ActiveQuery",

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
-from streams.search import about
-from streams.search.doc import scope
-from streams.search.opening import IN_VALUES, values_parameter
+from streams.search import dates_named
+from streams.search.document import scope
+from streams.search.open_index import IN_VALUES, values_parameter
 from streams.search.query import KINDS, Query
 from streams.search.question import QueryTerm, docs_with
 from streams.search.store import STRETCH
@@ -175,7 +175,7 @@ class Candidates:
             kinds = [f'"{scope("k", kind)}"' for kind in KINDS if kind in self.query.kinds]
             parts.append(f"({' OR '.join(kinds)})")
         if self.query.about is not None:
-            dates = (f'"{scope("d", key)}"' for key in about.query_keys(self.query.about))
+            dates = (f'"{scope("d", key)}"' for key in dates_named.query_keys(self.query.about))
             parts.append(f"({' OR '.join(dates)})")
         return " AND ".join(parts)
 
@@ -241,7 +241,9 @@ class Candidates:
         ends = []
         for order in ("", "DESC"):  # min and max would scan all passages
             sql = "SELECT no FROM passage WHERE earliest <= ? AND latest >= ? "
-            result = self.db.execute(f"{sql} ORDER BY no {order} LIMIT 1", [until, since]).fetchone()
+            result = self.db.execute(
+                f"{sql} ORDER BY no {order} LIMIT 1", [until, since]
+            ).fetchone()
             if result is None:
                 return 1, 0
             ends.append(int(result[0]))
@@ -278,8 +280,8 @@ class Candidates:
             return False
         if query.until is not None and row.at > query.until:
             return False
-        if query.about is not None and not about.overlapping(
-            about.parse_spans(row.about), query.about
+        if query.about is not None and not dates_named.overlapping(
+            dates_named.parse_spans(row.about), query.about
         ):
             return False
         if query.as_of is None:

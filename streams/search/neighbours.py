@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from schemas.time import format_time
 from streams.search.candidates import Candidates, Row
-from streams.search.doc import FOREVER
-from streams.search.opening import IN_VALUES, values_parameter
+from streams.search.document import FOREVER
+from streams.search.open_index import IN_VALUES, values_parameter
 from streams.search.query import EXCERPT, Neighbour, Query
 from streams.search.store import STRETCH
 

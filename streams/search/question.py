@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from streams.search.stopwords import STOP, STOP_EAST
 from streams.search.tokens import CJK_RUN, Token, tokens
-from streams.search.words import STOP, STOP_EAST
 
 MOST_CHARACTERS = 2000
 MOST_TERMS = 24

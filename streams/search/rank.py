@@ -19,15 +19,15 @@ from collections import defaultdict
 from typing import Any, NamedTuple
 
 from schemas.time import DAY, HOUR
-from streams.search.about import SEASON, Span, of_event, overlapping, parse_spans
 from streams.search.candidates import NEARBY, Candidates, Row, name_of
-from streams.search.doc import ANSWER
-from streams.search.own_score import OwnScore
+from streams.search.dates_named import SEASON, Span, of_event, overlapping, parse_spans
+from streams.search.document import ANSWER
 from streams.search.query import Query
 from streams.search.question import QueryTerm, query_terms
+from streams.search.stopwords import asks_for_now, asks_for_then
 from streams.search.store import STRETCH
 from streams.search.vectors import Similarities
-from streams.search.words import asks_for_now, asks_for_then
+from streams.search.word_score import OwnScore
 
 NEAR = {1: 0.4, 2: 0.2}
 """Distance of a turn -> weight of its terms for a document without them."""

@@ -7,13 +7,13 @@ from itertools import product
 import msgspec
 
 from streams.search.candidates import Candidates
-from streams.search.doc import ANSWER, scope
+from streams.search.document import ANSWER, scope
 from streams.search.neighbours import around
-from streams.search.opening import IN_VALUES, values_parameter
+from streams.search.open_index import IN_VALUES, values_parameter
 from streams.search.query import Query, Turn
 from streams.search.question import QueryTerm, query_terms
 from streams.search.rank import RankedDoc
-from streams.search.words import STOP
+from streams.search.stopwords import STOP
 
 ENOUGH = 0.3
 """Share of the best hit's score below which a hit is omitted. On LoCoMo 26 and 43, 0.3 omits one

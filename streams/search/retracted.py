@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from itertools import groupby
 
 from schemas.events import WritePlan
-from streams.folds import ends
+from streams.folds import end_facts
 from streams.pipeline.entity import Entity
-from streams.search.doc import FOREVER, Doc
+from streams.search.document import FOREVER, Doc
 from streams.search.store import Index
 
 Plan = tuple[str, str]
@@ -27,24 +27,24 @@ def apply(index: Index, plans: Iterable[Plan]) -> None:
         for _, text in some:
             plan = WritePlan.model_validate_json(text)
             for ordinal, update in enumerate(plan.event_updates):
-                ends.mark(rows, plan, ordinal, update)
+                end_facts.mark(rows, plan, ordinal, update)
         rows.keep()
         changed = dict(rows.changes())
         index.put_marks(person, changed)
-        for event_id in {ends.marked_event(name) for name in changed} - {""}:
+        for event_id in {end_facts.marked_event(name) for name in changed} - {""}:
             _bound(index, person, rows, event_id)
 
 
 def take_in(index: Index, docs: Iterable[Doc]) -> None:
     """Turns that have come, or have ended, after what retracts them."""
     for doc in docs:
-        for person in index.marking(ends.mark_names(doc.key, doc.session)):
+        for person in index.marking(end_facts.mark_names(doc.key, doc.session)):
             _bound(index, person, Entity("users", "", "", index.marks(person)), doc.key)
 
 
 def _bound(index: Index, person: int, rows: Entity, event_id: str) -> None:
     bounds = []
     for number, session in index.turns_of(person, event_id):
-        end = ends.retraction(rows, [event_id], session)
+        end = end_facts.retraction(rows, [event_id], session)
         bounds.append((number, FOREVER if end is None else end.at, end is None))
     index.bound(bounds)

@@ -21,8 +21,8 @@ import msgspec
 from streams.directory import owners, states_held
 from streams.directory.owners import STRETCH as STRETCH
 from streams.directory.owners import Counts, Spoken
-from streams.search import about
-from streams.search.doc import Doc, event_columns, fts_text, joined, terms_of
+from streams.search import dates_named
+from streams.search.document import Doc, event_columns, fts_text, joined, terms_of
 from streams.search.query import Kind
 
 FORMAT = 16
@@ -186,7 +186,7 @@ class Index:
             number, doc.kind, owner, doc.key, person, doc.at, doc.since, ends, until, int(newest),
             doc.seq, len(text_terms), *event_columns(doc), doc.text,
             joined(text_terms, answer_terms),
-            "\n".join(doc.evidence) or None, about.format_spans(doc.about),
+            "\n".join(doc.evidence) or None, dates_named.format_spans(doc.about),
         )  # fmt: skip
         words = fts_text(text_terms + answer_terms, doc.kind, session, person, doc.about)
         is_turn = doc.kind == "event" and session is not None
@@ -245,7 +245,7 @@ class Index:
         row = [
             person, doc.at, doc.since, doc.ends, doc.ends, doc.seq,
             len(text_terms), *event_columns(doc), doc.text, joined(text_terms, answer_terms),
-            "\n".join(doc.evidence) or None, about.format_spans(doc.about), number,
+            "\n".join(doc.evidence) or None, dates_named.format_spans(doc.about), number,
         ]  # fmt: skip
         self.db.execute(
             "UPDATE doc SET person = ?, at = ?, since = ?, ends = ?, until = ?, seq = ?, "
@@ -350,7 +350,7 @@ class Index:
             f"ON passage.no = doc.id / {STRETCH} WHERE id = ?"
         )
         terms, kind, session, person, dates = self.db.execute(sql, [number]).fetchone()
-        words = fts_text(terms.split(), kind, session, person, about.parse_spans(dates))
+        words = fts_text(terms.split(), kind, session, person, dates_named.parse_spans(dates))
         sql = "INSERT INTO term (term, rowid, terms) VALUES ('delete', ?, ?)"
         self.db.execute(sql, [number, words])
 

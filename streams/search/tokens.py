@@ -12,8 +12,8 @@ import unicodedata
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from streams.search.forms import SAME
-from streams.search.words import MONTHS, NUMBERS
+from streams.search.stopwords import MONTHS, NUMBERS
+from streams.search.synonyms import SAME
 
 CJK = "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
 CJK_RUN = re.compile(f"[{CJK}]+")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.files import local
+from streams.files import file_runner
 from tests.command import checked
 
 
@@ -24,7 +24,7 @@ def growing(sgd_run: Path, tmp_path: Path) -> Callable[..., None]:
             with file.open("ab") as out:
                 out.writelines(some)
             read += len(some)
-            counts = checked(local.run([str(file)], tmp_path / "history"))
+            counts = checked(file_runner.run([str(file)], tmp_path / "history"))
             assert counts["read"] == counts["applied"] == len(some)
 
     return more

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from sinks.history import query
-from streams.files import local
+from streams.files import file_runner
 from tests.acceptance import usage, usage_counted
 from tests.command import PROGRAM, checked, environment, ndjson, once, turnfold
 from tests.questions import PAGE, Question, questions
@@ -40,7 +40,7 @@ def used(tmp_path_factory: pytest.TempPathFactory, worker: str) -> Path:
 
     def build(folder: Path) -> None:
         file = ndjson(folder / "records.ndjson", RECORDS)
-        checked(local.run([str(file)], folder / "memory"))
+        checked(file_runner.run([str(file)], folder / "memory"))
         assert (
             turnfold(
                 "admin", "catalog", folder / "memory.duckdb", "--history", folder / "memory"

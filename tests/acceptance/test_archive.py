@@ -14,10 +14,10 @@ from benchmarks import locomo
 from sinks.digest import SOURCE, digest
 from sinks.history import connect
 from sinks.views import MEMORY_VIEWS
-from streams.apps.archive import export
-from streams.apps.archive import records as records_of
-from streams.extractors.naming import named
-from streams.files import local
+from streams.apps.export_person import export
+from streams.apps.export_person import records as records_of
+from streams.extractors.registry import named
+from streams.files import file_runner
 from streams.importers.base import ImportFault, Skipped
 from streams.importers.convert import convert
 from tests.acceptance import sgd
@@ -48,7 +48,7 @@ def told(history: Path, user: str, views: list[str]) -> dict[str, list[str]]:
 
 def fold(file: Path, records: list[Json], history: Path) -> None:
     """Into a history, with what the rules find."""
-    local.run([str(ndjson(file, records))], history, choose=lambda: named("rules"))
+    file_runner.run([str(ndjson(file, records))], history, choose=lambda: named("rules"))
 
 
 def taken_along(history: Path, user: str, into: Path) -> Path:
@@ -56,7 +56,7 @@ def taken_along(history: Path, user: str, into: Path) -> Path:
     archive = into / "archive.jsonl"
     archive.write_bytes(b"".join(export(history, "default", user)))
     file = ndjson(into / "said.ndjson", convert("turnfold", archive, Skipped()))
-    local.run([str(file)], into / "history")
+    file_runner.run([str(file)], into / "history")
     return into / "history"
 
 
@@ -71,7 +71,7 @@ def users_of(history: Path) -> Iterator[str]:
 def test_what_a_person_takes_along_makes_the_same_memory(records: list[Json]) -> None:
     with TemporaryDirectory() as folder:
         history = Path(folder, "history")
-        local.run([str(ndjson(Path(folder, "all.ndjson"), records))], history)
+        file_runner.run([str(ndjson(Path(folder, "all.ndjson"), records))], history)
         for number, user in enumerate(users_of(history)):
             into = Path(folder, str(number))
             into.mkdir()
@@ -85,18 +85,18 @@ def test_every_record_of_a_history_makes_the_same_memory(records: list[Json]) ->
     """Also where some of them come a second time."""
     with TemporaryDirectory() as folder:
         history, other = Path(folder, "history"), Path(folder, "other")
-        local.run([str(ndjson(Path(folder, "all.ndjson"), records))], history)
+        file_runner.run([str(ndjson(Path(folder, "all.ndjson"), records))], history)
         lines = list(records_of(history, None))
         for name, some in (("half", lines[: len(lines) // 2]), ("all", lines)):
             Path(folder, f"{name}.ndjson").write_bytes(b"".join(some))
-            local.run([str(Path(folder, f"{name}.ndjson"))], other)
+            file_runner.run([str(Path(folder, f"{name}.ndjson"))], other)
         assert digest(other)["memory"] == digest(history)["memory"]
 
 
 def test_records_of_every_tenant_or_of_one_are_exported(tmp_path: Path) -> None:
     history = tmp_path / "history"
     file = ndjson(tmp_path / "all.ndjson", [turn("1"), turn("2", tenant="acme")])
-    local.run([str(file)], history)
+    file_runner.run([str(file)], history)
     for options, ids in (
         ((), {"1", "2"}),
         (("--tenant", "acme"), {"2"}),

@@ -12,19 +12,19 @@ import pytest
 
 from sinks.digest import digest
 from sinks.generation import Pointer, generation_path, stamp, switch
+from sinks.history_root import open_root
 from sinks.maintenance import compact
-from sinks.root import open_root
-from streams.apps import maintenance
+from streams.apps import compact_and_forget
 from streams.errors import ConfigurationError, TurnfoldError
-from streams.extractors.naming import Extractor
-from streams.extractors.naming import named as named_extractor
-from streams.files import local
-from streams.files.access import locked, writing
+from streams.extractors.registry import Extractor
+from streams.extractors.registry import named as named_extractor
+from streams.files import file_runner
 from streams.files.manifest import WORK, Settings, load
-from streams.generations import begin, rebuild, switching
+from streams.files.open_generation import locked, writing
+from streams.generations import manifest_checks, promotion, rebuild
 from streams.generations.folding import _Refold
+from streams.generations.promotion import drop, list_generations, promote, rollback
 from streams.generations.rebuild import backfill
-from streams.generations.switching import drop, list_generations, promote, rollback
 from tests.acceptance.test_guarantees import ALICE, company
 from tests.command import files_holding, ndjson, rows, turn, turnfold
 from tests.planned import CONVERSATIONS
@@ -40,12 +40,12 @@ def history(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A copy of a history of real data."""
     copy = tmp_path / "history"
     if request.param == "sample":
-        local.run([str(CONVERSATIONS)], copy)
+        file_runner.run([str(CONVERSATIONS)], copy)
     elif request.param == "tau":
         items = request.getfixturevalue("tau_items") / "items.jsonl"
         made = turnfold("import", "openai-chat", items)
         (tmp_path / "tau.ndjson").write_text(made.out)
-        local.run([str(tmp_path / "tau.ndjson")], copy)
+        file_runner.run([str(tmp_path / "tau.ndjson")], copy)
     else:
         shutil.copytree(request.getfixturevalue(f"{request.param}_run") / "history", copy)
     return copy
@@ -114,7 +114,7 @@ def test_what_is_folded_on_after_several_processes_stands_after_it(
     backfill(history, "again", SAME)
     promote(history, "again")
     growing(1_000)
-    local.run([str(tmp_path / "turns.ndjson")], quiet)
+    file_runner.run([str(tmp_path / "turns.ndjson")], quiet)
     assert differing(digest(quiet), digest(history)) == set()
 
 
@@ -139,11 +139,11 @@ def test_no_record_is_lost_or_doubled_by_switches(growing: Any, tmp_path: Path) 
     growing(500)
     assert rollback(history).caught_up == 1_000
     growing(500)
-    maintenance.compact(history)
+    compact_and_forget.compact(history)
     assert rollback(history).caught_up == 500
     growing(500)
     assert promote(history, "root").caught_up == 500
-    local.run([str(tmp_path / "turns.ndjson")], quiet)
+    file_runner.run([str(tmp_path / "turns.ndjson")], quiet)
     expected = digest(quiet)
     for name in ("root", "again"):
         assert differing(expected, digest(generation_path(history, name))) == set()
@@ -174,7 +174,7 @@ def test_a_switch_in_between_is_seen(
         switch(history, Pointer("again", "root"))
         return open_root(folder)
 
-    monkeypatch.setattr(begin, "open_root", switched)
+    monkeypatch.setattr(manifest_checks, "open_root", switched)
     with pytest.raises(ConfigurationError, match="'again' is live"):
         backfill(history, "again", SAME)
 
@@ -192,7 +192,7 @@ def test_a_switch_is_made_under_both_locks(
                 pass
         switch(root, to)
 
-    monkeypatch.setattr(switching, "switch", guarded)
+    monkeypatch.setattr(promotion, "switch", guarded)
     assert promote(history, "again").current == "again"
 
 
@@ -205,7 +205,7 @@ def test_run_chooses_its_extractor_when_no_switch_can_come_between(tmp_path: Pat
         return named_extractor("rules")
 
     said = ndjson(tmp_path / "said.ndjson", [turn("e1", user_input="I live in Oslo.")])
-    assert local.run([str(said)], history, choose=choose)["extracted_applied"] == 1
+    assert file_runner.run([str(said)], history, choose=choose)["extracted_applied"] == 1
 
 
 def test_positions_in_what_was_gathered_are_not_taken_over(growing: Any, tmp_path: Path) -> None:
@@ -259,12 +259,12 @@ def test_guarantee_8_forget_erases_in_all_generations(growing: Any, tmp_path: Pa
     history = tmp_path / "history"
     growing(2_000)
     said = [turn("e1", user_id="zaphod", session_id="zaphod-1", user_input="I am zaphod")]
-    local.run([str(ndjson(tmp_path / "said.ndjson", said))], history)
+    file_runner.run([str(ndjson(tmp_path / "said.ndjson", said))], history)
     backfill(history, "again", SAME)
     backfill(history, "third", SAME)
     promote(history, "again")
     assert files_holding(history, "zaphod")
-    receipt = maintenance.forget(history, "default", "zaphod")
+    receipt = compact_and_forget.forget(history, "default", "zaphod")
     assert set(receipt["generations"]) == {"root", "third"}
     assert files_holding(history, "zaphod") == []
     for name in ("root", "third"):
@@ -281,15 +281,15 @@ def test_guarantee_8_forget_folds_a_shared_session_again_where_nothing_was_folde
     said = ndjson(tmp_path / "said.ndjson", company())
     later = turn("g9", session_id="group", user_id="bob", occurred_at="2026-02-01T00:00:00Z")
     for at in (history, quiet):
-        local.run([str(said)], at)
+        file_runner.run([str(said)], at)
     backfill(history, "again", SAME)
-    assert set(maintenance.forget(history, "default", ALICE)["generations"]) == {"again"}
-    maintenance.forget(quiet, "default", ALICE)
+    assert set(compact_and_forget.forget(history, "default", ALICE)["generations"]) == {"again"}
+    compact_and_forget.forget(quiet, "default", ALICE)
     assert files_holding(history, ALICE) == []
     assert digest(generation_path(history, "again"))["memory"] == digest(quiet)["memory"]
     promote(history, "again")
     for at in (history, quiet):
-        local.run([str(ndjson(tmp_path / "later.ndjson", [later]))], at)
+        file_runner.run([str(ndjson(tmp_path / "later.ndjson", [later]))], at)
     assert rows(history, "SELECT count(*) FROM events WHERE event_id = 'g9'") == [(1,)]
     assert differing(digest(history), digest(quiet)) == set()
 
@@ -308,7 +308,7 @@ def test_guarantee_8_forget_drops_what_was_never_finished(
         with pytest.raises(TurnfoldError, match="No space left on device"):
             backfill(history, "again", SAME)
     ((user,),) = rows(history, "SELECT user_id FROM events LIMIT 1")
-    receipt = maintenance.forget(history, "default", user)
+    receipt = compact_and_forget.forget(history, "default", user)
     assert receipt["generations"] == {"again": "dropped: it was not finished"}
     assert backfill(history, "again", SAME).counts["read"] > 0
     assert differing(digest(history), digest(generation_path(history, "again"))) == set()
@@ -320,7 +320,7 @@ def test_guarantee_8_forget_erases_what_a_killed_backfill_had_gathered(
     history = tmp_path / "history"
     growing(10)
     said = [turn("e1", user_id="zaphod", session_id="zaphod-1", user_input="I am zaphod")]
-    local.run([str(ndjson(tmp_path / "said.ndjson", said))], history)
+    file_runner.run([str(ndjson(tmp_path / "said.ndjson", said))], history)
 
     def killed(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
@@ -331,7 +331,7 @@ def test_guarantee_8_forget_erases_what_a_killed_backfill_had_gathered(
             backfill(history, "again", SAME)
     assert load(history / "generations" / "again").stage == "complete"  # type: ignore[union-attr]
     assert (history / "generations" / "again" / "_source").exists()
-    maintenance.forget(history, "default", "zaphod")
+    compact_and_forget.forget(history, "default", "zaphod")
     assert files_holding(history, "zaphod") == []
 
 
@@ -357,7 +357,7 @@ def test_guarantee_8_what_a_killed_drop_left_is_removed(growing: Any, tmp_path: 
     folder = history / "generations"
     (folder / "again").rename(folder / ".again")
     assert [one["name"] for one in list_generations(history)] == ["root", "third"]
-    assert set(maintenance.forget(history, "default", "user-0")["generations"]) == {"third"}
+    assert set(compact_and_forget.forget(history, "default", "user-0")["generations"]) == {"third"}
     assert not (folder / ".again").exists()
     shutil.copytree(folder / "third", folder / ".third")
     drop(history, "third")
@@ -373,7 +373,7 @@ def test_guarantee_8_forget_and_backfill_do_not_meet(
 
     def meeting(*_: Any) -> Any:
         with pytest.raises(ConfigurationError, match=r"another turnfold.*`backfill`"):
-            maintenance.forget(history, "default", "nobody")
+            compact_and_forget.forget(history, "default", "nobody")
         backfill(history, "third", SAME)  # others may be made meanwhile
         met.append("forget")
 
@@ -385,8 +385,8 @@ def test_guarantee_8_forget_and_backfill_do_not_meet(
             backfill(history, "fourth", SAME)
         met.append("backfill")
 
-    _once_before(monkeypatch, "streams.apps.maintenance._forget", meeting_backfill)
-    maintenance.forget(history, "default", "nobody")
+    _once_before(monkeypatch, "streams.apps.compact_and_forget._forget", meeting_backfill)
+    compact_and_forget.forget(history, "default", "nobody")
     assert met == ["forget", "backfill"]
 
 

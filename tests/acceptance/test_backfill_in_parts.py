@@ -12,18 +12,18 @@ from schemas.rows import TABLES
 from sinks.diff import diff
 from sinks.digest import digest
 from sinks.generation import generation_path
-from sinks.links import files_at
-from sinks.root import open_root
-from streams.apps import maintenance
+from sinks.hard_links import files_at
+from sinks.history_root import open_root
+from streams.apps import compact_and_forget
 from streams.errors import ConfigurationError, TurnfoldError
-from streams.files import local
-from streams.files.access import locked
+from streams.files import file_runner
 from streams.files.manifest import Settings, load
+from streams.files.open_generation import locked
 from streams.generations import in_parts
 from streams.generations.folding import fold_part
 from streams.generations.in_parts import Folded, Part, backfill_part
+from streams.generations.promotion import drop, list_generations, promote, rollback
 from streams.generations.rebuild import backfill
-from streams.generations.switching import drop, list_generations, promote, rollback
 from tests.command import ndjson, rows, turn
 from tests.planned import CONVERSATIONS
 from tests.waiting import WITHIN
@@ -39,7 +39,7 @@ def history(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A copy of a history of real data."""
     copy = tmp_path / "history"
     if request.param == "sample":
-        local.run([str(CONVERSATIONS)], copy)
+        file_runner.run([str(CONVERSATIONS)], copy)
     else:
         shutil.copytree(request.getfixturevalue(f"{request.param}_run") / "history", copy)
     return copy
@@ -92,7 +92,7 @@ def test_people_who_share_sessions_are_in_one_part(tmp_path: Path) -> None:
             for n in range(40) for side in (0, 1)]  # fmt: skip
     alone = [turn(f"a{n}", session_id=f"a{n}", user_id=f"a{n}", user_input="I live in Rome.")
              for n in range(40)]  # fmt: skip
-    local.run([str(ndjson(tmp_path / "said.ndjson", ring + alone))], tmp_path / "history")
+    file_runner.run([str(ndjson(tmp_path / "said.ndjson", ring + alone))], tmp_path / "history")
     history = tmp_path / "history"
     counts = [backfill_part(history, "again", SAME, Part(number, 4)).counts for number in range(4)]
     read = [one.get("read", 0) for one in counts if one is not None]
@@ -103,7 +103,7 @@ def test_people_who_share_sessions_are_in_one_part(tmp_path: Path) -> None:
 def test_more_parts_than_people_and_an_empty_history(tmp_path: Path) -> None:
     history = tmp_path / "history"
     for said in ([], [turn("e1")]):
-        local.run([str(ndjson(tmp_path / "said.ndjson", said))], history)
+        file_runner.run([str(ndjson(tmp_path / "said.ndjson", said))], history)
         name = f"again-{len(said)}"
         for number in range(3):
             made = backfill_part(history, name, SAME, Part(number, 3)).generation
@@ -124,7 +124,7 @@ def test_what_comes_between_the_parts_is_read_afterwards(growing: Any, tmp_path:
     assert promote(history, "again").caught_up == 500
     growing(500)
     assert rollback(history).caught_up == 500
-    local.run([str(tmp_path / "turns.ndjson")], quiet)
+    file_runner.run([str(tmp_path / "turns.ndjson")], quiet)
     for name in ("root", "again"):
         assert promote(history, name).current == name
         assert differing(digest(quiet), digest(generation_path(history, name))) == set()
@@ -188,7 +188,7 @@ def test_guarantee_8_forget_drops_a_generation_of_which_parts_are_missing(
     growing(1_000)
     backfill_part(history, "again", SAME, Part(0, 2))
     ((user,),) = rows(history, "SELECT user_id FROM events LIMIT 1")
-    receipt = maintenance.forget(history, "default", user)
+    receipt = compact_and_forget.forget(history, "default", user)
     assert receipt["generations"] == {"again": "dropped: it was not finished"}
     made = backfill_part(history, "again", SAME, Part(1, 2)).generation
     assert made.missing_parts == ["0/2"]  # begun anew: what was folded held that person
@@ -206,7 +206,7 @@ def test_while_a_part_is_folded_nobody_takes_its_generation_away(
         with pytest.raises(ConfigurationError, match=r"its part 0 is being folded"):
             drop(history, "again")
         with pytest.raises(ConfigurationError, match=r"another turnfold.*`backfill`"):
-            maintenance.forget(history, "default", "nobody")
+            compact_and_forget.forget(history, "default", "nobody")
         with pytest.raises(ConfigurationError, match=r"0/2 .*folded by another process"):
             backfill_part(history, "again", SAME, Part(0, 2))
         monkeypatch.setattr(in_parts, "fold_part", fold_part)

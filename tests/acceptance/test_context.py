@@ -6,12 +6,12 @@ import pytest
 
 from schemas.citation import Citation
 from schemas.time import parse_time
-from streams import listing
+from streams import history_lists
 from streams.context import PackRequest
-from streams.context.gather import context
-from streams.context.items import STABLE_SECTIONS
-from streams.extractors.naming import named
-from streams.files import local
+from streams.context.load import context
+from streams.context.pack_lines import STABLE_SECTIONS
+from streams.extractors.registry import named
+from streams.files import file_runner
 from tests.command import ndjson, turn, turnfold
 from tests.planned import CONVERSATIONS
 
@@ -24,7 +24,7 @@ LATER = parse_time("2026-04-01T00:00:00Z")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sample's history; nobody writes into it."""
     root = tmp_path_factory.mktemp("context") / "history"
-    local.run([str(CONVERSATIONS)], root)
+    file_runner.run([str(CONVERSATIONS)], root)
     return root
 
 
@@ -42,7 +42,7 @@ def test_a_pack_says_what_stands_and_where_it_is_from(history: Path) -> None:
     assert "Leeds" not in found.out.partition("## About the question")[0], "she has moved"
     known = context(history, "default", PackRequest(user_id="emma", at=LATER)).pack.items
     for item in known:
-        assert listing.why(history, "default", item.cite) == listing.why(
+        assert history_lists.why(history, "default", item.cite) == history_lists.why(
             history, "default", item.id
         )
         assert str(Citation.of(item.kind, item.id)) == item.cite
@@ -63,7 +63,7 @@ def test_the_pack_of_a_past_moment_can_be_made_again(tmp_path: Path) -> None:
     root, handed = tmp_path / "history", []
     for place, (day, lines) in enumerate(sorted(days.items())):
         (tmp_path / f"{place}.ndjson").write_bytes(b"\n".join(lines) + b"\n")
-        local.run([str(tmp_path / f"{place}.ndjson")], root)
+        file_runner.run([str(tmp_path / f"{place}.ndjson")], root)
         known_at = _now(root)
         at = parse_time(f"{day[:10]}T23:59:59Z") if day[:2] == "20" else LATER
         handed += [
@@ -113,7 +113,9 @@ def test_a_wrong_option_is_named(history: Path, options: list[str], said: str) -
 def test_a_citation_of_nothing_or_of_a_turn(history: Path, tmp_path: Path) -> None:
     assert turnfold("why", "s:0000000000", "--history", history).code == 4
     root = tmp_path / "history"
-    local.run([str(ndjson(tmp_path / "t.ndjson", [turn("e1", user_input="Hello there.")]))], root)
+    file_runner.run(
+        [str(ndjson(tmp_path / "t.ndjson", [turn("e1", user_input="Hello there.")]))], root
+    )
     found = turnfold("why", str(Citation.of("event", "e1")), "--history", root)
     assert found.code == 4 and "changed nothing" in found.err
 
@@ -134,7 +136,7 @@ def test_what_has_a_known_end_is_shown_until_then(tmp_path: Path) -> None:
         plan, plan_id="p2", occurred_at="2026-02-01T09:00:00Z",
         state_updates=[{"op": "close", "state_id": "job"}],
     )  # fmt: skip
-    local.run([str(ndjson(tmp_path / "p.ndjson", [first, second]))], root)
+    file_runner.run([str(ndjson(tmp_path / "p.ndjson", [first, second]))], root)
 
     def shown(day: str) -> set[str]:
         question = PackRequest(user_id="u1", at=parse_time(f"{day}T00:00:00Z"))
@@ -157,7 +159,9 @@ def test_a_small_budget_keeps_what_bears_on_health(tmp_path: Path) -> None:
         turn(f"e{place}", user_input=text, agent_answer="OK.") for place, text in enumerate(said)
     ]
     root = tmp_path / "history"
-    local.run([str(ndjson(tmp_path / "t.ndjson", turns))], root, choose=lambda: named("rules"))
+    file_runner.run(
+        [str(ndjson(tmp_path / "t.ndjson", turns))], root, choose=lambda: named("rules")
+    )
 
     question = PackRequest(user_id="u", at=LATER, max_tokens=110)
     made = context(root, "default", question).pack
@@ -178,7 +182,7 @@ def test_a_session_shows_nothing_that_was_recorded_later_than_known_at(tmp_path:
                  {"id": f"m-{id}", "type": "constraint", "content": f"Constraint {id}."}]})
         for day, id in ((1, "early"), (5, "late"))
     ]  # fmt: skip
-    local.run([str(ndjson(tmp_path / "t.ndjson", turns))], root)
+    file_runner.run([str(ndjson(tmp_path / "t.ndjson", turns))], root)
     asked_for = {"user": "u1", "session_id": "s", "sections": ("session",)}
     then = asked(root, **asked_for, known_at=parse_time("2026-01-03T00:00:00Z"))  # type: ignore[arg-type]
     assert "Constraint early." in then and "Constraint late." not in then
@@ -196,7 +200,7 @@ def test_a_session_of_two_users_shows_each_their_own_turns_and_says_whose_memory
                  {"id": f"m-{user}", "type": "preference", "content": f"{user} likes boats."}]})
         for n, user in enumerate(("ann", "bob", "ann", "bob"), start=1)
     ]  # fmt: skip
-    local.run([str(ndjson(tmp_path / "t.ndjson", turns))], root)
+    file_runner.run([str(ndjson(tmp_path / "t.ndjson", turns))], root)
     for user, other in (("ann", "bob"), ("bob", "ann")):
         text = asked(root, user, text="boat", session_id="trip")
         memory, _, recalled = text.partition("## About the question")

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from sinks.history import connect
-from sinks.shared import SharedHistory
-from streams.apps.maintenance import forget
+from sinks.sink_history import SharedHistory
+from streams.apps.compact_and_forget import forget
 from tests.command import files_holding, turn
 from tests.object_store.sunk import Pieces, read, sink
 from tests.unit.test_shared_history import OWNER

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from streams.apps import maintenance
+from streams.apps import compact_and_forget
 from streams.apps.forget_session import forget_session
-from streams.files import local
+from streams.files import file_runner
 from streams.files.manifest import Settings
 from streams.generations.rebuild import backfill
 from tests.command import files_holding, ndjson, rows, turn
@@ -48,11 +48,11 @@ def test_guarantee_8_what_was_made_of_a_turn_goes_from_a_generation_without_its_
     whom: str, tmp_path: Path
 ) -> None:
     history = tmp_path / "history"
-    local.run([str(ndjson(tmp_path / "said.ndjson", [*ANNS, *BOBS]))], history)
+    file_runner.run([str(ndjson(tmp_path / "said.ndjson", [*ANNS, *BOBS]))], history)
     backfill(history, "days", DAYS)
     assert len(files_holding(history / "generations", SECRET)) >= 4
     if whom == "a person":
-        maintenance.forget(history, "default", "ann")
+        compact_and_forget.forget(history, "default", "ann")
     else:
         forget_session(history, "default", "anns")
     assert files_holding(history, SECRET) == []

@@ -11,10 +11,10 @@ from sinks import erased_ids, maintenance
 from sinks.digest import digest
 from sinks.generation import folder_of
 from sinks.history import connect
+from sinks.history_root import HistoryWriteError
 from sinks.locations import Location
-from sinks.root import HistoryWriteError
-from sinks.shared import Piece, SharedHistory
-from streams.apps.maintenance import forget
+from sinks.sink_history import Piece, SharedHistory
+from streams.apps.compact_and_forget import forget
 from streams.files.manifest import Settings
 from streams.generations.rebuild import backfill
 from tests.acceptance.test_guarantees import ALICE, Record, alice_alone, company

@@ -16,7 +16,7 @@ import pytest
 from rocksdict import AccessType, Options, Rdict
 
 from sinks.digest import digest
-from streams.files import local
+from streams.files import file_runner
 from tests.acceptance import ledger, reflexion, sgd
 from tests.command import (
     checked,
@@ -60,7 +60,7 @@ def shuffled(records: Iterable[Record], seed: int) -> list[Record]:
 
 def fold(history: Path, *files: Path) -> dict[str, Any]:
     """In process: the same runner that the command calls."""
-    return checked(local.run([str(file) for file in files], history))
+    return checked(file_runner.run([str(file) for file in files], history))
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ import pytest
 
 from schemas.base import DAY, HOUR, format_time, parse_time
 from sinks.history import connect
-from streams import listing, reading
-from streams.files import local
+from streams import history_documents, history_lists
+from streams.files import file_runner
 from tests.acceptance import ledger
 from tests.command import ndjson, turnfold
 from tests.conftest import LEDGER
@@ -57,9 +57,11 @@ def test_the_state_of_every_date_is_the_truth(ledger_run: Path) -> None:
 def test_reading_the_state_by_dates_gives_the_truth(ledger_run: Path) -> None:
     truth = ledger.truth(shared(*LEDGER))
     for day in list(truth)[::10]:
-        moment = reading.parse_moment(str(day))
+        moment = history_documents.parse_moment(str(day))
         assert moment is not None
-        found = reading.states(ledger_run / "history", "default", ledger.USER, moment, None)
+        found = history_documents.states(
+            ledger_run / "history", "default", ledger.USER, moment, None
+        )
         facts = [one for one in found if one["kind"] == "fact"]
         assert {one["payload"]["key"]: one["body_text"] for one in facts} == truth[day]
 
@@ -95,7 +97,7 @@ def test_each_correction_has_a_revision_with_before_after_and_evidence(ledger_ru
     assert len(corrections) == 8
     for entry in corrections:
         evidence = ledger.event_id(entry["session"], 2)
-        found = listing.why(ledger_run / "history", "default", ledger.state_id(entry["key"]))
+        found = history_lists.why(ledger_run / "history", "default", ledger.state_id(entry["key"]))
         of_it = [row for row in found if row["evidence_event_id"] == evidence]
         replaced = [
             row
@@ -151,7 +153,7 @@ def test_a_correction_of_the_past_shows_from_the_time_it_was_learnt(tmp_path: Pa
         ],
     }
     file = ndjson(tmp_path / "records.ndjson", [*records, late])
-    local.run([str(file)], tmp_path / "history")
+    file_runner.run([str(file)], tmp_path / "history")
     with connect(tmp_path / "history") as db:
         then = "2026-05-01T00:00:00Z"
         assert held(db, then)["P02"] == "麦茶"
@@ -189,7 +191,7 @@ def valences(moments: list[tuple[int, float]], sure: float) -> list[tuple[float,
 
 
 def valence(history: Path, at: int) -> float:
-    mood = reading.user(history, "default", ledger.USER, at)["mood"]
+    mood = history_documents.user(history, "default", ledger.USER, at)["mood"]
     return float(mood["vad"]["v"])
 
 

@@ -10,11 +10,11 @@ from benchmarks import locomo
 from schemas.time import parse_time
 from sinks.locks import acquire
 from streams.context import Item, PackRequest
-from streams.context.gather import context
-from streams.extractors.naming import named
-from streams.files import local
-from streams.search import Query, build, search
-from streams.search.place import folder_of
+from streams.context.load import context
+from streams.extractors.registry import named
+from streams.files import file_runner
+from streams.search import Query, indexing, search
+from streams.search.index_path import folder_of
 from tests.command import ndjson, turn, turnfold
 from tests.shared_data import shared
 from tests.waiting import WITHIN
@@ -33,7 +33,7 @@ def told(folder: Path, *texts: str, extractor: str = "rules") -> Path:
     ]  # fmt: skip
     folder.mkdir(exist_ok=True)
     file = ndjson(folder / "turns.ndjson", turns)
-    local.run([str(file)], folder / "history", choose=lambda: named(extractor))
+    file_runner.run([str(file)], folder / "history", choose=lambda: named(extractor))
     return folder / "history"
 
 
@@ -100,7 +100,7 @@ def test_a_fact_is_shown_with_a_later_turn_about_its_subject(
         "state_updates": [{"kind": "fact", "state_id": "f", "body_text": fact,
                            "evidence_event_ids": ["e1"]}],
     }  # fmt: skip
-    local.run([str(ndjson(tmp_path / "plan.ndjson", [plan]))], root)
+    file_runner.run([str(ndjson(tmp_path / "plan.ndjson", [plan]))], root)
     (item,) = (one for one in shown(root, said) if one.id == "f")
     assert item.later_id == later
     early = PackRequest(user_id="ann", at=parse_time("2025-03-01T12:00:00Z"), text=said)
@@ -130,7 +130,7 @@ def test_an_answer_is_shown_only_if_it_has_what_the_question_is_about(tmp_path: 
              agent_answer="Sounds tasty, ramen it is.", occurred_at="2025-03-02T09:00:00Z"),
     ]  # fmt: skip
     root = tmp_path / "history"
-    local.run([str(ndjson(tmp_path / "t.ndjson", talk))], root)
+    file_runner.run([str(ndjson(tmp_path / "t.ndjson", talk))], root)
     answers = {item.id: item.answer for item in shown(root, "Which ramen?")}
     assert answers == {"e1": "The Blue Door serves ramen.", "e2": ""}
 
@@ -142,7 +142,7 @@ def test_a_search_waits_for_another_that_adds_what_was_just_written(
     query = Query(text="heron zebra", now=NOW)
     assert len(search(root, "default", query).hits) == 1
     more = turn("later", user_id="ann", user_input="A zebra.", occurred_at="2025-04-01T09:00:00Z")
-    local.run([str(ndjson(tmp_path / "more.ndjson", [more]))], root)
+    file_runner.run([str(ndjson(tmp_path / "more.ndjson", [more]))], root)
     tried = Event()
     hits: list[str] = []
 
@@ -153,9 +153,9 @@ def test_a_search_waits_for_another_that_adds_what_was_just_written(
     def ask() -> None:
         hits.extend(hit.id for hit in search(root, "default", query, at_once=True).hits)
 
-    monkeypatch.setattr(build, "acquire", trying)
-    monkeypatch.setattr(build, "WAIT_FOR_OTHERS", WITHIN)
-    with (folder_of(root) / f"{build._hash('default')}.lock").open("a") as lock:
+    monkeypatch.setattr(indexing, "acquire", trying)
+    monkeypatch.setattr(indexing, "WAIT_FOR_OTHERS", WITHIN)
+    with (folder_of(root) / f"{indexing._hash('default')}.lock").open("a") as lock:
         assert acquire(lock)
         asking = Thread(target=ask)
         asking.start()

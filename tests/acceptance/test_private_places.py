@@ -1,6 +1,6 @@
 """Erasure, by a scan of all bytes: a person's id and words come into a history by every way,
 commands that write it are killed, `forget` erases, and then no byte of either is left but where the
-receipt counts it. Every file lies in a place that `streams.apps.places` declares."""
+receipt counts it. Every file lies in a place that `streams.apps.personal_data` declares."""
 
 import json
 import shutil
@@ -12,7 +12,7 @@ import pytest
 
 from sinks import scratch
 from streams.apps.erasure_requests import FOLDER as ERASURES
-from streams.apps.places import PLACES, of_file
+from streams.apps.personal_data import PLACES, of_file
 from streams.files.inbox import FOLDER as INBOX
 from streams.files.inbox import Inbox
 from streams.files.inbox_recovery import committed_of

@@ -8,9 +8,9 @@ import pytest
 
 from sinks.digest import digest
 from sinks.generation import generation_path
-from streams.files import local
-from streams.files.access import writing
+from streams.files import file_runner
 from streams.files.manifest import Settings
+from streams.files.open_generation import writing
 from streams.generations.rebuild import backfill
 
 pytestmark = pytest.mark.nightly
@@ -41,7 +41,7 @@ def test_guarantee_2_the_same_turns_three_times_are_held_once(
     for number in (1, 2, 3):
         file = tmp_path / f"turns-{number}.ndjson"  # by another name it is read again
         file.write_bytes(lines)
-        counts = local.run([str(file)], history)
+        counts = file_runner.run([str(file)], history)
         assert (counts["applied"], counts["duplicate"]) == ((TURNS, 0), (0, TURNS))[number > 1]
         seen.append((parquet(history), state(history), digest(history)))
     assert seen[0] == seen[1] == seen[2]
@@ -51,7 +51,7 @@ def test_three_backfills_hold_what_the_first_held(sgd_run: Path, tmp_path: Path)
     history, again = tmp_path / "history", tmp_path / "history" / "generations" / "again"
     with (sgd_run / "records.ndjson").open("rb") as whole:
         (tmp_path / "turns.ndjson").write_bytes(b"".join(islice(whole, TURNS)))
-    local.run([str(tmp_path / "turns.ndjson")], history)
+    file_runner.run([str(tmp_path / "turns.ndjson")], history)
     seen = []
     for _ in range(3):
         backfill(history, "again", Settings(constants={"max_intents": 9}))

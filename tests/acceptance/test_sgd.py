@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from sinks.history import connect
-from streams import reading
+from streams import history_documents
 from tests.acceptance import sgd
 from tests.command import rows, turnfold
 from tests.conftest import SGD
@@ -61,7 +61,7 @@ def test_the_session_command_shows_the_context_as_of_then_too(sgd_run: Path) -> 
     assert {name: context[name] for name in expected} == expected
     # three turns in: the dialogue cut there says what was known by then
     then = sgd.START + 2 * sgd.STEP
-    found = reading.session(history, "default", session_id, then, then)
+    found = history_documents.session(history, "default", session_id, then, then)
     expected = sgd.expected_context(dialogue | {"turns": dialogue["turns"][:6]})
     assert {name: found["context"][name] for name in expected} == expected
     assert found["conversation_count"] == 3

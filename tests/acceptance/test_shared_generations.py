@@ -19,24 +19,24 @@ import pytest
 
 from schemas.generated.history import DeadLetter, Source, stored
 from schemas.rows import SNAPSHOT_KEYS, TABLES
-from sinks import links
+from sinks import hard_links
 from sinks.delta import History
 from sinks.diff import diff
 from sinks.digest import digest
 from sinks.generation import generation_path
-from sinks.links import files_at
+from sinks.hard_links import files_at
+from sinks.history_root import HistoryWriteError
 from sinks.maintenance import compact
-from sinks.root import HistoryWriteError
 from sinks.tables import to_arrow
-from streams.apps import maintenance
+from streams.apps import compact_and_forget
 from streams.errors import TurnfoldError
-from streams.files import local
+from streams.files import file_runner
 from streams.files.manifest import Settings
-from streams.generations import replay_order, sharing
+from streams.generations import replay_order, shared_files
 from streams.generations.parquet import rows_of
+from streams.generations.promotion import promote
 from streams.generations.rebuild import backfill
 from streams.generations.replay_order import database
-from streams.generations.switching import promote
 from tests.command import files_holding, ndjson, rows, turn
 from tests.waiting import WITHIN
 
@@ -61,12 +61,12 @@ def alone(sgd_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     history = tmp_path_factory.mktemp("alone") / "history"
     shutil.copytree(sgd_run / "history", history)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(sharing, "_compare", _nothing_equal)
+        patched.setattr(shared_files, "_compare", _nothing_equal)
         backfill(history, "changed", CHANGED)
     return history
 
 
-_compare = sharing._compare
+_compare = shared_files._compare
 
 
 def _nothing_equal(db: Any, name: str, read: Any, mine: list[str], theirs: list[str]) -> set[str]:
@@ -127,7 +127,7 @@ def table(folder: Path, name: str, *commits: pa.Table) -> History:
 
 def shared(live: Path, mine: History, name: str, work: Path) -> set[str]:
     """Which of live's files the other table holds afterwards."""
-    sharing.share_equal(live, mine, work, [name])
+    shared_files.share_equal(live, mine, work, [name])
     held = {one.path for one in files_at(Path(mine.root) / name)}
     return {one.path for one in files_at(live / name)} & held
 
@@ -198,7 +198,7 @@ def test_what_cannot_be_compared_stays_as_it_is(
     with database(tmp_path) as db, pytest.raises(duckdb.OutOfMemoryException):
         files = [str(Path(one.root, name, each.path)) for each in files_at(Path(one.root, name))]
         _compare(db, name, partial(rows_of, name), files, [])
-    sharing.merge(tmp_path / "live", [Path(one.root), Path(other.root)], made, tmp_path)
+    shared_files.merge(tmp_path / "live", [Path(one.root), Path(other.root)], made, tmp_path)
     assert shared(tmp_path / "live", made, name, tmp_path) == set()
     sql = "SELECT user_id, doc FROM profile_current ORDER BY 1"
     assert dict(rows(tmp_path / "made", sql)) == told
@@ -215,7 +215,7 @@ def test_records_too_large_for_the_bound_are_folded_nonetheless(
         for n in range(20)
     ]  # every other one names no session: a dead letter
     history = tmp_path / "history"
-    local.run([str(ndjson(tmp_path / "said.ndjson", said))], history)
+    file_runner.run([str(ndjson(tmp_path / "said.ndjson", said))], history)
     monkeypatch.setattr(replay_order, "MEMORY_LIMIT", "4MB")
     with database(tmp_path) as db, pytest.raises(duckdb.OutOfMemoryException):
         db.execute(
@@ -237,7 +237,7 @@ def test_no_room_is_said_and_the_next_pass_leaves_nothing_of_it(tmp_path: Path) 
     setrlimit(RLIMIT_FSIZE, (50_000, limits[1]))
     try:
         with pytest.raises(HistoryWriteError, match=r"^profiles: .*File too large"):
-            sharing.share_equal(tmp_path / "live", mine, tmp_path, [name])
+            shared_files.share_equal(tmp_path / "live", mine, tmp_path, [name])
     finally:
         setrlimit(RLIMIT_FSIZE, limits)
         signal.signal(signal.SIGXFSZ, before)
@@ -245,7 +245,7 @@ def test_no_room_is_said_and_the_next_pass_leaves_nothing_of_it(tmp_path: Path) 
     stray = (folder / files_at(folder)[0].path).with_name("part-of-a-killed-pass.parquet")
     stray.write_bytes(b"linked, and named by no version")
     replaced = {one.path for one in files_at(folder)}
-    sharing.share_equal(tmp_path / "live", mine, tmp_path, [name])
+    shared_files.share_equal(tmp_path / "live", mine, tmp_path, [name])
     assert rows(tmp_path / "mine", "SELECT user_id FROM profile_current ORDER BY 1") == [
         ("a",),
         ("b",),
@@ -260,7 +260,7 @@ def test_a_day_of_several_large_files_is_not_written_again(
 ) -> None:
     table(tmp_path / "live", "profiles", documents(("nobody", "of live")))
     mine = table(tmp_path / "mine", "profiles", large("a"), large("b"))
-    monkeypatch.setattr(sharing, "SMALL", 50_000)
+    monkeypatch.setattr(shared_files, "SMALL", 50_000)
     assert shared(tmp_path / "live", mine, "profiles", tmp_path) == set()
     assert len(files_at(tmp_path / "mine" / "profiles")) == 2
 
@@ -288,9 +288,9 @@ def test_killed_in_the_middle_it_continues(
             raise KeyboardInterrupt
         hold(tables, name, *given, **more)
 
-    hold = links.set_files
+    hold = hard_links.set_files
     with monkeypatch.context() as patched:
-        patched.setattr(sharing, "set_files", killed)
+        patched.setattr(shared_files, "set_files", killed)
         with pytest.raises(KeyboardInterrupt):
             backfill(history, "again", Settings())
     backfill(history, "again", Settings())
@@ -300,7 +300,7 @@ def test_killed_in_the_middle_it_continues(
 
 
 def test_where_one_table_fails_the_others_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sharing, "PARALLEL_TABLES", 2)
+    monkeypatch.setattr(shared_files, "PARALLEL_TABLES", 2)
     told: list[bool] = []
 
     def take_over(name: str, over: Event) -> None:
@@ -309,7 +309,7 @@ def test_where_one_table_fails_the_others_are_told(monkeypatch: pytest.MonkeyPat
         told.append(over.wait(WITHIN))
 
     with pytest.raises(TurnfoldError, match="links: no room"):
-        sharing._side_by_side(take_over, ["links", "sessions", "plans"])
+        shared_files._side_by_side(take_over, ["links", "sessions", "plans"])
     assert told and all(told)
 
 
@@ -322,7 +322,7 @@ def test_what_is_folded_on_stands_after_what_is_shared(growing: Any, tmp_path: P
     growing(3)
     promote(history, "again")
     growing(389)
-    local.run([str(tmp_path / "turns.ndjson")], quiet)
+    file_runner.run([str(tmp_path / "turns.ndjson")], quiet)
     assert digest(quiet)["tables"] == digest(history)["tables"]
 
 
@@ -344,7 +344,7 @@ def test_compact_of_either_leaves_the_other(
     compact(history, retention_hours=0)
     assert digest(again)["tables"] == expected
     assert not names(again) & names(history)
-    monkeypatch.setattr(sharing, "READ_FOR", 0)
+    monkeypatch.setattr(shared_files, "READ_FOR", 0)
     backfill(history, "again", Settings())
     assert names(again) == names(history)
     promote(history, "again")
@@ -366,7 +366,7 @@ def test_a_live_table_that_is_rewritten_meanwhile_is_read_again(
             compact(history, retention_hours=0)
         return _compare(db, name, *given)
 
-    monkeypatch.setattr(sharing, "_compare", compacting)
+    monkeypatch.setattr(shared_files, "_compare", compacting)
     backfill(history, "again", Settings())
     assert tried.count(tried[0]) == 2
     assert digest(generation_path(history, "again"))["tables"] == digest(history)["tables"]
@@ -376,12 +376,12 @@ def test_guarantee_8_forget_erases_what_is_shared(growing: Any, tmp_path: Path) 
     history = tmp_path / "history"
     growing(300)
     said = [turn("e1", user_id="zaphod", session_id="zaphod-1", user_input="I am zaphod")]
-    local.run([str(ndjson(tmp_path / "said.ndjson", said))], history)
+    file_runner.run([str(ndjson(tmp_path / "said.ndjson", said))], history)
     backfill(history, "again", Settings())
     holding = [path for path in files_holding(history, "zaphod") if "/sessions/" in f"/{path}"]
     inodes = {(history / path).stat().st_ino for path in holding}
     assert len(holding) == 2 and len(inodes) == 1  # in either generation, by one file
-    maintenance.forget(history, "default", "zaphod")
+    compact_and_forget.forget(history, "default", "zaphod")
     assert files_holding(history, "zaphod") == []
     again = generation_path(history, "again")
     assert digest(again)["tables"] == digest(history)["tables"]

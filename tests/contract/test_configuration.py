@@ -22,7 +22,7 @@ from streams import cli, configuration
 from streams.commands.config import class_of, default_settings
 from streams.configuration import COMMON, FAMILIES, SECRETS
 from streams.errors import ConfigurationError
-from streams.search.meaning import embedder
+from streams.search.vector_search import embedder
 from streams.serving.http.serve import serve
 from streams.serving.http.settings import ServeSettings
 from streams.settings import Settings

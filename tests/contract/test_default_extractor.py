@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from sinks.root import open_root
-from streams.extractors.naming import DEFAULT, chosen
+from sinks.history_root import open_root
+from streams.extractors.registry import DEFAULT, chosen
 from streams.files.extractor_choice import FILE, update_choice
-from streams.folds.rules import Rules
+from streams.folds.constants import Rules
 from streams.kafka.agents.session_agent import SessionAgent
 from streams.kafka.transport.rows import MemoryRows
 from tests.command import BY_DEFAULT, Done, ndjson, rows, turn, turnfold

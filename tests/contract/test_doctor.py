@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from rocksdict import Options, Rdict
 
-from streams.doctor import places
+from streams.doctor import disk_checks
 from streams.files.store import VALUES
 from streams.pipeline.row_formats import OLDEST, ROW_FORMAT
 from streams.search import store as search_store
@@ -225,26 +225,28 @@ def test_a_table_whose_log_cannot_be_read_is_wrong(history: Path, tmp_path: Path
 
 
 def test_a_disk_without_room_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "FULL", 1 << 60)
+    monkeypatch.setattr(disk_checks, "FULL", 1 << 60)
     report = found(tmp_path, "--history", tmp_path / "history")
     (one,) = (one for one in report["disk of history"] if one["status"] == "wrong")
     assert "`turnfold admin compact` is no help" in one["do"]
 
 
 def test_the_file_system_of_a_folder_is_known() -> None:
-    assert places._file_system(Path("/proc/self")) == "proc"
-    assert places._file_system(Path("/sys/kernel")) == "sysfs"
+    assert disk_checks._file_system(Path("/proc/self")) == "proc"
+    assert disk_checks._file_system(Path("/sys/kernel")) == "sysfs"
 
 
 def test_a_slow_disk_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "SLOW_SYNC", 0.0)
-    assert [one.status for one in places.disk("d", tmp_path) if "fsync" in one.check] == ["warning"]
+    monkeypatch.setattr(disk_checks, "SLOW_SYNC", 0.0)
+    assert [one.status for one in disk_checks.disk("d", tmp_path) if "fsync" in one.check] == [
+        "warning"
+    ]
 
 
 def test_few_open_files_are_a_warning(tmp_path: Path) -> None:
     program = (
         "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256));"
-        "from streams.doctor.places import open_files; print(open_files().status)"
+        "from streams.doctor.disk_checks import open_files; print(open_files().status)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert done.stdout == b"warning\n"

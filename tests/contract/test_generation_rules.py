@@ -10,13 +10,13 @@ import pytest
 from schemas.time import parse_time
 from sinks.digest import digest
 from sinks.generation import generation_path
-from streams import reading
+from streams import history_documents
 from streams.errors import ConfigurationError
-from streams.files import local
+from streams.files import file_runner
 from streams.files.manifest import Settings, rules_of
-from streams.folds.rules import Rules
+from streams.folds.constants import Rules
+from streams.generations.promotion import promote
 from streams.generations.rebuild import backfill
-from streams.generations.switching import promote
 from streams.serving.backends.embedded import EmbeddedBackend
 from streams.serving.backends.readonly import HistoryBackend
 from streams.serving.http import documents
@@ -35,14 +35,14 @@ def said(number: int) -> dict[str, Any]:
 
 def short(root: Path, file: Path) -> Path:
     """A history whose live generation has rules of its own."""
-    local.run([str(file)], root)
+    file_runner.run([str(file)], root)
     backfill(root, "short", Settings(constants=CHANGES))
     promote(root, "short")
     return root
 
 
 def plain(root: Path, file: Path) -> Path:
-    local.run([str(file)], root)
+    file_runner.run([str(file)], root)
     return root
 
 
@@ -61,11 +61,11 @@ PLAIN = (["i1", "i2", "i3", "i4", "i5"], "active")
 
 
 def session(root: Path) -> tuple[list[str], str]:
-    return told(reading.session(root, TENANT, "s", None, ASKED))
+    return told(history_documents.session(root, TENANT, "s", None, ASKED))
 
 
 def then(root: Path) -> tuple[list[str], str]:
-    return told(reading.session(root, TENANT, "s", ASKED, ASKED))
+    return told(history_documents.session(root, TENANT, "s", ASKED, ASKED))
 
 
 def test_a_manifest_names_what_differs_from_the_defaults(tmp_path: Path, first: Path) -> None:
@@ -83,14 +83,14 @@ def test_two_histories_folded_and_read_by_turns_have_their_own(tmp_path: Path, f
     one, other = short(tmp_path / "one", first), plain(tmp_path / "other", first)
     for number in range(2, 6):
         more = ndjson(tmp_path / f"{number}.ndjson", [said(number)])
-        local.run([str(more)], one)
-        local.run([str(more)], other)
+        file_runner.run([str(more)], one)
+        file_runner.run([str(more)], other)
     for _ in range(2):
         assert (session(one), session(other)) == (SHORT, PLAIN)
         assert (then(one), then(other)) == (SHORT, PLAIN)
         assert session(generation_path(one, "root")) == (["i1"], "closed")
     at_once = short(tmp_path / "at once", first)
-    local.run([str(tmp_path / f"{number}.ndjson") for number in range(2, 6)], at_once)
+    file_runner.run([str(tmp_path / f"{number}.ndjson") for number in range(2, 6)], at_once)
     assert digest(at_once)["memory"] == digest(one)["memory"] != digest(other)["memory"]
 
 
@@ -100,7 +100,7 @@ def test_two_live_generations_are_read_by_turns_from_their_tables(
     one, other = short(tmp_path / "one", first), plain(tmp_path / "other", first)
     more = ndjson(tmp_path / "more.ndjson", [said(number) for number in range(2, 6)])
     for history in (one, other):
-        local.run([str(more)], history)
+        file_runner.run([str(more)], history)
 
     async def asked() -> None:
         async with HistoryBackend(one) as shorts, HistoryBackend(other) as plains:
@@ -136,7 +136,7 @@ def test_two_live_generations_are_served_and_written_by_turns(tmp_path: Path, fi
 def test_a_server_goes_over_to_the_rules_of_what_is_promoted(tmp_path: Path, first: Path) -> None:
     history = plain(tmp_path / "history", first)
     more = ndjson(tmp_path / "more.ndjson", [said(number) for number in range(2, 6)])
-    local.run([str(more)], history)
+    file_runner.run([str(more)], history)
     backfill(history, "short", Settings(constants=CHANGES))
 
     async def asked() -> None:

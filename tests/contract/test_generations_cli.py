@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from sinks.generation import Pointer, switch
-from sinks.root import HistoryError
+from sinks.history_root import HistoryError
 from streams.extractors.rules import VERSION
 from tests.command import answer, folded, ndjson, refused, rows, turn, turnfold
 from tests.planned import CONVERSATIONS

@@ -103,7 +103,7 @@ def test_a_pointer_that_cannot_be_read_is_named(history: Path) -> None:
 
 
 def test_a_generation_that_is_written_is_left_alone(history: Path) -> None:
-    from streams.files.access import locked
+    from streams.files.open_generation import locked
 
     with locked(history / "generations" / "again"):
         for words in (
@@ -116,7 +116,7 @@ def test_a_generation_that_is_written_is_left_alone(history: Path) -> None:
 
 
 def test_a_history_that_is_written_is_not_switched(history: Path) -> None:
-    from streams.files.access import locked
+    from streams.files.open_generation import locked
 
     with locked(history):
         assert "another turnfold" in refused("generation", "promote", "again", "--history", history)

@@ -10,7 +10,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from schemas import base
-from schemas.faults import faults
+from schemas.validation_text import faults
 from streams import cli
 from streams.commands import options
 from streams.importers.base import ImportFault, identifier

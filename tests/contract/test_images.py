@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 
-from streams.folds.rows import Input
+from streams.folds.effects import Input
 from streams.pipeline import images
 from streams.pipeline.decode import Dead, decode
 from streams.pipeline.images import find

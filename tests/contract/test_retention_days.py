@@ -9,7 +9,7 @@ import pytest
 
 from schemas.base import format_time
 from streams.apps.worker_settings import WorkerSettings
-from streams.commands.making import run
+from streams.commands.run_import_demo import run
 from streams.commands.worker import worker
 from streams.files.store import Store
 from streams.pipeline.retention import DEFAULT_DAYS, retention_of

@@ -19,7 +19,7 @@ from schemas.rows import TABLES
 from schemas.rows import Source as SourceModel
 from sinks.tables import to_arrow
 from streams import folds
-from streams.folds.rows import RowKind
+from streams.folds.effects import RowKind
 from streams.pipeline.entity import COLD, ROW_KINDS
 from tests.shared_data import ROOT
 from tests.unit.session_told import Told, turn

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from streams.folds.rows import Input
+from streams.folds.effects import Input
 from streams.importers.base import Skipped
 from streams.importers.convert import convert
 from streams.kafka.agents import routing, validation

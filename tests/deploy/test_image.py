@@ -57,7 +57,7 @@ def test_it_runs_as_a_user_with_a_fixed_number_and_says_what_it_is(stages: list[
     assert parsed(last, "ENTRYPOINT")[0]["CmdLine"] == ["turnfold"]
     assert parsed(last, "VOLUME") == [{"Volumes": ["/data"]}]
     assert parsed(last, "HEALTHCHECK")[0]["Health"]["Test"] == [
-        "CMD", "python", "-m", "streams.apps.healthy",
+        "CMD", "python", "-m", "streams.apps.container_check",
     ]  # fmt: skip
     labels = {one["Key"]: one["Value"].strip(chr(34)) for one in parsed(last, "LABEL")[0]["Labels"]}
     about = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

@@ -13,8 +13,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from streams.search.stopwords import STOP
 from streams.search.tokens import terms
-from streams.search.words import STOP
 
 DIMENSIONS = 128
 

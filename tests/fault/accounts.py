@@ -17,9 +17,9 @@ from aiokafka.structs import TopicPartition
 from schemas.rows import SNAPSHOT_KEYS, TABLES
 from sinks.digest import digest
 from streams.kafka.client.admin import connected
-from streams.kafka.client.names import changelog_name
 from streams.kafka.client.settings import KafkaSettings
-from streams.kafka.sink.repeats import IDENTITY
+from streams.kafka.client.topic_names import changelog_name
+from streams.kafka.sink.dedupe import IDENTITY
 from streams.kafka.transport.marker import MARKER_KEY
 from streams.kafka.transport.marker import decode as decode_marker
 from streams.topology import AGENTS, DEAD_LETTERS, HISTORY, TOPICS, USER_SIGNALS

@@ -11,7 +11,7 @@ from streams.apps.worker import make_app, prepare
 from streams.apps.worker_settings import WorkerSettings
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.transport.run import run
-from streams.observing import logs
+from streams.observability import logs
 from streams.pipeline import row_formats
 from tests.kafka.counting_worker import Death
 

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from sinks.digest import digest
 from sinks.generation import ROOT, find, generation_path, pointer
-from streams.files import local
+from streams.files import file_runner
 from streams.files.manifest import load
 from tests.command import checked, killed, rows, start, turnfold
 from tests.fault.kill_run import lines
@@ -66,7 +66,7 @@ class _History:
         with self.file.open("ab") as out:
             out.writelines(islice(self._lines, count))
         self.turns += count
-        counts = checked(local.run([str(self.file)], self.root))
+        counts = checked(file_runner.run([str(self.file)], self.root))
         assert counts["applied"] == count, counts
 
     @property
@@ -181,7 +181,7 @@ def _end(history: _History, *words: str) -> None:
 def _compare(history: _History, quiet: Path) -> list[str]:
     """What is wrong; empty where nothing is. The one that is not live lacks what came last."""
     wrong = []
-    checked(local.run([str(history.file)], quiet))
+    checked(file_runner.run([str(history.file)], quiet))
     _end(
         history, "generation", "promote", history.other
     )  # nothing comes since: both have everything now

@@ -27,7 +27,7 @@ from deltalake import DeltaTable
 from rocksdict import AccessType, Options, Rdict
 
 from sinks.digest import digest
-from streams.files import local
+from streams.files import file_runner
 from streams.files.store import VALUES
 from tests.acceptance import sgd
 from tests.command import OUTCOMES, checked, killed, rows, start
@@ -172,7 +172,7 @@ def _compare(file: Path, folder: Path, struck: Counter[str]) -> Result:
     out, error = last.communicate()
     assert last.returncode == 0, error.decode()
     checked(json.loads(out))
-    checked(local.run([str(file)], quiet))
+    checked(file_runner.run([str(file)], quiet))
     sql = (
         "SELECT count(*), count(DISTINCT event_id), count(DISTINCT src_offset), max(src_offset) "
         "FROM events"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from streams.broker import Broker, Security
-from streams.files import local
+from streams.files import file_runner
 from tests.fault import accounts, commits, poison
 from tests.fault.deployment import SINK, Deployment
 from tests.fault.disk import small_disk
@@ -66,7 +66,7 @@ class Scenario:
             run.stop()
             offsets = commits.of_groups(bootstrap, GROUPS)
             note("all is done")
-            local.run([str(file) for file in (known, *feeder.files)], self.folder / "by-file")
+            file_runner.run([str(file) for file in (known, *feeder.files)], self.folder / "by-file")
             note("the file runner has ended too")
             wrong = accounts.problems(run, counts, self.folder / "by-file", faults.refused)
         wrong += offsets.went_back

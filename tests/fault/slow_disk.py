@@ -19,7 +19,7 @@ from unittest.mock import AsyncMock, Mock
 
 from aiokafka.structs import TopicPartition
 
-from sinks.shared import SharedHistory
+from sinks.sink_history import SharedHistory
 from streams.files.store import Store
 from streams.kafka.sink.batch import SinkBatch
 from streams.kafka.sink.options import SinkOptions
@@ -29,9 +29,9 @@ from streams.kafka.transport.disk_rows import DiskRows
 from streams.kafka.transport.marker import TablePosition
 from streams.kafka.transport.restore import reopen
 from streams.kafka.transport.rows import close_stores
-from streams.serving.backends.changes import Changes
+from streams.serving.backends.change_waiters import Changes
+from streams.serving.backends.changelog_follower import Following
 from streams.serving.backends.embedded import EmbeddedBackend
-from streams.serving.backends.following import Following
 from streams.serving.backends.replica_lane import ReplicaLane
 from tests.command import turn
 

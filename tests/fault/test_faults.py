@@ -14,7 +14,7 @@ import pytest
 
 from sinks import locks
 from sinks.digest import digest
-from streams.files import local
+from streams.files import file_runner
 from tests.acceptance import sgd
 from tests.command import (
     PROGRAM,
@@ -49,7 +49,7 @@ def turns(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def quiet(turns: Path) -> dict[str, object]:
     """The digest of a run that nothing disturbed."""
     history = turns.parent / "quiet"
-    checked(local.run([str(turns)], history))
+    checked(file_runner.run([str(turns)], history))
     return digest(history)
 
 

@@ -9,9 +9,9 @@ import msgspec
 import pytest
 from playwright.sync_api import Browser, Page
 
-from streams.apps import maintenance
+from streams.apps import compact_and_forget
 from streams.apps.erasure_requests import FOLDER, Erasure
-from streams.files import local
+from streams.files import file_runner
 from streams.files.manifest import Settings
 from streams.generations.rebuild import backfill
 from tests.inspector.browsing import Chromium, launched, watched
@@ -41,7 +41,7 @@ def browser(chromium: Chromium) -> Iterator[Browser]:
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server of the sample, with an erasure and the generation `plain`, which lacks the plans."""
     history = tmp_path_factory.mktemp("inspected") / "history"
-    local.run([str(CONVERSATIONS)], history)
+    file_runner.run([str(CONVERSATIONS)], history)
     backfill(history, "plain", Settings(without=("sample",)))
     _forget(history, "somebody")
     with serving("--history", history) as server:
@@ -51,7 +51,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 def _forget(history: Path, user_id: str) -> None:
     """Has somebody erased, under an id that is known."""
-    receipt = maintenance.forget(history, "default", user_id)
+    receipt = compact_and_forget.forget(history, "default", user_id)
     done = Erasure(ERASURE, "default", 0, finished_at=1_000_000, receipt=receipt)
     file = history / FOLDER / f"{ERASURE}.json"
     file.parent.mkdir(exist_ok=True)

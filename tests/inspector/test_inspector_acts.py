@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from sinks.generation import pointer
-from streams.files import local
+from streams.files import file_runner
 from streams.files.manifest import Settings
 from streams.generations.rebuild import backfill
 from streams.serving.http.keys import Role, changed, make
@@ -33,7 +33,7 @@ CORRECTED = f"{HOME}/change?do=correct&reason=typo&body_text=Emma+lives+in+York.
 @pytest.fixture
 def history(tmp_path: Path) -> Path:
     """The sample's, for one test alone."""
-    local.run([str(CONVERSATIONS)], tmp_path / "h")
+    file_runner.run([str(CONVERSATIONS)], tmp_path / "h")
     return tmp_path / "h"
 
 
@@ -316,7 +316,7 @@ def test_what_people_say_stays_text_where_it_can_be_changed(
         for at, text in enumerate(HOSTILE)
     ]  # fmt: skip
     file = ndjson(tmp_path / "hostile.ndjson", plans)
-    assert local.run([str(file)], tmp_path / "h")["dead"] == 0
+    assert file_runner.run([str(file)], tmp_path / "h")["dead"] == 0
     backfill(tmp_path / "h", "none", Settings(without=tuple(
         str(one["extractor"]["name"]) for one in plans  # type: ignore[index]
     )))  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from schemas.time import SECOND, format_time, parse_time
-from streams.files import local
+from streams.files import file_runner
 from tests.command import ndjson, turn
 from tests.inspector.browsing import watched
 from tests.serving.serving import serving
@@ -46,7 +46,7 @@ def records() -> Iterator[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     folder = tmp_path_factory.mktemp("cut")
-    local.run([str(ndjson(folder / "records.ndjson", records()))], folder / "h")
+    file_runner.run([str(ndjson(folder / "records.ndjson", records()))], folder / "h")
     with serving("--history", folder / "h") as server:
         server.until("/v1/users", 200)
         yield server.client

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from streams.files import local
+from streams.files import file_runner
 from streams.serving.http.keys import changed, make
 from streams.serving.inspector.links import Links, part
 from tests.command import ndjson, turn
@@ -46,7 +46,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
                 ],
             },
         ]  # fmt: skip
-    counts = local.run([str(ndjson(folder / "ids.ndjson", records))], folder / "h")
+    counts = file_runner.run([str(ndjson(folder / "ids.ndjson", records))], folder / "h")
     assert counts["dead"] == 0, counts
     with serving("--history", folder / "h") as found:
         found.until("/v1/users", 200)
@@ -110,7 +110,7 @@ def test_an_id_runs_nothing_in_a_browser(server: Server, browser: Browser) -> No
 def test_who_may_not_see_a_tenant_gets_nothing_of_its_ids(tmp_path: Path) -> None:
     records = [turn(f"e-{at}", tenant="acme", session_id=id, user_id=id)
                for at, id in enumerate(IDS)]  # fmt: skip
-    local.run([str(ndjson(tmp_path / "ids.ndjson", records))], tmp_path / "h")
+    file_runner.run([str(ndjson(tmp_path / "ids.ndjson", records))], tmp_path / "h")
     token, key = make("other", "read", None, "")
     with changed(tmp_path / "keys.json") as held:
         held.append(key)

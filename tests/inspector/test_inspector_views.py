@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from streams.files import local
+from streams.files import file_runner
 from streams.sample import CONVERSATIONS
 from streams.serving.http.keys import changed, make
 from tests.command import BY_DEFAULT, folded, ndjson, turn
@@ -167,7 +167,7 @@ def test_what_people_say_runs_nothing_and_steers_nothing(browser: Browser, tmp_p
         for at, text in enumerate(HOSTILE)
     ]  # fmt: skip
     file = ndjson(tmp_path / "hostile.ndjson", [*records, *plans])
-    counts = local.run([str(file)], tmp_path / "h")
+    counts = file_runner.run([str(file)], tmp_path / "h")
     assert counts["dead"] == 0, counts
     with serving("--history", tmp_path / "h") as server, watched(browser, server.url) as page:
         server.until("/v1/users", 200)
@@ -201,7 +201,7 @@ def test_a_session_of_ten_thousand_turns_holds_few_of_them(
              occurred_at=f"2026-03-{1 + at // 1440:02}T{at // 60 % 24:02}:{at % 60:02}:00Z")
         for at in range(LONG)
     ]  # fmt: skip
-    local.run([str(ndjson(tmp_path / "long.ndjson", records))], tmp_path / "h")
+    file_runner.run([str(ndjson(tmp_path / "long.ndjson", records))], tmp_path / "h")
     with serving("--history", tmp_path / "h") as server, watched(browser, server.url) as page:
         page.goto("/sessions/long?turn=e05000#at-e05000")
         expect(page.locator("#at-e05000")).to_be_visible()
@@ -227,7 +227,9 @@ def test_a_reader_signs_in_goes_on_and_signs_out(browser: Browser, tmp_path: Pat
     token, key = make("default", "read", None, "")
     with changed(file) as held:
         held.append(key)
-    local.run([str(ndjson(tmp_path / "one.ndjson", [turn("e", user_id="u")]))], tmp_path / "h")
+    file_runner.run(
+        [str(ndjson(tmp_path / "one.ndjson", [turn("e", user_id="u")]))], tmp_path / "h"
+    )
     with (
         serving("--history", tmp_path / "h", "--keys", file) as server,
         watched(browser, server.url) as page,

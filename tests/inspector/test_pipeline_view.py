@@ -10,7 +10,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from streams.files import local
+from streams.files import file_runner
 from streams.serving.http.keys import Role, changed, make
 from streams.serving.inspector.links import Links
 from tests.command import ndjson, turn
@@ -113,7 +113,7 @@ def test_a_new_dead_letter_appears_by_itself(browser: Browser, tmp_path: Path) -
 def test_bytes_of_a_dead_letter_run_nothing(browser: Browser, tmp_path: Path) -> None:
     file = tmp_path / "<b>bad.ndjson"
     file.write_bytes(b"\n".join(HOSTILE) + b"\n")
-    assert local.run([str(file)], tmp_path / "h")["dead"] == len(HOSTILE)
+    assert file_runner.run([str(file)], tmp_path / "h")["dead"] == len(HOSTILE)
     with serving("--history", tmp_path / "h") as server, watched(browser, server.url) as page:
         server.until("/v1/users", 200)
         page.goto("/pipeline")
@@ -205,7 +205,7 @@ def test_a_tenant_sees_its_own_dead_letters_and_no_numbers_of_others(
     acme, reader, everyone = (
         add(keys, "acme", "admin"), add(keys, "acme", "read"), add(keys, "*", "admin"),
     )  # fmt: skip
-    counts = local.run([str(ndjson(tmp_path / "both.ndjson", records))], tmp_path / "h")
+    counts = file_runner.run([str(ndjson(tmp_path / "both.ndjson", records))], tmp_path / "h")
     assert counts["dead"] == len(names)
     with serving("--history", tmp_path / "h", "--keys", keys) as server:
         with watched(browser, server.url) as page:

@@ -20,7 +20,7 @@ from typing import Any
 
 from streams.kafka.transport.app import App
 from streams.kafka.transport.disk_rows import DiskRows
-from streams.kafka.transport.processing import AgentSpec, Batch, LaneSettings, Output, Row
+from streams.kafka.transport.interfaces import AgentSpec, Batch, LaneSettings, Output, Row
 from streams.kafka.transport.rows import MemoryRows, RowStore
 from streams.kafka.transport.run import run
 

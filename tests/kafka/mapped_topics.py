@@ -10,8 +10,8 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.admin import NewPartitions, NewTopic
 
 from streams.kafka.client.admin import connected
-from streams.kafka.client.names import mapping_changelog
 from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.client.topic_names import mapping_changelog
 from tests.kafka.counting import create_known
 from tests.kafka.working import APP, TOO_LONG, Working
 

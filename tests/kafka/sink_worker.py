@@ -8,7 +8,7 @@ import signal
 from collections import Counter
 
 from sinks.locations import Location, location_of
-from sinks.shared import SharedHistory
+from sinks.sink_history import SharedHistory
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.sink.options import SinkOptions, owner
 from streams.kafka.sink.sink import Sink

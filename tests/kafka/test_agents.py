@@ -13,14 +13,14 @@ from aiokafka.partitioner import DefaultPartitioner
 from schemas.base import DAY, format_time, parse_time
 from streams.errors import ConfigurationError
 from streams.extractors.rules import VERSION
+from streams.folds.constants import Rules
 from streams.folds.outcome import WAITS
-from streams.folds.rules import Rules
 from streams.kafka.agents.memory_agent import MemoryAgent
 from streams.kafka.agents.outcomes import outcomes_of
 from streams.kafka.agents.retention import AT_ONCE
 from streams.kafka.agents.session_agent import COLD_BYTES, SessionAgent
 from streams.kafka.client.partitions import partition_of
-from streams.kafka.transport.processing import Batch, Output, Row
+from streams.kafka.transport.interfaces import Batch, Output, Row
 from streams.kafka.transport.rows import MemoryRows
 from streams.pipeline.entity import COLD
 from tests.command import turn

@@ -37,8 +37,8 @@ from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topic_specs import spec
 from streams.kafka.client.topics import create
 from streams.kafka.client.transaction import Transactions
+from streams.llm.kafka_log import Stream, StreamOptions
 from streams.llm.settings import LlmSettings
-from streams.llm.stream import Stream, StreamOptions
 from tests.fault.proxy import Proxy
 from tests.kafka.conftest import PASSWORD, USER, Certificates
 from tests.waiting import WITHIN

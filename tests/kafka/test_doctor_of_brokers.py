@@ -15,8 +15,8 @@ from streams.broker import Broker
 from streams.doctor import clock
 from streams.kafka.client.admin import connected
 from streams.kafka.client.aiokafka_internals import KafkaProducer
-from streams.kafka.client.names import changelog_name
 from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.client.topic_names import changelog_name
 from streams.kafka.transport.marker import MARKER_KEY
 from streams.topology import AGENTS
 from tests.command import environment, turnfold

@@ -15,8 +15,8 @@ import pytest
 
 from streams.kafka.client.settings import KafkaSettings
 from streams.llm import template
+from streams.llm.kafka_log import Stream, StreamOptions
 from streams.llm.settings import LlmSettings
-from streams.llm.stream import Stream, StreamOptions
 from streams.topology import WRITE_PLANS
 from tests.command import PROGRAM, environment, rows, turn
 from tests.kafka.working import TOO_LONG, Given, Working, message

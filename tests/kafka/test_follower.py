@@ -22,10 +22,10 @@ from streams.kafka.client.topics import create
 from streams.kafka.client.transaction import Transactions
 from streams.kafka.transport import changelog
 from streams.kafka.transport.changelog import AWAY, ChangelogChunk, Progress, Replaced, Short
-from streams.kafka.transport.follower import Follower
+from streams.kafka.transport.changelog_reader import Follower
+from streams.kafka.transport.interfaces import LaneSettings
 from streams.kafka.transport.lane import Lane
 from streams.kafka.transport.marker import MARKER_KEY, Marker, TablePosition
-from streams.kafka.transport.processing import LaneSettings
 from tests.kafka.counting import read_all
 from tests.kafka.counting_worker import Counting, plan
 from tests.waiting import eventually

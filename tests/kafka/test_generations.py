@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sinks.digest import digest
-from streams.kafka.client.names import changelog_name, own_topics
+from streams.kafka.client.topic_names import changelog_name, own_topics
 from streams.kafka.transport.marker import MARKER_KEY
 from streams.kafka.transport.marker import decode as decode_marker
 from streams.topology import AGENTS, HISTORY, USER_SIGNALS, WRITE_PLANS

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.base import parse_time
-from streams.folds.rules import Rules
+from streams.folds.constants import Rules
 from streams.kafka.agents.memory_agent import MemoryAgent
 from streams.kafka.agents.session_agent import SessionAgent
-from streams.kafka.tools.repartition_places import merged
-from streams.kafka.transport.processing import Batch
+from streams.kafka.tools.repartition_targets import merged
+from streams.kafka.transport.interfaces import Batch
 from streams.kafka.transport.rows import MemoryRows
-from streams.llm.reach import OffsetTracker, from_commit
+from streams.llm.offset_tracker import OffsetTracker, from_commit
 from tests.kafka.test_agents import NOW_MS, Record, encode, of, on
 
 Steps = Sequence[tuple[int, str]]

@@ -18,7 +18,7 @@ from streams.kafka.client.aiokafka_internals import KafkaConsumer, KafkaProducer
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topic_specs import spec
 from streams.kafka.client.topics import check, create
-from streams.kafka.tools.leftovers import topics_of
+from streams.kafka.tools.reset import topics_of
 from tests.command import Done, start, turn, turnfold
 from tests.kafka.working import TOO_LONG, Working, alone, message, remove
 

@@ -18,7 +18,7 @@ from aiokafka.protocol.metadata import MetadataResponse_v5
 from aiokafka.protocol.struct import Struct
 from aiokafka.protocol.types import Array, Schema, String
 
-from streams.kafka.client.prefix import MEMBERSHIPS, NAMES, Names, incoming, outgoing
+from streams.kafka.client.name_prefix import MEMBERSHIPS, NAMES, Names, incoming, outgoing
 
 PREFIX = Names("acme.", frozenset(["chat"]))
 NO_NAMES = frozenset((

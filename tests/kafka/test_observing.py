@@ -18,7 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from pytest import approx
 
 from schemas.dead_letters import REASONS
-from streams.observing.definitions import METRICS
+from streams.observability.metrics import METRICS
 from tests.command import PROGRAM, environment, rows, turn
 from tests.kafka.collector import Collector, collecting
 from tests.kafka.working import TOO_LONG, Working, alone, message

@@ -15,12 +15,12 @@ import pytest
 
 from streams.broker import Broker
 from streams.kafka.client.aiokafka_internals import KafkaConsumer
-from streams.kafka.client.outages import DOUBT, SETTLES, Outages
+from streams.kafka.client.group_source import ConsumerSource
+from streams.kafka.client.outage_log import DOUBT, SETTLES, Outages
 from streams.kafka.client.settings import KafkaSettings
-from streams.kafka.client.source import ConsumerSource
 from streams.kafka.client.topics import ensure_topics
-from streams.observing.logs import OF_BROKER
-from streams.observing.readiness import STALE_AFTER
+from streams.observability.logs import OF_BROKER
+from streams.observability.readiness import STALE_AFTER
 from streams.topology import TURNS
 from tests.command import PROGRAM, environment, turn
 

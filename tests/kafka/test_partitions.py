@@ -21,20 +21,20 @@ from aiokafka.admin import NewPartitions
 from sinks.digest import digest
 from sinks.generation import folder_of
 from streams.broker import Broker
-from streams.folds.rules import Rules
+from streams.folds.constants import Rules
 from streams.kafka.agents.agents import changelogs, plans
 from streams.kafka.client.admin import connected
-from streams.kafka.client.names import changelog_name, sources_of
 from streams.kafka.client.partitions import partition_of
 from streams.kafka.client.topic_changes import alter_topic, own_settings
+from streams.kafka.client.topic_names import changelog_name, sources_of
 from streams.kafka.client.topic_specs import IN_SYNC, spec
 from streams.kafka.client.topics import STATE, create
-from streams.kafka.tools.copying import PartitionMessage
+from streams.kafka.tools.copy_records import PartitionMessage
 from streams.kafka.tools.repartition import repartition
-from streams.kafka.tools.repartition_places import Places, merged, owner_of
 from streams.kafka.tools.repartition_plan import RepartitionState, kinds_of
-from streams.kafka.transport.layout import topics_of
+from streams.kafka.tools.repartition_targets import Places, merged, owner_of
 from streams.kafka.transport.marker import MARKER_KEY, Marker, decode
+from streams.kafka.transport.partition_check import topics_of
 from streams.topology import AGENTS, SESSION_AGENT, TOPICS
 from tests.command import environment, rows, start, turn, turnfold
 from tests.kafka.working import APP, Working, message, remove, settings_of

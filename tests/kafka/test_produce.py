@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from sinks.tables import COLUMNS, to_arrow
-from streams.files.access import writing
-from streams.files.batches import Batches
+from streams.files.commit import Batches
+from streams.files.open_generation import writing
 from streams.kafka.agents.routing import route
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import ensure_topics

@@ -21,7 +21,7 @@ from sinks.digest import digest
 from streams.kafka.client.admin import connected
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import ensure_topics
-from streams.kafka.transport import set_aside
+from streams.kafka.transport import throttled_tenants
 from streams.quota import BURST_SECONDS
 from streams.topology import HISTORY, SESSION_AGENT, TURNS, USER_SIGNALS
 from tests.acceptance import sgd
@@ -42,7 +42,7 @@ BATCH = 50
 def behind(working: Working) -> list[dict[str, Any]]:
     """What the markers of lanes say whose tenants are behind."""
     notes = working.notes()[SESSION_AGENT.name]
-    return [note[set_aside.NOTED] for note in notes if set_aside.NOTED in note]
+    return [note[throttled_tenants.NOTED] for note in notes if throttled_tenants.NOTED in note]
 
 
 def await_behind(working: Working) -> None:

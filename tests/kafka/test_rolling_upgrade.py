@@ -16,8 +16,8 @@ from sinks.digest import digest
 from streams.broker import Broker
 from streams.folds.preferences import PREFERENCES
 from streams.kafka.client.aiokafka_internals import KafkaProducer
-from streams.kafka.client.names import changelog_name
 from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.client.topic_names import changelog_name
 from streams.kafka.transport.marker import MARKER_KEY, decode
 from streams.pipeline.row_formats import Reached
 from streams.serving.backends.replica import ReplicaBackend

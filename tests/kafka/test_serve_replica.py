@@ -14,8 +14,8 @@ import pytest
 from aiokafka.structs import TopicPartition
 
 from streams.folds import documents, learner, task
-from streams.folds.index import RUNS
 from streams.folds.outcome import Outcome
+from streams.folds.seen_ids import RUNS
 from streams.folds.session_state import HEADER
 from streams.folds.states import STATES
 from streams.kafka.agents.agents import changelogs

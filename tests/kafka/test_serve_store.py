@@ -17,7 +17,7 @@ from streams.folds import documents, learner
 from streams.kafka.agents.agents import changelogs
 from streams.kafka.client.admin import connected
 from streams.kafka.client.aiokafka_internals import KafkaProducer
-from streams.kafka.client.names import changelog_name
+from streams.kafka.client.topic_names import changelog_name
 from streams.kafka.client.topics import check, create
 from streams.kafka.transport.disk_rows import DiskRows
 from streams.kafka.transport.marker import MARKER_KEY, Marker

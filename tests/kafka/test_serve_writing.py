@@ -10,15 +10,15 @@ from streams.kafka.client.admin import connected
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topic_specs import spec
 from streams.kafka.client.topics import create
-from streams.serving.backends import writing
-from streams.serving.backends.writing import Message, NotAppended, Writing
+from streams.serving.backends import producer
+from streams.serving.backends.producer import Message, NotAppended, Writing
 from tests.waiting import WITHIN
 
 ONE = [Message(TopicPartition("there", 0), b"key", b"value")]
 
 
 def test_who_waits_is_told_and_nothing_is_sent_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writing, "REQUEST_MS", 1_000)
+    monkeypatch.setattr(producer, "REQUEST_MS", 1_000)
 
     async def run(broker: Broker) -> None:
         settings = KafkaSettings.plain(broker.bootstrap)
@@ -28,7 +28,7 @@ def test_who_waits_is_told_and_nothing_is_sent_later(monkeypatch: pytest.MonkeyP
         running = asyncio.create_task(appends.run())
         before = asyncio.all_tasks()
         assert await appends.append(ONE) == [0]
-        monkeypatch.setattr(writing, "APPEND_WITHIN", 2.0)
+        monkeypatch.setattr(producer, "APPEND_WITHIN", 2.0)
         broker.stop()
         with pytest.raises(NotAppended):
             await appends.append(ONE)

@@ -19,16 +19,16 @@ from aiokafka.protocol.group import LeaveGroupRequest
 from sinks.delta import History
 from sinks.digest import digest
 from sinks.history import connect
+from sinks.history_root import HistoryError
 from sinks.locations import Location
-from sinks.root import HistoryError
-from sinks.shared import SharedHistory
+from sinks.sink_history import SharedHistory
 from streams.broker import Broker
 from streams.errors import Unreachable
-from streams.files import local
+from streams.files import file_runner
 from streams.kafka.client.admin import connected
 from streams.kafka.client.aiokafka_internals import KafkaConsumer, KafkaProducer
+from streams.kafka.client.group_source import ConsumerSource
 from streams.kafka.client.settings import KafkaSettings
-from streams.kafka.client.source import ConsumerSource
 from streams.kafka.client.topics import ensure_topics
 from streams.kafka.sink.batch import MISFIT
 from streams.kafka.sink.options import SinkCounts, SinkOptions, owner
@@ -54,7 +54,7 @@ class Log:
         file = ndjson(folder / "records.ndjson", records)
         with file.open("ab") as more:
             more.write(b'not JSON\n{"type": "riddle"}\n')
-        local.run([str(file)], folder / "file")
+        file_runner.run([str(file)], folder / "file")
         self.expected = digest(folder / "file")
         self.messages = messages(folder / "file")
         asyncio.run(ensure_topics(self.settings))
@@ -351,7 +351,7 @@ async def _send_null(settings: KafkaSettings) -> None:
 
 def test_a_history_of_the_file_runner_is_refused(log: Log, tmp_path: Path) -> None:
     file = ndjson(tmp_path / "one.ndjson", [])
-    local.run([str(file)], tmp_path / "h")
+    file_runner.run([str(file)], tmp_path / "h")
     with pytest.raises(HistoryError, match="written by `turnfold run`"):
         run(log.settings, tmp_path / "h")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sinks.digest import digest
-from streams.files import local
+from streams.files import file_runner
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import ensure_topics
 from tests.acceptance import test_private_places as places
@@ -28,7 +28,7 @@ class Sunk:
         self.settings, self.history = settings, folder / "history"
         elsewhere = turn("x1", tenant="elsewhere", session_id="alone", user_id=ALICE)
         records = [*alice_alone(), *company(), elsewhere]
-        local.run([str(ndjson(folder / "records.ndjson", records))], folder / "file")
+        file_runner.run([str(ndjson(folder / "records.ndjson", records))], folder / "file")
         self.file = folder / "file"
         self.every = messages(self.file)
         asyncio.run(ensure_topics(self.settings))
@@ -104,7 +104,7 @@ def test_guarantee_8_no_byte_is_left_in_the_folder_of_a_sink(
     """A scan of all bytes. What the topics still have, the receipt names; a sink that reads it
     afterwards leaves it out."""
     records = ndjson(tmp_path / "records.ndjson", places.records())
-    local.run([str(records)], tmp_path / "file")
+    file_runner.run([str(records)], tmp_path / "file")
     every = messages(tmp_path / "file")
     history = tmp_path / "work" / "history"
     history.parent.mkdir()
@@ -132,7 +132,7 @@ def test_a_letter_is_settled_for_the_history_and_for_the_topic(
     prefixed: KafkaSettings, tmp_path: Path
 ) -> None:
     (tmp_path / "lines").write_text(f"no json of {ALICE}\nno json\n")
-    local.run([str(tmp_path / "lines")], tmp_path / "file")
+    file_runner.run([str(tmp_path / "lines")], tmp_path / "file")
     sunk, at = tmp_path / "history", ("--history", tmp_path / "history")
     asyncio.run(ensure_topics(prefixed))
     asyncio.run(send(prefixed, messages(tmp_path / "file")))

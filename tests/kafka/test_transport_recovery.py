@@ -15,7 +15,7 @@ from streams.kafka.client.admin import connected
 from streams.kafka.client.aiokafka_internals import QUICK, TIGHT, ZSTD
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.transaction import Transactions
-from streams.kafka.transport.processing import LaneSettings, Output
+from streams.kafka.transport.interfaces import LaneSettings, Output
 from streams.kafka.transport.writer import TransactionFailed, Writer
 from tests.kafka.counting import TOO_LONG, Counting, create_known, read_all
 from tests.kafka.working import remove

@@ -17,7 +17,7 @@ import pytest
 
 from sinks.digest import digest
 from streams.kafka.client.aiokafka_internals import KafkaProducer
-from streams.kafka.client.names import changelog_name
+from streams.kafka.client.topic_names import changelog_name
 from streams.kafka.transport.marker import MARKER_KEY, Marker
 from streams.pipeline.row_formats import ROW_FORMAT, Reached
 from streams.topology import SESSION_AGENT, TOPICS, TURNS

@@ -13,7 +13,7 @@ import pytest
 from schemas.base import DAY, format_time
 from sinks.digest import digest
 from streams.folds import documents
-from streams.kafka.client.names import changelog_name
+from streams.kafka.client.topic_names import changelog_name
 from streams.pipeline.entity import COLD
 from streams.serving.backends.replica import ReplicaBackend
 from streams.serving.backends.replica_disk import DiskStore

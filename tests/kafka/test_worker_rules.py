@@ -7,9 +7,9 @@ import pytest
 
 from streams.errors import ConfigurationError
 from streams.files.manifest import load, rules_of
-from streams.folds.rules import Rules
-from streams.kafka.agents import noted_rules
-from streams.kafka.tools.repartition_places import merged
+from streams.folds.constants import Rules
+from streams.kafka.agents import marker_constants
+from streams.kafka.tools.repartition_targets import merged
 from tests.command import environment, turn, turnfold
 from tests.kafka.working import Working, alone, message
 from tests.waiting import WITHIN
@@ -119,11 +119,11 @@ def test_a_wrong_constant_is_refused_before_anything_else(given: str, why: str) 
 
 def test_constants_are_the_same_after_a_repartition() -> None:
     rules = Rules.of({"max_intents": 3, "uses_share": 0.25})
-    kept = json.loads(json.dumps({"counts": {"read": 2}, **noted_rules.to_note(rules)}))
+    kept = json.loads(json.dumps({"counts": {"read": 2}, **marker_constants.to_note(rules)}))
     for note in merged([kept, kept], 3):
-        assert noted_rules.of_note(note) == rules
+        assert marker_constants.of_note(note) == rules
 
 
 def test_constants_of_a_newer_version_are_refused_by_name() -> None:
     with pytest.raises(ConfigurationError, match="max_of_tomorrow: no such constant"):
-        noted_rules.check({"constants": [["max_of_tomorrow", 3]]}, Rules())
+        marker_constants.check({"constants": [["max_of_tomorrow", 3]]}, Rules())

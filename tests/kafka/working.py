@@ -23,8 +23,8 @@ from schemas.events import RECORD_TYPES
 from sinks.delta import History
 from streams.broker import Broker
 from streams.kafka.client.admin import connected
-from streams.kafka.client.names import changelog_name
 from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.client.topic_names import changelog_name
 from streams.kafka.sink.history_rows import parse
 from streams.kafka.transport.marker import MARKER_KEY
 from streams.kafka.transport.marker import decode as decode_marker

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from streams.files import local
+from streams.files import file_runner
 from tests.command import checked, ndjson
 from tests.llm.endpoint import Behaviour, Endpoint, model
 
@@ -29,7 +29,7 @@ def folded(tmp_path: Path) -> Callable[[list[dict[str, Any]]], Path]:
 
     def fold(records: list[dict[str, Any]]) -> Path:
         file = ndjson(tmp_path / f"{len(list(tmp_path.iterdir()))}.ndjson", records)
-        checked(local.run([str(file)], tmp_path / "history"))
+        checked(file_runner.run([str(file)], tmp_path / "history"))
         return tmp_path / "history"
 
     return fold

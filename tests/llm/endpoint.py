@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 
 from streams.llm.budget import Budget
 from streams.llm.client import Client
-from streams.llm.maker import Extractor
+from streams.llm.extractor import Extractor
 from streams.llm.settings import LlmSettings
 
 LONG = 600

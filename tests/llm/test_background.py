@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from schemas.base import JsonObject, format_time
-from streams.extractors.naming import named
-from streams.files import local
+from streams.extractors.registry import named
+from streams.files import file_runner
 from streams.files.extractor_choice import dev_choice
-from streams.llm import beside
-from streams.llm.beside import Beside
+from streams.llm import background
+from streams.llm.background import Beside
 from tests.command import checked, ndjson, rows, turn
 from tests.llm.endpoint import SENT, Endpoint, Reply, Request, completion, error, model
 from tests.waiting import WITHIN, until
@@ -48,7 +48,7 @@ class Folding:
 
     def _fold(self, records: list[JsonObject]) -> None:
         file = ndjson(next(self._files), records)
-        checked(local.run([str(file)], self.history, choose=lambda: named("rules")))
+        checked(file_runner.run([str(file)], self.history, choose=lambda: named("rules")))
         self.end = self.committed = self.committed + 1
 
     @property
@@ -96,7 +96,7 @@ def test_what_refuses_every_request_is_asked_again_when_it_is_mended(
 ) -> None:
     """Although nothing new comes meanwhile; no turn becomes a dead letter, and what an hour may
     cost is not counted again."""
-    monkeypatch.setattr(beside, "REFUSED_AGAIN", 0.2)
+    monkeypatch.setattr(background, "REFUSED_AGAIN", 0.2)
     asked, folded = endpoint(), Folding(tmp_path)
     mended = threading.Event()
 

@@ -21,8 +21,8 @@ from streams.errors import ConfigurationError, Unreachable
 from streams.llm.breaker import Breaker
 from streams.llm.budget import HOUR, Budget, BudgetSpent
 from streams.llm.completion import LONGEST_WAIT, _retry_after
-from streams.llm.groups import Group, Turn
-from streams.llm.maker import NOTHING, Extractor
+from streams.llm.debounce import Group, Turn
+from streams.llm.extractor import NOTHING, Extractor
 from streams.llm.settings import LlmSettings
 from tests.llm.endpoint import (
     LONG,

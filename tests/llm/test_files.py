@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from schemas.time import format_time
-from streams.files import local
-from streams.serving.extracting import extract
+from streams.files import file_runner
+from streams.serving.extract_history import extract
 from tests.command import (
     PROGRAM,
     environment,
@@ -226,7 +226,7 @@ def test_memory_does_not_depend_on_how_many_ask_at_a_time(endpoint: Start, tmp_p
     memories = []
     for concurrency in (1, 7):
         history = tmp_path / f"history-{concurrency}"
-        local.run([str(records)], history)
+        file_runner.run([str(records)], history)
         extract(history, endpoint().settings(concurrency=concurrency, turns=2))
         sql = "SELECT owner_id, entity_type, after FROM revisions ORDER BY ALL"
         memories.append(rows(history, sql))

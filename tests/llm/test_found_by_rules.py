@@ -1,9 +1,9 @@
 """What rules found is found again from the turns, so that a plan can take its place."""
 
 from schemas.time import format_time, parse_time
-from streams.llm.found_by_rules import with_rules
-from streams.llm.groups import Group, Turn
-from streams.llm.known import REPLACED, Remembered
+from streams.llm.debounce import Group, Turn
+from streams.llm.prompted_memory import REPLACED, Remembered
+from streams.llm.replaced_plans import with_rules
 
 AT = parse_time("2026-01-01T00:00:00Z")
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.events import Turn as Said
-from streams.llm.groups import Debounce, Group, Turn, speaks
+from streams.llm.debounce import Debounce, Group, Turn, speaks
 from tests.command import turn as record
 
 IDLE = 60

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from schemas.time import format_time
-from streams.files import local
+from streams.files import file_runner
 from streams.llm.history import spent_since
-from streams.serving.extracting import extract
+from streams.serving.extract_history import extract
 from tests.command import ndjson, rows, turn
 from tests.llm.endpoint import Endpoint, Reply, Request, model
 
@@ -45,7 +45,7 @@ def test_a_dead_letter_neither_stops_the_asking_nor_gives_budget_back(
     said = [letter(number, one) for number, one in enumerate(HOSTILE)]
     said.append(turn("e1", user_input="fact: has a cat"))
     history = tmp_path / "h"
-    local.run([str(ndjson(tmp_path / "said.ndjson", said))], history)
+    file_runner.run([str(ndjson(tmp_path / "said.ndjson", said))], history)
     assert rows(history, "SELECT count(*) FROM dead_letters") == [(len(HOSTILE),)]
     asked = endpoint()
     done = extract(history, asked.settings(hourly_tokens=100_000, hourly_cost=9.0))
@@ -70,7 +70,7 @@ def test_an_endpoint_that_cannot_count_costs_what_its_bytes_come_to(
 
     history = tmp_path / "h"
     said = ndjson(tmp_path / "said.ndjson", [turn("e1", user_input="fact: has a cat")])
-    local.run([str(said)], history)
+    file_runner.run([str(said)], history)
     done = extract(history, endpoint(miscounted).settings())
     assert 10 < done["prompt_tokens"] < 100_000
     assert rows(history, "SELECT body_text FROM state_current") == [("has a cat",)]

@@ -10,8 +10,8 @@ import pytest
 from streams.errors import ConfigurationError
 from streams.llm import template
 from streams.llm.dialect import OUTPUTS, Dialect
+from streams.llm.kafka_log import StreamOptions
 from streams.llm.settings import LlmSettings
-from streams.llm.stream import StreamOptions
 from tests.command import environment, ndjson, rows, turn, turnfold
 from tests.llm.endpoint import Endpoint, completion, whole
 

@@ -13,8 +13,7 @@ from schemas.events import WritePlan
 from schemas.time import format_time, parse_time
 from streams.llm import prompt, template
 from streams.llm.answers import NAMES, SHORT, strict_schema
-from streams.llm.groups import Group, Turn
-from streams.llm.known import LONGEST, ShownMemory, choose
+from streams.llm.debounce import Group, Turn
 from streams.llm.plans import (
     Author,
     Fault,
@@ -23,6 +22,7 @@ from streams.llm.plans import (
     Usage,
     plan_id,
 )
+from streams.llm.prompted_memory import LONGEST, ShownMemory, choose
 from streams.pipeline.decode import Dead, decode
 from tests.llm.endpoint import NOTHING_SAID, whole
 

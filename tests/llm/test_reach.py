@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.llm.reach import LARGEST, OffsetTracker, from_commit
+from streams.llm.offset_tracker import LARGEST, OffsetTracker, from_commit
 
 
 @given(st.integers(0, 10**12), st.sets(st.integers(0, 60), min_size=1), st.data())

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from sinks.generation import generation_path as generation
-from streams.extractors.naming import named
-from streams.files import local
-from streams.llm.known import choose
-from streams.serving.extracting import extract
+from streams.extractors.registry import named
+from streams.files import file_runner
+from streams.llm.prompted_memory import choose
+from streams.serving.extract_history import extract
 from tests.command import checked, environment, ndjson, rows, turn, turnfold
 from tests.llm.endpoint import Endpoint, Request, completion, whole
 from tests.llm.endpoint import Reply as Answer
@@ -87,7 +87,7 @@ def test_relative_dates_are_resolved_for_the_model_and_in_what_it_says(
 
 def by_rules(tmp_path: Path, records: list[dict[str, Any]]) -> Path:
     file = ndjson(tmp_path / "turns.ndjson", records)
-    checked(local.run([str(file)], tmp_path / "history", choose=lambda: named("rules")))
+    checked(file_runner.run([str(file)], tmp_path / "history", choose=lambda: named("rules")))
     return tmp_path / "history"
 
 
@@ -129,7 +129,7 @@ def test_what_was_confirmed_since_by_another_stays(endpoint: Start, tmp_path: Pa
              "occurred_at": "2026-01-02T00:00:00Z", "extractor": {"name": "hand"},
              "state_updates": [update]}  # fmt: skip
     file = ndjson(tmp_path / "more.ndjson", [fixed])
-    checked(local.run([str(file)], history))
+    checked(file_runner.run([str(file)], history))
     extract(history, endpoint().settings())
     said = rows(history, "SELECT body_text, status FROM state_current")
     assert said == [("Lives in Porto, near the river.", "active")]

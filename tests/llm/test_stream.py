@@ -9,15 +9,15 @@ from aiokafka import AIOKafkaConsumer
 from aiokafka.errors import KafkaError
 from aiokafka.structs import TopicPartition
 
+from streams.kafka.client.group_source import ConsumerSource
 from streams.kafka.client.settings import KafkaSettings
-from streams.kafka.client.source import ConsumerSource
+from streams.llm.debounce import Debounce, Group, Turn
 from streams.llm.driver import Job
-from streams.llm.groups import Debounce, Group, Turn
-from streams.llm.part import Part
-from streams.llm.reach import OffsetTracker
+from streams.llm.kafka_log import Stream, StreamOptions
+from streams.llm.offset_tracker import OffsetTracker
+from streams.llm.partition import Part
 from streams.llm.settings import LlmSettings
-from streams.llm.stream import Stream, StreamOptions
-from streams.observing import readiness
+from streams.observability import readiness
 from streams.topology import TURNS
 
 AT = TopicPartition(TURNS.name, 0)

@@ -9,7 +9,7 @@ import pytest
 
 from sinks.generation import FOLDER
 from sinks.object_store import ObjectPath
-from streams.apps.maintenance import forget
+from streams.apps.compact_and_forget import forget
 from streams.files.manifest import Settings
 from streams.generations import rebuild
 from tests.acceptance.test_guarantees import ALICE

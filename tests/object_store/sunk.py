@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 from sinks.delta import History
 from sinks.locations import Location
 from sinks.object_store import ObjectPath
-from sinks.shared import Piece, SharedHistory
+from sinks.sink_history import Piece, SharedHistory
 from sinks.tables import COLUMNS, SCHEMAS
-from streams.files import local
+from streams.files import file_runner
 from tests.acceptance.test_guarantees import ALICE, MARKS, Record, alice_alone, company
 from tests.command import files_holding, ndjson, turn
 from tests.object_store.s3_server import S3Server
@@ -32,7 +32,7 @@ def company_and_others(folder: Path) -> Pieces:
 
 
 def read(records: list[Record], folder: Path) -> Pieces:
-    local.run([str(ndjson(folder / "records.ndjson", records))], folder / "file")
+    file_runner.run([str(ndjson(folder / "records.ndjson", records))], folder / "file")
     found = {}
     with History(folder / "file") as tables:
         for name, table in tables.tables().items():

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from sinks.errors import HistoryError, HistoryWriteError, StoreError
+from sinks.history_root import check_root
 from sinks.object_store import (
     ALLOW_HTTP,
     ENDPOINTS,
@@ -19,8 +20,7 @@ from sinks.object_store import (
     ObjectPath,
     delta_options,
 )
-from sinks.root import check_root
-from sinks.shared import SharedHistory
+from sinks.sink_history import SharedHistory
 from sinks.store_errors import WORDS, store_error, write_error
 from tests.object_store.cli import turnfold
 from tests.object_store.faulty_store import FaultyStore, healthy, read_only

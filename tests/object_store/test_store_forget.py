@@ -15,9 +15,9 @@ from sinks.history import connect
 from sinks.locations import Location
 from sinks.maintenance import compact
 from sinks.object_store import ObjectPath
-from sinks.rewriting import rewrite
-from sinks.shared import SharedHistory
-from streams.apps.maintenance import forget
+from sinks.rewrite_files import rewrite
+from sinks.sink_history import SharedHistory
+from streams.apps.compact_and_forget import forget
 from tests.acceptance import test_forgotten_late as late
 from tests.acceptance.test_guarantees import ALICE, MARKS, alice_alone
 from tests.command import turn

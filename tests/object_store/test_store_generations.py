@@ -9,11 +9,11 @@ import pytest
 
 from sinks.digest import digest
 from sinks.generation import DROPPED, FOLDER, Pointer, names, pointer, stamp, switch
+from sinks.history_root import HistoryError
 from sinks.object_store import ObjectPath
-from sinks.root import HistoryError
-from streams.apps.maintenance import forget
+from streams.apps.compact_and_forget import forget
 from streams.errors import ConfigurationError
-from streams.generations import switching
+from streams.generations import promotion
 from tests.acceptance.test_guarantees import ALICE, alice_alone, company
 from tests.command import environment, turn
 from tests.kafka.test_generations import await_generation
@@ -67,7 +67,7 @@ def test_readers_go_over(two: ObjectPath) -> None:
     assert digest(two)["memory"] == digest(two / FOLDER / "new")["memory"]
     asked = ("sql", "-o", "json", "SELECT count(*) AS n FROM events", "--history", str(two))
     before = turnfold(*asked).json()
-    switching.promote(two, "new")
+    promotion.promote(two, "new")
     assert turnfold(*asked).json() == before
     assert turnfold(*asked, "--generation", "root").json() == before
 
@@ -131,7 +131,7 @@ def test_what_cannot_go_live_says_why(two: ObjectPath, s3: S3Server) -> None:
     ):
         refused = turnfold(*asked, "--history", str(two))
         assert refused.code in (2, 3) and word in refused.err, refused.err
-    switching.promote(two, "new")
+    promotion.promote(two, "new")
     refused = turnfold("generation", "drop", "--yes", "new", "--keep-topics", "--history", str(two))
     assert (refused.code, "is live" in refused.err) == (3, True)
     assert not (two / FOLDER / "new" / DROPPED).exists()
@@ -142,18 +142,18 @@ def test_who_promotes_what_is_being_dropped_is_refused(
     two: ObjectPath, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The drop comes after the last look, and before the note."""
-    check = switching._check_fresh
+    check = promotion._check_fresh
 
     def late(*given: object) -> None:
         check(*given)  # type: ignore[arg-type]
-        switching.mark_dropped(two / FOLDER / "new")
+        promotion.mark_dropped(two / FOLDER / "new")
 
-    monkeypatch.setattr(switching, "_check_fresh", late)
+    monkeypatch.setattr(promotion, "_check_fresh", late)
     with pytest.raises(HistoryError, match="promoted at the same time"):
-        switching.promote(two, "new")
+        promotion.promote(two, "new")
     monkeypatch.undo()
     with pytest.raises(ConfigurationError, match="is being dropped"):
-        switching.promote(two, "new")
+        promotion.promote(two, "new")
     with pytest.raises(HistoryError, match="is being dropped"):
         sink(two / FOLDER / "new", {"events": []})
     assert pointer(two).current == "root"
@@ -165,9 +165,9 @@ def test_who_drops_what_goes_live_meanwhile_is_refused(
     """The switch comes after the drop's look, and before its mark."""
     with (
         pytest.raises(ConfigurationError, match="is live"),
-        switching.dropping(two, "new"),
+        promotion.dropping(two, "new"),
     ):
-        switching.promote(two, "new")
+        promotion.promote(two, "new")
     assert digest(two)["memory"]
     assert not (two / FOLDER / "new" / DROPPED).exists()
 
@@ -178,8 +178,8 @@ def test_guarantee_8_who_is_forgotten_is_in_no_generation(
     """Also of one that was being dropped, and of one that somebody wrote into after that."""
     for name in ("half", "gone"):
         s3.copy(written, f"{two.key}/{FOLDER}/{name}")
-    switching.promote(two, "new")
-    switching.mark_dropped(two / FOLDER / "half")
+    promotion.promote(two, "new")
+    promotion.mark_dropped(two / FOLDER / "half")
     for marker in ("turnfold.json", "_sink.json"):
         (two / FOLDER / "gone" / marker).unlink()
     receipt = forget(two, "default", ALICE)
@@ -210,11 +210,11 @@ def test_a_copy_in_a_folder_has_the_same_live_generation(
     two: ObjectPath, s3: S3Server, tmp_path: Path
 ) -> None:
     """As `aws s3 sync` makes it."""
-    switching.promote(two, "new")
+    promotion.promote(two, "new")
     shutil.copytree(s3.lies_at(two.key), tmp_path / "h")
     assert pointer(tmp_path / "h") == pointer(two)
     before = stamp(tmp_path / "h")
-    switching.rollback(tmp_path / "h")
+    promotion.rollback(tmp_path / "h")
     assert pointer(tmp_path / "h").current == "root"
     assert stamp(tmp_path / "h") != before
 

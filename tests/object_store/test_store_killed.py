@@ -13,8 +13,8 @@ import pytest
 
 from sinks.digest import digest
 from sinks.generation import DROPPED, FOLDER, names
+from sinks.history_root import is_marked
 from sinks.object_store import ObjectPath
-from sinks.root import is_marked
 from tests.acceptance.test_guarantees import ALICE
 from tests.object_store.cli import printed, refusal
 from tests.object_store.faulty_store import often

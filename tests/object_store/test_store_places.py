@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from sinks.object_store import ObjectPath
-from sinks.rewriting import SCRATCH
+from sinks.rewrite_files import SCRATCH
 from streams import search
-from streams.apps.maintenance import forget
-from streams.apps.places import of_file
+from streams.apps.compact_and_forget import forget
+from streams.apps.personal_data import of_file
 from tests.acceptance.test_private_places import MARKS, PERSON, WORD, records
 from tests.object_store.s3_server import S3Server
 from tests.object_store.sunk import read, sink

@@ -17,8 +17,8 @@ from sinks import maintenance
 from sinks.history import connect
 from sinks.maintenance import compact
 from sinks.object_store import ObjectPath
-from sinks.rewriting import merge_files, rewrite
-from sinks.shared import Piece, SharedHistory
+from sinks.rewrite_files import merge_files, rewrite
+from sinks.sink_history import Piece, SharedHistory
 from sinks.tables import to_arrow
 from tests.object_store.cli import turnfold
 from tests.object_store.s3_server import S3Server

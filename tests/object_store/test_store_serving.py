@@ -14,9 +14,9 @@ from obstore.fsspec import FsspecStore
 
 from schemas.base import parse_time
 from sinks.object_store import ObjectPath
-from streams.llm.groups import Group, Turn
+from streams.llm.debounce import Group, Turn
 from streams.llm.history import remembered, spent_since, with_texts
-from streams.search.source import LOOK_EVERY
+from streams.search.history_source import LOOK_EVERY
 from tests.acceptance.test_guarantees import ALICE, MARKS
 from tests.command import environment, files_holding
 from tests.command import turnfold as process

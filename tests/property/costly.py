@@ -17,7 +17,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from streams.pipeline.decode import decode
-from streams.serving.http import message_bodies, routes_records, submitting
+from streams.serving.http import message_bodies, routes_records, write_records
 from streams.serving.http.problems import Problem
 from tests.property.spellings import record
 from tests.property.world import Json
@@ -140,7 +140,7 @@ def read(way: str, body: bytes) -> None:
             return
         records = routes_records._records(body, way, False, RECORDS)
         form = routes_records._event_form if way in (CLOUD, EVENT) else None
-        submitting._checked(records, "default", LATEST, form)
+        write_records._checked(records, "default", LATEST, form)
     except Problem:
         pass
 

@@ -10,10 +10,10 @@ from schemas.events import Signal, Turn
 from schemas.time import SECOND, format_time, parse_time
 from sinks.history import connect
 from sinks.lookup import Lookup
-from streams import reading
-from streams.chronicle import session, user
+from streams import history_documents
 from streams.errors import DataRefused
-from streams.files import local
+from streams.files import file_runner
+from streams.point_in_time import session, user
 from tests.command import ndjson, turn
 from tests.planned import CONVERSATIONS
 from tests.reference import learner, worlds
@@ -57,7 +57,7 @@ def check_user(root: Path, tenant: str, name: str, at: int, known_at: int | None
     assert all(one["ended_at"] <= format_time(at) for one in past["ended"])
     true_now = {
         (one["state_id"], one["valid_from"])
-        for one in reading.states(root, tenant, name, at, known_at)
+        for one in history_documents.states(root, tenant, name, at, known_at)
     }
     assert true_now.isdisjoint((one["state_id"], one["valid_from"]) for one in past["ended"])
     assert past["counts"] == {name: len(past[name]) for name in past["counts"]}, "of few, all"
@@ -82,7 +82,7 @@ def check_session(root: Path, tenant: str, name: str, at: int, known_at: int | N
         root, tenant, name, size=3, turn=last, as_of=at, known_at=known_at
     )["chunk"] == len(pages) - 1  # fmt: skip
     document, _ = session.documents_as_of(root, tenant, name, at, known_at, ())
-    assert document == reading.session(root, tenant, name, at, at, known_at)
+    assert document == history_documents.session(root, tenant, name, at, at, known_at)
 
 
 def who(root: Path) -> list[tuple[str, str, bool]]:
@@ -143,13 +143,13 @@ def test_any_world_as_of_any_time(tmp_path: Path, seed: int) -> None:
         if number:
             records = recorded_later(chance, records)
         root = tmp_path / f"h{number}"
-        local.run([str(ndjson(tmp_path / "records.ndjson", records))], root)
+        file_runner.run([str(ndjson(tmp_path / "records.ndjson", records))], root)
         if (root / "events").exists() or (root / "plans").exists():
             check(root, chance, 2)
 
 
 def test_conversations_as_of_any_time(tmp_path: Path) -> None:
-    local.run([str(CONVERSATIONS)], tmp_path / "h")
+    file_runner.run([str(CONVERSATIONS)], tmp_path / "h")
     assert check(tmp_path / "h", Random(0), 3) > 20
 
 
@@ -157,10 +157,10 @@ def test_a_page_shows_what_was_committed_since_and_nothing_of_another_tenant(
     tmp_path: Path,
 ) -> None:
     root = tmp_path / "h"
-    local.run([str(CONVERSATIONS)], root)
+    file_runner.run([str(CONVERSATIONS)], root)
     before = user.past(root, "default", "emma", LATE, None)
     more = turn("late", user_id="emma", session_id="late", occurred_at="2026-04-01T00:00:00Z")
-    local.run([str(ndjson(tmp_path / "more.ndjson", [more]))], root)
+    file_runner.run([str(ndjson(tmp_path / "more.ndjson", [more]))], root)
     after = user.past(root, "default", "emma", LATE, None)
     assert {one["session_id"] for one in after["sessions"]} == {
         "late", *(one["session_id"] for one in before["sessions"])

@@ -11,9 +11,9 @@ from schemas.context import SECTIONS
 from schemas.time import format_time
 from streams.context import items, pack
 from streams.context.excerpt import excerpt
-from streams.context.items import STABLE_SECTIONS, ValidState
-from streams.context.pack import NOW, STABLE
+from streams.context.pack_lines import STABLE_SECTIONS, ValidState
 from streams.context.render import HEADINGS, NOTICE, line
+from streams.context.token_budget import NOW, STABLE
 from streams.context.tokenizer import load
 from streams.context.tokens import estimated
 from streams.search import Recall, Recalled, Turn

@@ -11,8 +11,8 @@ from random import Random
 
 import pytest
 
-from streams.pipeline import bounds, images
-from streams.serving.http import routes_records, submitting
+from streams.pipeline import images, json_limits
+from streams.serving.http import routes_records, write_records
 from streams.serving.http.problems import Problem
 from tests.command import turn
 from tests.property import costly
@@ -115,11 +115,11 @@ def test_16_mb_of_refused_lines_take_no_more_of_the_processor_than_their_share(s
 
 def test_records_that_hold_too_much_together_are_refused_before_they_are_made() -> None:
     line = json.dumps(turn("e", x=[0] * 10_000)).encode()
-    body = repeated(line, b"\n", len(line) * (bounds.MAX_BODY_VALUES // 10_000 + 1))
+    body = repeated(line, b"\n", len(line) * (json_limits.MAX_BODY_VALUES // 10_000 + 1))
     with pytest.raises(Problem) as refused:
         routes_records._records(body, NDJSON, False, RECORDS)
     assert refused.value.status == 413
-    assert str(bounds.MAX_BODY_VALUES) in json.loads(refused.value.body)["detail"]
+    assert str(json_limits.MAX_BODY_VALUES) in json.loads(refused.value.body)["detail"]
 
 
 def test_an_open_quotation_on_one_line_is_not_counted_on_the_next() -> None:
@@ -130,7 +130,11 @@ def test_an_open_quotation_on_one_line_is_not_counted_on_the_next() -> None:
 
 @pytest.mark.parametrize(
     ("line", "count"),
-    [(b"{}", submitting.MOST_REFUSED), (b"{" + b" " * 799_998 + b"}", 5), (b"\x80" * 800_000, 5)],
+    [
+        (b"{}", write_records.MOST_REFUSED),
+        (b"{" + b" " * 799_998 + b"}", 5),
+        (b"\x80" * 800_000, 5),
+    ],
     ids=["many", "long", "no text"],
 )
 def test_where_too_many_are_refused_none_is_taken_and_the_first_are_named(
@@ -138,9 +142,9 @@ def test_where_too_many_are_refused_none_is_taken_and_the_first_are_named(
 ) -> None:
     lines = [json.dumps(turn("e")).encode(), *[line] * (count + 1)]
     with pytest.raises(Problem) as refused:
-        submitting._checked(lines, "default", LATEST, None)
+        write_records._checked(lines, "default", LATEST, None)
     problem = json.loads(refused.value.body)
     assert problem["status"] == 422 and "none is taken" in problem["detail"]
     assert problem["errors"][0]["position"] == 2
-    results, good = submitting._checked(lines[:-1], "default", LATEST, None)
+    results, good = write_records._checked(lines[:-1], "default", LATEST, None)
     assert len(good) == 1 and len(results) == len(lines) - 1

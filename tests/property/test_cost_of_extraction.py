@@ -8,7 +8,7 @@ import pytest
 
 from streams.extractors import engine, languages, rules
 from streams.extractors.clauses import Clause
-from streams.folds import ends
+from streams.folds import end_facts
 from tests.acceptance.utterances import turn, utterances
 from tests.property.world import World, when
 from tests.property.world import turn as record_of
@@ -137,7 +137,7 @@ def test_ends_are_compared_with_few_of_what_is_known(
     """A plan ends 200 things of a user of whom many are known: what it costs grows with the two
     together, not with their product."""
     many, looked = 600, 0
-    speaks_of = ends.speaks_of
+    speaks_of = end_facts.speaks_of
 
     def counting(*said: Any) -> bool:
         nonlocal looked
@@ -148,7 +148,7 @@ def test_ends_are_compared_with_few_of_what_is_known(
     for first in range(0, many, 200):
         some = [values.format(f"no{at}x") for at in range(first, first + 200)]
         made.say(_plan(f"p{first}", 0, **{kind: [_held(kind, value) for value in some]}))
-    monkeypatch.setattr(ends, "speaks_of", counting)
+    monkeypatch.setattr(end_facts, "speaks_of", counting)
     family = "like" if kind == "preference_updates" else "drink"
     over = [{"families": [family], "value": f"no{at}x"} for at in range(200)]
     made.say(_plan("over", 60, ends=over))

@@ -21,7 +21,7 @@ from urllib.parse import unquote
 import pytest
 
 from schemas.events import MAX_RECORD_BYTES
-from streams.pipeline import bounds, escapes, images, withheld
+from streams.pipeline import escapes, images, json_limits, withheld
 from streams.pipeline.decode import Dead, decode
 from tests.command import turn
 from tests.tiers import soaked
@@ -282,23 +282,23 @@ def test_of_a_plans_list_the_first_bad_item_is_named(field: str) -> None:
 
 @pytest.mark.parametrize("value", ["{}", "0", '""', "[[],[]]", '{"a":{}}'])
 def test_too_many_values_are_refused_before_they_are_made(value: str) -> None:
-    inside = ",".join([value] * bounds.MAX_VALUES)
+    inside = ",".join([value] * json_limits.MAX_VALUES)
     line = (json.dumps(turn("e"))[:-1] + f',"metadata":{{"k":[{inside}]}}}}').encode()
     letter = decode(line, PLACE)
     assert isinstance(letter, Dead) and letter.reason == "too_large"
-    assert str(bounds.MAX_VALUES) in letter.detail
+    assert str(json_limits.MAX_VALUES) in letter.detail
     assert letter.key == "default/s" and letter.payload == line
 
 
 def test_signs_within_texts_are_no_values() -> None:
     text = '{"a":[1,2],"b":"\\"' * 20_000
     line = json.dumps(turn("e", user_input=text)).encode()
-    assert len(line) < MAX_RECORD_BYTES and bounds.values(line) < 100
+    assert len(line) < MAX_RECORD_BYTES and json_limits.values(line) < 100
     assert not isinstance(decode(line, PLACE), Dead)
 
 
 def test_a_withheld_record_with_too_many_values_is_withheld() -> None:
-    inside: list[Any] = [[]] * bounds.MAX_VALUES
+    inside: list[Any] = [[]] * json_limits.MAX_VALUES
     line = json.dumps(turn("e", source="meta_request", metadata={"k": inside})).encode()
     assert decode(line, PLACE) == "withheld"
     line = json.dumps(turn("e", metadata={"k": [*inside, {"source": "meta_request"}]})).encode()

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from schemas.events import Turn
 from schemas.upcast import upcast
+from streams.folds.effects import Input
 from streams.folds.ids import canonical
-from streams.folds.rows import Input
 from streams.pipeline.decode import content_of, decode
 from tests.property.strategies import turn_fields
 from tests.property.world import Json, turn

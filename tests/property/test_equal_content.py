@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.upcast import number
-from streams.folds.rows import Input
-from streams.pipeline import plain
+from streams.folds.effects import Input
+from streams.pipeline import fast_decode
 from streams.pipeline.decode import Dead, decode
 from tests.property.world import Json, plan, recursion, result, signal, turn
 
@@ -32,11 +32,11 @@ def kept(record: Json | str) -> tuple[bytes, str, str | None, str | None]:
 
 def slowly(record: Json | str) -> tuple[bytes, str, str | None, str | None]:
     """The same without the quick way in."""
-    quick, plain.read = plain.read, lambda _: None  # type: ignore[assignment]
+    quick, fast_decode.read = fast_decode.read, lambda _: None  # type: ignore[assignment]
     try:
         return kept(record)
     finally:
-        plain.read = quick
+        fast_decode.read = quick
 
 
 SAME: list[tuple[Json, Json]] = [
@@ -160,11 +160,11 @@ def test_both_ways_in_give_one_doc(metadata: Json, rate: float | None) -> None:
     record = turn("e", 0, metadata={**metadata, "correct_rate": rate})
     line = json.dumps(record).encode("utf-8", "surrogatepass")
     quick = decode(line, PLACE)
-    read_plain, plain.read = plain.read, lambda _: None  # type: ignore[assignment]
+    read_plain, fast_decode.read = fast_decode.read, lambda _: None  # type: ignore[assignment]
     try:
         slow = decode(line, PLACE)
     finally:
-        plain.read = read_plain
+        fast_decode.read = read_plain
     assert type(quick) is type(slow)
     if isinstance(quick, Input) and isinstance(slow, Input):
         assert (quick.fingerprint, quick.doc, quick.metadata) == (

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from schemas.base import format_time
 from schemas.events import WritePlan
 from streams.extractors import languages, rules
-from streams.extractors.cleaned import cleaned
-from streams.folds.quoting import quoted
-from streams.pipeline.plain import PlainTurn
+from streams.extractors.normalize import cleaned
+from streams.folds.quote_reason import quoted
+from streams.pipeline.fast_decode import PlainTurn
 from tests.acceptance.utterances import turn, utterances
 
 pytestmark = pytest.mark.nightly

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams.folds import fast_turn
-from streams.pipeline import plain
+from streams.pipeline import fast_decode
 from tests.property import strategies
 from tests.property.world import Json, World, turn
 
@@ -47,7 +47,7 @@ def test_the_short_way_does_what_the_long_way_does(records: list[Json]) -> None:
     short = _folded(records)
     for module, name, never in (
         (fast_turn, "comes_last", lambda *_: False),  # none is appended
-        (plain, "read", lambda _: None),  # none is plain: every turn goes through the model
+        (fast_decode, "read", lambda _: None),  # none is plain: every turn goes through the model
     ):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(module, name, never)

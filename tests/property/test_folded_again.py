@@ -10,16 +10,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from streams.apps.maintenance import forget
-from streams.files import local
-from streams.files.access import opened
+from streams.apps.compact_and_forget import forget
+from streams.files import file_runner
 from streams.files.manifest import Settings
+from streams.files.open_generation import opened
 from streams.files.refold import refold, refold_user
 from streams.folds import documents
-from streams.folds.rules import Rules
+from streams.folds.constants import Rules
 from streams.folds.session_state import HEADER
+from streams.generations.promotion import promote
 from streams.generations.rebuild import backfill
-from streams.generations.switching import promote
 from streams.pipeline.entity import Entity
 from tests.command import ndjson, rows
 from tests.property.strategies import MINUTES, events, write_plans
@@ -60,7 +60,7 @@ def history_of(records: list[Json]) -> Iterator[Path]:
     with TemporaryDirectory() as folder:
         file = ndjson(Path(folder, "said.ndjson"), records)
         history = Path(folder, "history")
-        local.run([str(file)], history)
+        file_runner.run([str(file)], history)
         yield history
 
 
@@ -149,7 +149,7 @@ def test_a_record_whose_canonical_form_is_too_long_for_a_line_is_folded_again(
     file.write_bytes(long + b"\n" + encode({"type": "turn", "event_id": "o", "session_id": "s",
                      "user_id": "other", "occurred_at": "2026-01-01T00:00:00Z"}))  # fmt: skip
     history = tmp_path / "history"
-    assert local.run([str(file)], history)["applied"] == 2
+    assert file_runner.run([str(file)], history)["applied"] == 2
     forget(history, "default", "other")
     with opened(history) as (store, _):
         assert World(store).say(long) == ["duplicate"]
@@ -166,8 +166,8 @@ def test_a_turn_with_described_images_is_a_duplicate_after_another_is_forgotten(
     asked = at | {"event_id": "r", "user_id": "u", "task_id": "t", "status": "running"}
     other = at | {"event_id": "o", "user_id": "other"}
     history = tmp_path / "history"
-    local.run([str(ndjson(tmp_path / "said.ndjson", [told, asked, other]))], history)
+    file_runner.run([str(ndjson(tmp_path / "said.ndjson", [told, asked, other]))], history)
     forget(history, "default", "other")
-    again = local.run([str(ndjson(tmp_path / "again.ndjson", [told, asked]))], history)
+    again = file_runner.run([str(ndjson(tmp_path / "again.ndjson", [told, asked]))], history)
     assert (again["duplicate"], again["dead"]) == (2, 0)
     assert rows(history, "SELECT task_id FROM task_current") == [("t",)]

@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from sinks.digest import digest
-from streams.extractors.naming import named
-from streams.files import local
+from streams.extractors.registry import named
+from streams.files import file_runner
 from streams.files.manifest import Settings
 from streams.generations.rebuild import backfill
-from streams.pipeline import retracting
+from streams.pipeline import retract_turns
 from streams.pipeline.decode import Dead, decode
 from tests.command import ndjson, rows
 from tests.property.test_guarantee_2_rules import OPPOSITE, TIERS, memory_of, told
@@ -61,7 +61,7 @@ def versions(draw: Random, count: int = 9) -> tuple[list[Json], list[Json]]:
 
 
 def plan(session_id: str, user_id: str, event_id: str, at: str, reason: str) -> Json:
-    return retracting.plan("default", session_id, user_id, event_id, at, reason)
+    return retract_turns.plan("default", session_id, user_id, event_id, at, reason)
 
 
 def holding(memory: dict[str, Any]) -> Any:
@@ -125,7 +125,7 @@ def test_guarantee_1_a_rebuild_replaces_turns_as_the_run_did(tmp_path: Path) -> 
     draw, history = Random(5), tmp_path / "history"
     every, _ = versions(draw, 30)
     file = ndjson(tmp_path / "records.ndjson", draw.sample(every, len(every)))
-    local.run([str(file)], history, choose=lambda: named("rules"))
+    file_runner.run([str(file)], history, choose=lambda: named("rules"))
     live = digest(history)
     backfill(history, "again", Settings(extractor="rules"))
     assert digest(history / "generations" / "again")["memory"] == live["memory"]

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from schemas.base import DAY, parse_time
 from schemas.rows import Source
 from sinks.digest import digest
-from streams.files import local
-from streams.files.applier import Applier
-from streams.folds.rules import Rules
+from streams.files import file_runner
+from streams.files.fold_batch import Applier
+from streams.folds.constants import Rules
 from streams.folds.session_state import HEADER
 from streams.kafka.agents.session_agent import SessionAgent
 from streams.kafka.client.partitions import partition_of
@@ -249,11 +249,11 @@ def test_guarantee_2_runs_with_retention_make_the_history_that_runs_without_it_d
         again = ndjson(root / "3.ndjson", past)
         for name, retention in (("cold", 30.0), ("plain", None)):
             for file in files:
-                local.run([str(file)], root / name, retention_days=retention)
-        counts = local.run([str(again)], root / "cold", retention_days=30.0)
-        quiet = local.run([str(again)], root / "plain")
+                file_runner.run([str(file)], root / name, retention_days=retention)
+        counts = file_runner.run([str(again)], root / "cold", retention_days=30.0)
+        quiet = file_runner.run([str(again)], root / "plain")
         assert counts["cooled"] <= len(SESSIONS)
-        for outcome in local.OUTCOMES:
+        for outcome in file_runner.OUTCOMES:
             assert counts[outcome] == quiet[outcome]
         assert digest(root / "cold") == digest(root / "plain")
         every = "SELECT count(*) FROM events"

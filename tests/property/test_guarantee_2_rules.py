@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from sinks.digest import digest
-from streams.extractors.naming import named
-from streams.files import local
+from streams.extractors.registry import named
+from streams.files import file_runner
 from streams.files.manifest import Settings
 from streams.folds import affect, preferences, states
 from streams.generations.rebuild import backfill
@@ -127,7 +127,7 @@ def test_guarantee_2_a_run_a_rebuild_and_a_server_find_the_same_in_any_order(
         records = [one | {"recorded_at": when(20_000 + at)} for at, one in enumerate(records)]
         history = tmp_path / f"h{number}"
         file = ndjson(tmp_path / f"{number}.ndjson", records)
-        counts = local.run([str(file)], history, choose=lambda: named("rules"))
+        counts = file_runner.run([str(file)], history, choose=lambda: named("rules"))
         assert counts["dead"] == counts.get("extracted_dead", 0) == 0
         digests.add(digest(history)["memory"])
         backfill(history, "again", Settings(extractor="rules"))

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from streams.folds import affect, ends, index, machine, session_memory, states
-from streams.folds.rows import SEP
-from streams.folds.rules import Rules
+from streams.folds import affect, end_facts, seen_ids, session_memory, states, task_machine
+from streams.folds.constants import Rules
+from streams.folds.effects import SEP
 from tests.property.world import (
     DAYS,
     Json,
@@ -31,13 +31,13 @@ CAPS = {
     "MemoryEntry.ops": session_memory.MAX_OPS,
     "Task.order": Rules().max_recursions,
     "Machine.plan": Rules().max_plan_steps,
-    "Machine.claims": machine.MAX_CLAIMS,
+    "Machine.claims": task_machine.MAX_CLAIMS,
     "Machine.short_term": Rules().max_short_term,
     "Machine.constraints": 100,
     "MoodRow.felt": Rules().max_moments,
     "MoodRow.words": affect.MAX_WORDS,
     "State.versions": states.MAX_VERSIONS,
-    "Ends.ends": ends.MAX_ENDS,
+    "Ends.ends": end_facts.MAX_ENDS,
     "Topic.days": 361,
     "Topic.answers": Rules().max_answers,
     "Learner.artifacts": 4,
@@ -45,8 +45,8 @@ CAPS = {
 }
 """What docs/constants.md and the modules state; a list of no name here may hold 65 at most."""
 UNNAMED = 65
-BLOCK = 2 * index.BLOCK
-ID_RUN = index.BLOCK * index.ENTRY  # ids seen: RUN at most, or turns that left the newest
+BLOCK = 2 * seen_ids.BLOCK
+ID_RUN = seen_ids.BLOCK * seen_ids.ENTRY  # ids seen: RUN at most, or turns that left the newest
 
 
 def lists(row: Any, name: str) -> Iterator[tuple[str, int]]:
@@ -184,7 +184,7 @@ def test_guarantee_7_marks_of_events_are_bounded_and_what_they_ended_stays_ended
     assert {f"said{n}" for n in range(40)} <= kept
     latest = {f"idle{batch}-{n}" for batch in range(5, 10) for n in range(200)}
     assert kept - {f"said{n}" for n in range(40)} == latest
-    assert len(latest) == ends.MAX_MARKS
+    assert len(latest) == end_facts.MAX_MARKS
 
 
 def test_guarantee_7_marks_of_one_id_in_many_sessions_are_bounded() -> None:
@@ -193,17 +193,20 @@ def test_guarantee_7_marks_of_one_id_in_many_sessions_are_bounded() -> None:
     allergy = {"op": "upsert", "kind": "fact", "body_text": "allergic to nuts"}
     told = {"event_id": "1", "session_id": "s0", "extractor": rules, "state_updates": [allergy]}
     said.say(plan("told", 0, **told))
-    count = ends.MAX_MARKS + 20
+    count = end_facts.MAX_MARKS + 20
     for n in range(count):
         updates = [{"op": "retract", "event_id": "1"}]
         said.say(plan(f"marks {n}", 10 + n, session_id=f"s{n}", event_updates=updates))
     kept = {name[2:].partition(SEP)[2] for name in said.rows_of("users", "u1").names("v/")}
-    assert kept == {"s0"} | {f"s{n}" for n in range(count - ends.MAX_MARKS, count)}
+    assert kept == {"s0"} | {f"s{n}" for n in range(count - end_facts.MAX_MARKS, count)}
 
 
 def test_guarantee_7_families_of_ends_are_bounded() -> None:
     said = World()
-    most, names = ends.MAX_FAMILIES, [f"family{n:04}" for n in range(ends.MAX_FAMILIES + 60)]
+    most, names = (
+        end_facts.MAX_FAMILIES,
+        [f"family{n:04}" for n in range(end_facts.MAX_FAMILIES + 60)],
+    )
     for n in range(0, len(names), 20):
         over = [{"families": [name]} for name in names[n : n + 20]]
         said.say(plan(f"ends {n}", n // 20 + 1, ends=over))

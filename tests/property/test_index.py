@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streams.folds import index
+from streams.folds import seen_ids
 from streams.pipeline.entity import Entity
 from tests.property import strategies
 from tests.property.world import Json, World, turn
@@ -31,22 +31,22 @@ class Order:
     def __init__(self, client: str) -> None:
         self.rows = Entity("sessions", "default", "s", {})
         self.client = client
-        self.newest = index.Newest()
+        self.newest = seen_ids.Newest()
 
-    def insert(self, entry: index.Entry) -> index.Gap:
+    def insert(self, entry: seen_ids.Entry) -> seen_ids.Gap:
         before = self.newest.entries
-        self.newest, found, left = index.insert_turn(self.rows, self.client, self.newest, entry)
+        self.newest, found, left = seen_ids.insert_turn(self.rows, self.client, self.newest, entry)
         gone = {*before, entry} - set(self.newest.entries)
         late = gone == {entry} and not left  # among older ones
         assert late or set(left) == gone
         return found
 
-    def remove(self, entry: index.Entry) -> index.Gap:
-        self.newest, found = index.remove_turn(self.rows, self.client, self.newest, entry)
+    def remove(self, entry: seen_ids.Entry) -> seen_ids.Gap:
+        self.newest, found = seen_ids.remove_turn(self.rows, self.client, self.newest, entry)
         return found
 
 
-def gap(order: list[index.Entry], entry: index.Entry) -> index.Gap:
+def gap(order: list[seen_ids.Entry], entry: seen_ids.Entry) -> seen_ids.Gap:
     at = bisect_left(order, entry)
     return (order[at - 1] if at else None), (order[at] if at < len(order) else None)
 
@@ -57,7 +57,7 @@ def test_neighbours_are_those_of_a_sorted_list(
     begun: int, steps: list[tuple[str, int]], client: str
 ) -> None:
     ours = Order(client)
-    order: list[index.Entry] = []
+    order: list[seen_ids.Entry] = []
     todo = [("append", 0)] * begun + steps
     for number, (step, at) in enumerate(todo):
         if step == "remove":
@@ -76,14 +76,14 @@ def test_neighbours_are_those_of_a_sorted_list(
 @given(st.integers(0, 1000))
 def test_thousands_of_turns_in_any_order(seed: int) -> None:
     ours = Order("")
-    entries: list[index.Entry] = [(at, f"e{at}", None, b"") for at in range(1500)]
+    entries: list[seen_ids.Entry] = [(at, f"e{at}", None, b"") for at in range(1500)]
     Random(seed).shuffle(entries)
-    order: list[index.Entry] = []
+    order: list[seen_ids.Entry] = []
     for entry in entries:
         assert ours.insert(entry) == gap(order, entry)
         order.insert(bisect_left(order, entry), entry)
     blocks = [row for _, row in ours.rows.scan("b/")]
-    assert all(len(block) <= 2 * index.BLOCK for block in blocks)
+    assert all(len(block) <= 2 * seen_ids.BLOCK for block in blocks)
     for entry in entries[:1400]:
         order.remove(entry)
         assert ours.remove(entry) == gap(order, entry)
@@ -98,9 +98,9 @@ CHECKS = st.lists(st.sampled_from([0, 1]), min_size=4, max_size=4).map(bytes)
 def test_ids_are_remembered_as_by_a_dictionary(steps: list[tuple[bytes, bytes, str]]) -> None:
     rows, runs, known = Entity("sessions", "default", "s", {}), 0, dict[bytes, bytes]()
     for id_hash, check, then in steps:
-        found, place = index.find_id(rows, runs, id_hash)
+        found, place = seen_ids.find_id(rows, runs, id_hash)
         assert found == known.get(id_hash)
-        now = index.put_id(rows, runs, place, check)
+        now = seen_ids.put_id(rows, runs, place, check)
         if then == "raise":
             rows.rollback()
             continue
@@ -110,13 +110,13 @@ def test_ids_are_remembered_as_by_a_dictionary(steps: list[tuple[bytes, bytes, s
             encoded = {name: bytes(run) for name, run in rows.scan("i/")}
             assert len(encoded) == runs
             rows = Entity("sessions", "default", "s", encoded)
-    assert {one: index.find_id(rows, runs, one)[0] for one in known} == known
+    assert {one: seen_ids.find_id(rows, runs, one)[0] for one in known} == known
 
 
 def test_a_turn_that_left_the_newest_twice_is_known_as_it_was_last(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(index, "BLOCK", 2)
+    monkeypatch.setattr(seen_ids, "BLOCK", 2)
     world = World()
     world.say(turn("x", 1, status="running"), *(turn(f"a{at}", at) for at in range(2, 6)))
     world.say(turn("x", 10), *(turn(f"b{at}", at) for at in range(11, 15)))
@@ -136,6 +136,6 @@ def test_where_turns_leave_the_newest_shows_nowhere(records: list[Json], random:
     records = [*records, *random.sample(records, len(records) // 2)]
     wide = _folded(records)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(index, "BLOCK", 2)
-        patch.setattr(index, "RUN", 2)
+        patch.setattr(seen_ids, "BLOCK", 2)
+        patch.setattr(seen_ids, "RUN", 2)
         assert _folded(records) == wide

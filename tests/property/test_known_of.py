@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from schemas.time import format_time, parse_time
-from streams import reading
+from streams import history_documents
 from streams.errors import DataRefused
-from streams.files import local
+from streams.files import file_runner
 from tests.command import ndjson
 
 START = parse_time("2026-01-01T00:00:00Z")
@@ -42,9 +42,9 @@ def plans(chance: Random) -> list[dict[str, Any]]:
 
 def likes(folder: Path, records: list[dict[str, Any]]) -> list[Any]:
     """What stands in a history of these records alone."""
-    local.run([str(ndjson(folder / "part.ndjson", records))], folder / "part")
+    file_runner.run([str(ndjson(folder / "part.ndjson", records))], folder / "part")
     try:
-        found: list[Any] = reading.user(folder / "part", "default", "u")["preferences"]
+        found: list[Any] = history_documents.user(folder / "part", "default", "u")["preferences"]
     except DataRefused:
         return []
     return by_id(found)
@@ -59,7 +59,7 @@ def test_likes_of_a_past_time_are_those_of_its_records_alone(tmp_path: Path, see
     chance = Random(seed)
     records = plans(chance)
     root = tmp_path / "all"
-    local.run([str(ndjson(tmp_path / "all.ndjson", records))], root)
+    file_runner.run([str(ndjson(tmp_path / "all.ndjson", records))], root)
     for n in range(2):
         at = START + chance.randint(0, 60) * HOUR
         known_at = chance.choice([None, START + chance.randint(0, 50) * HOUR])
@@ -71,7 +71,9 @@ def test_likes_of_a_past_time_are_those_of_its_records_alone(tmp_path: Path, see
         folder = tmp_path / str(n)
         folder.mkdir()
         expected = likes(folder, early) if early else []
-        known = reading.memory_as_of(root, "default", "u", at, known_at)
+        known = history_documents.memory_as_of(root, "default", "u", at, known_at)
         assert by_id(known["preferences"]) == expected
         if known_at is None and expected:
-            assert by_id(reading.user(root, "default", "u", at)["preferences"]) == expected
+            assert (
+                by_id(history_documents.user(root, "default", "u", at)["preferences"]) == expected
+            )

@@ -10,10 +10,10 @@ import pytest
 
 from schemas.time import MINUTE
 from sinks.history import connect
-from streams import reading, search
+from streams import history_documents, search
 from streams.directory import active as active_index
 from streams.directory import owners
-from streams.files import local
+from streams.files import file_runner
 from tests.command import ndjson
 from tests.property.test_chronicle import clocks, recorded_later
 from tests.reference import worlds
@@ -91,7 +91,7 @@ def counted(root: Path, tenant: str, kind: str, turns: list[Row], name: str,
         named = [(row.occurred_at, row.user_id) for row in theirs if row.user_id is not None]
         users = {user for _, user in named}
         return search.OwnerCounts(number, len(users), first=min(named)[1] if named else None)
-    held = reading.states(root, tenant, name, at, None if known == FAR else known)
+    held = history_documents.states(root, tenant, name, at, None if known == FAR else known)
     states = sum(state["kind"] != NONE_HELD for state in held)
     return search.OwnerCounts(number, len({row.session_id for row in theirs}), states)
 
@@ -135,7 +135,7 @@ def test_a_list_is_that_of_all_that_had_been_said(tmp_path: Path, seed: int) -> 
     tenants = sorted({record.get("tenant", "default") for record in records})
     half = chance.randint(0, len(records))
     for number, some in enumerate((records[:half], records[half:])):  # indexed as it comes
-        local.run([str(ndjson(tmp_path / f"{number}.ndjson", some))], root)
+        file_runner.run([str(ndjson(tmp_path / f"{number}.ndjson", some))], root)
         for tenant in tenants:
             search.update(root, tenant)
     for tenant in tenants:

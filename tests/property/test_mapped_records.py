@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streams.folds.rows import Input
+from streams.folds.effects import Input
 from streams.mapping.envelopes import Message
 from streams.mapping.expressions import compiled
 from streams.mapping.mapper import Mapper

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from schemas.record_kinds import OWNED_RECORDS
 from sinks.digest import SOURCE
-from streams.apps.maintenance import forget
-from streams.files.access import opened
+from streams.apps.compact_and_forget import forget
 from streams.files.manifest import Settings
+from streams.files.open_generation import opened
 from streams.files.refold import refold_user
-from streams.folds.rules import Rules
+from streams.folds.constants import Rules
 from streams.generations.rebuild import backfill
 from tests.command import rows
 from tests.property.strategies import SESSIONS, events, write_plans

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.events import Turn
-from streams.folds.rows import Input
+from streams.folds.effects import Input
 from streams.pipeline import decode as edge
-from streams.pipeline import plain
+from streams.pipeline import fast_decode
 
 TEXTS = st.one_of(
     st.text(max_size=40),
@@ -97,16 +97,16 @@ def _known(record: Any) -> tuple[Any, ...] | None:
 
 
 def _without_the_quick_way(line: bytes) -> Any:
-    read = plain.read
-    plain.read = lambda _: None  # type: ignore[assignment]
+    read = fast_decode.read
+    fast_decode.read = lambda _: None  # type: ignore[assignment]
     try:
         return edge.decode(line, ("t", 0, 1))
     finally:
-        plain.read = read
+        fast_decode.read = read
 
 
 def test_it_has_a_turn_s_fields() -> None:
-    names = {field.name for field in msgspec.structs.fields(plain.PlainTurn)}
+    names = {field.name for field in msgspec.structs.fields(fast_decode.PlainTurn)}
     assert names == set(Turn.model_fields)
 
 
@@ -115,4 +115,4 @@ def test_it_takes_what_nearly_every_record_is() -> None:
         b'{"type":"turn","event_id":"e","session_id":"s","occurred_at":"2026-01-31T09:30:00Z",'
         b'"user_id":"u","user_input":"hello","metadata":{"correct_rate":1,"slots":{"city":["a"]}}}'
     )
-    assert plain.read(line) is not None
+    assert fast_decode.read(line) is not None

@@ -14,13 +14,13 @@ from aiokafka.structs import TopicPartition
 
 from sinks.delta import in_commit_order
 from sinks.history import define
-from streams.folds.rules import Rules
+from streams.folds.constants import Rules
 from streams.kafka.agents.memory_agent import MemoryAgent
 from streams.kafka.agents.session_agent import SessionAgent
 from streams.kafka.client.partitions import partition_of
 from streams.kafka.sink.batch import SinkBatch
-from streams.kafka.tools.repartition_places import merged
-from streams.kafka.transport.layout import owner_of
+from streams.kafka.tools.repartition_targets import merged
+from streams.kafka.transport.partition_check import owner_of
 from streams.kafka.transport.rows import MemoryRows
 from tests.kafka.test_agents import NOW_MS, Record, encode, of, on
 

@@ -9,8 +9,8 @@ import pytest
 from schemas.time import format_time, parse_time
 from sinks.history import connect, read
 from streams.context import PackRequest
-from streams.context.gather import context, search_query
-from streams.files import local
+from streams.context.load import context, search_query
+from streams.files import file_runner
 from streams.search import Query, Turn, candidates, recall, search
 from streams.search.query import KINDS
 from streams.search.recall import BESIDE, ENOUGH, FIRST
@@ -64,7 +64,7 @@ def folded(folder: Path, chance: Random) -> Path:
     half = len(records) // 2
     for name, some in (("a", records[:half]), ("b", records[half:])):
         if some:
-            local.run([str(ndjson(folder / f"{name}.ndjson", some))], folder / "history")
+            file_runner.run([str(ndjson(folder / f"{name}.ndjson", some))], folder / "history")
             recall(folder / "history", "default", Query(text="zebra", now=NOW))
     return folder / "history"
 

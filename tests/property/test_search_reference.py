@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from schemas.time import parse_time
-from streams.files import local
-from streams.search import Query, candidates, own_score, rank, search
+from streams.files import file_runner
+from streams.search import Query, candidates, rank, search, word_score
 from streams.search.candidates import NEARBY, Candidates
+from streams.search.stopwords import MONTHS
 from streams.search.tokens import stem
-from streams.search.words import MONTHS
 from tests.command import ndjson, turn
 from tests.reference import search as reference
 
@@ -19,7 +19,7 @@ NOW = parse_time("2026-01-01T00:00:00Z")
 WORDS = ["heron", "zebra", "violin", "lamp", "river", "cedar", "stone", "plum"]
 SPEAKERS = ["ann", "bea", "eve"]
 BY = reference.Constants(
-    own_score.SPEAKER, rank.NEAR, rank.MOST_NEAR, NEARBY, rank.OTHERS, rank.DATE, rank.REPLY
+    word_score.SPEAKER, rank.NEAR, rank.MOST_NEAR, NEARBY, rank.OTHERS, rank.DATE, rank.REPLY
 )  # fmt: skip
 LEFT_OUT = ("recent",)
 
@@ -57,7 +57,7 @@ def test_scores_are_those_of_the_reference(tmp_path: Path, seed: int) -> None:
     chance = Random(seed)
     events = sorted(corpus(chance), key=lambda one: one.month)  # a commit's rows are
     history = tmp_path / "h"
-    local.run([str(ndjson(tmp_path / "a.ndjson", map(record, events)))], history)
+    file_runner.run([str(ndjson(tmp_path / "a.ndjson", map(record, events)))], history)
     for _ in range(10):
         words = chance.sample(WORDS, k=chance.randint(1, 4))
         named = [chance.choice(SPEAKERS)] if chance.random() < 0.5 else []
@@ -82,7 +82,7 @@ def test_no_term_of_a_text_is_missed_where_postings_are_left_unread(
     chance = Random(seed)
     events = corpus(chance)
     history = tmp_path / "h"
-    local.run([str(ndjson(tmp_path / "a.ndjson", map(record, events)))], history)
+    file_runner.run([str(ndjson(tmp_path / "a.ndjson", map(record, events)))], history)
     monkeypatch.setattr(candidates, "POSTINGS", postings)
     texts = [" ".join(chance.sample(WORDS, k=chance.randint(1, 4))) for _ in range(10)]
     queries = [Query(text=text, now=NOW, limit=100) for text in texts]

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.search import revising
-from streams.search.doc import FOREVER, Doc
-from streams.search.source import Change
+from streams.search import versions
+from streams.search.document import FOREVER, Doc
+from streams.search.history_source import Change
 from streams.search.store import Index
 
 TEXTS = ["the heron", "a zebra", "the heron and the zebra"]
@@ -41,7 +41,7 @@ def indexed(batches: Sequence[Sequence[Change]]) -> list[Any]:
     with TemporaryDirectory() as folder, closing(Index.create(Path(folder) / "i")) as index:
         index.db.execute("BEGIN")
         for some in batches:
-            revising.apply(index, some)
+            versions.apply(index, some)
         words = ("heron", "zebra", '"§kstate"', '"§u1"')
         found = "SELECT rowid FROM term WHERE term MATCH ?"
         return [

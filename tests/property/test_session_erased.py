@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from sinks.digest import digest
 from streams.apps.forget_session import forget_session
-from streams.files.access import opened
+from streams.files.open_generation import opened
 from streams.files.refold import refold_user
-from streams.folds.rules import Rules
+from streams.folds.constants import Rules
 from tests.command import files_holding, rows
 from tests.property.strategies import events, write_plans
 from tests.property.test_folded_again import FEW, content, history_of

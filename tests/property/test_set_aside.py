@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from streams.kafka.agents.user_signal import SET_ASIDE, is_repeated
 from streams.kafka.transport.batch_buffer import Chunk, ChunkQueue
+from streams.kafka.transport.fair_reading import Passes
 from streams.kafka.transport.marker import Marker, decode
-from streams.kafka.transport.passes import Passes
-from streams.kafka.transport.set_aside import Ahead, SetAside
+from streams.kafka.transport.throttled_tenants import Ahead, SetAside
 from streams.quota import Quota
 
 TOPICS = ("turns", "recursions")

@@ -11,7 +11,7 @@ from streams.context import Item, items
 from streams.context.render import line
 from streams.context.session import session_of
 from streams.errors import UsageError
-from streams.folds.rules import Rules
+from streams.folds.constants import Rules
 from streams.folds.session_memory import MAX_OPS
 from streams.folds.session_state import MAX_USERS
 from tests.property.world import Json, World, turn

@@ -9,11 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schemas.events import RECORD_TYPES
-from streams.files.applier import Applier
 from streams.files.database import BLOCK_CACHE
+from streams.files.fold_batch import Applier
 from streams.files.store import Store
-from streams.folds.rules import Rules
-from streams.pipeline.ports import StoreError
+from streams.folds.constants import Rules
+from streams.pipeline.interfaces import StoreError
 from tests.property.strategies import events, write_plans
 from tests.property.test_guarantee_2 import final
 from tests.property.world import Json, World, fact, plan, turn, world

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from schemas.time import format_time, parse_time
-from streams import reading
+from streams import history_documents
 from streams.context import PackRequest
-from streams.context.gather import context
-from streams.files import local
+from streams.context.load import context
+from streams.files import file_runner
 from tests.command import ndjson
 
 pytestmark = pytest.mark.nightly
@@ -51,17 +51,17 @@ def tasks(chance: Random) -> tuple[list[dict[str, Any]], dict[str, int]]:
 def test_a_task_is_open_until_it_was_done(tmp_path: Path, seed: int) -> None:
     plans, done = tasks(Random(seed))
     root = tmp_path / "history"
-    local.run([str(ndjson(tmp_path / "plans.ndjson", plans))], root)
+    file_runner.run([str(ndjson(tmp_path / "plans.ndjson", plans))], root)
     hours = sorted({0, 99, *done.values(), *(hour - 1 for hour in done.values())})
     for hour in hours:
         at = START + hour * HOUR
         then = {name: "done" if hour >= since else "active" for name, since in done.items()}
         for owner in ("u", None):
-            held = reading.states(root, "default", owner, at, None)
+            held = history_documents.states(root, "default", owner, at, None)
             assert {one["state_id"]: one["status"] for one in held} == then
             assert all((one["payload"]["status"] == "done") == (one["status"] == "done")
                        for one in held)  # fmt: skip
-        assert {one["state_id"]: one["status"] for one in reading.user(
+        assert {one["state_id"]: one["status"] for one in history_documents.user(
             root, "default", "u", at)["states"]} == then  # fmt: skip
         shown = context(root, "default", PackRequest(user_id="u", at=at)).pack.items
         assert {item.id for item in shown} == {name for name in then if then[name] != "done"}
@@ -74,11 +74,11 @@ def test_what_was_done_is_open_as_far_as_was_known(tmp_path: Path) -> None:
         plan(2, 2, state_id="milk", body_text="Buy milk.", payload={"status": "open"}),
     ]
     root = tmp_path / "history"
-    local.run([str(ndjson(tmp_path / "plans.ndjson", plans))], root)
+    file_runner.run([str(ndjson(tmp_path / "plans.ndjson", plans))], root)
 
     def status(hour: int, known: int | None = None) -> str:
         known_at = None if known is None else START + (100 + known) * HOUR
-        (one,) = reading.states(root, "default", "u", START + hour * HOUR, known_at)
+        (one,) = history_documents.states(root, "default", "u", START + hour * HOUR, known_at)
         return str(one["payload"]["status"])
 
     assert [status(hour) for hour in (0, 1, 2)] == ["open", "done", "open"]
@@ -90,6 +90,6 @@ def test_a_task_that_was_told_as_done_was_never_open(tmp_path: Path) -> None:
     told = plan(0, 5, state_id="milk", body_text="Bought milk.", payload={"status": "done"},
                 valid_from=format_time(START))  # fmt: skip
     root = tmp_path / "history"
-    local.run([str(ndjson(tmp_path / "plans.ndjson", [told]))], root)
-    (one,) = reading.states(root, "default", "u", START + HOUR, None)
+    file_runner.run([str(ndjson(tmp_path / "plans.ndjson", [told]))], root)
+    (one,) = history_documents.states(root, "default", "u", START + HOUR, None)
     assert one["status"] == "done"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from schemas.record_kinds import OWNED_RECORDS
-from streams.apps.maintenance import forget
+from streams.apps.compact_and_forget import forget
 from tests.command import rows
 from tests.property.test_folded_again import history_of
 from tests.property.test_person_erased import OF_USERS, memory_of

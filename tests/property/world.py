@@ -9,12 +9,12 @@ from typing import Any, cast
 
 from schemas.base import MINUTE, format_time, parse_time
 from schemas.rows import TABLES, Source
-from streams.files.applier import Applier
+from streams.files.fold_batch import Applier
 from streams.files.store import Store
 from streams.folds import affect, documents, memory, preferences, states, task
 from streams.folds import learner as learners
+from streams.folds.constants import Rules
 from streams.folds.expiry import expire
-from streams.folds.rules import Rules
 from streams.pipeline.entity import Entity
 
 START = parse_time("2025-01-01T00:00:00Z")

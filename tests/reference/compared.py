@@ -15,7 +15,7 @@ from schemas.session import SessionDocument
 from schemas.task import TaskDocument
 from schemas.time import format_time
 from streams.folds import affect, documents, learner, memory, preferences, states, task
-from streams.folds.rules import Rules
+from streams.folds.constants import Rules
 from streams.folds.session_state import HEADER
 from streams.pipeline.decode import decode
 from streams.pipeline.entity import Entity

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from sinks.diff import diff
 from sinks.digest import digest
-from streams.apps.archive import export
-from streams.files import local
+from streams.apps.export_person import export
+from streams.files import file_runner
 from streams.files.manifest import Settings
 from streams.generations.rebuild import backfill
 from streams.importers import turnfold
@@ -136,7 +136,7 @@ def in_runs(folder: Path, records: list[Json], runs: int = 3) -> Path:
     for number in range(runs):
         some = records[number * size : (number + 1) * size]
         file = ndjson(folder / f"{runs - number}.ndjson", some)
-        checked(local.run([str(file)], folder / "history"))
+        checked(file_runner.run([str(file)], folder / "history"))
     return folder / "history"
 
 
@@ -218,7 +218,7 @@ def test_guarantee_1_an_export_read_back_makes_the_same_memory(tmp_path: Path) -
         archive = folder / "archive.jsonl"
         archive.write_bytes(b"".join(export(history, tenant, user)))
         back = list(turnfold.read(archive, Skipped()))
-        checked(local.run([str(ndjson(folder / "back.ndjson", back))], folder / "other"))
+        checked(file_runner.run([str(ndjson(folder / "back.ndjson", back))], folder / "other"))
         assert digest(folder / "other")["memory"] == digest(history)["memory"], draw
 
 

@@ -17,7 +17,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, json_format, messag
 from grpc_tools import protoc
 
 from streams.errors import ConfigurationError, Unreachable
-from streams.folds.rows import Input
+from streams.folds.effects import Input
 from streams.mapping.envelopes import Message
 from streams.mapping.mapper import Mapped, Mapper, Source
 from streams.pipeline.decode import Dead

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from streams.files import local
+from streams.files import file_runner
 from tests.planned import CONVERSATIONS
 from tests.serving.serving import Server, serving
 
@@ -14,7 +14,7 @@ from tests.serving.serving import Server, serving
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Tests write into it under ids of their own."""
     history = tmp_path_factory.mktemp("api") / "history"
-    local.run([str(CONVERSATIONS)], history)
+    file_runner.run([str(CONVERSATIONS)], history)
     with serving("--history", history) as server:
         yield server
 

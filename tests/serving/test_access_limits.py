@@ -21,9 +21,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from streams.serving.http import connection, limits
+from streams.serving.http import connection, rate_limits
 from streams.serving.http.keys import Keys, changed, make
-from streams.serving.http.limits import Bounds, Rate, guarded
+from streams.serving.http.rate_limits import Bounds, Rate, guarded
 from tests.serving.guarded_app import LARGE, Served, everything, served, small_app
 from tests.waiting import WITHIN, until
 
@@ -319,7 +319,7 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The time of rates."""
     made = Clock()
-    monkeypatch.setattr(limits, "time", made)
+    monkeypatch.setattr(rate_limits, "time", made)
     return made
 
 

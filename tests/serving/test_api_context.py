@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from schemas.context import SECTIONS, ContextPack
-from streams.files import local
+from streams.files import file_runner
 from tests.command import turn, turnfold
 from tests.planned import CONVERSATIONS
 from tests.serving.serving import serving
@@ -19,7 +19,7 @@ QUESTION = "When is Nora's birthday?"
 def test_a_pack_is_what_the_command_prints(tmp_path: Path) -> None:
     """The rows of the tier and the history's revisions give the same text."""
     history = tmp_path / "history"
-    local.run([str(CONVERSATIONS)], history)
+    file_runner.run([str(CONVERSATIONS)], history)
     printed = turnfold("context", "emma", "--history", history, "--query", QUESTION,
                        "--session", "emma-move").out  # fmt: skip
     with serving("--history", history) as server:

@@ -10,8 +10,8 @@ import pytest
 from starlette.types import Message
 
 from sinks.history import connect
+from streams.serving.history.history_queries import Watch
 from streams.serving.http import routes_archive
-from streams.serving.past.history_queries import Watch
 from tests.command import folded, ndjson, turn, turnfold
 from tests.serving.front import breaking_off
 from tests.serving.serving import serving

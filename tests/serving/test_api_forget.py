@@ -11,9 +11,9 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from schemas.managing import Erasure
+from schemas.admin_replies import Erasure
 from streams.apps.erasure_queue import Erasures
-from streams.files.access import erasing
+from streams.files.open_generation import erasing
 from tests.command import files_holding, folded, ndjson, turn, turnfold
 from tests.serving.serving import Server, serving
 from tests.serving.test_api_memory import ok

@@ -7,7 +7,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from schemas.managing import SessionList, UserList
+from schemas.admin_replies import SessionList, UserList
 from tests.serving.serving import serving
 from tests.serving.test_api_memory import ok
 from tests.serving.tiers import TIERS

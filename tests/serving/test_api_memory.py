@@ -1,7 +1,6 @@
 """The memory endpoints over real sockets: the published examples, and other requests."""
 
 import asyncio
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -12,7 +11,6 @@ import pytest
 from schemas.learner import MemorySummary, UserLearningProfile
 from schemas.session import SessionContext
 from streams.folds.outcome import Outcome
-from streams.folds.rows import Input
 from streams.serving.backends.embedded import EmbeddedBackend
 from streams.serving.http.app import create_app
 from tests.command import turn

@@ -13,25 +13,26 @@ import pytest
 from sinks.generation import FOLDER, Pointer, switch
 from sinks.history import connect
 from sinks.locations import Location
-from streams import reading
+from streams import history_documents
 from streams.errors import DataRefused
-from streams.files import local
+from streams.files import file_runner
 from streams.kafka.client.settings import KafkaSettings
-from streams.search import Listing, Query, build, source
-from streams.search.doc import Doc
+from streams.search import Listing, Query, history_source
+from streams.search import indexing as build
+from streams.search.document import Doc
 from streams.serving.backends.backend import Busy, Subject
 from streams.serving.backends.readonly import HistoryBackend
 from streams.serving.backends.replica import ReplicaBackend
-from streams.serving.http.keys import ALL, changed, make
-from streams.serving.http.problems import Problem
-from streams.serving.past import history_queries, indexing
-from streams.serving.past.history_queries import (
+from streams.serving.history import history_queries, indexing
+from streams.serving.history.history_queries import (
     LOOKUP_THREADS,
     LOOKUPS_WAITING,
     THREADS,
     WAITING,
     HistoryQueries,
 )
+from streams.serving.http.keys import ALL, changed, make
+from streams.serving.http.problems import Problem
 from tests.command import ndjson, turn
 from tests.serving.serving import serving
 from tests.waiting import WITHIN, eventually, until
@@ -51,7 +52,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 def history(root: Path, *records: Any) -> Path:
     """One with these records."""
     file = ndjson(root.with_suffix(".ndjson"), list(records))
-    local.run([str(file)], root)
+    file_runner.run([str(file)], root)
     return root
 
 
@@ -74,7 +75,7 @@ def endless(root: Location) -> Any:
 
 
 def quick(root: Location) -> Any:
-    return reading.session(root, "default", "s", None, 0)["conversation_count"]
+    return history_documents.session(root, "default", "s", None, 0)["conversation_count"]
 
 
 def test_a_question_without_end_is_interrupted(tmp_path: Path) -> None:
@@ -187,13 +188,13 @@ def test_an_index_is_built_beside_the_questions(
     """Begun without being asked for; until it is there a search is told so in words, as is that of
     another tenant, and all threads for questions are free."""
     root = history(tmp_path / "h", turn("e1", user_input="the heron"))
-    go_on, events = threading.Event(), source.events
+    go_on, events = threading.Event(), history_source.events
 
     def slowly(*given: Any) -> Iterator[list[Doc]]:
         assert go_on.wait(WITHIN)
         yield from events(*given)
 
-    monkeypatch.setattr(source, "events", slowly)
+    monkeypatch.setattr(history_source, "events", slowly)
     monkeypatch.setattr(indexing, "WAIT_SECONDS", 0.2)
     heron = Query(text="heron", now=0)
 
@@ -280,13 +281,13 @@ def test_what_much_was_added_to_is_brought_up_to_date_beside_the_questions(
     root = history(tmp_path / "h", turn("e1", user_input="the heron"))
     heron = Query(text="heron", now=0)
     threads: list[str] = []
-    events = source.events
+    events = history_source.events
 
     def noted(*given: Any) -> Iterator[list[Doc]]:
         threads.append(threading.current_thread().name.partition("_")[0])
         yield from events(*given)
 
-    monkeypatch.setattr(source, "events", noted)
+    monkeypatch.setattr(history_source, "events", noted)
 
     async def ask(past: HistoryQueries) -> None:
         assert len((await past.search("default", heron)).hits) == 1
@@ -312,7 +313,7 @@ def test_a_server_that_ends_waits_for_no_index(
             time.sleep(0.01)
             yield []
 
-    monkeypatch.setattr(source, "events", endlessly)
+    monkeypatch.setattr(history_source, "events", endlessly)
 
     async def ask(past: HistoryQueries) -> None:
         past.begin(["default"])

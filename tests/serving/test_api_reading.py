@@ -15,7 +15,7 @@ import pytest
 from schemas.memory import UserDocument
 from schemas.session import SessionDocument
 from schemas.task import TaskDocument
-from streams.files import local
+from streams.files import file_runner
 from streams.sample import CONVERSATIONS
 from streams.serving.http.endpoints import ENDPOINTS
 from streams.serving.http.route import STREAM, Route
@@ -363,7 +363,7 @@ QUERIES = {"/v1/search": {"q": "move"}, "/memory/summary": {"user_id": "emma"}}
 def test_no_read_fails_where_a_file_of_the_history_is_gone(tmp_path: Path) -> None:
     """As while it is erased from, or after a part of it was lost: it is not ready, or answers."""
     history = tmp_path / "history"
-    local.run([str(CONVERSATIONS)], history)
+    file_runner.run([str(CONVERSATIONS)], history)
     with serving("--history", history) as server:
         server.until("/readyz", 200)
         for file in history.glob("*/**/*.parquet"):

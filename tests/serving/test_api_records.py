@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from streams.pipeline.decode import LONE_SURROGATE, half_of_a_pair
-from streams.serving.http import media
+from streams.serving.http import content_type
 from streams.serving.http.problems import Problem
 from tests.command import turn
 from tests.serving.serving import Server
@@ -256,12 +256,12 @@ def test_elements_of_an_array_are_counted() -> None:
     """Commas within elements are none between them."""
     many = [[1, 'a,[{\\",', {}], {"b": "],"}, "x,y", [[], [1, {"c": [2, 3]}]], None] * 300
     text = json.dumps(many, indent=1).encode()
-    assert [json.loads(one) for one in media.elements(text, len(many))] == many
+    assert [json.loads(one) for one in content_type.elements(text, len(many))] == many
     with pytest.raises(Problem):
-        media.elements(text, len(many) - 1)
+        content_type.elements(text, len(many) - 1)
     for text in (b"[", b"[1,]", b"[1" + b",1" * 3_000, b"]" * 10 + b"," * 3_000):
         with pytest.raises(Problem) as told_of:
-            media.elements(text, 1_000_000)
+            content_type.elements(text, 1_000_000)
         assert told_of.value.status == 400
 
 
@@ -271,7 +271,7 @@ def test_elements_of_an_array_are_counted() -> None:
 def test_half_of_a_pair_is_found_near_the_place_where_reading_ended(half: bytes) -> None:
     body = b'["' + b"a" * 100_000 + half + b'"]'
     with pytest.raises(Problem) as refused:
-        media.decoded(body)
+        content_type.decoded(body)
     lone = LONE_SURROGATE.search(body)
     assert lone is not None
     assert half_of_a_pair(lone) in json.loads(refused.value.body)["detail"]

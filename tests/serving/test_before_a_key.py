@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from streams.serving.http.keys import Keys, changed, make
-from streams.serving.http.limits import Bounds, guarded
+from streams.serving.http.rate_limits import Bounds, guarded
 from streams.serving.inspector.inspector import FORM_BYTES, Inspector
 from tests.serving.guarded_app import Served, served, small_app
 from tests.waiting import WITHIN, until

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from streams.folds.constants import Rules
 from streams.folds.outcome import ACCEPTED, Outcome
-from streams.folds.rules import Rules
 from streams.pipeline.entity import Entity
 from streams.serving.backends.backend import Found
-from streams.serving.backends.changes import Changes
+from streams.serving.backends.change_waiters import Changes
 from streams.serving.http import app as app_module
 from streams.serving.http import openapi
 from streams.serving.http.app import create_app
+from streams.serving.http.body_readers import SHORT
 from streams.serving.http.endpoints import ENDPOINTS
-from streams.serving.http.readers import SHORT
 from tests.command import turn
 
 if TYPE_CHECKING:

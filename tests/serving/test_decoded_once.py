@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 import pytest
 
-from streams.files.applier import Applier
+from streams.files.fold_batch import Applier
 from streams.files.store import Store
+from streams.folds.constants import Rules
+from streams.folds.effects import Input
 from streams.folds.outcome import Outcome
-from streams.folds.rows import Input
-from streams.folds.rules import Rules
 from streams.kafka.agents.routing import route, route_of
 from streams.pipeline.decode import decode
 from streams.serving.http.quotas import TenantQuotas
-from streams.serving.http.submitting import submit
+from streams.serving.http.write_records import submit
 from tests.command import turn
 
 if TYPE_CHECKING:

@@ -15,21 +15,21 @@ import pytest
 
 from sinks import locks
 from sinks.files import data_files
-from sinks.root import HistoryWriteError
-from streams.apps import maintenance
+from sinks.history_root import HistoryWriteError
+from streams.apps import compact_and_forget
 from streams.errors import ConfigurationError
 from streams.extractors import rules
-from streams.files import local
-from streams.files.access import writing
+from streams.files import file_runner
 from streams.files.inbox import Group, Inbox, NoRoom
+from streams.files.open_generation import writing
 from streams.files.store import Store
 from streams.folds import documents
 from streams.folds.outcome import Outcome
 from streams.folds.session_state import HEADER
-from streams.serving.backends import embedded, ingest, last_read
+from streams.serving.backends import embedded, fold_thread, read_cache
 from streams.serving.backends.backend import Busy, NotReady
 from streams.serving.backends.embedded import EmbeddedBackend
-from streams.serving.backends.posted import PostedLog
+from streams.serving.backends.write_queue import PostedLog
 from tests.command import files_holding, rows, turn
 from tests.waiting import WITHIN, eventually
 
@@ -349,8 +349,8 @@ def test_small_files_are_merged_beside_the_writing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A commit a turn leaves a file each; after each three of them they are one."""
-    monkeypatch.setattr(ingest, "EVERY", 0.0)
-    monkeypatch.setattr(ingest, "MERGE_COMMITS", 3)
+    monkeypatch.setattr(fold_thread, "EVERY", 0.0)
+    monkeypatch.setattr(fold_thread, "MERGE_COMMITS", 3)
 
     async def ask(memory: EmbeddedBackend) -> None:
         for number in range(10):
@@ -376,7 +376,7 @@ class FullDisk:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.full = False
         self.refused = 0
-        write = ingest._Runner._write
+        write = fold_thread._Runner._write
 
         def attempt(runner: Any, *given: Any) -> None:
             if self.full:
@@ -384,7 +384,7 @@ class FullDisk:
                 raise HistoryWriteError("events: no room")
             write(runner, *given)
 
-        monkeypatch.setattr(ingest._Runner, "_write", attempt)
+        monkeypatch.setattr(fold_thread._Runner, "_write", attempt)
 
 
 def test_reads_never_go_back_while_the_log_is_folded_again(
@@ -392,7 +392,7 @@ def test_reads_never_go_back_while_the_log_is_folded_again(
 ) -> None:
     """A commit fails: its records are folded once more, a turn after the other."""
     disk = FullDisk(monkeypatch)
-    monkeypatch.setattr(ingest, "AGAIN", 0.1)
+    monkeypatch.setattr(fold_thread, "AGAIN", 0.1)
 
     async def ask(memory: EmbeddedBackend) -> None:
         disk.full = True
@@ -425,11 +425,11 @@ def test_guarantee_8_forget_waits_until_the_log_is_committed(
         disk.full = True
         await memory.submit(encoded(turn("e2", user_input="another secret")), WITHIN)
         with pytest.raises(HistoryWriteError, match="not committed"):
-            await asyncio.to_thread(maintenance.forget, root, "default", "u")
+            await asyncio.to_thread(compact_and_forget.forget, root, "default", "u")
         disk.full = False
         await eventually(lambda: memory.readiness().ready)
         assert await said(memory) == ["a secret", "another secret"]
-        await asyncio.to_thread(maintenance.forget, root, "default", "u")
+        await asyncio.to_thread(compact_and_forget.forget, root, "default", "u")
         await eventually(lambda: memory.readiness().ready)
         assert await said(memory) == []
 
@@ -442,7 +442,7 @@ def test_what_another_wrote_after_an_error_is_read(
 ) -> None:
     """Until it is tried again anybody may have the history: what was read before may be old."""
     root, disk = tmp_path / "h", FullDisk(monkeypatch)
-    monkeypatch.setattr(ingest, "AGAIN", 15.0)
+    monkeypatch.setattr(fold_thread, "AGAIN", 15.0)
 
     async def ask(memory: EmbeddedBackend) -> None:
         await memory.submit(encoded(turn("e1")), WITHIN)
@@ -456,7 +456,7 @@ def test_what_another_wrote_after_an_error_is_read(
         file.write_bytes(b"\n".join(encoded(turn("e2"))) + b"\n")
         while memory.readiness().ready or locks.is_taken(locks.history_lock(root)):
             await asyncio.sleep(0.01)
-        await asyncio.to_thread(local.run, [str(file)], root)
+        await asyncio.to_thread(file_runner.run, [str(file)], root)
         await eventually(lambda: memory.readiness().ready)
         assert await said(memory) == ["say e1", "say e2"]
 
@@ -490,7 +490,7 @@ def test_who_is_folded_from_the_disk_hears_of_it(
 def test_guarantee_7_what_was_read_is_bounded_in_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(last_read, "CACHED_BYTES", 100_000)
+    monkeypatch.setattr(read_cache, "CACHED_BYTES", 100_000)
 
     async def ask(memory: EmbeddedBackend) -> None:
         text = "x" * 20_000
@@ -530,7 +530,7 @@ def test_a_write_that_reads_first_waits_for_a_history_that_is_lent(
     async def ask(memory: EmbeddedBackend) -> None:
         await memory.submit(encoded(turn("e1")), WITHIN)
         erasing = asyncio.create_task(
-            asyncio.to_thread(maintenance.forget, tmp_path / "h", "default", user)
+            asyncio.to_thread(compact_and_forget.forget, tmp_path / "h", "default", user)
         )
         while memory._store is not None:
             await asyncio.sleep(0.01)
@@ -545,7 +545,7 @@ def test_who_waits_hears_of_what_was_done_while_the_history_was_lent(tmp_path: P
     async def ask(memory: EmbeddedBackend) -> None:
         await memory.submit(encoded(turn("e1")), WITHIN)
         with memory.changes.of(("sessions", "default", "s")) as changed:
-            await asyncio.to_thread(maintenance.forget, tmp_path / "h", "default", "u")
+            await asyncio.to_thread(compact_and_forget.forget, tmp_path / "h", "default", "u")
             await asyncio.wait_for(changed.wait(), WITHIN)
             assert await said(memory) == []
 

@@ -14,7 +14,7 @@ import pytest
 
 from sinks import locks
 from sinks.digest import digest
-from streams.files import local
+from streams.files import file_runner
 from tests.acceptance import sgd
 from tests.command import checked, files_holding, folded, ndjson, rows, snapshot, turn, turnfold
 from tests.conftest import SGD
@@ -125,7 +125,7 @@ def test_guarantee_3_nothing_that_was_answered_is_lost_and_nothing_doubled(tmp_p
     assert rows(history, sql) == [(len(records),) * 3]
     counts = checked(Counter(stored(history)["counts"]))
     assert counts["applied"] == len(records)
-    checked(local.run([str(ndjson(tmp_path / "r.ndjson", records))], tmp_path / "quiet"))
+    checked(file_runner.run([str(ndjson(tmp_path / "r.ndjson", records))], tmp_path / "quiet"))
     assert digest(history)["memory"] == digest(tmp_path / "quiet")["memory"]
 
 

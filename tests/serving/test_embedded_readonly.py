@@ -9,7 +9,7 @@ import pytest
 from rocksdict import AccessType, Options, Rdict
 
 from sinks.history import connect
-from streams.files import local
+from streams.files import file_runner
 from streams.files.database import rows_under
 from streams.folds import documents, learner
 from streams.folds.session_state import HEADER
@@ -85,14 +85,14 @@ def test_a_user_is_what_the_fold_made_of_them(ledger_run: Path, store: Rdict) ->
 def test_who_waits_hears_of_a_commit(tmp_path: Path) -> None:
     history = tmp_path / "h"
     file = ndjson(tmp_path / "one.ndjson", [turn("e1")])
-    local.run([str(file)], history)
+    file_runner.run([str(file)], history)
 
     async def asked() -> None:
         async with HistoryBackend(history) as memory:
             with memory.changes.of(("sessions", TENANT, "s")) as changed:
                 with file.open("ab") as more:
                     more.write(json.dumps(turn("e2")).encode() + b"\n")
-                await asyncio.to_thread(local.run, [str(file)], history)
+                await asyncio.to_thread(file_runner.run, [str(file)], history)
                 await asyncio.wait_for(changed.wait(), WITHIN)
             found = documents.session(*await memory.rows("sessions", TENANT, "s"))
             assert found["conversation_count"] == 2
@@ -105,7 +105,7 @@ def test_a_promoted_generation_that_cannot_be_read_leaves_the_one_before_answeri
 ) -> None:
     """And says so in /readyz."""
     history = tmp_path / "h"
-    local.run([str(ndjson(tmp_path / "one.ndjson", [turn("e1")]))], history)
+    file_runner.run([str(ndjson(tmp_path / "one.ndjson", [turn("e1")]))], history)
     pointer = history / "generation.json"
 
     async def asked() -> None:
@@ -126,7 +126,7 @@ def test_a_promoted_generation_that_cannot_be_read_leaves_the_one_before_answeri
 def test_a_history_that_cannot_be_read_for_a_moment_is_not_ready(tmp_path: Path) -> None:
     """No fault of who asks, and no answer as if nothing were known; then it goes on."""
     history = tmp_path / "h"
-    local.run([str(ndjson(tmp_path / "one.ndjson", [turn("e1")]))], history)
+    file_runner.run([str(ndjson(tmp_path / "one.ndjson", [turn("e1")]))], history)
     marker = history / "turnfold.json"
     kept = marker.read_bytes()
 

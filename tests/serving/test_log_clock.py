@@ -9,12 +9,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from streams.apps import maintenance
-from streams.files.access import locked
+from streams.apps import compact_and_forget
 from streams.files.inbox import FOLDER, Inbox
 from streams.files.inbox_recovery import fold_leftover
 from streams.files.manifest import Settings
-from streams.generations import rebuild, switching
+from streams.files.open_generation import locked
+from streams.generations import promotion, rebuild
 from streams.serving.backends.embedded import EmbeddedBackend
 from tests.command import rows, turn
 from tests.waiting import WITHIN
@@ -97,7 +97,7 @@ def test_a_generation_that_was_promoted_goes_on_from_it_too(
     root = tmp_path / "h"
     serve(root, ["a"])
     rebuild.backfill(root, "v2", Settings())
-    switching.promote(root, "v2")
+    promotion.promote(root, "v2")
     clock[0] -= HOUR
     serve(root, ["b"])
     assert recorded(root) == [NOON, NOON]
@@ -117,7 +117,7 @@ def test_what_was_known_before_a_record_came_does_not_change(
 def test_it_is_not_forgotten_with_the_users(tmp_path: Path, clock: list[int]) -> None:
     root = tmp_path / "h"
     serve(root, ["a"])
-    maintenance.forget(root, "default", "u")
+    compact_and_forget.forget(root, "default", "u")
     clock[0] -= HOUR
     serve(root, ["b"])
     assert recorded(root) == [NOON]

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from streams.errors import ConfigurationError
-from streams.files.access import erasing
+from streams.files.open_generation import erasing
 from tests.command import PROGRAM, environment, files_holding, rows, turn, turnfold
 from tests.llm.endpoint import (
     LONG,

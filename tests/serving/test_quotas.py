@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from streams.errors import ConfigurationError
-from streams.files import local
+from streams.files import file_runner
 from streams.quota import Quota, Quotas, TenantQuota
 from streams.serving.backends.backend import Work
 from streams.serving.http.keys import changed, make
@@ -296,7 +296,7 @@ def test_an_agent_is_told_why_it_could_not_remember(client_of: Any) -> None:
 def test_refusals_what_was_charged_and_unsettled_letters_are_counted(tmp_path: Path) -> None:
     lines = tmp_path / "lines.ndjson"
     lines.write_text("no json\n")
-    assert local.run([str(lines)], tmp_path / "history")["dead"] == 1
+    assert file_runner.run([str(lines)], tmp_path / "history")["dead"] == 1
     with changed(tmp_path / "keys.json") as held:
         token, key = make("*", "admin", None, "")
         held.append(key)

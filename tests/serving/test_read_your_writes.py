@@ -13,7 +13,7 @@ from uuid import uuid4
 import pytest
 
 from schemas.time import format_time
-from streams.serving.backends import ingest
+from streams.serving.backends import fold_thread
 from streams.serving.backends.backend import Subject
 from streams.serving.backends.embedded import EmbeddedBackend
 from tests.command import turn
@@ -120,7 +120,7 @@ def test_what_others_write_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only for who waits, and then before it is due."""
-    monkeypatch.setattr(ingest, "EVERY", 1e9)
+    monkeypatch.setattr(fold_thread, "EVERY", 1e9)
     said = turn("e1", session_id="s1", user_id="ann", status="running", agent_answer="")
 
     async def ask() -> None:

@@ -14,7 +14,7 @@ from streams.importers import session_messages
 from streams.quota import Quota, Quotas
 from streams.serving.http import kept_messages
 from streams.serving.http.quotas import OverQuota, TenantQuotas
-from streams.serving.http.submitting import submit
+from streams.serving.http.write_records import submit
 from tests.command import turn
 
 if TYPE_CHECKING:

@@ -20,10 +20,10 @@ from streams.kafka.transport.changelog import AWAY
 from streams.kafka.transport.disk_rows import Damaged, DiskRows
 from streams.kafka.transport.marker import Marker, TablePosition
 from streams.kafka.transport.rows import MemoryRows
-from streams.pipeline.ports import StoreError
+from streams.pipeline.interfaces import StoreError
 from streams.serving.backends import replica_disk, replica_lane
 from streams.serving.backends.backend import NotReady
-from streams.serving.backends.changes import Changes
+from streams.serving.backends.change_waiters import Changes
 from streams.serving.backends.replica_disk import COMPACTED, LOCK, OWNER, DiskStore
 from streams.serving.backends.replica_lane import ReplicaLane
 from tests.fault.disk import can_mount, filled, mounted

@@ -9,16 +9,16 @@ import pytest
 from aiokafka.structs import TopicPartition
 from msgspec.msgpack import encode
 
-from streams.folds.index import RUNS
 from streams.folds.outcome import Outcome
 from streams.folds.preferences import PREFERENCES
+from streams.folds.seen_ids import RUNS
 from streams.kafka.agents.outcomes import OutcomeNote
 from streams.kafka.transport.changelog import AWAY, Replaced
 from streams.kafka.transport.marker import MARKER_KEY, Marker, TablePosition
 from streams.kafka.transport.rows import COOLED, WARM, MemoryRows
-from streams.kafka.transport.set_aside import Ahead
+from streams.kafka.transport.throttled_tenants import Ahead
 from streams.pipeline.row_formats import Reached
-from streams.serving.backends.changes import Changes
+from streams.serving.backends.change_waiters import Changes
 from streams.serving.backends.replica_lane import ENDINGS, ReplicaLane
 from tests.next_format import NEXT, NOTE, TODAY, register
 

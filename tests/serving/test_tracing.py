@@ -18,8 +18,8 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
-from streams.files import local
-from streams.observing.memory_spans import CAPTURE
+from streams.files import file_runner
+from streams.observability.memory_spans import CAPTURE
 from streams.serving.http.endpoints import ENDPOINTS
 from tests.kafka.collector import Collector, Span, collecting
 from tests.planned import CONVERSATIONS
@@ -56,7 +56,7 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Traced]:
         servers = []
         for says in ("false", "true"):
             history = tmp_path_factory.mktemp("traced") / "history"
-            local.run([str(CONVERSATIONS)], history)
+            file_runner.run([str(CONVERSATIONS)], history)
             patched.setenv(CAPTURE, says)
             servers.append(stack.enter_context(serving("--history", history)))
         patched.delenv(CAPTURE)

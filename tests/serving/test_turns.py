@@ -7,7 +7,7 @@ from threading import Thread
 
 import pytest
 
-from streams.serving.backends.turns import ALONE, LATELY, MOST_ACCOUNTS, UNKNOWN, TenantTurns
+from streams.serving.backends.tenant_turns import ALONE, LATELY, MOST_ACCOUNTS, UNKNOWN, TenantTurns
 from tests.waiting import WITHIN
 
 Item = tuple[str, int]

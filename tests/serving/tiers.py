@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from streams.files.access import locked
+from streams.files.open_generation import locked
 from tests.command import turnfold
 from tests.kafka.working import one_worker
 

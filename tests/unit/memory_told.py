@@ -10,8 +10,8 @@ from typing import Any
 from schemas.base import DAY, format_time, parse_time
 from schemas.row import asdict
 from streams.folds import memory, preferences, states
-from streams.folds.rows import Effects, Input, Refused, UserSignal
-from streams.folds.rules import Rules
+from streams.folds.constants import Rules
+from streams.folds.effects import Effects, Input, Refused, UserSignal
 from streams.pipeline.decode import decode
 from streams.pipeline.entity import Entity
 from tests.reference.compared import differences, flat_rows, of_entity, wanted

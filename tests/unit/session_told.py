@@ -11,9 +11,9 @@ from schemas.generated.history import CausedRow, Link, Revision
 from schemas.row import asdict
 from schemas.session import SessionDocument
 from streams.folds import documents, session
+from streams.folds.constants import Rules
+from streams.folds.effects import Effects, Input, Refused, UserSignal
 from streams.folds.expiry import expire
-from streams.folds.rows import Effects, Input, Refused, UserSignal
-from streams.folds.rules import Rules
 from streams.pipeline.decode import decode
 from streams.pipeline.entity import Entity
 from tests.reference.compared import differences, flat_rows, of_entity, wanted

@@ -11,16 +11,16 @@ import pytest
 
 from schemas.base import HOUR, MINUTE, SECOND, parse_time
 from schemas.time import format_time
-from streams.files.applier import Applier
+from streams.files.fold_batch import Applier
 from streams.files.store import Store
-from streams.folds.rules import Rules
+from streams.folds.constants import Rules
 from streams.kafka.agents.memory_agent import MemoryAgent
 from streams.kafka.agents.session_agent import SessionAgent
 from streams.kafka.transport.rows import MemoryRows
-from streams.kinds import kind_by_fields
-from streams.pipeline.ahead import MOST
+from streams.pipeline.clock_ahead import MOST
 from streams.pipeline.decode import decode
-from streams.serving.http import submitting
+from streams.record_kinds import kind_by_fields
+from streams.serving.http import write_records
 from tests.kafka.test_agents import Record
 from tests.unit.test_kinds import RECORDS
 
@@ -124,12 +124,12 @@ def test_records_of_the_history_are_folded_again_whatever_their_time(
 @kinds
 def test_over_http_it_is_refused_before_it_is_stored(kind: str) -> None:
     line = given(kind, NOW + MOST + 1)
-    checked, result = submitting._check(line, "default", 3, NOW + MOST)
+    checked, result = write_records._check(line, "default", 3, NOW + MOST)
     assert checked is None
     assert (result.ending, result.position, result.reason, result.field) == (
         "refused", 3, "invalid", "occurred_at",
     )  # fmt: skip
-    checked, result = submitting._check(given(kind, NOW + MOST), "default", 3, NOW + MOST)
+    checked, result = write_records._check(given(kind, NOW + MOST), "default", 3, NOW + MOST)
     assert checked is not None and result.ending == "accepted"
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from sinks import app_versions
 from sinks.delta import History, written
-from sinks.shared import WHOLE, SharedHistory
+from sinks.sink_history import WHOLE, SharedHistory
 from tests.unit.test_shared_history import OWNER, piece
 
 APPS = ("a", "b")

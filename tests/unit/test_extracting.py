@@ -8,12 +8,12 @@ import pytest
 
 from schemas.base import JsonObject
 from sinks.history import connect
-from streams import reading
+from streams import history_documents
 from streams.extractors import rules
-from streams.extractors.naming import NAMES, Extractor, named
-from streams.files import local
-from streams.files.applier import Applier
-from streams.folds.rules import Rules
+from streams.extractors.registry import NAMES, Extractor, named
+from streams.files import file_runner
+from streams.files.fold_batch import Applier
+from streams.folds.constants import Rules
 from tests.property.world import Json, World, feeling, micros, turn, when
 
 RULES = named("rules")
@@ -126,12 +126,12 @@ def test_a_run_extracts_once(tmp_path: Path) -> None:
     file, history = tmp_path / "turns.ndjson", tmp_path / "history"
     records = [said("a", 0, "I live in Oslo."), said("b", 1, "What is the time?")]
     file.write_text("".join(json.dumps(one) + "\n" for one in records))
-    first = local.run([str(file)], history, choose=lambda: RULES)
-    again = local.run([str(file)], history, choose=lambda: RULES)
+    first = file_runner.run([str(file)], history, choose=lambda: RULES)
+    again = file_runner.run([str(file)], history, choose=lambda: RULES)
     assert (first["applied"], first["extracted_applied"]) == (2, 1)
     assert again["read"] == 0
     assert "extracted_applied" not in again
-    (state,) = reading.states(history, "default", "u1", micros(60), None)
+    (state,) = history_documents.states(history, "default", "u1", micros(60), None)
     assert "Oslo" in state["body_text"]
     with connect(history, tenant="default", views=["plans"]) as db:
         assert db.execute("SELECT count(*) FROM plans").fetchall() == [(1,)]

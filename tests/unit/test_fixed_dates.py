@@ -5,7 +5,7 @@ import pytest
 from schemas.time import parse_time
 from streams.dates import resolve
 from streams.extractors import rules
-from streams.extractors.fixed_dates import Named, fixed
+from streams.extractors.absolute_dates import Named, fixed
 from tests.acceptance.utterances import turn
 
 SUNDAY = parse_time("2026-03-01T09:00:00Z")

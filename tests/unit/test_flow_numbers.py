@@ -3,13 +3,13 @@
 import pytest
 
 from streams.folds.outcome import APPLIED, DUPLICATE, Outcome
-from streams.observing.histogram import Histogram
-from streams.serving.backends.observed import FOLD, FoldCounts, Observed, by_agent
+from streams.observability.histogram import Histogram
+from streams.serving.backends.stats import FOLD, FoldCounts, Observed, by_agent
 from streams.serving.flow import exposition
 from streams.serving.flow.frame import Frames
 from streams.serving.flow.graph import Drawing, columns, graph, narrow, wide
-from streams.serving.flow.numbers import Unit, Window, number, quantile
 from streams.serving.flow.parts import Ports
+from streams.serving.flow.rates import Unit, Window, number, quantile
 from streams.topology import AGENTS, TOPICS
 
 METRICS = """# TYPE turnfold_stalled_lanes gauge

@@ -11,8 +11,8 @@ import pytest
 
 from schemas.base import parse_time
 from streams.files.store import Store
-from streams.folds import machine, session_memory, task
-from streams.folds.rules import Rules
+from streams.folds import session_memory, task, task_machine
+from streams.folds.constants import Rules
 from tests.property.world import (
     Json,
     World,
@@ -77,7 +77,7 @@ def test_a_conversation_fails_with_its_task_when_a_turn_answers_at_the_limit() -
     )
     (conversation,) = made.session()["conversations"]
     assert made.task()["global"]["status"] == "failed"
-    assert (conversation["status"], conversation["error"]) == ("error", machine.FORCED_ERROR)
+    assert (conversation["status"], conversation["error"]) == ("error", task_machine.FORCED_ERROR)
 
 
 def test_a_step_of_no_name_takes_no_recursion_that_claims_none() -> None:

@@ -8,10 +8,10 @@ import pytest
 
 from schemas.base import DAY, SECOND
 from sinks.generation import Pointer, folder_of, pointer
-from sinks.shared import Piece, SharedHistory
+from sinks.sink_history import Piece, SharedHistory
 from sinks.tables import to_arrow
 from streams.errors import ConfigurationError
-from streams.generations.switching import promote, rollback
+from streams.generations.promotion import promote, rollback
 
 OWNER = {"sink": "s", "cluster": "c"}
 LONG_AGO = int(time.time() - 3_600) * SECOND

@@ -12,7 +12,7 @@ import pytest
 
 from sinks.digest import digest
 from streams import gc_policy
-from streams.files import local
+from streams.files import file_runner
 from tests.command import checked, ndjson, turn
 
 
@@ -62,7 +62,7 @@ def test_what_is_written_is_the_same_without(
 ) -> None:
     records = [turn(f"e{number}", session_id=f"s{number % 3}") for number in range(50)]
     file = str(ndjson(tmp_path / "records.ndjson", records))
-    checked(local.run([file], tmp_path / "paused"))
+    checked(file_runner.run([file], tmp_path / "paused"))
     monkeypatch.setattr(gc_policy, "paused", nullcontext)
-    checked(local.run([file], tmp_path / "plain"))
+    checked(file_runner.run([file], tmp_path / "plain"))
     assert digest(tmp_path / "paused") == digest(tmp_path / "plain")

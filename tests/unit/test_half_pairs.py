@@ -8,7 +8,7 @@ import pytest
 from streams.importers.base import ImportDefaults, ImportFault, Skipped
 from streams.importers.openai_chat import parse
 from streams.pipeline.decode import Dead, decode
-from streams.serving.http.media import decoded
+from streams.serving.http.content_type import decoded
 from streams.serving.http.problems import Problem
 from turnfold_client import ClientError, Turnfold
 

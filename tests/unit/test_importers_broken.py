@@ -17,7 +17,7 @@ import pytest
 
 from streams.importers.base import ImportDefaults
 from streams.importers.convert import convert
-from streams.importers.telling import Telling
+from streams.importers.report import Telling
 
 Json = dict[str, Any]
 DEFAULTS = ImportDefaults("ann", 1_767_225_600_000_000)

@@ -11,7 +11,7 @@ import pytest
 
 from schemas.events import RECORD_TYPES
 from schemas.upcast import upcast
-from streams.extractors.naming import named
+from streams.extractors.registry import named
 from streams.folds import states
 from streams.importers import chatgpt_export
 from streams.importers.base import ImportDefaults, ImportFault, Skipped

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from streams.serving.inspector.words import MOST, blame, diff
+from streams.serving.inspector.text_diff import MOST, blame, diff
 
 TEXTS = [
     ("", ""),

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from streams.observing.logs import JsonLines
+from streams.observability.logs import JsonLines
 from tests.command import environment, turnfold
 
 
@@ -98,7 +98,7 @@ def test_why_a_process_ends_is_json(
 
 FAILING = """
 import sys, threading, warnings
-from streams.observing.logs import log_to_stderr
+from streams.observability.logs import log_to_stderr
 from streams import output
 log_to_stderr(as_json=True)
 output.note("starts")

@@ -8,13 +8,13 @@ import pytest
 from schemas.events import RECORD_TYPES
 from schemas.rows import TABLES
 from streams.files import stored_records
-from streams.folds.rows import Input
+from streams.folds.effects import Input
 from streams.generations import replay_order
 from streams.kafka.agents.encoding import Origin
 from streams.kafka.agents.outbox import Outbox
 from streams.kafka.agents.routing import route
-from streams.kinds import ID_FIELDS, KINDS, MODELS, RecordKind, kind_by_fields, kind_of
 from streams.pipeline.decode import IDS, decode
+from streams.record_kinds import ID_FIELDS, KINDS, MODELS, RecordKind, kind_by_fields, kind_of
 from streams.topology import AGENTS, MEMORY_AGENT, SESSION_AGENT, TOPICS, USER_SIGNALS, topic_of
 from tests.property.world import Json, encode, plan, recursion, result, signal, turn
 from tests.unit.session_told import Told

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from sinks.letters import GOES, MAY_NAME, STAYS, Letters
+from sinks.dead_letter_owners import GOES, MAY_NAME, STAYS, Letters
 
 IDS = ("ann", "zoë", "user-17", "u@example.com", 'q"uote', "dom\\new", "安", "a b")
 

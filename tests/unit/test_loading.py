@@ -16,11 +16,11 @@ SERVER = ("streams.serving", "streams.search", "sqlite3", "fastapi")
 @pytest.mark.parametrize(
     ("module", "unwanted"),
     [
-        ("streams.apps.maintenance", SERVER),
+        ("streams.apps.compact_and_forget", SERVER),
         ("streams.apps.metrics_port", SERVER),
         ("streams.apps.worker_settings", ("faust", "aiohttp", "pyarrow", "rocksdict")),
         ("streams.serving.http.serve", ("faust", "aiohttp", "duckdb")),
-        ("streams.commands.making", ("asyncio", "pydantic", "pyarrow", "_duckdb")),
+        ("streams.commands.run_import_demo", ("asyncio", "pydantic", "pyarrow", "_duckdb")),
     ],
 )
 def test_a_module_does_not_load(module: str, unwanted: tuple[str, ...]) -> None:

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from streams.extractors.naming import named
+from streams.extractors.registry import named
 from streams.mapping.definition import load
 from streams.mapping.envelopes import Message
 from streams.mapping.mapper import SKIPPED, Mapped, Source

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from streams.folds.rows import Input
+from streams.folds.effects import Input
 from streams.mapping.envelopes import Message
 from streams.mapping.mapper import Mapped, Mapper, Source
 from streams.pipeline.decode import Dead

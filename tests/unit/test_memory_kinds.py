@@ -15,15 +15,15 @@ from schemas.rows import TABLES
 from schemas.session import SessionMemoryItem
 from sinks.diff import RELATIONS
 from sinks.erasure import conditions
+from sinks.erasure_scope import judge_letters, scope, scope_made
 from sinks.history import connect
-from sinks.root import open_root
-from sinks.scope import judge_letters, scope, scope_made
+from sinks.history_root import open_root
 from sinks.views import ABOUT, VIEWS
-from streams.folds import affect, ends, graph, learner, memory, states
+from streams.folds import affect, end_facts, learner, links_threads, memory, states
+from streams.folds.effects import Effects, Rows
 from streams.folds.revised_kinds import REVISED_KINDS
-from streams.folds.rows import Effects, Rows
-from streams.kinds import KINDS
 from streams.pipeline.entity import ROW_KINDS
+from streams.record_kinds import KINDS
 from streams.topology import MEMORY_AGENT, REVISED_TOPICS, TOPICS
 from tests.unit.memory_told import Memory, plan, prefers, says
 
@@ -96,8 +96,8 @@ def test_the_newest_revision_of_a_kind_has_what_its_readers_ask_for(kind: Memory
 
 def test_revised_kinds_have_rows_of_their_own_and_a_topic() -> None:
     assert [item.kind for item in REVISED_KINDS] == list(REVISED)
-    others = {bytes, memory.User, states.State, graph.Member, affect.MoodRow, learner.Learner,
-              learner.Topic, ends.Ends, ends.Marks}  # fmt: skip
+    others = {bytes, memory.User, states.State, links_threads.Member, affect.MoodRow,
+              learner.Learner, learner.Topic, end_facts.Ends, end_facts.Marks}  # fmt: skip
     types = {kind.letter: kind.type for kind in ROW_KINDS["users"]}
     assert set(types.values()) == others | {item.rows.type for item in REVISED_KINDS}, (
         "two have one letter"
@@ -131,7 +131,7 @@ def test_a_plan_is_folded_by_each_revised_kind(monkeypatch: pytest.MonkeyPatch) 
     def apply(rows: Rows, plan: WritePlan, update: object, out: Effects) -> None:
         told.append(update)
 
-    def end(rows: Rows, plan: WritePlan, over: ends.End, out: Effects) -> None:
+    def end(rows: Rows, plan: WritePlan, over: end_facts.End, out: Effects) -> None:
         told.append(list(over.families))
 
     another = REVISED_KINDS[0]._replace(updates="state_updates", apply=apply, end=end)

@@ -10,9 +10,9 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
-from streams.apps.metrics import collected, exposition
-from streams.observing.definitions import METRICS, Metric
-from streams.observing.histogram import Histogram
+from streams.apps.metrics_registry import collected, exposition
+from streams.observability.histogram import Histogram
+from streams.observability.metrics import METRICS, Metric
 
 ROOT = Path(__file__).resolve().parents[2]
 OPERATIONS = ROOT / "docs" / "operations"

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from schemas.base import format_time, parse_time
-from streams.folds.rows import Input
+from streams.folds.effects import Input
 from streams.pipeline.decode import Dead, decode
 from tests.property.world import Json, plan, turn, world
 

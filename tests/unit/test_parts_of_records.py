@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from streams.generations.begin import missing_message
+from streams.generations.manifest_checks import missing_message
 from streams.generations.replay_order import parts_of
 
 LARGEST = 2**64 - 1

@@ -3,7 +3,7 @@
 import pytest
 
 from schemas.rows import TABLES
-from streams.apps.places import PLACES, of_file
+from streams.apps.personal_data import PLACES, of_file
 
 FILES = {
     "events/date=2026-01-01/part-0-c000.zstd.parquet": "data files of the tables",

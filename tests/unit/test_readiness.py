@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from aiokafka.structs import TopicPartition
 
-from streams.kafka.client import source as source_module
-from streams.kafka.client.source import ConsumerSource
+from streams.kafka.client import group_source as source_module
+from streams.kafka.client.group_source import ConsumerSource
 from streams.kafka.tools.lag import Lag
-from streams.observing import readiness as readiness_module
-from streams.observing.readiness import STALE_AFTER, Advance, Pending, Readiness
+from streams.observability import readiness as readiness_module
+from streams.observability.readiness import STALE_AFTER, Advance, Pending, Readiness
 from streams.serving.flow.group_lag import samples
 
 HERE, THERE = TopicPartition("turns", 0), TopicPartition("turns", 1)

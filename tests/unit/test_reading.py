@@ -10,12 +10,12 @@ import pytest
 
 from schemas.time import HOUR, MINUTE, parse_time
 from sinks.history import connect, quoted, read
-from sinks.root import open_root
+from sinks.history_root import open_root
 from sinks.tables import SCHEMAS
-from streams import listing, reading
+from streams import history_documents, history_lists
 from streams.errors import DataRefused
-from streams.files import local
-from streams.folds.rules import Rules
+from streams.files import file_runner
+from streams.folds.constants import Rules
 from tests.command import ndjson
 from tests.planned import CONVERSATIONS
 from tests.unit.test_sinks_support import row, state, write
@@ -30,7 +30,7 @@ AT = parse_time("2026-03-20T00:00:00Z")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sample's history; nobody writes into it."""
     root = tmp_path_factory.mktemp("reading") / "history"
-    local.run([str(CONVERSATIONS)], root)
+    file_runner.run([str(CONVERSATIONS)], root)
     return root
 
 
@@ -60,9 +60,9 @@ def test_a_session_now_is_the_session_as_of_now(history: Path, later: int, statu
     """The one looks for a turn in the files of the last days, the other folds all turns again."""
     (last,) = asked(history, "SELECT max(occurred_at) t FROM events WHERE session_id = 'yui-days'")
     now = parse_time(last["t"]) + later
-    found = reading.session(history, "default", "yui-days", None, now)
+    found = history_documents.session(history, "default", "yui-days", None, now)
     assert found["status"] == status
-    assert found == reading.session(history, "default", "yui-days", now, now)
+    assert found == history_documents.session(history, "default", "yui-days", now, now)
 
 
 @pytest.mark.nightly
@@ -74,17 +74,17 @@ def test_why_of_everything_is_what_the_macro_says(history: Path) -> None:
         for one in slow:
             for name in ("before", "after"):
                 one[name] = None if one[name] is None else msgspec.json.decode(one[name])
-        assert listing.why(history, "default", entity_id) == slow
+        assert history_lists.why(history, "default", entity_id) == slow
 
 
 def test_states_of_one_user_are_theirs_among_all(history: Path) -> None:
     at = parse_time("2026-03-20T00:00:00Z")
-    everybody = reading.states(history, "default", None, at, None)
+    everybody = history_documents.states(history, "default", None, at, None)
     owners = {one["owner_id"] for one in everybody}
     assert len(owners) > 1
     for owner in owners:
         theirs = [one for one in everybody if one["owner_id"] == owner]
-        assert reading.states(history, "default", owner, at, None) == theirs
+        assert history_documents.states(history, "default", owner, at, None) == theirs
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +123,7 @@ def _taken_away(revision: tuple[Any, ...]) -> tuple[Any, ...]:
 def test_states_of_a_user_are_what_the_macro_says(
     revised: Path, owner: str, known_at: str | None
 ) -> None:
-    known = None if known_at is None else reading.parse_moment(known_at)
+    known = None if known_at is None else history_documents.parse_moment(known_at)
     told = 0
     for at in (parse_time(f"{day}T12:00:00Z") for day in DAYS[::3]):
         clocks = f"make_timestamptz({at}), {f'make_timestamptz({known})' if known else 'NULL'}"
@@ -132,7 +132,7 @@ def test_states_of_a_user_are_what_the_macro_says(
             slow = read(db, sql, owner).objects()
         for one in slow:
             one["payload"] = msgspec.json.decode(one["payload"])
-        found = reading.states(revised, "default", owner, at, known)
+        found = history_documents.states(revised, "default", owner, at, known)
         assert sorted(found, key=str) == sorted(slow, key=str)
         told += len(found)
     assert (told > 0) == (owner != "nobody")
@@ -155,7 +155,7 @@ def test_a_timeline_is_what_the_views_say(history: Path) -> None:
         assert len(keys) > 1
         for key in (one["k"] for one in keys):
             slow = asked(history, TURNS.format(f"e.{column} = {quoted(key)}"))
-            found = listing.timeline(history, "default", key, of_users=of_users)
+            found = history_lists.timeline(history, "default", key, of_users=of_users)
             assert as_shown(found, slow) == slow
 
 
@@ -196,17 +196,19 @@ def test_the_pages_of_a_timeline_are_all_of_it(talkative: Path, key: str, of_use
     theirs = f"(e.session_id = {quoted(key)} OR e.user_id = {quoted(key)})"
     slow = asked(talkative, TURNS.format(theirs))
     assert len(slow) == len(asked(talkative, f"SELECT 1 FROM event_current e WHERE {theirs}"))
-    whole = listing.timeline(talkative, "default", key, of_users=of_users)
+    whole = history_lists.timeline(talkative, "default", key, of_users=of_users)
     assert as_shown(whole, slow) == slow
     places = [(parse_time(one["occurred_at"]), one["event_id"]) for one in slow]
     size = len(slow) // 3
     for start in {1, size, len(slow) // 2, len(slow) - 1}:
         rest = [one for one, place in zip(whole, places, strict=True) if place > places[start - 1]]
-        page = listing.timeline(
+        page = history_lists.timeline(
             talkative, "default", key, of_users=of_users, after=places[start - 1], limit=size
         )
         assert page == rest[:size]
-    assert not listing.timeline(talkative, "default", key, of_users=of_users, after=places[-1])
+    assert not history_lists.timeline(
+        talkative, "default", key, of_users=of_users, after=places[-1]
+    )
 
 
 def test_a_timeline_shows_the_row_that_stands_whoever_it_names(tmp_path: Path) -> None:
@@ -216,17 +218,17 @@ def test_a_timeline_shows_the_row_that_stands_whoever_it_names(tmp_path: Path) -
     running = row("events", **turn, user_id="u", status="running")
     write(root, events=[running, row("events", **turn, user_id="v", status="done")])
     with pytest.raises(DataRefused):
-        listing.timeline(root, "default", "u")
+        history_lists.timeline(root, "default", "u")
     for key in "vs":
-        assert [one["status"] for one in listing.timeline(root, "default", key)] == ["done"]
+        assert [one["status"] for one in history_lists.timeline(root, "default", key)] == ["done"]
 
 
 def test_a_user_is_what_the_views_say(history: Path) -> None:
     owners = asked(history, "SELECT DISTINCT owner_id FROM preference_current")
     assert owners
     for owner in (one["owner_id"] for one in owners):
-        found = reading.user(history, "default", owner, AT)
-        held = reading.states(history, "default", owner, AT, None)
+        found = history_documents.user(history, "default", owner, AT)
+        held = history_documents.states(history, "default", owner, AT, None)
         kept = [one for one in held if one["kind"] != "long_mood_state"]
         assert sorted(found["states"], key=str) == sorted(kept, key=str)
         theirs = f"owner_id = {quoted(owner)} ORDER BY domain, subject"
@@ -244,28 +246,30 @@ def test_a_user_is_what_the_views_say(history: Path) -> None:
 def test_a_user_as_of_a_time_is_what_the_records_up_to_then_make(tmp_path: Path) -> None:
     """The profile, too: that of now knows what came later."""
     lines = CONVERSATIONS.read_bytes().splitlines(keepends=True)
-    local.run([_file(tmp_path / "all.ndjson", lines)], tmp_path / "all")
+    file_runner.run([_file(tmp_path / "all.ndjson", lines)], tmp_path / "all")
     records = [msgspec.json.decode(line) for line in lines if line.startswith(b"{")]
     seen = 0
     for day in ("2026-03-03", "2026-03-06", "2026-03-10"):
-        at = reading.parse_moment(day)
+        at = history_documents.parse_moment(day)
         assert at is not None
         early = [
             msgspec.json.encode(record) + b"\n"
             for record in records
             if "occurred_at" in record and parse_time(record["occurred_at"]) <= at
         ]
-        local.run([_file(tmp_path / f"{day}.ndjson", early)], tmp_path / day)
+        file_runner.run([_file(tmp_path / f"{day}.ndjson", early)], tmp_path / day)
         for owner in ("emma", "lin", "yui"):
-            then = reading.user(tmp_path / "all", "default", owner, at)
-            expected = reading.user(tmp_path / day, "default", owner)
-            now = reading.user(tmp_path / "all", "default", owner)
+            then = history_documents.user(tmp_path / "all", "default", owner, at)
+            expected = history_documents.user(tmp_path / day, "default", owner)
+            now = history_documents.user(tmp_path / "all", "default", owner)
             assert (then["profile"], then["preferences"]) == (
                 expected["profile"], expected["preferences"],
             )  # fmt: skip
             seen += then["profile"] != now["profile"]
     assert seen > 4, "the sample goes on after these days"
-    before = reading.user(tmp_path / "all", "default", "lin", reading.parse_moment("2026-02-01"))
+    before = history_documents.user(
+        tmp_path / "all", "default", "lin", history_documents.parse_moment("2026-02-01")
+    )
     assert not any(before[name] for name in before if name != "user_id"), "known later"
 
 
@@ -277,10 +281,10 @@ def _file(path: Path, lines: list[bytes]) -> str:
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda root: reading.session(root, "default", "x", None, AT),
-        lambda root: listing.timeline(root, "default", "x"),
-        lambda root: reading.user(root, "default", "x", AT),
-        lambda root: listing.why(root, "default", "x"),
+        lambda root: history_documents.session(root, "default", "x", None, AT),
+        lambda root: history_lists.timeline(root, "default", "x"),
+        lambda root: history_documents.user(root, "default", "x", AT),
+        lambda root: history_lists.why(root, "default", "x"),
     ],
     ids=["session", "timeline", "user", "why"],
 )
@@ -288,7 +292,7 @@ def test_an_empty_history_knows_nothing(tmp_path: Path, ask: Callable[[Path], An
     root = open_root(tmp_path / "history")
     with pytest.raises(DataRefused, match="history"):
         ask(root)
-    assert reading.states(root, "default", "x", AT, None) == []
+    assert history_documents.states(root, "default", "x", AT, None) == []
 
 
 @pytest.mark.parametrize("running_first", [True, False])
@@ -300,7 +304,7 @@ def test_of_a_running_turn_that_has_ended_no_time_counts(
     ended = {**at, "occurred_at": "2026-03-01T00:00:00Z"}
     running = {**at, "occurred_at": "2026-03-03T01:00:00Z", "status": "running"}
     told = [running, ended] if running_first else [ended, running]
-    local.run([str(ndjson(tmp_path / "told.ndjson", told))], tmp_path / "history")
+    file_runner.run([str(ndjson(tmp_path / "told.ndjson", told))], tmp_path / "history")
     now = parse_time("2026-03-03T02:00:00Z")
-    session = reading.session(tmp_path / "history", "default", "s", None, now)
+    session = history_documents.session(tmp_path / "history", "default", "s", None, now)
     assert (session["status"], session["closed_reason"]) == ("closed", "expired")

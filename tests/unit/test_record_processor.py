@@ -10,22 +10,22 @@ import msgspec
 import pytest
 
 from schemas.base import JsonObject
-from streams.extractors.naming import Extractor, named
-from streams.files.applier import Applier
+from streams.extractors.registry import Extractor, named
+from streams.files.fold_batch import Applier
 from streams.files.refold import _Nothing, _Rows
-from streams.folds import log as history_log
+from streams.folds import history_rows as history_log
 from streams.folds import memory
+from streams.folds.constants import Rules
 from streams.folds.outcome import APPLIED, DUPLICATE, WAITS, WITHHELD, Outcome
-from streams.folds.rules import Rules
 from streams.kafka.agents.memory_agent import MemoryAgent
 from streams.kafka.agents.outcomes import outcomes_of
 from streams.kafka.agents.routing import route
 from streams.kafka.agents.session_agent import SessionAgent
-from streams.kafka.transport.processing import Batch
+from streams.kafka.transport.interfaces import Batch
 from streams.kafka.transport.rows import MemoryRows
 from streams.pipeline.decode import decode
 from streams.pipeline.entity import Entity
-from streams.pipeline.ports import StoreError
+from streams.pipeline.interfaces import StoreError
 from streams.pipeline.processor import RecordProcessor
 from tests.property.world import (
     Json,

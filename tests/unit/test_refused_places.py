@@ -6,9 +6,9 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from schemas import http
-from schemas.faults import faults
 from schemas.messages import NewMessages
-from streams.kinds import MODELS
+from schemas.validation_text import faults
+from streams.record_kinds import MODELS
 
 BODIES: list[type[BaseModel]] = [*MODELS.values(), NewMessages, http.StateCorrection]
 ODD: tuple[Any, ...] = (5, 1.5, True, {}, {"a": [5]}, [5], ["a", 5, {}], [[]], "x", "x" * 300, "\0")

@@ -10,7 +10,7 @@ import pytest
 from schemas.base import HOUR, parse_time
 from streams.folds import affect
 from streams.folds.affect import Mood, decay, mood_at
-from streams.folds.rules import Rules
+from streams.folds.constants import Rules
 from tests.unit.memory_told import Json, Memory, day, plan
 
 

@@ -5,7 +5,7 @@ from itertools import permutations
 import pytest
 
 from schemas.time import parse_time
-from streams.folds.ends import ENDS, MAX_ENDS, holds, stem
+from streams.folds.end_facts import ENDS, MAX_ENDS, holds, stem
 from streams.folds.states import STATES
 from tests.unit.memory_told import Json, Memory, day, plan, prefers, says
 

@@ -11,7 +11,7 @@ import pytest
 
 from schemas.base import JsonObject
 from streams.extractors import rules
-from streams.extractors.private import is_private
+from streams.extractors.do_not_store import is_private
 from tests.acceptance.utterances import turn
 from tests.unit.memory_told import Memory
 

@@ -9,11 +9,11 @@ import pytest
 from schemas.base import parse_time
 from schemas.http import UserUpdate
 from schemas.learner import UserLearningProfile
-from streams.files.applier import Applier
+from streams.files.fold_batch import Applier
 from streams.files.store import Store
 from streams.folds import learner
-from streams.folds.rows import Refused
-from streams.folds.rules import Rules
+from streams.folds.constants import Rules
+from streams.folds.effects import Refused
 from tests.unit.memory_told import SOURCE, Json, Memory, day
 
 LIMITS = "微积分-极限"

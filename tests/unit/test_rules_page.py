@@ -3,7 +3,7 @@
 import pytest
 
 from schemas.base import parse_time
-from streams.folds.rows import Refused
+from streams.folds.effects import Refused
 from streams.folds.states import STATES
 from streams.pipeline.decode import Dead, decode
 from tests.unit.memory_told import Json, Memory, day, plan, prefers, says

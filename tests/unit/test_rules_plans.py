@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from streams.files.applier import Applier
+from streams.files.fold_batch import Applier
 from streams.files.store import Store
+from streams.folds.constants import Rules
+from streams.folds.effects import Refused
 from streams.folds.ids import make_id
-from streams.folds.rows import Refused
-from streams.folds.rules import Rules
 from tests.unit.memory_told import SOURCE, Json, Memory, plan, prefers, says
 
 

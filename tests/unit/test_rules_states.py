@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from schemas.base import parse_time
-from streams import reading
-from streams.files import local
+from streams import history_documents
+from streams.files import file_runner
 from streams.folds.affect import MOOD
+from streams.folds.effects import Refused
 from streams.folds.ids import make_id
-from streams.folds.rows import Refused
 from tests.command import ndjson
 from tests.unit.memory_told import Json, Memory, day, link, plan, prefers, says
 
@@ -42,12 +42,12 @@ def test_the_history_tells_what_held_when_and_what_was_known_when(tmp_path: Path
         plan("p3", 20, state_updates=[says("Osaka", state_id="home", valid_from=day(20))]),
         plan("p4", 25, state_updates=[says("Nara city", state_id="home", valid_from=day(10))]),
     ]
-    local.run([str(ndjson(tmp_path / "records.ndjson", told))], tmp_path / "history")
+    file_runner.run([str(ndjson(tmp_path / "records.ndjson", told))], tmp_path / "history")
 
     def held(valid_at: float, known_at: float | None = None) -> list[str]:
         known = None if known_at is None else parse_time(day(known_at))
         moment = parse_time(day(valid_at))
-        found = reading.states(tmp_path / "history", "default", "u", moment, known)
+        found = history_documents.states(tmp_path / "history", "default", "u", moment, known)
         return [one["body_text"] for one in found]
 
     assert held(5) == ["Kyoto"]

@@ -12,10 +12,10 @@ import pytest
 
 from schemas.base import format_time
 from schemas.task import TaskDocument
-from streams.files.applier import Applier
+from streams.files.fold_batch import Applier
 from streams.files.store import Store
 from streams.folds import documents, task
-from streams.folds.rules import Rules
+from streams.folds.constants import Rules
 from tests.property.world import COLUMNS
 from tests.unit.session_told import Json, Told, encode, micros, turn
 

@@ -7,9 +7,9 @@ import pytest
 from schemas.base import HOUR
 from schemas.row import replace
 from streams.folds.affect import Mood, decay, feel, mood_at
+from streams.folds.constants import CONSTANTS, Rules
+from streams.folds.effects import Moment
 from streams.folds.learner import Use, favourite, mastery
-from streams.folds.rows import Moment
-from streams.folds.rules import CONSTANTS, Rules
 from tests.property.world import Json, World, recursion, turn
 
 

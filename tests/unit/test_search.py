@@ -14,10 +14,10 @@ import pytest
 from deltalake import DeltaTable
 
 from schemas.base import format_time, parse_time
-from streams.apps import maintenance
+from streams.apps import compact_and_forget
 from streams.errors import UsageError
-from streams.files import local
-from streams.search import Hit, NotIndexed, Query, build, forget, search, update
+from streams.files import file_runner
+from streams.search import Hit, NotIndexed, Query, forget, indexing, search, update
 from streams.search import query as queries
 from streams.search.store import Index
 from streams.search.tokens import terms
@@ -41,7 +41,7 @@ def ids(history: Path, text: str, tenant: str = "default", **given: Any) -> list
 
 def run(folder: Path, name: str, records: list[dict[str, Any]]) -> Path:
     """Folds records into `folder/history`."""
-    local.run([str(ndjson(folder / f"{name}.ndjson", records))], folder / "history")
+    file_runner.run([str(ndjson(folder / f"{name}.ndjson", records))], folder / "history")
     return folder / "history"
 
 
@@ -58,7 +58,7 @@ def state(plan: str, state_id: str, text: str, at: str, **more: Any) -> dict[str
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sample conversations, in three languages."""
     history = tmp_path_factory.mktemp("sample") / "history"
-    local.run([str(CONVERSATIONS)], history)
+    file_runner.run([str(CONVERSATIONS)], history)
     return history
 
 
@@ -270,7 +270,7 @@ def test_a_tenant_finds_nothing_of_another(tmp_path: Path) -> None:
     assert ids(history, "flew", "three") == []
     assert ids(history, "flew", "../one") == []
     files = {file.split("/")[-1] for file in files_holding(history / "_search", SECRET)}
-    assert files == {build.current(history, "one").name}  # type: ignore[union-attr]
+    assert files == {indexing.current(history, "one").name}  # type: ignore[union-attr]
 
 
 # --- following the history --------------------------------------------------------------------
@@ -279,11 +279,13 @@ def test_a_tenant_finds_nothing_of_another(tmp_path: Path) -> None:
 def test_what_comes_later_is_found_by_the_next_search(tmp_path: Path) -> None:
     history = run(tmp_path, "a", [turn("1", user_input="the heron", status="running")])
     assert ids(history, "heron osprey") == ["1"]
-    first = build.current(history, "default")
+    first = indexing.current(history, "default")
     run(tmp_path, "b", [turn("1", user_input="the osprey"), turn("2", user_input="an osprey nest")])
     assert sorted(ids(history, "osprey")) == ["1", "2"]
     assert ids(history, "heron") == []
-    assert build.current(history, "default") == first, "it was brought up to date, not built anew"
+    assert indexing.current(history, "default") == first, (
+        "it was brought up to date, not built anew"
+    )
 
 
 def test_versions_of_a_state_follow_each_other(tmp_path: Path) -> None:
@@ -305,9 +307,9 @@ def test_an_index_built_bit_by_bit_answers_as_one_built_at_once(tmp_path: Path) 
     for number in range(0, len(lines), 22):
         part = tmp_path / f"{number}.ndjson"
         part.write_bytes(b"".join(lines[number : number + 22]))
-        local.run([str(part)], tmp_path / "history")
+        file_runner.run([str(part)], tmp_path / "history")
         update(tmp_path / "history", "default")
-    bit_by_bit = _documents(build.current(tmp_path / "history", "default"))
+    bit_by_bit = _documents(indexing.current(tmp_path / "history", "default"))
     assert bit_by_bit == _documents(update(tmp_path / "history", "default", rebuild=True))
 
 
@@ -326,11 +328,11 @@ def test_compacting_costs_no_new_index(tmp_path: Path) -> None:
     for name in "abc":
         history = run(tmp_path, name, [turn(name, user_input=f"the heron {name}")])
     assert len(ids(history, "heron")) == 3
-    first = build.current(history, "default")
-    maintenance.compact(history)
+    first = indexing.current(history, "default")
+    compact_and_forget.compact(history)
     run(tmp_path, "d", [turn("d", user_input="the heron d")])
     assert len(ids(history, "heron")) == 4
-    assert build.current(history, "default") == first
+    assert indexing.current(history, "default") == first
 
 
 def test_an_index_begun_before_the_first_row_finds_what_the_log_tells_no_more(
@@ -353,12 +355,14 @@ def test_guarantee_8_who_is_forgotten_is_in_no_byte_of_the_index(tmp_path: Path)
     history = run(tmp_path, "a", [turn("1", user_input=f"{SECRET} in the aviary", user_id="gone"),
                                   turn("2", user_input="an aviary", session_id="t")])  # fmt: skip
     assert sorted(ids(history, "aviary")) == ["1", "2"]
-    reader = sqlite3.connect(build.current(history, "default") or "")  # with a log beside the file
+    reader = sqlite3.connect(
+        indexing.current(history, "default") or ""
+    )  # with a log beside the file
     reader.execute("SELECT count(*) FROM doc").fetchone()
     run(tmp_path, "b", [turn("3", user_input=f"{SECRET} again", user_id="gone", session_id="r")])
     assert ids(history, SECRET.lower()) != []
     assert files_holding(history / "_search", SECRET)
-    maintenance.forget(history, "default", "gone")
+    compact_and_forget.forget(history, "default", "gone")
     reader.close()
     assert files_holding(history, SECRET) == []
     assert files_holding(history, SECRET.lower()) == []
@@ -386,7 +390,7 @@ def test_a_killed_build_leaves_the_index_before(tmp_path: Path) -> None:
     assert builder.pid
     os.kill(builder.pid, signal.SIGKILL)
     builder.join()
-    assert build.current(history, "default") == first
+    assert indexing.current(history, "default") == first
     assert ids(history, "heron") == ["1"]
     assert update(history, "default", rebuild=True) != first
     assert not list((history / "_search").glob("*.making"))

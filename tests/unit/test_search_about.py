@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from schemas.time import DAY, EPOCH, parse_time
 from streams.errors import UsageError
-from streams.files import local
+from streams.files import file_runner
 from streams.search import Hit, Query, period, search
-from streams.search import about as dates
-from streams.search.about import Span
+from streams.search import dates_named as dates
+from streams.search.dates_named import Span
 from tests.command import ndjson, turn, turnfold
 
 NOW = parse_time("2026-04-01T00:00:00Z")
@@ -42,7 +42,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
             }],
         },
     ]  # fmt: skip
-    local.run([str(ndjson(folder / "all.ndjson", records))], folder / "history")
+    file_runner.run([str(ndjson(folder / "all.ndjson", records))], folder / "history")
     return folder / "history"
 
 
@@ -114,7 +114,7 @@ def test_a_changed_state_is_found_under_its_new_date_alone(tmp_path: Path) -> No
         }  # fmt: skip
 
     for number, month in ((1, 7), (2, 8)):
-        local.run(
+        file_runner.run(
             [str(ndjson(tmp_path / f"{number}.ndjson", [plan(number, month)]))],
             tmp_path / "history",
         )

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from schemas.base import format_time, parse_time
-from streams.apps import maintenance
+from streams.apps import compact_and_forget
 from streams.search import (
     ActiveQuery,
     Listing,
@@ -156,7 +156,7 @@ def test_a_tenant_lists_its_own(tmp_path: Path) -> None:
 def test_who_was_forgotten_is_not_listed(tmp_path: Path) -> None:
     history = run(tmp_path, "a", [turn("1"), turn("2", session_id="s2", user_id="v")])
     assert len(users(history, "default", ALL)) == 2
-    maintenance.forget(history, "default", "u")
+    compact_and_forget.forget(history, "default", "u")
     assert [one.user_id for one in users(history, "default", ALL)] == ["v"]
     assert [one.session_id for one in sessions(history, "default", ALL)] == ["s2"]
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from schemas.base import parse_time
-from streams.search import Hit, build
-from streams.search.opening import connected
+from streams.search import Hit, indexing
+from streams.search.open_index import connected
 from streams.search.store import Index
 from tests.command import turn, turnfold
 from tests.unit.test_search import asked, ids, run, state
@@ -189,7 +189,7 @@ def test_an_index_of_another_format_is_built_anew_and_said_so(
 ) -> None:
     history = run(tmp_path, "a", [said(0, "the heron")])
     assert ids(history, "heron") == ["e0"]
-    path = build.current(history, "default")
+    path = indexing.current(history, "default")
     assert path is not None
     index = Index(connected(path))
     index.set_meta("format", 4)

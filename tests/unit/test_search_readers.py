@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from schemas.time import parse_time
-from streams.files import local
-from streams.search import Query, forget, readers, search
-from streams.search.readers import MOST, READERS
+from streams.files import file_runner
+from streams.search import Query, connections, forget, search
+from streams.search.connections import MOST, READERS
 from tests.command import ndjson, turn
 from tests.waiting import WITHIN, until
 
@@ -20,7 +20,7 @@ NOW = parse_time("2026-04-01T00:00:00Z")
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """What is unused is closed soon; what other tests have left is not counted."""
-    monkeypatch.setattr(readers, "IDLE", 0.05)
+    monkeypatch.setattr(connections, "IDLE", 0.05)
     until(lambda: not READERS._idle)
     yield
     until(lambda: not READERS._idle)
@@ -29,7 +29,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def said(folder: Path, *words: str) -> Path:
     """A history in which each word was said once."""
     turns = [turn(word, user_input=f"{word} and tea") for word in words]
-    local.run([str(ndjson(folder / f"{words[0]}.ndjson", turns))], folder / "history")
+    file_runner.run([str(ndjson(folder / f"{words[0]}.ndjson", turns))], folder / "history")
     return folder / "history"
 
 

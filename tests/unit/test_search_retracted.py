@@ -10,8 +10,8 @@ import pytest
 
 from schemas.base import MINUTE, format_time, parse_time
 from streams.context import SECTIONS, PackRequest
-from streams.context.gather import context
-from streams.files import local
+from streams.context.load import context
+from streams.files import file_runner
 from streams.search import Query, search, update
 from tests.command import ndjson, turn
 
@@ -82,7 +82,7 @@ def test_only_what_stands_is_found(seed: int, tmp_path: Path) -> None:
     told, records = world(draw)
     cut = draw.randrange(len(records) + 1)
     for number, some in enumerate((records[:cut], records[cut:])):
-        local.run([str(ndjson(tmp_path / f"{number}.ndjson", some))], history)
+        file_runner.run([str(ndjson(tmp_path / f"{number}.ndjson", some))], history)
         update(history, "default")
     for _ in range(2):
         stands = set().union(*(one.standing(END) for one in told))
@@ -108,7 +108,7 @@ def test_a_turn_that_is_restored_is_found_again(tmp_path: Path) -> None:
                 "occurred_at": when, "extractor": {"name": "test"},
                 "event_updates": [{"op": op, "event_id": "e"}],
             }  # fmt: skip
-        local.run([str(ndjson(tmp_path / f"{at}.ndjson", [record]))], history)
+        file_runner.run([str(ndjson(tmp_path / f"{at}.ndjson", [record]))], history)
         assert [one.id for one in hits(history)] == ([] if op == "retract" else ["e"])
 
 
@@ -119,5 +119,5 @@ def test_what_another_user_retracts_stays(tmp_path: Path) -> None:
         "event_updates": [{"op": "retract", "event_id": "e"}],
     }  # fmt: skip
     file = ndjson(tmp_path / "one.ndjson", [turn("e", user_input="apples"), plan])
-    local.run([str(file)], tmp_path / "history")
+    file_runner.run([str(file)], tmp_path / "history")
     assert [one.id for one in hits(tmp_path / "history")] == ["e"]

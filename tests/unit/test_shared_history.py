@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from sinks.history import connect
-from sinks.root import HistoryError
-from sinks.shared import LOCKS, Piece, SharedHistory
+from sinks.history_root import HistoryError
+from sinks.sink_history import LOCKS, Piece, SharedHistory
 from sinks.tables import SCHEMAS, to_arrow
 
 OWNER = {"sink": "s", "cluster": "c"}

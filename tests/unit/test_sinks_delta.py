@@ -11,7 +11,7 @@ import pytest
 from schemas.rows import TABLES
 from sinks.delta import OPEN_FOR, History, HistoryError, HistoryWriteError
 from sinks.history import columns, connect
-from sinks.root import MARKER, open_root
+from sinks.history_root import MARKER, open_root
 from sinks.tables import SCHEMAS, to_arrow
 from tests.unit.test_sinks_support import row, write
 

@@ -12,8 +12,8 @@ from deltalake import DeltaTable
 
 from sinks import files
 from sinks.delta import History
+from sinks.history_root import HistoryError
 from sinks.maintenance import compact, forget
-from sinks.root import HistoryError
 from tests.unit.test_sinks_support import row, write
 
 DAYS = ("2026-03-01", "2026-03-02", "2026-03-03")

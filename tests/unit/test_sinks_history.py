@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from sinks.history import QueryError, catalog, columns, connect, query, read, table_names
-from sinks.root import HistoryError, open_root
+from sinks.history_root import HistoryError, open_root
 from sinks.tables import STORED
 from sinks.views import ALL_VIEWS, MACROS
 from tests.unit.test_sinks_support import row, state, write

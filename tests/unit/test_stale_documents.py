@@ -6,7 +6,7 @@ import pytest
 
 from schemas.generated.history import Event, Profile, Session, Source, Task, stored
 from sinks.delta import History
-from sinks.stale import stale_documents
+from sinks.stale_documents import stale_documents
 from sinks.tables import to_arrow
 from streams.doctor.history import history
 

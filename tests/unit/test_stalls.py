@@ -10,11 +10,11 @@ from aiokafka.structs import TopicPartition
 
 from streams.kafka.transport import lane as lane_module
 from streams.kafka.transport import lanes as lanes_module
+from streams.kafka.transport.interfaces import LaneSettings
 from streams.kafka.transport.lane import Lane
 from streams.kafka.transport.lanes import GroupSource, Lanes
-from streams.kafka.transport.processing import LaneSettings
 from streams.kafka.transport.writer import TransactionFailed
-from streams.observing import readiness
+from streams.observability import readiness
 from tests.kafka.counting_worker import plan, topics
 
 CLICKS = TopicPartition(topics("group")[0], 0)

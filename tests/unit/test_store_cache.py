@@ -6,7 +6,7 @@ import pytest
 
 from streams.files import store as stores
 from streams.files.store import Store
-from streams.folds.index import RUNS
+from streams.folds.seen_ids import RUNS
 from streams.folds.session_state import HEADER, Session
 from streams.pipeline.entity import ENTITY, ROW, Entity, Where
 

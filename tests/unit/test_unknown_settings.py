@@ -45,7 +45,9 @@ def test_a_variable_that_is_no_setting_is_named_once(
     with caplog.at_level(logging.WARNING):
         assert Sample.load().port == Sample.load().port == 1
     (message,) = caplog.messages
-    assert message.startswith("sample settings: unknown settings are ignored") and message.endswith(said)
+    assert message.startswith("sample settings: unknown settings are ignored") and message.endswith(
+        said
+    )
     assert "9" not in message
 
 

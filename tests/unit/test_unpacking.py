@@ -10,9 +10,9 @@ from random import Random
 
 import pytest
 
-from sinks.letters import GOES, MAY_NAME, Letters
-from sinks.unpacking import MAX_BYTES, MAX_PIECES, Budget, TooMuch, inflated, of_base64
-from streams.mapping import packed
+from sinks.dead_letter_owners import GOES, MAY_NAME, Letters
+from sinks.decompress import MAX_BYTES, MAX_PIECES, Budget, TooMuch, inflated, of_base64
+from streams.mapping import embedded_json
 from streams.pipeline import withheld
 
 SAID = json.dumps({"user_id": "ann", "source": "meta_request"}).encode()
@@ -73,7 +73,7 @@ def test_the_budget_is_of_all_pieces_together() -> None:
     pieces = [b64encode(piece).decode()] * 5
     bomb = json.dumps({"data": pieces}).encode()
     with pytest.raises(TooMuch):
-        packed.says(json.loads(bomb))
+        embedded_json.says(json.loads(bomb))
     assert Letters("default", "ann").verdict(bomb, None, None, None) == MAY_NAME
     assert withheld.is_mentioned(b"not JSON: " + bomb)
 
@@ -82,12 +82,12 @@ def test_elements_are_counted_before_they_are_read() -> None:
     text = "[" + "{}," * MAX_PIECES + "{}]"
     bomb = json.dumps({"data": b64encode(gzip.compress(text.encode())).decode()}).encode()
     with pytest.raises(TooMuch):
-        packed.says(json.loads(bomb))
+        embedded_json.says(json.loads(bomb))
     assert Letters("default", "ann").verdict(bomb, None, None, None) == MAY_NAME
 
 
 def test_a_request_behind_much_text_is_withheld() -> None:
     text = gzip.compress(b'{"text":"' + b"x" * 5_000_000 + b'",' + SAID[1:])
     line = json.dumps({"data": b64encode(text).decode()})
-    assert packed.says(json.loads(line))
+    assert embedded_json.says(json.loads(line))
     assert withheld.is_mentioned(text)

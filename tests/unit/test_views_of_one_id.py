@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from streams.files import local
+from streams.files import file_runner
 from tests.command import ndjson, rows, turn
 
 FEELING = {"text": "", "vad": {"v": 0.5, "a": 0, "d": 0}, "confidence": 1}
@@ -45,7 +45,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
         link = {"op": "put", "from_event_id": "e3", "to_event_id": "e1", "label": "reply_to"}
         graph = {"threads": [thread], "links": [link]}
         records.append(plan(user, session, state_updates=[state], context_updates=graph))
-    local.run([str(ndjson(folder / "records.ndjson", records))], folder / "history")
+    file_runner.run([str(ndjson(folder / "records.ndjson", records))], folder / "history")
     return folder / "history"
 
 

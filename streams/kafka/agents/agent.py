@@ -11,17 +11,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 from schemas.row import replace
-from streams.folds.rows import Input
-from streams.kafka.agents import noted_rules
+from streams.folds.effects import Input
+from streams.kafka.agents import marker_constants
 from streams.kafka.agents.emitter import MessageEmitter
 from streams.kafka.agents.encoding import Origin
 from streams.kafka.agents.log_clock import LogClock
 from streams.kafka.agents.outcomes import NOTED
 from streams.kafka.agents.table import EntityTable, LaneEntity
 from streams.kafka.agents.validation import validate
-from streams.kafka.transport.processing import Batch, Row
+from streams.kafka.transport.interfaces import Batch, Row
 from streams.kafka.transport.rows import RowStore
-from streams.pipeline import ahead
+from streams.pipeline import clock_ahead
 from streams.pipeline.processor import Changed, RecordProcessor
 
 STEP = 128
@@ -96,8 +96,8 @@ class LaneAgent(ABC, Generic[M]):
             return "left_out"
         if type(decoded) is Input:
             decoded = replace(decoded, recorded_at=message.timestamp * 1000)
-            if decoded.record.occurred_at > decoded.recorded_at + ahead.MOST:
-                decoded = ahead.dead(decoded, message.value)
+            if decoded.record.occurred_at > decoded.recorded_at + clock_ahead.MOST:
+                decoded = clock_ahead.dead(decoded, message.value)
         return self.processor.process(decoded, message.value, message).ending
 
     @abstractmethod
@@ -114,7 +114,7 @@ class LaneAgent(ABC, Generic[M]):
             NOTED: self.emitter.outcomes.runs,
             **self.clock.to_note(),
             DOCUMENT_VERSION: self.document_version,
-            **noted_rules.to_note(self.emitter.rules),
+            **marker_constants.to_note(self.emitter.rules),
         }
 
     def committed(self) -> None:
@@ -133,7 +133,7 @@ class LaneAgent(ABC, Generic[M]):
         """Rows that are now the table's; subclasses may index them."""
 
     def restored(self, note: Mapping[str, Any]) -> None:
-        noted_rules.check(note, self.emitter.rules)
+        marker_constants.check(note, self.emitter.rules)
         self._note = note
         self.clock.restore(note)
         self.document_version = note.get(DOCUMENT_VERSION, 0)

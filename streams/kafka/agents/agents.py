@@ -5,13 +5,13 @@ from dataclasses import replace
 from functools import partial
 
 from streams import topology
-from streams.folds.rules import Rules
+from streams.folds.constants import Rules
 from streams.kafka.agents.encoding import Origin
 from streams.kafka.agents.memory_agent import MemoryAgent
 from streams.kafka.agents.session_agent import SessionAgent
-from streams.kafka.client.names import changelog_name, own_inputs, own_topics, sources_of
+from streams.kafka.client.topic_names import changelog_name, own_inputs, own_topics, sources_of
 from streams.kafka.client.topic_specs import TopicSpec, spec, spec_of
-from streams.kafka.transport.processing import AgentSpec, Processor
+from streams.kafka.transport.interfaces import AgentSpec, Processor
 from streams.kafka.transport.rows import RowStore
 
 ROW_BYTES = 100_000_000

@@ -5,15 +5,15 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple
 
 from schemas.events import Turn
-from streams.folds.rows import Effects, Input, Late, UserSignal
-from streams.folds.rules import Rules
+from streams.folds.constants import Rules
+from streams.folds.effects import Effects, Input, Late, UserSignal
 from streams.kafka.agents.encoding import Origin, key_of, time_text, to_json
 from streams.kafka.agents.outbox import Outbox
 from streams.kafka.agents.outcomes import OutcomeNote
 from streams.kafka.agents.table import LaneEntity
-from streams.observing.logs import place
+from streams.observability.logs import place
 from streams.pipeline.decode import Dead
-from streams.pipeline.ports import Signalled
+from streams.pipeline.interfaces import Signalled
 from streams.topology import WRITE_PLANS, Agent
 
 log = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from schemas.base import Micros
 from schemas.generated import history
 from schemas.rows import TABLES, Source
 from schemas.time import format_time
-from streams.observing.traces import Headers
+from streams.observability.traces import Headers
 
 to_json = msgspec.json.Encoder().encode
 time_text = lru_cache(10_000)(format_time)  # consecutive records share times

@@ -8,10 +8,10 @@ from streams.errors import ConfigurationError
 from streams.kafka.agents.encoding import Origin
 from streams.kafka.agents.mapping_agent import MappingAgent
 from streams.kafka.client.admin import connected, partitions_of
-from streams.kafka.client.names import mapping_changelog
 from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.client.topic_names import mapping_changelog
 from streams.kafka.client.topic_specs import TopicSpec, spec
-from streams.kafka.transport.processing import AgentSpec
+from streams.kafka.transport.interfaces import AgentSpec
 from streams.mapping.definition import like_a_generations
 from streams.mapping.mapper import Mapper
 

@@ -9,16 +9,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from streams.folds.rows import Input
+from streams.folds.effects import Input
 from streams.kafka.agents.encoding import Origin
 from streams.kafka.agents.outbox import Outbox
 from streams.kafka.agents.routing import MAPPED_FROM, route_of
 from streams.kafka.client.partitions import partition_of
-from streams.kafka.transport.processing import Batch, Output, Row
+from streams.kafka.transport.interfaces import Batch, Output, Row
 from streams.kafka.transport.rows import RowStore
 from streams.mapping.envelopes import Message
 from streams.mapping.mapper import Source
-from streams.observing.traces import carried_by
+from streams.observability.traces import carried_by
 from streams.pipeline.decode import Dead
 from streams.topology import MAPPING_AGENT
 

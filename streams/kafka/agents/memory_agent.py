@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from streams.extractors.naming import MODEL, OURS
-from streams.folds.rows import Input
-from streams.folds.rules import Rules
+from streams.extractors.registry import MODEL, OURS
+from streams.folds.constants import Rules
+from streams.folds.effects import Input
 from streams.kafka.agents import user_signal
 from streams.kafka.agents.agent import LEFT_OUT, LaneAgent
 from streams.kafka.agents.encoding import Origin

@@ -6,8 +6,8 @@ from schemas.base import parse_time
 from schemas.generated.history import Revision
 from schemas.memory_kinds import OF_USERS, STATE
 from streams.folds import affect, states
+from streams.folds.effects import Effects
 from streams.folds.revised_kinds import REVISED_KINDS
-from streams.folds.rows import Effects
 from streams.kafka.agents.emitter import FoldedRecord, MessageEmitter
 from streams.kafka.agents.encoding import Origin, key_of, time_text, to_json
 from streams.kafka.agents.table import LaneEntity

@@ -17,11 +17,11 @@ from schemas.generated.history import (
     Task,
     Thread,
 )
-from streams.folds.rows import Refused
+from streams.folds.effects import Refused
 from streams.kafka.agents.encoding import ROW_ENCODERS, Origin, key_of
 from streams.kafka.agents.validation import headers_text, key_text
 from streams.kafka.client.partitions import partition_of
-from streams.kafka.transport.processing import Headers, Output
+from streams.kafka.transport.interfaces import Headers, Output
 from streams.pipeline import images
 from streams.pipeline.decode import Dead, guarded
 from streams.pipeline.document_rows import dead_row

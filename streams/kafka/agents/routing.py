@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from schemas.events import Record
-from streams.kinds import TURN, RecordKind, kind_by_fields, kind_of
 from streams.pipeline import withheld
 from streams.pipeline.decode import Dead, decode, means_withheld
-from streams.pipeline.plain import TENANT
+from streams.pipeline.fast_decode import TENANT
+from streams.record_kinds import TURN, RecordKind, kind_by_fields, kind_of
 from streams.topology import TURNS
 
 MAPPED_FROM = "mapped_from"

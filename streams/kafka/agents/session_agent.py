@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from streams.errors import ConfigurationError
-from streams.extractors.naming import MODEL, NAMES, chosen, in_process, named, version_of
-from streams.folds.rules import Rules
+from streams.extractors.registry import MODEL, NAMES, chosen, in_process, named, version_of
+from streams.folds.constants import Rules
 from streams.folds.session_state import HEADER, visible
 from streams.folds.task import TASKS
 from streams.kafka.agents.agent import LEFT_OUT, LaneAgent
@@ -16,7 +16,7 @@ from streams.kafka.agents.routing import is_mapped
 from streams.kafka.agents.session_messages import SessionEmitter
 from streams.kafka.agents.table import LaneEntity
 from streams.kafka.agents.validation import validate
-from streams.kafka.transport.processing import Batch, Row
+from streams.kafka.transport.interfaces import Batch, Row
 from streams.kafka.transport.rows import RowStore
 from streams.pipeline.processor import Changed
 from streams.pipeline.retention import is_past

@@ -5,14 +5,14 @@ from typing import Any
 
 from schemas.generated import history
 from streams.folds import documents
-from streams.folds.rows import Effects, Input
+from streams.folds.effects import Effects, Input
 from streams.folds.task import TASKS as TASK_ROWS
 from streams.kafka.agents import user_signal
 from streams.kafka.agents.emitter import FoldedRecord, MessageEmitter
 from streams.kafka.agents.encoding import Origin, key_of, time_text, to_json
 from streams.kafka.agents.table import LaneEntity
-from streams.kafka.transport.processing import Output
-from streams.observing.traces import Headers
+from streams.kafka.transport.interfaces import Output
+from streams.observability.traces import Headers
 from streams.pipeline.decode import Dead
 from streams.pipeline.document_rows import session_row, task_row
 from streams.pipeline.processor import Changed

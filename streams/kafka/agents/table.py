@@ -6,7 +6,7 @@ An aborted transaction only drops the entities that it changed: committed rows a
 
 from collections.abc import Sequence
 
-from streams.kafka.transport.processing import Row
+from streams.kafka.transport.interfaces import Row
 from streams.kafka.transport.rows import RowStore
 from streams.pipeline.entity import Entity
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from streams.kafka.agents.encoding import Origin
-from streams.observing.traces import carried_by, outgoing, trace_id
+from streams.observability.traces import carried_by, outgoing, trace_id
 
 
 class TracedOrigin(Origin):

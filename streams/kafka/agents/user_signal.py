@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from schemas.base import parse_time
-from streams.folds.rows import Moment, UserSignal
+from streams.folds.effects import Moment, UserSignal
 from streams.kafka.agents.encoding import time_text, to_json
-from streams.pipeline.ports import Signalled
+from streams.pipeline.interfaces import Signalled
 from streams.topology import SESSION_AGENT
 
 AGAIN = ("again", b"1")

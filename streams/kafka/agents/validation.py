@@ -10,12 +10,12 @@ from typing import Any
 
 from schemas.dead_letters import Reason
 from schemas.time import parse_time
-from streams.folds.rows import Input
+from streams.folds.effects import Input
 from streams.kafka.agents.encoding import to_json
 from streams.kafka.client.partitions import partition_of
-from streams.kinds import ID_FIELDS, KINDS, kind_of
 from streams.pipeline import images, withheld
 from streams.pipeline.decode import Dead, Withheld, decode, guarded
+from streams.record_kinds import ID_FIELDS, KINDS, kind_of
 
 WRONG_PARTITION = (
     "partition {}: this key's is {}, by murmur2; elsewhere its owner's rows would be kept twice. "

@@ -18,10 +18,10 @@ from aiokafka.errors import (
 )
 
 from streams.errors import ConfigurationError, TurnfoldError, Unreachable
-from streams.kafka.client import denials
+from streams.kafka.client import acl_errors
 from streams.kafka.client.aiokafka_internals import KafkaAdmin, try_to_connect
 from streams.kafka.client.settings import KafkaSettings
-from streams.observing.logs import quiet
+from streams.observability.logs import quiet
 
 WITHIN = 10.0  # seconds
 REFUSALS = (
@@ -64,7 +64,7 @@ async def connected(settings: KafkaSettings, within: float = WITHIN) -> AsyncIte
 def lost(settings: KafkaSettings, error: BaseException) -> TurnfoldError:
     """The exception to raise if a broker that was reached before fails a client, or its ACLs deny
     access."""
-    if (refused := denials.of(error)) is not None:
+    if (refused := acl_errors.of(error)) is not None:
         return refused
     is_lost = isinstance(
         error, KafkaConnectionError | KafkaTimeoutError | NodeNotReadyError | OSError

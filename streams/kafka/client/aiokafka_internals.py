@@ -35,7 +35,7 @@ from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.structs import OffsetAndMetadata, TopicPartition
 
 from streams.kafka.client.connection import Connection
-from streams.kafka.client.prefix import OWN, Names
+from streams.kafka.client.name_prefix import OWN, Names
 
 CANCEL_AGAIN = 0.05
 """Seconds after which a task that still runs is cancelled again."""

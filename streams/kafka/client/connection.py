@@ -9,13 +9,13 @@ from typing import Any
 from aiokafka.conn import AIOKafkaConnection, AIOKafkaProtocol, CloseReason, OAuthAuthenticator
 from aiokafka.errors import AuthenticationFailedError
 
-from streams.kafka.client import denials, prefix
+from streams.kafka.client import acl_errors, name_prefix
 
 
 class Connection(AIOKafkaConnection):  # type: ignore[misc]  # aiokafka has no types
     """`names`: maps names of topics, groups and transactional ids to those on the broker."""
 
-    names = prefix.OWN
+    names = name_prefix.OWN
 
     async def connect(self) -> Any:
         """Connects like aiokafka. Aborts the socket if cancelled: over TLS asyncio would wait for
@@ -46,9 +46,9 @@ class Connection(AIOKafkaConnection):  # type: ignore[misc]  # aiokafka has no t
 
     async def _answer(self, request: "_PrefixedRequest", pending: Awaitable[Any]) -> Any:
         response = await pending
-        denials.note(request.struct, response, self._sasl_plain_username)
+        acl_errors.note(request.struct, response, self._sasl_plain_username)
         if self.names.prefix:
-            prefix.incoming(response, self.names)
+            name_prefix.incoming(response, self.names)
         return response
 
 
@@ -71,7 +71,7 @@ class _PrefixedRequest:
 
     struct: Any = None
 
-    def __init__(self, request: Any, names: prefix.Names) -> None:
+    def __init__(self, request: Any, names: name_prefix.Names) -> None:
         self._request = request
         self._names = names
 
@@ -79,7 +79,7 @@ class _PrefixedRequest:
         """The request in the newest version that the broker supports."""
         self.struct = self._request.prepare(versions)
         if self._names.prefix:
-            prefix.outgoing(self.struct, self._names)
+            name_prefix.outgoing(self.struct, self._names)
         return self.struct
 
 

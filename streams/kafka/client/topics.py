@@ -20,7 +20,7 @@ from aiokafka.errors import (
 )
 
 from streams.errors import ConfigurationError
-from streams.kafka.client import denials
+from streams.kafka.client import acl_errors
 from streams.kafka.client.admin import WITHIN, connected
 from streams.kafka.client.aiokafka_internals import KafkaAdmin
 from streams.kafka.client.settings import LONGEST, KafkaSettings
@@ -101,7 +101,7 @@ async def create(
         error = for_code(code)
         if error is NoError:
             created.append(name)
-        elif code in denials.RESOURCES:
+        elif code in acl_errors.RESOURCES:
             forbidden.append(name)
         elif error is not TopicAlreadyExistsError:  # created by another worker
             why = message or error.__name__
@@ -225,7 +225,7 @@ async def _settings(
         for code, message, _, name, entries in reply.resources:
             if for_code(code) is not NoError:
                 error = for_code(code)(message)
-                why = denials.of(error) or message or type(error).__name__
+                why = acl_errors.of(error) or message or type(error).__name__
                 raise ConfigurationError(
                     f"topic {admin.on_broker(name)}: its settings cannot be read: {why}"
                 )

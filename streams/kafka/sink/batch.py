@@ -15,7 +15,7 @@ from aiokafka.structs import TopicPartition
 from schemas.dead_letters import Reason
 from schemas.generated.history import DeadLetter, Source, stored
 from schemas.rows import SNAPSHOT_KEYS
-from sinks.shared import Piece
+from sinks.sink_history import Piece
 from sinks.tables import to_arrow
 from streams.kafka.client.aiokafka_internals import RawMessage
 from streams.kafka.sink.history_rows import parse

@@ -7,7 +7,7 @@ from streams.kafka.agents.agents import own_specs
 from streams.kafka.client.admin import cluster_of, connected
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import ensure_topics
-from streams.kafka.transport.processing import Span, no_span
+from streams.kafka.transport.interfaces import Span, no_span
 from streams.topology import DEAD_LETTERS, HISTORY, name_in
 
 SOURCES = (HISTORY, DEAD_LETTERS)

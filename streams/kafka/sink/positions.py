@@ -7,11 +7,11 @@ from typing import Any
 
 from aiokafka.structs import TopicPartition
 
-from sinks.shared import SharedHistory
+from sinks.sink_history import SharedHistory
 from streams.errors import ConfigurationError, DataRefused
+from streams.kafka.sink.dedupe import WINDOW, Repeats
 from streams.kafka.sink.options import SinkOptions
-from streams.kafka.sink.repeats import WINDOW, Repeats
-from streams.observing.logs import OF_BROKER, place
+from streams.observability.logs import OF_BROKER, place
 
 log = logging.getLogger(__name__)
 

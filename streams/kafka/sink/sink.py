@@ -21,20 +21,20 @@ from aiokafka.errors import (
 from aiokafka.structs import TopicPartition
 
 from schemas.rows import TABLES
-from sinks.shared import SharedHistory
+from sinks.sink_history import SharedHistory
 from streams import gc_policy
 from streams.errors import DataRefused, TurnfoldError
-from streams.kafka.client import denials
+from streams.kafka.client import acl_errors
 from streams.kafka.client.admin import lost
 from streams.kafka.client.aiokafka_internals import KafkaConsumer, RawMessage
+from streams.kafka.client.group_source import ConsumerSource
 from streams.kafka.client.settings import KafkaSettings
-from streams.kafka.client.source import ConsumerSource
 from streams.kafka.sink.batch import SinkBatch
 from streams.kafka.sink.options import SinkCounts, SinkOptions
 from streams.kafka.sink.positions import SinkPositions, seek_assigned
 from streams.kafka.sink.writer import BatchWriter
-from streams.observing.histogram import Histogram
-from streams.observing.readiness import FETCH, WRITE, Assignment
+from streams.observability.histogram import Histogram
+from streams.observability.readiness import FETCH, WRITE, Assignment
 from streams.topology import DEAD_LETTERS, name_in
 
 log = logging.getLogger(__name__)
@@ -155,7 +155,7 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
             except OffsetOutOfRangeError as error:
                 raise DataRefused(f"sink {self.options.name}: {_lost_offsets(error)}") from None
             except KafkaError as error:
-                refused = denials.of(error)
+                refused = acl_errors.of(error)
                 raise refused or TurnfoldError(f"sink {self.options.name}: {error!r}") from error
             if self._failure is not None:
                 raise self._failure

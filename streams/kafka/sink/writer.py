@@ -8,13 +8,13 @@ from collections.abc import Awaitable, Callable
 
 from aiokafka.structs import TopicPartition
 
-from sinks.root import HistoryWriteError
-from sinks.shared import SharedHistory
+from sinks.history_root import HistoryWriteError
+from sinks.sink_history import SharedHistory
 from streams.kafka.sink.batch import SinkBatch
 from streams.kafka.sink.options import SinkCounts, SinkOptions
 from streams.kafka.sink.positions import SinkPositions
-from streams.observing.definitions import UPTO_MINUTES
-from streams.observing.histogram import Histogram
+from streams.observability.histogram import Histogram
+from streams.observability.metrics import UPTO_MINUTES
 
 log = logging.getLogger(__name__)
 

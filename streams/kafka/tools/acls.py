@@ -8,7 +8,7 @@ needs Create on it.
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-from streams.kafka.client.names import changelog_name, own_topics, sources_of
+from streams.kafka.client.topic_names import changelog_name, own_topics, sources_of
 from streams.kafka.sink.options import SOURCES as SUNK
 from streams.kafka.tools.produce import INPUTS
 from streams.kafka.tools.replay import READ as REPLAYED

@@ -11,11 +11,11 @@ from aiokafka.errors import KafkaError, UnknownTopicOrPartitionError
 from aiokafka.structs import TopicPartition
 
 from streams.errors import ConfigurationError
-from streams.kafka.client import denials
+from streams.kafka.client import acl_errors
 from streams.kafka.client.admin import connected, lost, partitions_of
 from streams.kafka.client.aiokafka_internals import KafkaAdmin, KafkaConsumer
-from streams.kafka.client.names import mapped_topic
 from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.client.topic_names import mapped_topic
 from streams.topology import RECURSIONS, TOPICS, USER_SIGNALS
 
 OF_WORKERS = {RECURSIONS.name, USER_SIGNALS.name}
@@ -96,7 +96,7 @@ async def offsets_of(admin: KafkaAdmin, group: str) -> dict[TopicPartition, int]
     try:
         offsets = await admin.list_consumer_group_offsets(group)
     except KafkaError as error:
-        if (refused := denials.of(error)) is not None:
+        if (refused := acl_errors.of(error)) is not None:
             raise refused from None
         raise
     return {tp: entry.offset for tp, entry in offsets.items() if entry.offset >= 0}

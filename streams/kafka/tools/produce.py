@@ -18,7 +18,7 @@ from streams.errors import Unreachable
 from streams.files import sources
 from streams.files.sources import Source, Truncated, TruncatedError
 from streams.kafka.agents.routing import Route, route
-from streams.kafka.client import denials
+from streams.kafka.client import acl_errors
 from streams.kafka.client.admin import lost
 from streams.kafka.client.aiokafka_internals import KafkaProducer
 from streams.kafka.client.settings import KafkaSettings
@@ -120,7 +120,7 @@ class Feed:
 
     def _check(self) -> None:
         if self._failure is not None:
-            if (refused := denials.of(self._failure)) is not None:
+            if (refused := acl_errors.of(self._failure)) is not None:
                 raise refused
             raise Unreachable(
                 f"Kafka: {self._settings.bootstrap}: {self._failure!r}; "

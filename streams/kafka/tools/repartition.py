@@ -36,13 +36,12 @@ from streams import topology
 from streams.errors import ConfigurationError, TurnfoldError
 from streams.kafka.agents.agents import ROW_BYTES
 from streams.kafka.client.admin import connected, lost, partitions_of
-from streams.kafka.client.names import changelog_name, sources_of
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topic_changes import KNOWN_WITHIN, alter_topic, create_topic, delete_topic
+from streams.kafka.client.topic_names import changelog_name, sources_of
 from streams.kafka.client.topics import STATE
-from streams.kafka.tools.copying import Copy
+from streams.kafka.tools.copy_records import Copy
 from streams.kafka.tools.repartition_copying import Copying, Say, quiet
-from streams.kafka.tools.repartition_places import Places, merged, same_place
 from streams.kafka.tools.repartition_plan import (
     STAGING,
     STEPS,
@@ -53,6 +52,7 @@ from streams.kafka.tools.repartition_plan import (
     planned,
     state_of,
 )
+from streams.kafka.tools.repartition_targets import Places, merged, same_place
 from streams.kafka.transport.marker import MARKER_KEY, Marker
 from streams.kafka.transport.restore import new_log
 

@@ -8,7 +8,7 @@ from aiokafka.structs import TopicPartition
 
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import STATE
-from streams.kafka.tools.copying import (
+from streams.kafka.tools.copy_records import (
     AT_ONCE,
     BYTES,
     Copy,

@@ -16,14 +16,14 @@ from streams.kafka.agents.agents import changelogs, own_specs
 from streams.kafka.agents.outcomes import NOTED
 from streams.kafka.client.admin import partitions_of
 from streams.kafka.client.aiokafka_internals import KafkaAdmin
-from streams.kafka.client.names import changelog_name, sources_of
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topic_changes import own_settings
+from streams.kafka.client.topic_names import changelog_name, sources_of
 from streams.kafka.client.topic_specs import spec, spec_of
 from streams.kafka.client.topics import STATE, check, create
 from streams.kafka.client.transaction import Transactions
-from streams.kafka.tools.copying import TopicReader
-from streams.kafka.transport import layout
+from streams.kafka.tools.copy_records import TopicReader
+from streams.kafka.transport import partition_check
 from streams.topology import DEAD_LETTERS, HISTORY, TURNS
 
 STAGING = "-repartition"
@@ -131,8 +131,8 @@ async def planned(
 ) -> RepartitionState:
     """Builds the plan. Raises ConfigurationError if a topic has wrong settings."""
     names = await admin.list_topics()
-    counts = await partitions_of(admin, layout.topics_of(group, generation))
-    current = await layout.look(settings, group, counts)
+    counts = await partitions_of(admin, partition_check.topics_of(group, generation))
+    current = await partition_check.look(settings, group, counts)
     if current.folded is None and not current.counts:
         raise ConfigurationError(
             f"group {group}: has no topics; start its worker with --partitions {to}"
@@ -165,9 +165,9 @@ async def planned(
                 topics.append(topic)
     topics = [topic for topic in topics if topic.moved or topic.kind == "table"]
     topics.sort(key=lambda topic: (topic.kind == "table", topic.kind))
-    changelogs = [name for name in layout.changelogs_of(group) if name in described]
+    changelogs = [name for name in partition_check.changelogs_of(group) if name in described]
     tps = [TopicPartition(name, n) for name in changelogs for n in range(len(described[name]))]
-    markers = await layout.read_markers(settings, tps) if tps else {}
+    markers = await partition_check.read_markers(settings, tps) if tps else {}
     old_markers: dict[str, dict[int, dict[str, Any]]] = {name: {} for name in changelogs}
     for tp, marker in markers.items():
         if marker.ahead is not None:

@@ -12,9 +12,9 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from sinks.locations import Location
-from sinks.shared import check_cluster, owner_of
+from sinks.sink_history import check_cluster, owner_of
 from streams.files.inbox import TOPIC as INBOX
-from streams.folds.rows import Input
+from streams.folds.effects import Input
 from streams.kafka.agents.routing import MAPPED_FROM, route, route_of
 from streams.kafka.client.admin import cluster_of, connected
 from streams.kafka.client.settings import KafkaSettings

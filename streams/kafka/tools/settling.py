@@ -12,11 +12,11 @@ from typing import Any
 from schemas.generated.history import DeadLetter, Source, stored
 from schemas.row import replace
 from schemas.time import DAY
+from sinks.history_root import is_shared
 from sinks.locations import Location
-from sinks.root import is_shared
 from sinks.tables import to_arrow
-from streams.files.access import writing
-from streams.files.batches import Batches
+from streams.files.commit import Batches
+from streams.files.open_generation import writing
 from streams.kafka.agents.encoding import ROW_ENCODERS
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.tools.dead_letters import Letter

@@ -9,10 +9,10 @@ import faust
 from faust.transport.drivers import TRANSPORTS
 
 from streams.errors import TurnfoldError
-from streams.kafka.client import denials
+from streams.kafka.client import acl_errors
 from streams.kafka.transport.batch_buffer import Chunk
+from streams.kafka.transport.interfaces import SESSION_TIMEOUT, AgentSpec, LaneSettings
 from streams.kafka.transport.lanes import Lanes
-from streams.kafka.transport.processing import SESSION_TIMEOUT, AgentSpec, LaneSettings
 from streams.kafka.transport.tables import LaneRouter, LaneTable, LaneTables
 from streams.kafka.transport.transport import SCHEME
 
@@ -96,7 +96,7 @@ class App(faust.App):
         traceback."""
         if self.crashed:
             return
-        reason = denials.of(reason) or reason
+        reason = acl_errors.of(reason) or reason
         if not isinstance(reason, TurnfoldError):
             await super().crash(reason)
             return

@@ -2,8 +2,8 @@
 
     restoring ── position >= end ──> restored
 
-`streams.kafka.transport.follower` reads the records. Tables of lanes, standbys and read replicas
-are built from the chunks. See docs/kafka-tier.md, "Following a changelog".
+`streams.kafka.transport.changelog_reader` reads the records. Tables of lanes, standbys and read
+replicas are built from the chunks. See docs/kafka-tier.md, "Following a changelog".
 """
 
 from collections.abc import Sequence

@@ -25,8 +25,8 @@ from faust.types import TP, ConsumerMessage, Message
 
 from streams.errors import TurnfoldError
 from streams.kafka.client.aiokafka_internals import KafkaConsumer
-from streams.kafka.client.source import ConsumerSource
-from streams.observing.logs import OF_BROKER
+from streams.kafka.client.group_source import ConsumerSource
+from streams.observability.logs import OF_BROKER
 
 if TYPE_CHECKING:
     from streams.kafka.transport.app import App

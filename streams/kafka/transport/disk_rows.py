@@ -28,7 +28,7 @@ from streams.files.database import (
 )
 from streams.kafka.transport.marker import TablePosition
 from streams.kafka.transport.rows import Row, open_store
-from streams.pipeline.ports import StoreError
+from streams.pipeline.interfaces import StoreError
 from streams.pipeline.row_formats import OLDEST, ROW_FORMAT
 
 log = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from aiokafka.errors import NoError, for_code
 
 from streams import event_loop
 from streams.errors import TurnfoldError, Unreachable
-from streams.kafka.client import denials
+from streams.kafka.client import acl_errors
 from streams.kafka.client.admin import connected
 from streams.kafka.client.settings import KafkaSettings
 
@@ -41,7 +41,7 @@ async def _members(admin: AIOKafkaAdminClient, group: str) -> list[str]:
     addresses = []
     for code, _, _, _, _, members, *_ in reply.groups:
         if (error := for_code(code)) is not NoError:
-            raise denials.of(error()) or Unreachable(f"group {group}: {error.__name__}")
+            raise acl_errors.of(error()) or Unreachable(f"group {group}: {error.__name__}")
         addresses += [member[2].lstrip("/") for member in members]
     return addresses
 

@@ -22,12 +22,12 @@ from aiokafka.errors import KafkaError
 from aiokafka.structs import TopicPartition
 
 from streams.errors import TurnfoldError
-from streams.kafka.client import denials
+from streams.kafka.client import acl_errors
 from streams.kafka.transport.batch_buffer import Chunk, ChunkQueue
 from streams.kafka.transport.changelog import Progress
+from streams.kafka.transport.fair_reading import Passes
+from streams.kafka.transport.interfaces import AgentSpec, LaneSettings
 from streams.kafka.transport.marker import MARKER_KEY, Marker, TablePosition
-from streams.kafka.transport.passes import Passes
-from streams.kafka.transport.processing import AgentSpec, LaneSettings
 from streams.kafka.transport.restore import (
     LaneSource,
     follow,
@@ -37,11 +37,11 @@ from streams.kafka.transport.restore import (
     resume_point,
 )
 from streams.kafka.transport.rows import close_stores
-from streams.kafka.transport.set_aside import Ahead, SetAside
+from streams.kafka.transport.throttled_tenants import Ahead, SetAside
 from streams.kafka.transport.upgrade import upgrade
 from streams.kafka.transport.writer import TransactionFailed, Writer
-from streams.observing.logs import OF_BROKER
-from streams.observing.readiness import Pending
+from streams.observability.logs import OF_BROKER
+from streams.observability.readiness import Pending
 from streams.pipeline.row_formats import NewerRows
 
 log = logging.getLogger(__name__)
@@ -235,7 +235,7 @@ class Lane:
                 self.enter("closed")
                 return
             except RETRIED as error:
-                if (refused := denials.of(error)) is not None:
+                if (refused := acl_errors.of(error)) is not None:
                     raise refused from error
                 self.counts.failures += 1
                 log.error(
@@ -296,7 +296,7 @@ class Lane:
                     break
                 await self._serve()
             except RETRIED as error:
-                if (refused := denials.of(error)) is not None:
+                if (refused := acl_errors.of(error)) is not None:
                     raise refused from error
                 self.counts.failures += 1
                 if self.counts.transactions > transactions:

@@ -10,18 +10,18 @@ from typing import Any, Protocol
 from aiokafka.structs import TopicPartition
 
 from streams.errors import ConfigurationError
-from streams.kafka.client.prefix import prefix_of
+from streams.kafka.client.name_prefix import prefix_of
 from streams.kafka.client.topics import check_no_repartition
 from streams.kafka.transport.batch_buffer import Chunk
+from streams.kafka.transport.interfaces import AgentSpec, LaneSettings
 from streams.kafka.transport.lane import Lane, LaneCounts
-from streams.kafka.transport.layout import Layout
-from streams.kafka.transport.processing import AgentSpec, LaneSettings
+from streams.kafka.transport.partition_check import Layout
 from streams.kafka.transport.restore import LaneSource
 from streams.kafka.transport.rows import close_stores
-from streams.observing.definitions import UPTO_SECONDS
-from streams.observing.histogram import Histogram
-from streams.observing.logs import OF_BROKER
-from streams.observing.readiness import COMMIT, FETCH, Assignment
+from streams.observability.histogram import Histogram
+from streams.observability.logs import OF_BROKER
+from streams.observability.metrics import UPTO_SECONDS
+from streams.observability.readiness import COMMIT, FETCH, Assignment
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from streams.kafka.transport import set_aside
+from streams.kafka.transport import throttled_tenants
 from streams.pipeline.row_formats import CURRENT, Reached, check
 
 ANEW = (
@@ -34,9 +34,9 @@ class Marker(NamedTuple):
     reached: Reached = CURRENT
 
     @property
-    def ahead(self) -> set_aside.Ahead | None:
+    def ahead(self) -> throttled_tenants.Ahead | None:
         """Records folded beyond the offsets, while tenants are behind."""
-        return set_aside.of_note(self.note)
+        return throttled_tenants.of_note(self.note)
 
     def has(self, topic: str, offset: int, tenant: str) -> bool:
         """Whether a tenant's record is folded."""

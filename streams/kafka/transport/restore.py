@@ -18,12 +18,12 @@ from uuid import uuid4
 from aiokafka.structs import TopicPartition
 
 from streams.errors import ConfigurationError
-from streams.kafka.client.prefix import prefix_of
+from streams.kafka.client.name_prefix import prefix_of
 from streams.kafka.transport.changelog import ChangelogChunk, Progress, Replaced, Short
-from streams.kafka.transport.follower import Follower
-from streams.kafka.transport.layout import remedy
+from streams.kafka.transport.changelog_reader import Follower
+from streams.kafka.transport.partition_check import remedy
 from streams.kafka.transport.rows import close_stores, open_store
-from streams.observing.logs import OF_BROKER, place
+from streams.observability.logs import OF_BROKER, place
 
 if TYPE_CHECKING:
     from streams.kafka.transport.lane import Lane

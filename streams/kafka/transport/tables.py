@@ -15,7 +15,7 @@ from faust.types.assignor import HostToPartitionMap
 from yarl import URL
 
 from streams.kafka.client.partitions import partition_of
-from streams.kafka.transport.processing import AgentSpec
+from streams.kafka.transport.interfaces import AgentSpec
 
 if TYPE_CHECKING:
     from streams.kafka.transport.app import App

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from streams.kafka.transport.marker import MARKER_KEY
 from streams.kafka.transport.writer import Writer
-from streams.observing.logs import OF_BROKER
+from streams.observability.logs import OF_BROKER
 from streams.pipeline import row_formats
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from aiokafka.structs import TopicPartition
 
 from streams.kafka.client.partitions import partition_of
 from streams.kafka.client.transaction import Transactions
-from streams.kafka.transport.processing import LaneSettings, Output, Row
+from streams.kafka.transport.interfaces import LaneSettings, Output, Row
 
 BATCH_BYTES = 900_000
 """Bytes of a record batch before compression; brokers accept 1 MiB by default. A single record may

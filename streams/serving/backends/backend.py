@@ -12,13 +12,13 @@ from typing import Literal, NamedTuple, Protocol
 from sinks.locations import Location
 from streams.apps.erasure_queue import Erasures
 from streams.errors import TurnfoldError
+from streams.folds.constants import Rules
+from streams.folds.effects import Input, Rows
 from streams.folds.outcome import Outcome
-from streams.folds.rows import Input, Rows
-from streams.folds.rules import Rules
-from streams.observing.readiness import Readiness
-from streams.serving.backends.changes import Changes
-from streams.serving.backends.live import Live
-from streams.serving.backends.observed import Observed
+from streams.observability.readiness import Readiness
+from streams.serving.backends.change_waiters import Changes
+from streams.serving.backends.live_generation import Live
+from streams.serving.backends.stats import Observed
 
 Table = Literal["sessions", "users"]
 Subject = tuple[Table, str]
@@ -120,8 +120,8 @@ class Backend(Protocol):
         """Appends input records (one JSON object each) to the log in order, and waits so many
         seconds at most for the transactions that apply them. After it returned no record is lost,
         whatever dies. `read`: what they say, as far as a caller who has decoded
-        them to check them has kept it. `all_or_none`: a history's log takes them in one write, whole
-        or not at all.
+        them to check them has kept it. `all_or_none`: a history's log takes them in one write,
+        whole or not at all.
 
         Raises NotReady, Busy, NoRoom.
         """

@@ -14,18 +14,18 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from sinks import locks
-from sinks.root import open_root
+from sinks.history_root import open_root
 from streams.apps.erasure_queue import Erasures
 from streams.errors import ConfigurationError
 from streams.files.inbox import FOLDER, Group
 from streams.files.store import Store
+from streams.folds.constants import Rules
+from streams.folds.effects import Input
 from streams.folds.outcome import Outcome
-from streams.folds.rows import Input
-from streams.folds.rules import Rules
 from streams.folds.session_state import speakers_in
-from streams.observing.readiness import COMMIT, Advance, Readiness
+from streams.observability.readiness import COMMIT, Advance, Readiness
 from streams.pipeline.entity import Entity
-from streams.pipeline.ports import StoreError
+from streams.pipeline.interfaces import StoreError
 from streams.serving.backends.backend import (
     BEHIND,
     Busy,
@@ -37,17 +37,17 @@ from streams.serving.backends.backend import (
     Table,
     Work,
 )
-from streams.serving.backends.changes import Changes, Where
-from streams.serving.backends.ingest import FAILED, LENT, IngestThread
-from streams.serving.backends.last_read import LastRead
-from streams.serving.backends.live import NO_HISTORY, UNREADABLE, Live, promoted
-from streams.serving.backends.observed import FoldCounts, Observed
-from streams.serving.backends.posted import Posted, PostedLog
+from streams.serving.backends.change_waiters import Changes, Where
+from streams.serving.backends.fold_thread import FAILED, LENT, IngestThread
+from streams.serving.backends.live_generation import NO_HISTORY, UNREADABLE, Live, promoted
+from streams.serving.backends.read_cache import LastRead
+from streams.serving.backends.stats import FoldCounts, Observed
+from streams.serving.backends.write_queue import Posted, PostedLog
 
 if TYPE_CHECKING:
-    from streams.llm.beside import Beside
+    from streams.llm.background import Beside
     from streams.llm.settings import LlmSettings
-    from streams.serving.backends.posted_by_model import PostedByModel
+    from streams.serving.backends.model_writes import PostedByModel
 
 log = logging.getLogger(__name__)
 
@@ -99,9 +99,9 @@ class EmbeddedBackend:
         beside: bool = True,
     ) -> None:
         """`extractor`: what finds memory in turns from now on; None: what was chosen last.
-        `retention` in microseconds, as `streams.files.runner.Runner` has it. `model`: how it is
-        reached, if the extractor is one; without it the rules alone find memory. `beside`: whether
-        it is asked by itself, in a thread; otherwise whoever enters this does it.
+        `retention` in microseconds, as `streams.files.fold_sources.Runner` has it. `model`: how it
+        is reached, if the extractor is one; without it the rules alone find memory. `beside`:
+        whether it is asked by itself, in a thread; otherwise whoever enters this does it.
 
         Entering raises ConfigurationError where another writes this history.
         """
@@ -187,14 +187,14 @@ class EmbeddedBackend:
 
     def _ask_model(self) -> None:
         if self._model is not None and self._beside:
-            from streams.llm.beside import Beside
+            from streams.llm.background import Beside
 
             self.model = Beside.server(self._root, self._model, self.posts_by_model())
             self.model.start()
 
     def posts_by_model(self) -> "PostedByModel":
         """The log, for what asks a model in another thread or in this."""
-        from streams.serving.backends.posted_by_model import PostedByModel
+        from streams.serving.backends.model_writes import PostedByModel
 
         return PostedByModel(self, self._folder)
 

@@ -10,9 +10,9 @@ from typing import Any
 from aiokafka.errors import KafkaError
 from aiokafka.structs import TopicPartition
 
-from streams.kafka.client import denials
+from streams.kafka.client import acl_errors
 from streams.kafka.client.aiokafka_internals import KafkaConsumer
-from streams.observing.logs import OF_BROKER
+from streams.observability.logs import OF_BROKER
 from streams.serving.backends.backend import NotReady
 
 log = logging.getLogger(__name__)
@@ -62,7 +62,7 @@ class LogEnds:
             async with asyncio.timeout(ANSWER_WITHIN):
                 yield await self._started()
         except (KafkaError, OSError, TimeoutError) as error:
-            why = denials.of(error) or repr(error)
+            why = acl_errors.of(error) or repr(error)
             log.error("where the logs end: %s", why, extra=OF_BROKER)
             await self.close()
             raise NotReady(f"Kafka: where the log ends: {type(error).__name__}") from None

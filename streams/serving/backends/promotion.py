@@ -20,11 +20,11 @@ import _duckdb
 from schemas.base import SECOND
 from sinks.freshness import unread
 from sinks.generation import Stamp, find_tables, stamp
+from sinks.history_root import HistoryError
 from sinks.locations import Location
-from sinks.root import HistoryError
 from streams.files.stored_records import INPUT_TABLES
 from streams.serving.backends.backend import Prepare
-from streams.serving.backends.live import AGAIN, UNREADABLE, Live, promoted
+from streams.serving.backends.live_generation import AGAIN, UNREADABLE, Live, promoted
 from streams.serving.backends.replica_tables import ReplicaTables
 
 log = logging.getLogger(__name__)

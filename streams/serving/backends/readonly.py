@@ -16,14 +16,14 @@ import _duckdb
 
 from sinks.generation import find_tables, stamp
 from sinks.history import table_names
+from sinks.history_root import HistoryError, find_root, is_shared
 from sinks.locations import Location
-from sinks.root import HistoryError, find_root, is_shared
 from streams.apps.erasure_queue import Erasures
 from streams.errors import TurnfoldError
 from streams.files.refold import refold, refold_user
+from streams.folds.effects import Input
 from streams.folds.outcome import Outcome
-from streams.folds.rows import Input
-from streams.observing.readiness import Readiness
+from streams.observability.readiness import Readiness
 from streams.serving.backends.backend import (
     Charge,
     Found,
@@ -33,9 +33,9 @@ from streams.serving.backends.backend import (
     Table,
     ended_of,
 )
-from streams.serving.backends.changes import Changes
-from streams.serving.backends.live import Live, Pointer
-from streams.serving.backends.observed import Observed
+from streams.serving.backends.change_waiters import Changes
+from streams.serving.backends.live_generation import Live, Pointer
+from streams.serving.backends.stats import Observed
 from streams.serving.backends.tenant_queue import TenantQueue
 
 log = logging.getLogger(__name__)

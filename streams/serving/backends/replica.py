@@ -19,13 +19,13 @@ from sinks.generation import ROOT
 from sinks.locations import Location
 from streams.apps.erasure_queue import Erasures
 from streams.errors import ConfigurationError
+from streams.folds.effects import Input
 from streams.folds.outcome import WITHHELD, Outcome
-from streams.folds.rows import Input
 from streams.kafka.agents.routing import route, route_of
 from streams.kafka.client.settings import KafkaSettings
-from streams.kafka.transport.layout import check
-from streams.kafka.transport.set_aside import tenant_of
-from streams.observing.readiness import WRITE, Readiness
+from streams.kafka.transport.partition_check import check
+from streams.kafka.transport.throttled_tenants import tenant_of
+from streams.observability.readiness import WRITE, Readiness
 from streams.serving.backends.backend import (
     BEHIND,
     Busy,
@@ -36,14 +36,20 @@ from streams.serving.backends.backend import (
     Subject,
     Table,
 )
-from streams.serving.backends.changes import Changes
-from streams.serving.backends.live import NO_HISTORY, Live, check_readable, pinned, promoted
+from streams.serving.backends.change_waiters import Changes
+from streams.serving.backends.live_generation import (
+    NO_HISTORY,
+    Live,
+    check_readable,
+    pinned,
+    promoted,
+)
 from streams.serving.backends.log_ends import LogEnds
-from streams.serving.backends.observed import Observed
+from streams.serving.backends.producer import Message, NotAppended, Writing
 from streams.serving.backends.promotion import Promotion
 from streams.serving.backends.replica_store import MemoryStore, ReplicaStore
 from streams.serving.backends.replica_tables import TABLES, ReplicaTables
-from streams.serving.backends.writing import Message, NotAppended, Writing
+from streams.serving.backends.stats import Observed
 
 log = logging.getLogger(__name__)
 

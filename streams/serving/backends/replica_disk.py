@@ -22,14 +22,14 @@ from typing import IO
 from aiokafka.structs import TopicPartition
 from rocksdict import Cache
 
+from sinks.history_root import replace
 from sinks.locks import acquire
-from sinks.root import replace
 from streams.errors import ConfigurationError
 from streams.kafka.client.admin import cluster_of, connected
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.transport.disk_rows import DiskRows, size_on_disk
 from streams.kafka.transport.rows import RowStore
-from streams.pipeline.ports import StoreError
+from streams.pipeline.interfaces import StoreError
 
 log = logging.getLogger(__name__)
 

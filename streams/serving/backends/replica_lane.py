@@ -12,18 +12,18 @@ from typing import Any, NamedTuple
 
 from aiokafka.structs import TopicPartition
 
+from streams.folds.constants import Rules
 from streams.folds.outcome import ACCEPTED, APPLIED, Outcome
-from streams.folds.rules import Rules
-from streams.kafka.agents import noted_rules, outcomes
+from streams.kafka.agents import marker_constants, outcomes
 from streams.kafka.transport.changelog import ChangelogChunk, Progress
 from streams.kafka.transport.disk_rows import Renewed
 from streams.kafka.transport.marker import Marker
 from streams.kafka.transport.rows import Row, RowStore, open_store
 from streams.pipeline.entity import Entity
-from streams.pipeline.ports import StoreError
+from streams.pipeline.interfaces import StoreError
 from streams.pipeline.row_formats import upgraded
 from streams.serving.backends.backend import NotReady, Table
-from streams.serving.backends.changes import Changes, Where
+from streams.serving.backends.change_waiters import Changes, Where
 
 log = logging.getLogger(__name__)
 
@@ -155,7 +155,7 @@ class ReplicaLane:
     def rules(self) -> Rules:
         """Those that its rows were folded under."""
         marker = self.progress.standing.marker
-        return noted_rules.of_note(marker.note if marker else {})
+        return marker_constants.of_note(marker.note if marker else {})
 
     def entity(self, tenant: str, key: str) -> Entity:
         """The committed rows of one session or user; nobody changes them any more.

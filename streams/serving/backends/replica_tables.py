@@ -9,17 +9,17 @@ from typing import Any
 from aiokafka.structs import TopicPartition
 
 from streams import topology
-from streams.kafka.client.names import changelog_name
 from streams.kafka.client.partitions import partition_of
+from streams.kafka.client.topic_names import changelog_name
 from streams.kafka.transport.rows import close_stores
-from streams.observing.readiness import FETCH, Readiness
+from streams.observability.readiness import FETCH, Readiness
 from streams.serving.backends.backend import Found, NotReady, Table
-from streams.serving.backends.changes import Changes
-from streams.serving.backends.following import Following
-from streams.serving.backends.live import Live
-from streams.serving.backends.observed import Observed, by_agent
+from streams.serving.backends.change_waiters import Changes
+from streams.serving.backends.changelog_follower import Following
+from streams.serving.backends.live_generation import Live
 from streams.serving.backends.replica_lane import Position, ReplicaLane
 from streams.serving.backends.replica_store import ReplicaStore
+from streams.serving.backends.stats import Observed, by_agent
 
 log = logging.getLogger(__name__)
 

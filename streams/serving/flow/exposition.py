@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from streams.observing import definitions as known
-from streams.observing.definitions import Metric
+from streams.observability import metrics as known
+from streams.observability.metrics import Metric
 
 WITHIN = 2.0
 """Seconds that a port may take to answer."""

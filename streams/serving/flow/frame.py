@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from streams import topology
-from streams.observing import definitions as known
-from streams.serving.backends.observed import FOLD, Observed, Tier
+from streams.observability import metrics as known
+from streams.serving.backends.stats import FOLD, Observed, Tier
 from streams.serving.flow import exposition
 from streams.serving.flow.exposition import Measured
-from streams.serving.flow.numbers import Buckets, Number, Window, number, quantile
 from streams.serving.flow.parts import Broker, Ports, cumulated
+from streams.serving.flow.rates import Buckets, Number, Window, number, quantile
 
 ENDINGS = ("read", "applied", "duplicate", "dead", "withheld")
 SIGNALS = ("hops", "hops_repeated", "hops_dead", "hops_left_out")

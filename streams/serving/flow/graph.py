@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Literal, NamedTuple
 
-from streams.serving.backends.observed import FOLD, Tier
+from streams.serving.backends.stats import FOLD, Tier
 from streams.topology import AGENTS, DEAD_LETTERS, HISTORY, TOPICS
 
 Kind = Literal["input", "internal", "output", "agent", "table"]

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from streams.apps.metric_samples import Sample
-from streams.apps.metrics import collected
-from streams.observing import definitions as known
+from streams.apps.metrics_registry import collected
+from streams.observability import metrics as known
 from streams.serving.flow.parts import Broker
 from streams.topology import HISTORY
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from streams.errors import ConfigurationError, TurnfoldError
-from streams.observing.logs import OF_BROKER
+from streams.observability.logs import OF_BROKER
 from streams.serving.flow import exposition
 from streams.serving.flow.exposition import Measured, Unanswered
 

@@ -7,7 +7,7 @@ from sinks.locations import Location
 from streams import event_loop
 from streams.errors import DataRefused, Unreachable
 from streams.serving.backends.backend import NotReady
-from streams.serving.past.history_queries import HistoryQueries
+from streams.serving.history.history_queries import HistoryQueries
 
 if TYPE_CHECKING:
     from streams.kafka.client.settings import KafkaSettings

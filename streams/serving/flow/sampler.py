@@ -15,7 +15,7 @@ import msgspec
 from streams.serving.backends.backend import Backend
 from streams.serving.flow.frame import Frame, Frames
 from streams.serving.flow.parts import Broker, Ports
-from streams.serving.http.events import HEARTBEAT, HEARTBEAT_SECONDS, RETRY
+from streams.serving.http.event_stream import HEARTBEAT, HEARTBEAT_SECONDS, RETRY
 
 log = logging.getLogger(__name__)
 

@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
 from schemas.dead_letters import REASONS
+from sinks.history_root import HistoryError
 from sinks.locations import Location
-from sinks.root import HistoryError
-from streams import listing
+from streams import history_lists
 from streams.apps.metric_samples import Sample
-from streams.apps.metrics import collected
-from streams.observing import definitions as known
+from streams.apps.metrics_registry import collected
+from streams.observability import metrics as known
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ async def exported(history: Location) -> AsyncIterator[None]:
     async def watch() -> None:
         while True:
             try:
-                letters = await asyncio.to_thread(listing.reasons, history, None)
+                letters = await asyncio.to_thread(history_lists.reasons, history, None)
                 counts.update(dict.fromkeys(REASONS, 0))
                 counts.update({row["reason"]: row["letters"] for row in letters})
             except HistoryError as error:

@@ -15,25 +15,25 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from streams.apps.request_metrics import Requests
-from streams.observing import traces
+from streams.observability import traces
 from streams.serving.backends.backend import Backend
 from streams.serving.flow.replaying import Replays
 from streams.serving.flow.sampler import Sampler
-from streams.serving.http.access import LOCAL, OPEN, Needs
+from streams.serving.history.history_queries import HistoryQueries
+from streams.serving.http.auth import LOCAL, OPEN, Needs
+from streams.serving.http.body_readers import Readers
 from streams.serving.http.endpoints import ENDPOINTS
-from streams.serving.http.events import SessionEventStreams
+from streams.serving.http.event_stream import SessionEventStreams
 from streams.serving.http.keys import Keys
-from streams.serving.http.limits import Bounds, guarded
 from streams.serving.http.quotas import TenantQuotas
-from streams.serving.http.readers import Readers
+from streams.serving.http.rate_limits import Bounds, guarded
 from streams.serving.http.route import PlainRoute, Route, Router, Serving, encode
 from streams.serving.http.routes_health import INDEX, METRICS
-from streams.serving.http.sessions import Sessions
-from streams.serving.http.submitting import IdempotencyCache as Sent
+from streams.serving.http.session_locks import Sessions
+from streams.serving.http.write_records import IdempotencyCache as Sent
 from streams.serving.inspector.inspector import Inspector
 from streams.serving.mcp.over_http import McpEndpoint
 from streams.serving.mcp.over_http import is_installed as mcp_is_installed
-from streams.serving.past.history_queries import HistoryQueries
 
 QUERY_SECONDS = 10.0
 WITHIN = 2.0

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 import msgspec
 
 from schemas.time import parse_time
-from streams.kinds import ID_FIELDS
+from streams.record_kinds import ID_FIELDS
 
 PREFIX = "ce-"
 

@@ -18,7 +18,7 @@ from uvicorn.protocols.http.httptools_impl import (
     RequestResponseCycle,
 )
 
-from streams.serving.http.access import NO_STORE, SECURITY_HEADERS
+from streams.serving.http.auth import NO_STORE, SECURITY_HEADERS
 from streams.serving.http.refusal import problem
 
 HEAD_BYTES = 32_768

@@ -18,12 +18,12 @@ from starlette.responses import Response
 
 from schemas.base import Id, format_time
 from schemas.citation import Citation
-from streams import listing
+from streams import history_lists
+from streams.folds.effects import RowKind, Rows
 from streams.folds.ids import make_id
-from streams.folds.rows import RowKind, Rows
 from streams.pipeline import withheld
 from streams.serving.backends.backend import NotReady
-from streams.serving.http import request_headers, submitting
+from streams.serving.http import request_headers, write_records
 from streams.serving.http.problems import not_found
 from streams.serving.http.route import accepted, encode, reply, serving, tenant_of
 
@@ -56,7 +56,7 @@ async def owner_of(request: Request, kind: Kind, id: str, user_id: str | None) -
     owner = user_id
     if owner is None:
         owner = await here.past.ask(
-            kind.name, tenant, lambda root: listing.owner_of(root, tenant, kind.name, id)
+            kind.name, tenant, lambda root: history_lists.owner_of(root, tenant, kind.name, id)
         )
     # another server may just have written what decides whether there is anything to change
     await here.backend.catch_up("users", tenant, owner, here.within)
@@ -98,7 +98,7 @@ async def written(
     operator = request.scope["state"]["caller"].key_id or ""
     plan = {
         "type": "write_plan",
-        "plan_id": submitting.id_of_key(tenant, key) if key else make_id(OPERATOR, id, now),
+        "plan_id": write_records.id_of_key(tenant, key) if key else make_id(OPERATOR, id, now),
         "user_id": user_id,
         "occurred_at": now,
         "extractor": {"name": OPERATOR, "version": operator},
@@ -109,10 +109,10 @@ async def written(
     is_withheld = withheld.in_headers(request.headers.items())
     line = withheld.NOTHING if is_withheld else here.keys.first(first, line)
     within = request_headers.preference(request, here.within).wait
-    (result,) = await submitting.submit(
+    (result,) = await write_records.submit(
         here.backend, here.quotas, tenant, [line], within, readers=here.readers
     )
-    submitting.check_written(result, "Idempotency-Key" if key else f"{kind.name}_id")
+    write_records.check_written(result, "Idempotency-Key" if key else f"{kind.name}_id")
     if result.ending == "withheld":
         return reply(before)
     if result.ending != "accepted":

@@ -7,16 +7,16 @@ Every function answers None where the entity is not known, or has nothing of the
 from collections.abc import Iterator
 from typing import Any
 
-from streams import reading
-from streams.context.gather import mood_document
-from streams.context.items import ValidState
+from streams import history_documents
+from streams.context.load import mood_document
+from streams.context.pack_lines import ValidState
 from streams.folds import affect, documents, learner, memory, preferences, states, task
+from streams.folds.constants import Rules
+from streams.folds.effects import Rows
 from streams.folds.expiry import expire
 from streams.folds.ids import short_hash
-from streams.folds.index import find_id
 from streams.folds.revised_kinds import REVISED_KINDS
-from streams.folds.rows import Rows
-from streams.folds.rules import Rules
+from streams.folds.seen_ids import find_id
 from streams.folds.session_state import HEADER
 
 Json = dict[str, Any]
@@ -53,7 +53,7 @@ def user(rows: Rows, rules: Rules, now: int) -> Json | None:
 
 
 def remembered(rows: Rows, rules: Rules, now: int) -> Json | None:
-    """What a context pack is made of (streams.context.gather); None: nothing is known."""
+    """What a context pack is made of (streams.context.load); None: nothing is known."""
     if rows.get(memory.USER) is None and profile(rows, rules, rows.key) is None:
         return None
     feeling = _mood_state(rows, now)
@@ -100,7 +100,7 @@ def _standing(rows: Rows, now: int) -> Iterator[tuple[states.State, states.Versi
 def mood(rows: Rows, at: int) -> Json | None:
     """The mood at a time that is not before the latest moment (schemas.memory.MoodNow)."""
     state = _mood_state(rows, at)
-    return reading.mood(state, at) if state else None
+    return history_documents.mood(state, at) if state else None
 
 
 def mood_since(rows: Rows) -> int | None:

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from schemas.base import JsonObject, format_time
 from schemas.events import SCHEMA_VERSION
+from streams.folds.effects import Rows
 from streams.folds.ids import short_hash
-from streams.folds.index import find_id
-from streams.folds.rows import Rows
+from streams.folds.seen_ids import find_id
 from streams.folds.session_state import HEADER
 from streams.importers import session_messages
 from streams.importers.base import ImportFault, Skipped

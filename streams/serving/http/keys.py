@@ -19,8 +19,8 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from schemas.time import SECOND, format_time, parse_time
+from sinks.history_root import replace
 from sinks.locks import lock_file
-from sinks.root import replace
 from streams.errors import ConfigurationError, DataRefused, UsageError
 from streams.pipeline.decode import TENANT
 

@@ -23,10 +23,10 @@ from types import TracebackType
 from typing import Self
 
 from sinks import locks
+from sinks.history_root import LOCAL, check_root
 from sinks.locations import Location
-from sinks.root import LOCAL, check_root
 from streams.errors import ConfigurationError, UsageError
-from streams.serving.http import access
+from streams.serving.http import auth
 from streams.serving.http import keys as key_file
 
 HELD, TOLD, KEYS = "held", "server.json", "keys.json"
@@ -65,7 +65,7 @@ class LocalServer:
             if not locks.acquire(self._told, within=LOCK_WITHIN):
                 raise ConfigurationError(f"{self._folder.parent}: has a local server already")
             self._told.truncate(0)
-            self._token, key = key_file.make(access.LOCAL.tenant, "admin", None, "local")
+            self._token, key = key_file.make(auth.LOCAL.tenant, "admin", None, "local")
             key_file.write(self.keys, [key])
         except OSError as error:
             raise ConfigurationError(f"{self._folder}: {error.strerror or error}") from None

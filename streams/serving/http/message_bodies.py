@@ -9,12 +9,12 @@ import msgspec
 from pydantic import ValidationError
 
 from schemas.base import JsonObject
-from schemas.faults import faults
 from schemas.messages import MAX_MESSAGES, NewMessages
+from schemas.validation_text import faults
 from streams.importers.content import CALL_TYPES, TEXT_TYPES, THOUGHT_TYPES
 from streams.importers.turns import Place, as_message
 from streams.pipeline import withheld
-from streams.serving.http.media import json_of
+from streams.serving.http.content_type import json_of
 from streams.serving.http.problems import Fault, invalid
 
 MOST_FAULTS = 8

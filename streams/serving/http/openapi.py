@@ -14,9 +14,9 @@ from schemas.base import JsonObject
 from schemas.export import Schema
 from schemas.http import ProblemDocument
 from streams import __version__
-from streams.kinds import MODELS
+from streams.record_kinds import MODELS
+from streams.serving.http.content_type import JSON
 from streams.serving.http.endpoints import ENDPOINTS
-from streams.serving.http.media import JSON
 from streams.serving.http.problems import MEDIA_TYPE
 from streams.serving.http.request_headers import KEY
 from streams.serving.http.route import Reply, Route

@@ -7,8 +7,8 @@ valid: `12` (a place in a list), `1772355000000000:e1` (a time and an id).
 from collections.abc import Sequence
 from typing import Any
 
-from streams.listing import Arrival
-from streams.reading import FAR
+from streams.history_documents import FAR
+from streams.history_lists import Arrival
 
 OFFSET = r"^[0-9]{1,15}$"
 PLACE = r"^-?[0-9]{1,18}:[^\x00-\x1f\x7f]{1,128}$"

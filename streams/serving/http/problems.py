@@ -1,6 +1,6 @@
 """What goes wrong, said as RFC 9457 has it. The kinds are listed in docs/http.md.
 
-A problem is a `Refusal`, which `streams.serving.http.access` answers wherever it is raised.
+A problem is a `Refusal`, which `streams.serving.http.auth` answers wherever it is raised.
 """
 
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 from pydantic import ValidationError
 
-from schemas import faults as said
+from schemas import validation_text as said
 from streams.files.inbox import NoRoom
 from streams.serving.backends.backend import Busy, NotReady
 from streams.serving.http.refusal import Header, Refusal

@@ -11,11 +11,11 @@ from collections.abc import Callable
 
 import msgspec
 
-from streams.apps.metrics import QUOTA_CHARGED, QUOTA_REFUSALS
+from streams.apps.metrics_registry import QUOTA_CHARGED, QUOTA_REFUSALS
 from streams.quota import BURST_SECONDS, Quotas
 from streams.serving.backends.backend import Work
-from streams.serving.http.limits import rate_headers
 from streams.serving.http.problems import Problem, retry_after
+from streams.serving.http.rate_limits import rate_headers
 
 log = logging.getLogger(__name__)
 

@@ -27,24 +27,24 @@ from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
 from schemas.base import Id, JsonObject, Tenant
-from schemas.faults import reason
 from schemas.http import Moment
-from streams.folds.rows import Rows
-from streams.observing import traces
-from streams.observing.memory_spans import Operation, span
+from schemas.validation_text import reason
+from streams.folds.effects import Rows
+from streams.observability import traces
+from streams.observability.memory_spans import Operation, span
 from streams.serving.backends.backend import Backend, NotReady, Table
 from streams.serving.flow.replaying import Replays
 from streams.serving.flow.sampler import Sampler
-from streams.serving.http.access import READING, Needs
-from streams.serving.http.events import SessionEventStreams
+from streams.serving.history.history_queries import HistoryQueries
+from streams.serving.http.auth import READING, Needs
+from streams.serving.http.body_readers import Readers
+from streams.serving.http.event_stream import SessionEventStreams
 from streams.serving.http.keys import Role
 from streams.serving.http.problems import KNOWN, Fault, Problem, invalid, not_found, problem_of
 from streams.serving.http.quotas import TenantQuotas
-from streams.serving.http.readers import Readers
 from streams.serving.http.refusal import Header, Refusal
-from streams.serving.http.sessions import Sessions
-from streams.serving.http.submitting import IdempotencyCache
-from streams.serving.past.history_queries import HistoryQueries
+from streams.serving.http.session_locks import Sessions
+from streams.serving.http.write_records import IdempotencyCache
 
 SLASH = "\x1f"
 """Stands for a `/` within an id on its way through the router; no id holds it."""

@@ -11,12 +11,12 @@ from starlette.types import Message, Send
 
 from schemas import http
 from sinks import history
+from sinks.history_root import HistoryError
 from sinks.locations import Location
-from sinks.root import HistoryError
 from streams.serving.backends.backend import Busy
+from streams.serving.history.history_queries import Watch, is_gone, too_slow, unreadable
 from streams.serving.http.problems import no_history, not_found
 from streams.serving.http.route import HISTORY_ERRORS, Endpoints, UserInPath, serving, tenant_of
-from streams.serving.past.history_queries import Watch, is_gone, too_slow, unreadable
 
 MEDIA = "application/x-ndjson"
 AT_ONCE = 2
@@ -101,7 +101,7 @@ async def _next(pieces: Iterator[bytes], watch: Watch) -> bytes | None:
 
 def _pieces(tables: Location, tenant: str, user_id: str) -> Iterator[bytes]:
     """Has its room until it ends, or is dropped. Raises Busy, TimeoutError."""
-    from streams.apps.archive import export as lines_of  # not needed before
+    from streams.apps.export_person import export as lines_of  # not needed before
 
     if not _room.acquire(blocking=False):
         raise Busy(f"{AT_ONCE} archives are being written; ask again in a while")

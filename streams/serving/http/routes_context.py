@@ -9,14 +9,14 @@ from starlette.responses import Response
 
 from schemas.base import Id
 from schemas.context import ContextPack
-from schemas.faults import list_of, one_of
-from streams.context import FORMATS, SECTIONS, PackRequest, gather
-from streams.context.question import MAX_TOKENS, MOST
+from schemas.validation_text import list_of, one_of
+from streams.context import FORMATS, SECTIONS, PackRequest, load
+from streams.context.request import MAX_TOKENS, MOST
 from streams.context.session import session_of
 from streams.context.tokenizer import tokenizer
 from streams.errors import UsageError
-from streams.observing import memory_spans
-from streams.observing.memory_spans import Operation
+from streams.observability import memory_spans
+from streams.observability.memory_spans import Operation
 from streams.search import Recall
 from streams.serving.http import documents
 from streams.serving.http.problems import Fault, Problem, invalid
@@ -31,7 +31,7 @@ from streams.serving.http.route import (
     tenant_of,
 )
 
-Json = gather.Json
+Json = load.Json
 
 QuestionText = Annotated[
     str | None,
@@ -96,8 +96,8 @@ async def packed(
     """The pack of what a user and a session remember, with the turns that it is about."""
     missing: list[str] = []
     recall = await _recalled(here, tenant, question, missing)
-    pack = gather.build(question, user, session, recall)
-    made = gather.Context(pack, user is not None)
+    pack = load.build(question, user, session, recall)
+    made = load.Context(pack, user is not None)
     memory_spans.found(
         len(pack.items), lambda: [{"id": one.id, "content": one.text} for one in pack.items]
     )
@@ -109,7 +109,7 @@ async def now(here: Serving, tenant: str, question: PackRequest) -> tuple[Json |
     held = await here.backend.rows("users", tenant, question.user_id)
     user = documents.remembered(*held, question.at)
     session = None
-    if gather.needs_session(question):
+    if load.needs_session(question):
         assert question.session_id is not None
         found = await here.backend.rows("sessions", tenant, question.session_id)
         try:
@@ -127,13 +127,13 @@ async def then(
     user = await here.past.ask(
         "user",
         tenant,
-        lambda root: gather.user_documents(root, tenant, question),
+        lambda root: load.user_documents(root, tenant, question),
         of=[("users", question.user_id)],
     )
     session = await here.past.ask(
         "session",
         tenant,
-        lambda root: gather.session_documents(root, tenant, question),
+        lambda root: load.session_documents(root, tenant, question),
         of=[] if question.session_id is None else [("sessions", question.session_id)],
     )
     return user, session
@@ -144,7 +144,7 @@ async def _recalled(
 ) -> Recall | None:
     """What the query matches. If the search is not available, the pack is ordered by recency, and
     `missing` names the reason."""
-    query = gather.search_query(question)
+    query = load.search_query(question)
     if query is None:
         return None
     try:

@@ -10,13 +10,13 @@ from fastapi import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
-from schemas import managing
+from schemas import admin_replies
 from schemas.base import Id
 from schemas.time import format_time
 from streams.apps.erasure_queue import Erasures
 from streams.apps.erasure_requests import Erasure
 from streams.files.inbox import NoRoom
-from streams.observing.memory_spans import Operation
+from streams.observability.memory_spans import Operation
 from streams.serving.http import request_headers
 from streams.serving.http.problems import Problem, not_found
 from streams.serving.http.route import (
@@ -45,7 +45,7 @@ EventInPath = Annotated[
 
 
 api = Endpoints()
-ERASURE = {200: managing.Erasure, 202: managing.Erasure}
+ERASURE = {200: admin_replies.Erasure, 202: admin_replies.Erasure}
 
 
 @api.add(
@@ -106,7 +106,7 @@ async def _asked(
 
 
 @api.add(
-    "GET", "/v1/erasures/{erasure_id}", "operations", managing.Erasure,
+    "GET", "/v1/erasures/{erasure_id}", "operations", admin_replies.Erasure,
     needs="admin", errors=HISTORY_ERRORS,
 )  # fmt: skip
 async def erasure(request: Request, erasure_id: ErasureInPath) -> Response:

@@ -6,10 +6,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from schemas import http
-from streams.apps.metrics import CONTENT_TYPE, exposition
-from streams.search.meaning import embedder
+from streams.apps.metrics_registry import CONTENT_TYPE, exposition
+from streams.search.vector_search import embedder
 from streams.serving.backends.backend import NotReady
-from streams.serving.http.access import OPEN, Needs
+from streams.serving.http.auth import OPEN, Needs
 from streams.serving.http.route import Endpoints, Route, reply, serving
 
 PLAIN = CONTENT_TYPE.partition(";")[0]

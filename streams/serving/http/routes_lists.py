@@ -7,11 +7,11 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from schemas import managing
+from schemas import admin_replies
 from schemas.base import Id
-from schemas.faults import one_of
 from schemas.http import Moment, Since
 from schemas.time import format_time
+from schemas.validation_text import one_of
 from streams.directory.owners import ORDERS, Listing
 from streams.serving.http import paging
 from streams.serving.http.route import LIST_ERRORS, Endpoints, Limit, reply, serving, tenant_of
@@ -42,7 +42,7 @@ OfUser = Annotated[Id | None, Query(description="Only sessions in which this use
 api = Endpoints()
 
 
-@api.add("GET", "/v1/users", "users", managing.UserList, errors=LIST_ERRORS)
+@api.add("GET", "/v1/users", "users", admin_replies.UserList, errors=LIST_ERRORS)
 async def users(
     request: Request,
     prefix: Prefix = "",
@@ -73,7 +73,7 @@ async def users(
     return reply({"users": told, "next": last and paging.write(last.active, last.user_id)})
 
 
-@api.add("GET", "/v1/sessions", "sessions", managing.SessionList, errors=LIST_ERRORS)
+@api.add("GET", "/v1/sessions", "sessions", admin_replies.SessionList, errors=LIST_ERRORS)
 async def sessions(
     request: Request,
     prefix: Prefix = "",

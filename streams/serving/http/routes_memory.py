@@ -21,9 +21,9 @@ from schemas.time import format_time
 from streams.folds.summary import summary, user_of
 from streams.pipeline import withheld
 from streams.serving.backends.backend import NotReady, Table
-from streams.serving.http import documents, request_headers, submitting
+from streams.serving.http import documents, request_headers, write_records
+from streams.serving.http.content_type import model_body, said_in
 from streams.serving.http.documents import knows_signal
-from streams.serving.http.media import model_body, said_in
 from streams.serving.http.problems import Fault, invalid
 from streams.serving.http.route import (
     ROW_ERRORS,
@@ -136,7 +136,7 @@ async def _write(
     here, tenant = serving(request), tenant_of(request)
     scope = SCOPES[table]
     key = request_headers.idempotency_key(request)
-    signal_id = body.signal_id or (submitting.id_of_key(tenant, key) if key else _new_id())
+    signal_id = body.signal_id or (write_records.id_of_key(tenant, key) if key else _new_id())
     now = format_time(time.time_ns() // 1000)
     fields = {"occurred_at": now, **fields, "signal_id": signal_id}
     line = encode({**fields, "type": "signal", "scope": scope})
@@ -151,12 +151,12 @@ async def _write(
             return await _document(here, table, tenant, owner)
         line = here.keys.first((table, tenant, owner, signal_id), line)
     within = request_headers.preference(request, here.within).wait
-    (result,) = await submitting.submit(
+    (result,) = await write_records.submit(
         here.backend, here.quotas, tenant, [line], within, readers=here.readers
     )
     if result.ending in ("refused", "dead", "withheld"):
         here.keys.drop((table, tenant, owner, signal_id))
-    submitting.check_written(result, "signal_id")
+    write_records.check_written(result, "signal_id")
     if result.ending != "accepted":
         with suppress(NotReady):  # a 503 would have it sent again, and it is in the log
             return await _document(here, table, tenant, owner)

@@ -12,14 +12,14 @@ from starlette.responses import Response
 from schemas import http
 from schemas.base import Id, JsonObject, format_time
 from schemas.events import SCHEMA_VERSION
-from streams import listing
-from streams.folds import ends
+from streams import history_lists
+from streams.folds import end_facts
+from streams.folds.effects import Rows
 from streams.folds.ids import make_id
-from streams.folds.rows import Rows
 from streams.folds.session_state import MAX_USERS, speakers_in
-from streams.observing.memory_spans import Operation
-from streams.pipeline import retracting
-from streams.serving.http import kept_messages, request_headers, submitting
+from streams.observability.memory_spans import Operation
+from streams.pipeline import retract_turns
+from streams.serving.http import kept_messages, request_headers, write_records
 from streams.serving.http.problems import not_found
 from streams.serving.http.route import WRITE_ERRORS, Endpoints, encode, reply, serving, tenant_of
 
@@ -49,7 +49,7 @@ async def delete_message(
     here.quotas.check(tenant)
     async with here.sessions.of(tenant, session_id):
         session = await here.rows_after("sessions", tenant, session_id, until)
-        if not retracting.is_turn(session, message_id):
+        if not retract_turns.is_turn(session, message_id):
             raise not_found("user's message")
         at = time.time_ns() // 1000
         now = format_time(at)
@@ -59,7 +59,7 @@ async def delete_message(
         if len(users) >= MAX_USERS:  # it does not name all of them
             users |= await here.past.ask(
                 "message", tenant,
-                lambda root: listing.speakers(root, tenant, session_id, message_id),
+                lambda root: history_lists.speakers(root, tenant, session_id, message_id),
                 of=[("sessions", session_id)],
             )  # fmt: skip
         for user_id in sorted(users):
@@ -67,27 +67,28 @@ async def delete_message(
             since = _retracted_at(user, session_id, message_id)
             if since is None:
                 records.append(
-                    retracting.plan(
-                        tenant, session_id, user_id, message_id, now, retracting.DELETED
+                    retract_turns.plan(
+                        tenant, session_id, user_id, message_id, now, retract_turns.DELETED
                     )
                 )
-            gone |= ends.versions_until(user, message_id, session_id, since or at)
+            gone |= end_facts.versions_until(user, message_id, session_id, since or at)
         for version in sorted(gone):
             records += _taken_back(session, tenant, session_id, version, now)
-        results = await submitting.submit(
+        results = await write_records.submit(
             here.backend, here.quotas, tenant, list(map(encode, records)), asked.wait,
             all_or_none=True, readers=here.readers,
         )  # fmt: skip
     for result in results:
-        submitting.check_written(result, "message_id")
+        write_records.check_written(result, "message_id")
     return reply(
-        {"counts": submitting.counts(results), "results": results}, submitting.status_of(results)
+        {"counts": write_records.counts(results), "results": results},
+        write_records.status_of(results),
     )
 
 
 def _retracted_at(user: Rows, session_id: str, message_id: str) -> int | None:
     """Since when the message is deleted for a user."""
-    marks = user.get(ends.mark_key(message_id, session_id))
+    marks = user.get(end_facts.mark_key(message_id, session_id))
     sent = None if marks is None else marks.sent
     return sent.at if sent is not None and sent.retracted else None
 

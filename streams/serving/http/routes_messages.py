@@ -14,24 +14,24 @@ from starlette.responses import Response
 from schemas.base import HOUR, SECOND, JsonObject
 from schemas.messages import MessagesReply, NewMessages
 from streams.files.inbox import NoRoom
+from streams.folds.effects import Input, Rows
 from streams.folds.ids import make_id
-from streams.folds.rows import Input, Rows
 from streams.importers import session_messages
 from streams.importers.base import ImportFault
-from streams.importers.session_past import conflicts
+from streams.importers.session_lookup import conflicts
 from streams.importers.turns import Made
-from streams.observing.memory_spans import Operation
-from streams.pipeline import ahead, retracting, withheld
+from streams.observability.memory_spans import Operation
+from streams.pipeline import clock_ahead, retract_turns, withheld
 from streams.pipeline.decode import decode
-from streams.pipeline.plain import TENANT
+from streams.pipeline.fast_decode import TENANT
 from streams.serving.backends.backend import Busy
 from streams.serving.http import (
     kept_messages,
     message_bodies,
     request_headers,
-    submitting,
+    write_records,
 )
-from streams.serving.http.media import json_bytes
+from streams.serving.http.content_type import json_bytes
 from streams.serving.http.problems import Fault, Problem, invalid
 from streams.serving.http.quotas import OverQuota
 from streams.serving.http.route import (
@@ -145,7 +145,7 @@ async def post_messages(request: Request) -> Response:
             except _Overtaken as overtaken:  # another server has written to the session meanwhile
                 if attempt == ATTEMPTS - 1:
                     raise overtaken.problem from None
-    status = submitting.status_of(results)
+    status = write_records.status_of(results)
     return reply(_told(plan, results, _counts(plan, results)), status)
 
 
@@ -214,7 +214,7 @@ def _name_replaced(
         if message.replaces is not None
     }
     for place, event_id in replaces.values():
-        if not retracting.is_turn(rows, event_id):
+        if not retract_turns.is_turn(rows, event_id):
             reason = "no turn of this session begins with that message"
             raise invalid([Fault(f"messages[{place}].replaces", reason)])
     for _, record in made:
@@ -272,9 +272,9 @@ def _check_times(messages: Sequence[JsonObject], now: int) -> None:
     except ImportFault as fault:
         raise invalid([Fault(fault.field or "messages", fault.reason)]) from None
     faults = [
-        Fault(f"messages[{index}].created_at", ahead.REASON)
+        Fault(f"messages[{index}].created_at", clock_ahead.REASON)
         for index, at in enumerate(times)
-        if at is not None and at > now + ahead.MOST
+        if at is not None and at > now + clock_ahead.MOST
     ]
     if faults:
         raise invalid(faults[: message_bodies.MOST_FAULTS])
@@ -296,7 +296,7 @@ def _check(rows: Rows, plan: _Plan) -> None:
     turn: nothing is written then."""
     places = set()
     for line, place in zip(plan.lines, plan.places, strict=True):
-        given = decode(line, submitting.ALIKE)
+        given = decode(line, write_records.ALIKE)
         if isinstance(given, Input) and conflicts(rows, given.record, given.fingerprint):
             places.add(place)
     if places:
@@ -307,14 +307,14 @@ def _check(rows: Rows, plan: _Plan) -> None:
 # --- what became of it --------------------------------------------------------------------------
 
 
-async def _submit(asked: _Asked, plan: _Plan, wait: float) -> list[submitting.Result]:
+async def _submit(asked: _Asked, plan: _Plan, wait: float) -> list[write_records.Result]:
     """The results of the plan's records: all are taken, or none, if there is room. Raises Problem,
     and _Overtaken where the session has not stayed as the plan takes it to be."""
     here, tenant = asked.here, asked.tenant
     if plan.is_old:
-        return [submitting.Result(at, "duplicate") for at in range(1, len(plan.lines) + 1)]
+        return [write_records.Result(at, "duplicate") for at in range(1, len(plan.lines) + 1)]
     try:
-        results = await submitting.submit(
+        results = await write_records.submit(
             here.backend, here.quotas, tenant, plan.lines, wait,
             all_or_none=True, readers=here.readers,
         )  # fmt: skip
@@ -338,8 +338,8 @@ async def _submit(asked: _Asked, plan: _Plan, wait: float) -> list[submitting.Re
     return results
 
 
-def _counts(plan: _Plan, results: Sequence[submitting.Result]) -> dict[str, int]:
-    counts = submitting.counts(results)
+def _counts(plan: _Plan, results: Sequence[write_records.Result]) -> dict[str, int]:
+    counts = write_records.counts(results)
     if plan.kept_before:
         counts["duplicate"] = counts.get("duplicate", 0) + plan.kept_before
     return counts
@@ -355,7 +355,7 @@ def _cache_key(asked: _Asked) -> tuple[str, ...]:
 
 
 def _told(
-    plan: _Plan, results: Sequence[submitting.Result], counts: dict[str, int]
+    plan: _Plan, results: Sequence[write_records.Result], counts: dict[str, int]
 ) -> dict[str, Any]:
     """The reply (schemas.messages.MessagesReply)."""
     turns = [

@@ -11,8 +11,9 @@ from schemas import http
 from schemas.base import Id
 from schemas.memory import Preference
 from streams.folds import preferences
-from streams.folds.rows import Rows
-from streams.observing.memory_spans import Operation
+from streams.folds.effects import Rows
+from streams.observability.memory_spans import Operation
+from streams.serving.http.content_type import model_body, said_in
 from streams.serving.http.corrections import (
     Json,
     Kind,
@@ -23,7 +24,6 @@ from streams.serving.http.corrections import (
     rows_of,
     written,
 )
-from streams.serving.http.media import model_body, said_in
 from streams.serving.http.route import WRITE_ERRORS, Endpoints, reply, serving
 
 PreferenceInPath = Annotated[

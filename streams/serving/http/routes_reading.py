@@ -11,22 +11,22 @@ from starlette.responses import Response, StreamingResponse
 from schemas import http
 from schemas.base import EntityId, Id
 from schemas.dead_letters import Reason
-from schemas.faults import list_of
 from schemas.http import Moment, Since, StateVersion
 from schemas.memory import MoodNow, UserDocument
 from schemas.session import SessionDocument
 from schemas.task import TaskDocument
 from schemas.time import format_time, parse_time
-from streams import listing, reading
-from streams.apps.metrics import SEARCH_SECONDS
+from schemas.validation_text import list_of
+from streams import history_documents, history_lists
+from streams.apps.metrics_registry import SEARCH_SECONDS
 from streams.dates.period import PATTERN, parse_period
 from streams.folds.session_state import HEADER
-from streams.observing import memory_spans
-from streams.observing.memory_spans import Operation
+from streams.observability import memory_spans
+from streams.observability.memory_spans import Operation
 from streams.search import Query as SearchQuery
 from streams.search.query import CURSOR, KINDS, MAX_LIMIT, MAX_NEIGHBOURS
 from streams.serving.http import documents, paging
-from streams.serving.http.access import Needs
+from streams.serving.http.auth import Needs
 from streams.serving.http.problems import Fault, invalid, not_found
 from streams.serving.http.route import (
     HISTORY_ERRORS,
@@ -117,7 +117,7 @@ async def session(request: Request, session_id: SessionInPath, as_of: AsOf = Non
         then = await here.past.ask(
             "session",
             tenant,
-            lambda root: reading.session(root, tenant, session_id, as_of, _now()),
+            lambda root: history_documents.session(root, tenant, session_id, as_of, _now()),
             of=[("sessions", session_id)],
         )
         return reply(then)
@@ -137,7 +137,7 @@ async def timeline(
     turns = await here.past.ask(
         "session",
         tenant,
-        lambda root: listing.timeline(
+        lambda root: history_lists.timeline(
             root, tenant, session_id, of_users=False, after=after, limit=page + 1
         ),
         of=[("sessions", session_id)],
@@ -173,7 +173,7 @@ async def task(request: Request, task_id: TaskInPath, session_id: SessionOfTask 
     here, tenant = serving(request), tenant_of(request)
     if session_id is None:
         found = await here.past.ask(
-            "task", tenant, lambda root: reading.task(root, tenant, task_id, None)
+            "task", tenant, lambda root: history_documents.task(root, tenant, task_id, None)
         )
         return reply(found)
     rows, rules = await here.backend.rows("sessions", tenant, session_id)
@@ -206,7 +206,7 @@ async def states(
     found = await here.past.ask(
         "user",
         tenant,
-        lambda root: reading.states(root, tenant, user_id, at, known_at),
+        lambda root: history_documents.states(root, tenant, user_id, at, known_at),
         of=[("users", user_id)],
     )
     page, following = paging.window(found, here.length(limit), cursor)
@@ -234,11 +234,11 @@ async def mood(request: Request, user_id: UserInPath, at: AsOf = None) -> Respon
     held = await here.past.ask(
         "mood",
         tenant,
-        lambda root: reading.states(root, tenant, user_id, moment, None),
+        lambda root: history_documents.states(root, tenant, user_id, moment, None),
         of=[("users", user_id)],
     )
     moods = [one for one in held if one["kind"] == "long_mood_state"]
-    return known(reading.mood(moods[0], moment) if moods else None, "mood")
+    return known(history_documents.mood(moods[0], moment) if moods else None, "mood")
 
 
 @api.add(
@@ -252,7 +252,7 @@ async def why(
     the text of its evidence events. A cited turn that changed nothing has none."""
     here, tenant = serving(request), tenant_of(request)
     found = await here.past.ask(
-        "state", tenant, lambda root: listing.revisions(root, tenant, state_id)
+        "state", tenant, lambda root: history_lists.revisions(root, tenant, state_id)
     )
     page, following = paging.window(found, here.length(limit), cursor)
     told = [{name: one[name] for name in one if name != "tenant"} for one in page]
@@ -340,7 +340,7 @@ async def dead_letters(
     found = await here.past.ask(
         "dead letter",
         tenant,
-        lambda root: listing.dead_letters(root, tenant, reason, after=after, limit=page + 1),
+        lambda root: history_lists.dead_letters(root, tenant, reason, after=after, limit=page + 1),
     )
     return reply(_page("dead_letters", found, page, "recorded_at", "id"))
 
@@ -353,7 +353,7 @@ async def dead_letter(request: Request, letter_id: LetterInPath) -> Response:
     """One dead letter with its content. Write a slash in its id as `%2F`."""
     here, tenant = serving(request), tenant_of(request)
     found = await here.past.ask(
-        "dead letter", tenant, lambda root: listing.dead_letter(root, tenant, letter_id)
+        "dead letter", tenant, lambda root: history_lists.dead_letter(root, tenant, letter_id)
     )
     told = {name: found[name] for name in ("reason", "detail", "key", "headers", "recorded_at")}
     return reply({"id": letter_id, **told, **_bytes(found["payload"])})

@@ -11,11 +11,11 @@ from starlette.responses import Response
 
 from schemas import http
 from schemas.events import MAX_RECORD_BYTES
-from streams.observing.memory_spans import Operation
-from streams.pipeline import bounds, withheld
-from streams.serving.http import request_headers, submitting
+from streams.observability.memory_spans import Operation
+from streams.pipeline import json_limits, withheld
+from streams.serving.http import request_headers, write_records
 from streams.serving.http.cloud_events import PREFIX, Event, of_headers
-from streams.serving.http.media import (
+from streams.serving.http.content_type import (
     JSON,
     decoded,
     elements,
@@ -69,7 +69,7 @@ async def post_records(request: Request) -> Response:
     records = await here.readers.read(
         tenant, len(body), _records, body, kind, is_binary, here.records
     )
-    form: submitting.Form | None = None
+    form: write_records.Form | None = None
     key = request_headers.idempotency_key(request)
     if withheld.in_headers(request.headers.items()):
         records = [withheld.NOTHING] * len(records)
@@ -80,17 +80,17 @@ async def post_records(request: Request) -> Response:
     elif key is not None:
         form = partial(_keyed, tenant, key, len(records) > 1)
     asked = request_headers.preference(request, here.within)
-    results = await submitting.submit(
+    results = await write_records.submit(
         here.backend, here.quotas, tenant, records, asked.wait, readers=here.readers, form=form
     )
     if len(records) == 1 and kind == JSON and not is_binary:
         _check_json(records[0], results[0])
-    status = submitting.status_of(results)
+    status = write_records.status_of(results)
     told = [one for one in results if one.ending in ("refused", "dead") or not asked.minimal]
-    return reply({"counts": submitting.counts(results), "results": told}, status)
+    return reply({"counts": write_records.counts(results), "results": told}, status)
 
 
-def _check_json(record: bytes, result: submitting.Result) -> None:
+def _check_json(record: bytes, result: write_records.Result) -> None:
     """Raises Problem, with the place, where a record was refused because it is no JSON."""
     if result.ending == "refused" and result.id is None and result.reason != "too_large":
         decoded(record)
@@ -99,7 +99,7 @@ def _check_json(record: bytes, result: submitting.Result) -> None:
 def _keyed(tenant: str, key: str, several: bool, position: int, record: bytes) -> bytes:
     """A record of a request with an `Idempotency-Key`: one without an id has one made of the key,
     and of its position where there are several."""
-    return submitting.with_key(record, tenant, f"{key}/{position}" if several else key)
+    return write_records.with_key(record, tenant, f"{key}/{position}" if several else key)
 
 
 def _records(body: bytes, kind: str, is_binary: bool, most: int) -> list[bytes]:
@@ -123,10 +123,10 @@ def _records(body: bytes, kind: str, is_binary: bool, most: int) -> list[bytes]:
 
 def _check_values(documents: Sequence[bytes]) -> None:
     """Raises Problem where the documents of a body hold more together than is read at once."""
-    most = bounds.MAX_BODY_VALUES
+    most = json_limits.MAX_BODY_VALUES
     if sum(map(len, documents)) <= most:
         return
-    if sum(bounds.values(document, most) for document in documents) > most:
+    if sum(json_limits.values(document, most) for document in documents) > most:
         raise too_large(f"more than {most} names and values; send it in several requests")
 
 
@@ -146,7 +146,7 @@ def _check_event(body: bytes) -> None:
     """What is in it is decoded at once, so that it has to be short. Raises Problem."""
     if len(body) > EVENT_BYTES:
         raise too_large(f"an event of {len(body)} bytes, at most {EVENT_BYTES}")
-    if (reason := bounds.too_many_values(body)) is not None:
+    if (reason := json_limits.too_many_values(body)) is not None:
         raise too_large(reason)
 
 

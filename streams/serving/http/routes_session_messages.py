@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from schemas.messages import SessionMessages
-from streams import listing
+from streams import history_lists
 from streams.folds import kept_messages
 from streams.serving.backends.backend import NotReady
 from streams.serving.http import paging
@@ -57,7 +57,7 @@ async def session_messages(
     deadline, look = monotonic() + here.within, FIRST_LOOK
     while True:
         kept = await here.past.ask(
-            "session", tenant, lambda root: listing.messages(root, tenant, session_id)
+            "session", tenant, lambda root: history_lists.messages(root, tenant, session_id)
         )
         if kept.signals >= applied:
             break
@@ -70,7 +70,7 @@ async def session_messages(
 
 
 def _page(
-    messages: list[listing.Message], newest: bool, limit: int, cursor: str | None
+    messages: list[history_lists.Message], newest: bool, limit: int, cursor: str | None
 ) -> tuple[list[dict[str, Any]], str | None]:
     """Those behind the last one of the page before, whether that is still there or not, and
     whatever came meanwhile."""

@@ -13,7 +13,8 @@ from schemas.base import Id, format_time
 from schemas.http import Moment
 from schemas.memory import State
 from streams.folds import states
-from streams.observing.memory_spans import Operation
+from streams.observability.memory_spans import Operation
+from streams.serving.http.content_type import model_body, said_in
 from streams.serving.http.corrections import (
     Json,
     Kind,
@@ -24,7 +25,6 @@ from streams.serving.http.corrections import (
     rows_of,
     written,
 )
-from streams.serving.http.media import model_body, said_in
 from streams.serving.http.route import WRITE_ERRORS, Endpoints, reply, serving
 
 StateInPath = Annotated[

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING
 
 import uvicorn
 
+from sinks.history_root import check_root, is_marked, is_shared
 from sinks.locations import Location
-from sinks.root import check_root, is_marked, is_shared
 from streams import event_loop, gc_policy
 from streams.apps.metric_samples import of_model, of_process
-from streams.apps.metrics import collected
+from streams.apps.metrics_registry import collected
 from streams.context.tokenizer import tokenizer
 from streams.errors import ConfigurationError, TurnfoldError, UsageError
-from streams.extractors.naming import MODEL
+from streams.extractors.registry import MODEL
 from streams.files.extractor_choice import asks_model
-from streams.observing.readiness import Readiness
-from streams.pipeline.ports import StoreError
+from streams.observability.readiness import Readiness
+from streams.pipeline.interfaces import StoreError
 from streams.pipeline.retention import retention_of
-from streams.search.meaning import embedder
+from streams.search.vector_search import embedder
 from streams.serving.backends.backend import Backend
 from streams.serving.flow.sampler import addresses
 from streams.serving.http.app import create_app

@@ -7,11 +7,11 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_settings import SettingsConfigDict
 
-from streams.extractors.naming import DEFAULT, check_choice
+from streams.extractors.registry import DEFAULT, check_choice
 from streams.pipeline.retention import ABOUT, DEFAULT_DAYS, check_days
 from streams.quota import Quotas, QuotaSettings
-from streams.serving.http.limits import Bounds
 from streams.serving.http.quotas import TenantQuotas
+from streams.serving.http.rate_limits import Bounds
 
 PREFIX = "TURNFOLD_SERVE_"
 BOUNDS = Bounds()

@@ -7,16 +7,16 @@ from typing import Annotated
 from fastapi import Query
 from starlette.requests import Request
 
-from schemas.faults import one_of
 from schemas.http import Moment, Since
 from schemas.time import format_time, parse_time
+from schemas.validation_text import one_of
 from streams.serving.http import routes_preferences, routes_states
 from streams.serving.http.problems import Fault, Problem, invalid
 from streams.serving.http.routes_states import StateInPath
-from streams.serving.inspector.asking import Json
+from streams.serving.inspector.api_calls import Json
 from streams.serving.inspector.links import Links
+from streams.serving.inspector.text_diff import diff
 from streams.serving.inspector.view import View
-from streams.serving.inspector.words import diff
 
 ACTS = ("correct", "end")
 Do = Annotated[str | None, Query(pattern=one_of(ACTS), description="What is to be done.")]

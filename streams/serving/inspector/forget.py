@@ -6,11 +6,11 @@ from typing import Any
 from starlette.requests import Request
 
 from sinks.locations import Location
-from streams import listing
+from streams import history_lists
 from streams.serving.http import routes_erasure, routes_lists
 from streams.serving.http.route import UserInPath, serving, tenant_of
 from streams.serving.http.routes_erasure import ErasureInPath
-from streams.serving.inspector.asking import Json, told, told_if_there
+from streams.serving.inspector.api_calls import Json, told, told_if_there
 from streams.serving.inspector.links import part
 from streams.serving.inspector.view import View
 
@@ -26,7 +26,7 @@ async def forget(request: Request, user_id: UserInPath) -> Json:
     if not held:  # the list may be on its way
 
         def timeline(root: Location) -> list[Json]:
-            return listing.timeline(root, tenant_of(request), user_id, limit=1)
+            return history_lists.timeline(root, tenant_of(request), user_id, limit=1)
 
         await serving(request).past.ask("user", tenant_of(request), timeline)
     return {

@@ -15,14 +15,14 @@ from starlette.requests import Request
 from schemas.time import format_time
 from sinks import diff as comparing
 from sinks.generation import LIVE, find, resolve
+from sinks.history_root import HistoryError, find_root, is_marked
 from sinks.locations import Location
-from sinks.root import HistoryError, find_root, is_marked
 from streams.errors import TurnfoldError
-from streams.generations import switching
+from streams.generations import promotion
 from streams.serving.http.problems import Problem, no_history, not_found
 from streams.serving.http.route import serving, tenant_of
-from streams.serving.inspector.asking import Json
-from streams.serving.inspector.sampled import sampled
+from streams.serving.inspector.api_calls import Json
+from streams.serving.inspector.diff_sample import sampled
 from streams.serving.inspector.view import View
 
 SAMPLES, OF_ONE_KIND = 2, 50
@@ -40,7 +40,7 @@ Kind = Annotated[str | None, Query(max_length=200, description="Only this kind o
 async def generations(request: Request) -> Json:
     """All of them: how each was made, its size, which is live."""
     root = _root(request)
-    found = await asyncio.to_thread(switching.list_generations, root) if is_marked(root) else []
+    found = await asyncio.to_thread(promotion.list_generations, root) if is_marked(root) else []
     return {"generations": [_timed(one) for one in found], "missing": []}
 
 
@@ -61,7 +61,7 @@ async def difference(
     found = await here.past.ask("generation", tenant, compared, seconds=SECONDS)
     roles = {
         one["name"]: one["role"]
-        for one in await asyncio.to_thread(switching.list_generations, root)
+        for one in await asyncio.to_thread(promotion.list_generations, root)
     }
     return {
         "generation": name,
@@ -81,7 +81,7 @@ async def difference(
 async def promote(request: Request, generation: Generation) -> Json:
     """What would happen if it went live; of the live one nothing."""
     root, name = _named(request, generation)
-    listed = await asyncio.to_thread(switching.list_generations, root)
+    listed = await asyncio.to_thread(promotion.list_generations, root)
     found = {one["name"]: one for one in listed}
     live = next(one for one in listed if one["role"] == "live")
     chosen = found[name]
@@ -101,7 +101,7 @@ async def act(request: Request, answer: Json) -> str:
     """Goes on to the list, where it is live."""
     try:
         name = answer["will"]["live"]
-        await asyncio.to_thread(switching.promote, _root(request), name)
+        await asyncio.to_thread(promotion.promote, _root(request), name)
     except (HistoryError, TurnfoldError) as error:
         raise Problem(409, "Not promoted", str(error)) from None
     return "/generations"

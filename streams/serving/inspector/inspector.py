@@ -8,11 +8,11 @@ from starlette.routing import BaseRoute
 from starlette.types import Scope, Send
 
 from streams.pipeline.decode import TENANT
-from streams.serving.http.access import OPEN, check_own_page
+from streams.serving.http.auth import OPEN, check_own_page
 from streams.serving.http.keys import ALL, Caller, Keys
 from streams.serving.http.refusal import Refusal
 from streams.serving.http.route import PlainRoute
-from streams.serving.inspector import assets, letter, pipeline, session
+from streams.serving.inspector import assets, dead_letter, pipeline, session
 from streams.serving.inspector.browsers import Browsers, cookie, written
 from streams.serving.inspector.page import address_of, refused, render
 from streams.serving.inspector.view_routes import routes
@@ -35,7 +35,7 @@ class Inspector:
             *(route for view in VIEWS for route in routes(view)),
             pipeline.EVENTS,
             session.EVENTS,
-            letter.REPLAY,
+            dead_letter.REPLAY,
             PlainRoute(assets.PATH + "{name}", assets.asset, OPEN),
             PlainRoute("/sign-in", self._sign_in, OPEN._replace(body_bytes=FORM_BYTES), "POST"),
             PlainRoute("/sign-out", self._sign_out, OPEN, "POST"),

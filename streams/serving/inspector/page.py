@@ -16,7 +16,7 @@ from starlette.responses import Response
 from streams.serving.flow import graph
 from streams.serving.http.refusal import Refusal
 from streams.serving.http.request_headers import language
-from streams.serving.inspector import assets, consent, show, tour
+from streams.serving.inspector import assets, csrf_token, filters, tour
 from streams.serving.inspector.catalogue import Texts
 from streams.serving.inspector.links import CLOCKS, Links, anchor
 from streams.serving.inspector.views import MENU
@@ -56,7 +56,7 @@ def _templates() -> Environment:
         "tour_begins": tour.FIRST,
         "is_told": tour.is_told,
     }
-    made.filters |= show.FILTERS
+    made.filters |= filters.FILTERS
     return made
 
 
@@ -93,7 +93,7 @@ def render(request: Request, template: str, status: int = HTTPStatus.OK, **given
             ],
             here=address_of(request).partition("?")[0],
             address=address_of(request),
-            consent=None if will is None else consent.token(request, will),
+            consent=None if will is None else csrf_token.token(request, will),
             tour=tour.step(request.query_params.get(tour.TOUR)),
             origin=f"{request.url.scheme}://{request.url.netloc}",
             caller=request.scope["state"].get("caller"),

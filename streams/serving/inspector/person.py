@@ -6,13 +6,13 @@ import time
 from starlette.requests import Request
 
 from schemas.time import format_time
-from streams.chronicle import user as chronicle
-from streams.context.question import MAX_TOKENS, PackRequest
+from streams.context.request import MAX_TOKENS, PackRequest
 from streams.context.tokenizer import tokenizer
+from streams.point_in_time import user as chronicle
 from streams.serving.http import routes_context
 from streams.serving.http.route import AsOf, KnownAt, UserInPath, serving, tenant_of
 from streams.serving.http.routes_context import Budget, CurrentSession, QuestionText
-from streams.serving.inspector.asking import Json
+from streams.serving.inspector.api_calls import Json
 from streams.serving.inspector.view import View
 
 

@@ -8,14 +8,14 @@ from starlette.responses import Response, StreamingResponse
 
 from schemas.time import format_time
 from sinks.locations import Location
-from streams import listing
+from streams import history_lists
 from streams.serving.flow import graph
 from streams.serving.http import routes_reading
-from streams.serving.http.access import Needs
+from streams.serving.http.auth import Needs
 from streams.serving.http.keys import Caller
 from streams.serving.http.route import STREAM, AsOf, KnownAt, Route, reply, serving, tenant_of
 from streams.serving.http.routes_reading import LetterCursor, ReasonInQuery
-from streams.serving.inspector.asking import Json, told_if_there
+from streams.serving.inspector.api_calls import Json, told_if_there
 from streams.serving.inspector.view import View
 
 PATH = "/pipeline"
@@ -55,7 +55,7 @@ async def _reasons(request: Request) -> Response:
     tenant = tenant_of(request)
 
     def count(root: Location) -> list[dict[str, Any]]:
-        return listing.reasons(root, tenant)
+        return history_lists.reasons(root, tenant)
 
     return reply({"reasons": await serving(request).past.ask("dead letter", tenant, count)})
 

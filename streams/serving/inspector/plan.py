@@ -9,9 +9,9 @@ from starlette.requests import Request
 
 from schemas.base import Id
 from schemas.time import format_time, parse_time
-from streams.chronicle import plans as chronicle
+from streams.point_in_time import plans as chronicle
 from streams.serving.http.route import AsOf, KnownAt, UserInPath, serving, tenant_of
-from streams.serving.inspector.asking import Json
+from streams.serving.inspector.api_calls import Json
 from streams.serving.inspector.view import View
 
 MOST_TEXT, MOST_CHANGES = 20_000, 500

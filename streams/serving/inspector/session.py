@@ -10,9 +10,9 @@ from starlette.responses import Response, StreamingResponse
 from schemas.base import Id
 from schemas.time import format_time, parse_time
 from sinks.locations import Location
-from streams.chronicle import session as chronicle
+from streams.point_in_time import session as chronicle
 from streams.serving.http import routes_reading
-from streams.serving.http.access import Needs
+from streams.serving.http.auth import Needs
 from streams.serving.http.route import (
     STREAM,
     AsOf,
@@ -22,7 +22,7 @@ from streams.serving.http.route import (
     serving,
     tenant_of,
 )
-from streams.serving.inspector.asking import Json, told
+from streams.serving.inspector.api_calls import Json, told
 from streams.serving.inspector.view import View
 
 SIZE = 50

@@ -8,8 +8,8 @@ import msgspec
 from fastapi import Query
 from starlette.requests import Request
 
-from schemas.faults import one_of
 from schemas.time import format_time
+from schemas.validation_text import one_of
 from streams import search
 from streams.serving.http import paging, routes_lists, routes_reading
 from streams.serving.http.route import AsOf, KnownAt, serving, tenant_of
@@ -21,7 +21,7 @@ from streams.serving.http.routes_reading import (
     SearchText,
     ToTime,
 )
-from streams.serving.inspector.asking import Json, if_there, told_if_there
+from streams.serving.inspector.api_calls import Json, if_there, told_if_there
 from streams.serving.inspector.view import START, View
 
 SHOWN, HITS = 20, 20

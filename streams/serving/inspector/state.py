@@ -8,15 +8,15 @@ from typing import Any
 from starlette.requests import Request
 
 from schemas.time import format_time, parse_time
-from streams import listing
-from streams.chronicle import text_of
+from streams import history_lists
+from streams.point_in_time import text_of
 from streams.serving.http.problems import not_found
 from streams.serving.http.route import AsOf, KnownAt, serving, tenant_of
 from streams.serving.http.routes_reading import EntityInPath
-from streams.serving.inspector.asking import Json
-from streams.serving.inspector.plane import plane
+from streams.serving.inspector.api_calls import Json
+from streams.serving.inspector.bitemporal_chart import plane
+from streams.serving.inspector.text_diff import blame, diff
 from streams.serving.inspector.view import View
-from streams.serving.inspector.words import blame, diff
 
 SHOWN = 100
 """The newest revisions that a page shows."""
@@ -31,7 +31,7 @@ async def state(
     cites."""
     here, tenant = serving(request), tenant_of(request)
     whole = await here.past.ask(
-        "state", tenant, lambda root: listing.revisions(root, tenant, state_id)
+        "state", tenant, lambda root: history_lists.revisions(root, tenant, state_id)
     )
     rows = [
         one

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from starlette.requests import Request
 
-from streams.serving.http.access import TWIN
+from streams.serving.http.auth import TWIN
 from streams.serving.http.keys import Caller, Role
 
 Json = dict[str, Any]

@@ -15,10 +15,10 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
-from streams.serving.http.access import TWIN, Needs, asks_for_a_page, check_own_page
+from streams.serving.http.auth import TWIN, Needs, asks_for_a_page, check_own_page
 from streams.serving.http.route import JSON, Route, reply
 from streams.serving.http.routes_health import INDEX
-from streams.serving.inspector import consent
+from streams.serving.inspector import csrf_token
 from streams.serving.inspector.links import CLOCKS
 from streams.serving.inspector.page import HTML, render
 from streams.serving.inspector.tour import TOUR
@@ -100,7 +100,7 @@ class _Act(_Asked):
         check_own_page(request.scope)
         answer = await self._view.ask(request, **values)
         form = parse_qs((await request.body()).decode("utf-8", "replace"))
-        if not consent.is_given(request, answer["will"], form.get(consent.FIELD, [""])[0]):
+        if not csrf_token.is_given(request, answer["will"], form.get(csrf_token.FIELD, [""])[0]):
             return render(
                 request, self._view.template, HTTPStatus.CONFLICT, view=self._view, answer=answer,
                 otherwise=True,

@@ -2,9 +2,9 @@
 
 from streams.serving.inspector import (
     change,
+    dead_letter,
     forget,
     generations,
-    letter,
     person,
     pipeline,
     plan,
@@ -27,6 +27,6 @@ VIEWS: tuple[View, ...] = (
     generations.DIFFERENCE,
     generations.PROMOTE,
     pipeline.VIEW,
-    letter.VIEW,
+    dead_letter.VIEW,
 )
 MENU: tuple[View, ...] = tuple(view for view in VIEWS if view.menu)

@@ -10,8 +10,8 @@ from urllib.parse import unquote, urlencode
 import msgspec
 from starlette.types import Message, Receive, Scope, Send
 
-from streams.serving.http.access import check_role, where_raised
-from streams.serving.http.limits import Found
+from streams.serving.http.auth import check_role, where_raised
+from streams.serving.http.rate_limits import Found
 from streams.serving.http.refusal import Refusal, problem
 
 if TYPE_CHECKING:

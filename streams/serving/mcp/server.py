@@ -9,7 +9,7 @@ from mcp.server import Server, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
-from schemas.faults import faults
+from schemas.validation_text import faults
 from streams import __version__
 from streams.serving.mcp.tools import DOCUMENTS, TOOLS, Arguments, Call, Refused, Tool, document_at
 

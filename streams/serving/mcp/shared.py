@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sinks import locks
+from sinks.history_root import check_root, find_root
 from sinks.locations import Location
-from sinks.root import check_root, find_root
 from streams import configuration
 from streams.errors import ConfigurationError
 from streams.serving.http.local import HELD, TOLD, place_of

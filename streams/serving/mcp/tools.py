@@ -14,7 +14,7 @@ import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
 from schemas.base import Id
-from streams.context.question import MAX_TOKENS, MOST
+from streams.context.request import MAX_TOKENS, MOST
 from streams.search.query import MAX_LIMIT
 from streams.serving.mcp.notes import own_voice
 

@@ -1,0 +1,131 @@
+"""When it was, of what the rules find: the dates of a sentence (docs/extractors.md, "Dates")."""
+
+import re
+from typing import NamedTuple
+
+from schemas.base import JsonObject, format_time
+from schemas.time import DAY
+from streams.dates import Span, resolve
+from streams.extractors.absolute_dates import SHIFTED, YEAR, Named, fixed
+from streams.extractors.rule import Finding
+
+WEEK = 7 * DAY
+SEASON = 90 * DAY
+_OF_A_TIME = frozenset(["task"])
+"""Families and kinds of what happens on a date, if its sentence has one."""
+_BEGINS = frozenset(["home", "study", "diet", "health"])
+"""Families of what may begin before it is told. What ends without being named (work, a partner) is
+not among them: an end that was told meanwhile would close it."""
+_ANY_WEEK = frozenset(["weekday", "weekend", "day_of_month"])
+"""Forms of dates that come again, unless they say of which week."""
+_BEGAN = re.compile(  # of what is said to have begun on a date, or to have been since then
+    r"\b(?:since|moved|started|began|joined|became|got|bought|adopted|married|enrolled|switched|"
+    r"took up|hired|signed up|diagnosed)\b|搬|开始|開始|起|以来|加入|入职|买了|领养|结婚|换了|"
+    r"から|引っ越|始め|入社|入学|買い|買った|結婚|転職|になりました|になった",
+    re.IGNORECASE,
+)
+
+
+class Dates(NamedTuple):
+    """The dates of a turn, its time (microseconds), and what was found in it."""
+
+    text: str
+    at: int
+    spans: list[Span]
+    found: list[Finding]
+
+    @classmethod
+    def of(cls, text: str, at: int, found: list[Finding]) -> "Dates":
+        """Those of a turn in which something was found."""
+        return cls(text, at, resolve(text, at), found)
+
+    def annotations(self) -> JsonObject:
+        """`event_annotations`: the first date of what was found, else of the turn."""
+        dated = [span for one in self.found if (span := self._about(one))]
+        return _shown(next(iter([*dated, *self.spans]), None))
+
+    def payload(self, found: Finding) -> JsonObject:
+        """`about_start` and `about_end` of a state, if its sentence has a date of it."""
+        return _shown(self._about(found))
+
+    def fixed(self, found: Finding, language: str) -> str:
+        """The value of what was found with its dates as they stand in a text that is read months
+        later: those that are in it once, in the words of the text, and of a task that which
+        follows it."""
+        value = self._with_its_date(found)
+        for span in self._in(found.sentence):
+            said = self.text[span.begin : span.stop]
+            if YEAR.search(said) or _may_recur(found, span, said):
+                continue
+            if value.count(said) == 1:
+                begin = value.index(said)
+                named = Named.of(span.start, span.end, span.lasting)
+                value = fixed(language, value, begin, begin + len(said), named)
+        return value
+
+    def _with_its_date(self, found: Finding) -> str:
+        """The value, and of a task the date that follows it: it is no part of the wording."""
+        value, span = found.value, self._about(found)
+        if span is None or found.rule.kind != "task":
+            return value
+        begin = self.text.find(value, self.text.find(found.sentence))
+        between = self.text[begin + len(value) : span.begin]
+        return self.text[begin : span.stop] if begin >= 0 and between == " " else value
+
+    def begins(self, found: Finding, slotted: bool) -> int:
+        """The `valid_from` of a state: the date on which its sentence says that it began, else the
+        turn's time.
+
+        What is so since years is told for the first time. Else what has one value at a time has it
+        for certain from the end of the day or week on in which it began, and from the turn on if
+        the date is wider: it would stand before a value that was told meanwhile.
+        """
+        span = self._about(found)
+        if span is None or found.rule.family not in _BEGINS or self._is_ended(found):
+            return self.at
+        if not span.lasting and span.end > self.at:
+            return self.at
+        if not slotted or (span.lasting and self.at - span.start > SEASON):
+            return span.start
+        return self.at if span.lasting or span.end - span.start > WEEK else span.end
+
+    def ended(self, found: Finding) -> list[int]:
+        """The times of the ends that a sentence tells of: the end of its date, and the turn's
+        time, as what was told in between is over as well."""
+        spans = self._in(found.sentence)
+        if len(spans) != 1 or spans[0].end > self.at:
+            return [self.at]
+        return [spans[0].end, self.at]
+
+    def _about(self, found: Finding) -> Span | None:
+        """The one date of its sentence, if it is of what was found there."""
+        spans, rule = self._in(found.sentence), found.rule
+        if len(spans) != 1:
+            return None
+        if not _OF_A_TIME.isdisjoint((rule.kind, rule.family)):
+            return spans[0]
+        alone = sum(one.sentence == found.sentence for one in self.found) == 1
+        return spans[0] if alone and _BEGAN.search(found.sentence) else None
+
+    def _is_ended(self, found: Finding) -> bool:
+        """Whether what is over by this turn may be this very state, if it began before."""
+        own = {found.rule.family, found.rule.kind, found.rule.slot} - {""}
+        return any(not own.isdisjoint(one.rule.ends.split("|")) for one in self.found)
+
+    def _in(self, sentence: str) -> list[Span]:
+        begin = self.text.find(sentence)
+        stop = begin + len(sentence)
+        return [one for one in self.spans if begin <= one.begin and one.stop <= stop]
+
+
+def _may_recur(found: Finding, span: Span, said: str) -> bool:
+    """Whether what was found may be of each such day: "plays tennis on Sunday"."""
+    if span.lasting or span.form not in _ANY_WEEK or SHIFTED.search(said):
+        return False
+    return _OF_A_TIME.isdisjoint((found.rule.kind, found.rule.family))
+
+
+def _shown(span: Span | None) -> JsonObject:
+    if span is None:
+        return {}
+    return {"about_start": format_time(span.start), "about_end": format_time(span.end)}

@@ -1,0 +1,180 @@
+"""Appends records to topics for many requests at once: what comes while a produce is under way goes
+with the next one, a batch a partition. One idempotent producer keeps the order of each key.
+"""
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from time import monotonic
+from typing import Any, NamedTuple
+
+from aiokafka.errors import KafkaError
+from aiokafka.structs import TopicPartition
+
+from streams.kafka.client import acl_errors
+from streams.kafka.client.aiokafka_internals import KafkaProducer
+from streams.observability.logs import OF_BROKER
+from streams.observability.readiness import Pending
+from streams.observability.traces import Headers, outgoing
+
+log = logging.getLogger(__name__)
+
+BATCH_BYTES = 500_000
+GATHER = 0.005
+"""Seconds from one produce to the next: what is asked meanwhile goes together. Not after one of a
+single request: who comes alone does not wait."""
+REQUEST_MS = 5_000
+APPEND_WITHIN = 10.0
+"""Seconds; also for a new producer to find its way."""
+CLOSE_WITHIN = 2.0
+
+
+class Message(NamedTuple):
+    """A record on its way."""
+
+    to: TopicPartition
+    key: bytes | None
+    value: bytes
+    headers: Headers = []  # noqa: RUF012 - nobody changes it
+
+
+class NotAppended(Exception):  # noqa: N818 - what happened
+    """Nobody knows whether the records are in their topics."""
+
+
+Asked = tuple[Sequence[Message], "asyncio.Future[list[int]]"]
+Batch = tuple[Any, list[tuple[list[int], int]]]
+"""aiokafka's builder, and for each of its records the offsets it goes into and its place there."""
+
+
+class Writing:
+    """One producer, made again after an error."""
+
+    def __init__(self, connection: Mapping[str, Any]) -> None:
+        self._connection = connection
+        self._asked: list[Asked] = []
+        self._wake = asyncio.Event()
+        self._producer: KafkaProducer | None = None
+        self._over = False
+        self._appending = Pending()
+        self._crowded = float("-inf")  # when several were last produced together
+
+    async def append(self, messages: Sequence[Message]) -> list[int]:
+        """The offsets of the records, once all in-sync copies have them. They carry the trace of
+        who asks, if there is one.
+
+        Raises:
+            NotAppended: no broker has said so in time; they may be there all the same.
+        """
+        if self._over:
+            raise NotAppended("the server is stopping")
+        if carried := outgoing():
+            messages = [one._replace(headers=carried) for one in messages]
+        appended: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
+        self._asked.append((messages, appended))
+        self._wake.set()
+        succeeded = False
+        self._appending.begin()
+        try:
+            offsets = await appended
+            succeeded = True
+        finally:
+            self._appending.end(succeeded)
+        return offsets
+
+    @property
+    def age(self) -> float:
+        """Seconds since records were last acknowledged; 0 while none wait for it."""
+        return self._appending.age
+
+    async def run(self) -> None:
+        """For ever."""
+        try:
+            while True:
+                await self._wake.wait()
+                if (pause := self._crowded + GATHER - monotonic()) > 0:
+                    await asyncio.sleep(pause)
+                self._wake.clear()
+                asked, self._asked = self._asked, []
+                await self._answer(asked)
+                self._crowded = monotonic() if len(asked) > 1 else float("-inf")
+        finally:
+            self._over = True
+            _refuse(self._asked, "the server is stopping")
+            await self._close()
+
+    async def _answer(self, asked: Sequence[Asked]) -> None:
+        try:
+            async with asyncio.timeout(APPEND_WITHIN):
+                found = await self._append([messages for messages, _ in asked])
+        except (KafkaError, OSError, TimeoutError) as error:
+            why = acl_errors.of(error) or repr(error)
+            log.error("records were not acknowledged: %s", why, extra=OF_BROKER)
+            _refuse(asked, _why(error))
+            await self._close()
+            return
+        except BaseException as error:
+            _refuse(asked, _why(error))  # nobody else would answer them any more
+            raise
+        for offsets, (_, appended) in zip(found, asked, strict=True):
+            if not appended.done():
+                appended.set_result(offsets)
+
+    async def _append(self, every: Sequence[Sequence[Message]]) -> list[list[int]]:
+        producer = await self._connected()
+        found = [[-1] * len(messages) for messages in every]
+        batches: defaultdict[TopicPartition, list[Batch]] = defaultdict(list)
+        for messages, offsets in zip(every, found, strict=True):
+            for place, (to, key, value, headers) in enumerate(messages):
+                mine = batches[to]
+                record = {"timestamp": None, "key": key, "value": value, "headers": headers}
+                if not mine or mine[-1][0].append(**record) is None:
+                    mine.append((producer.create_batch(), []))
+                    mine[-1][0].append(**record)
+                mine[-1][1].append((offsets, place))
+        sent = [
+            (await producer.send_batch(builder, to.topic, partition=to.partition), places)
+            for to, some in batches.items()
+            for builder, places in some
+        ]
+        for acknowledged, places in sent:
+            first = (await acknowledged).offset
+            for offset, (offsets, place) in enumerate(places, first):
+                offsets[place] = offset
+        return found
+
+    async def _connected(self) -> KafkaProducer:
+        if self._producer is None:
+            producer = KafkaProducer(
+                **self._connection,
+                enable_idempotence=True,
+                max_batch_size=BATCH_BYTES,
+                request_timeout_ms=REQUEST_MS,
+            )
+            self._producer = producer
+            await producer.start()
+        return self._producer
+
+    async def _close(self) -> None:
+        """What is not acknowledged is given up."""
+        producer, self._producer = self._producer, None
+        if producer is None:
+            return
+        try:
+            async with asyncio.timeout(CLOSE_WITHIN):
+                await producer.stop()
+        except (KafkaError, OSError, TimeoutError):
+            # left alone it would go on sending, for ever and when nobody expects it any more
+            await producer.give_up()
+
+
+def _refuse(asked: Sequence[Asked], why: str) -> None:
+    for _, appended in asked:
+        if not appended.done():
+            appended.set_exception(NotAppended(why))
+
+
+def _why(error: BaseException) -> str:
+    """For who has posted: the broker's address and the like are the operator's, in the log."""
+    return "no acknowledgement in time" if isinstance(error, TimeoutError) else type(error).__name__

@@ -1,0 +1,66 @@
+"""`turnfold admin extract`: asks about a history's turns, as a server of it does, then ends."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from sinks.history_root import find_root, is_shared
+from sinks.locations import Location
+from streams import event_loop
+from streams.errors import ConfigurationError, Unreachable
+from streams.llm.driver import driving
+from streams.llm.history_log import opened
+from streams.llm.settings import LlmSettings
+from streams.serving.backends.embedded import EmbeddedBackend
+
+Progress = Callable[[str, int, int, int], None]
+
+
+def extract(
+    history: Location,
+    settings: LlmSettings,
+    *,
+    again: bool = False,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Asks the model about all turns it has not been asked about; the counts.
+
+    Killed at any time, the next call continues: what was paid for is there. `again`: also what
+    failed. `stopped` says why it ended before all was done. Raises ConfigurationError, Unreachable.
+    """
+    root = find_root(history)
+    if is_shared(root) or not isinstance(root, Path):
+        raise ConfigurationError(
+            f"{root}: a sink writes this history; `turnfold kafka extract --bootstrap ADDRESS "
+            f"--history {root}` sends plans through Kafka"
+        )
+    began = time.monotonic()
+    counts = event_loop.run(_extract(root, settings, again, progress))
+    return {**counts, "seconds": round(time.monotonic() - began, 3)}
+
+
+async def _extract(
+    root: Path, settings: LlmSettings, again: bool, progress: Progress | None
+) -> dict[str, Any]:
+    async with (
+        EmbeddedBackend(root, model=settings, beside=False) as backend,
+        opened(root, settings, backend.posts_by_model(), ends=True, again=again) as log,
+        driving(log, settings) as driver,
+    ):
+        groups = driver.extractor.counts
+        if progress:
+            log.progress = lambda: progress("extract", driver.turns, log.total, groups["groups"])
+        try:
+            await driver.run()
+        except Unreachable as error:
+            raise Unreachable(
+                f"{error}; {groups['groups']} requests were answered before, which is kept: run it "
+                "again to go on"
+            ) from None
+        return {
+            "turns": log.total,
+            "done": driver.turns - driver.failed,
+            **driver.extractor.summary(),
+            "stopped": driver.spent,
+        }

@@ -1,0 +1,163 @@
+"""Search indexes are built in a thread of their own: that takes minutes where much was said, and
+other questions to the history go on."""
+
+import asyncio
+import sqlite3
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from logging import getLogger
+from threading import Event, Lock, Thread
+
+import _duckdb
+
+from sinks.history_root import HistoryError, HistoryWriteError
+from sinks.locations import Location
+from streams.errors import TurnfoldError, Unreachable
+from streams.search import NotIndexed, embed, update
+from streams.search.vector_search import embedder
+from streams.serving.http.problems import Problem, retry_after
+
+WAIT_SECONDS = 5.0
+"""A search waits so long for its index: a small one is there by then."""
+ATTEMPTS = 2
+"""The tables may be compacted under the first."""
+
+_log = getLogger(__name__)
+
+
+class Indexing:
+    """Builds the indexes of a generation's tenants, one after the other, those first that somebody
+    waits for. One event loop's own."""
+
+    def __init__(self, root: Location) -> None:
+        self._root = root
+        self._thread = ThreadPoolExecutor(1, "index")
+        self._embedding = False  # whether a thread does
+        self._to_embed: set[str] = set()
+        self._fault = ""  # why vectors are not made, as the log has it
+        self._ending = Event()
+        self._under_way: dict[str, Future[None]] = {}
+        self._lock = Lock()
+        self._next: list[str] = []  # the last one first
+        self._unwritable: set[str] = set()  # tenants whose last build could not be written
+        self.tenants: set[str] = set()
+        """Those that have searched."""
+
+    def begin(self, tenants: Iterable[str]) -> None:
+        """Brings theirs up to date, whether anybody searches or not."""
+        for tenant in tenants:
+            self._begun(tenant)
+
+    async def whole(self, tenants: Iterable[str]) -> None:
+        """Until theirs are up to date, however long that takes; what cannot be built is in the
+        log."""
+        for tenant in tenants:
+            await asyncio.shield(asyncio.wrap_future(self._begun(tenant)))
+
+    def embed(self, tenant: str) -> None:
+        """Makes the vectors of what a search has just added to the index, in the background."""
+        self._embed_later(tenant)
+
+    def is_at(self, tenant: str) -> bool:
+        """Whether that of a tenant is being built, or about to be."""
+        building = self._under_way.get(tenant)
+        return building is not None and not building.done()
+
+    async def wait(self, tenant: str) -> None:
+        """Until that of a tenant is up to date, as far as it can be. Raises Problem."""
+        building = asyncio.wrap_future(self._begun(tenant))
+        with self._lock:
+            if tenant in self._next:
+                self._next.remove(tenant)
+                self._next.append(tenant)
+        try:
+            async with asyncio.timeout(WAIT_SECONDS):
+                await asyncio.shield(building)  # others wait for it, too
+        except TimeoutError:
+            raise self.not_indexed(tenant) from None
+
+    def not_indexed(self, tenant: str) -> Problem:
+        """What a search is told that finds no index of its tenant."""
+        detail = (
+            "the search index cannot be written; the server's log says why"
+            if tenant in self._unwritable
+            else "the search index is being built; other questions are answered meanwhile"
+        )
+        return Problem(503, "Not indexed", detail, retry_after(5))
+
+    def _begun(self, tenant: str) -> Future[None]:
+        self.tenants.add(tenant)
+        if not self.is_at(tenant):
+            self._under_way = {
+                name: building for name, building in self._under_way.items() if not building.done()
+            }
+            self._under_way[tenant] = Future()
+            with self._lock:
+                self._next.insert(0, tenant)
+            self._thread.submit(self._build_next)
+        return self._under_way[tenant]
+
+    def _build_next(self) -> None:
+        with self._lock:
+            tenant = self._next.pop()
+        try:
+            self._build(tenant)
+        finally:
+            self._under_way[tenant].set_result(None)
+
+    def _build(self, tenant: str) -> None:
+        self._unwritable.discard(tenant)
+        for _ in range(ATTEMPTS):
+            try:
+                update(self._root, tenant, ending=self._ending)
+            except NotIndexed:
+                return  # another process is at it, or the server ends
+            except HistoryWriteError as error:  # a full disk: once more helps nobody
+                self._unwritable.add(tenant)
+                _log.error("the search index cannot be written: %s", error)
+                return
+            except (HistoryError, TurnfoldError, OSError, _duckdb.Error) as error:
+                _log.warning("the search index is not up to date: %s", error)
+            except Exception:
+                _log.exception("the search index is not up to date")
+            else:
+                self._embed_later(tenant)
+                return
+
+    def _embed_later(self, tenant: str) -> None:
+        """Vectors are made in a thread of their own: no search waits for an endpoint. Nor does the
+        process, when it ends: it is a daemon, and what it had made is on disk."""
+        with self._lock:
+            if embedder() is None:
+                return
+            self._to_embed.add(tenant)
+            if self._embedding:
+                return
+            self._embedding = True
+        Thread(target=self._embed_all, name="embed", daemon=True).start()
+
+    def _embed_all(self) -> None:
+        while True:
+            with self._lock:  # what is indexed from now on is of the next time
+                if not self._to_embed or self._ending.is_set():
+                    self._embedding = False
+                    return
+                tenant = self._to_embed.pop()
+            self._embed(tenant)
+
+    def _embed(self, tenant: str) -> None:
+        try:
+            embed(self._root, tenant, ending=self._ending)
+        except (Unreachable, HistoryError, OSError, sqlite3.Error) as error:
+            if str(error) != self._fault:  # each search tries again
+                _log.warning("vectors are not made now: %s", error)
+            self._fault = str(error)
+        except Exception:
+            _log.exception("vectors are not made")
+        else:
+            self._fault = ""
+
+    def close(self) -> None:
+        """What is being built is given up at the next batch; a start begins it again."""
+        self._ending.set()
+        self._thread.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,192 @@
+"""How much one caller may ask: requests a second, event streams; and all layers around the app."""
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from streams.quota import BURST_SECONDS
+from streams.serving.http.auth import LOCAL, NEEDS, Access, Needs, Pages
+from streams.serving.http.keys import Caller, Keys
+from streams.serving.http.refusal import Header, Refusal
+from streams.serving.http.request_bodies import Bodies
+
+AGAIN: Header = (b"retry-after", b"10")
+"""Who was refused a stream."""
+
+
+MOST_NAMES = 10_000
+"""Whose rates are remembered before those that have used nothing lately are forgotten."""
+
+
+class Bounds(NamedTuple):
+    """The limits; rates are requests a second, 0 for none."""
+
+    body_bytes: int = 16_000_000
+    """Of a body, unpacked."""
+    body_seconds: float = 30.0
+    """Until a body is here, whatever its size."""
+    held_bytes: int = 256_000_000
+    """Of all bodies under way."""
+    key_rate: int = 2_000
+    tenant_rate: int = 10_000
+    open_rate: int = 200
+    """Of an address, at paths that need no key; as many without a valid key at all others."""
+    streams: int = 100
+    """Open event streams of a tenant."""
+    all_streams: int = 2_000
+    """Of all tenants."""
+
+
+class Rate:
+    """Token buckets by name, as one number each: when it is full again (GCRA)."""
+
+    def __init__(self, per_second: int) -> None:
+        self._interval = 1 / per_second
+        self._room = BURST_SECONDS
+        self._quota = per_second * BURST_SECONDS
+        self._full_at: dict[str, float] = {}
+
+    def take(self, name: str, now: float) -> tuple[int, float]:
+        """Takes one token: how many are left, and seconds until there is one, 0 if it was had."""
+        full_at = max(self._full_at.get(name, now), now) + self._interval
+        wait = full_at - now - self._room
+        if wait > 1e-9:
+            return 0, wait
+        if len(self._full_at) >= MOST_NAMES:
+            self._full_at = {one: at for one, at in self._full_at.items() if at > now}
+        self._full_at[name] = full_at
+        return int((self._room - (full_at - now)) / self._interval + 1e-6), 0.0
+
+    def headers(self, name: bytes, left: int, wait: float) -> list[Header]:
+        """What is said of the limit after `take`."""
+        until = max(1, -int(-wait // 1)) if wait else BURST_SECONDS
+        return rate_headers(name, self._quota, left, until)
+
+
+def rate_headers(name: bytes, whole: int, left: int, until: int) -> list[Header]:
+    """`RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-10): how much there
+    is in `BURST_SECONDS`, how much is left, and in how many seconds there is more."""
+    return [
+        (b"ratelimit-policy", b'"%s";q=%d;w=%d' % (name, whole, BURST_SECONDS)),
+        (b"ratelimit", b'"%s";r=%d;t=%d' % (name, left, until)),
+    ]
+
+
+class Strangers:
+    """Holds each address to a rate of requests without a key; 0: none."""
+
+    def __init__(self, rate: int) -> None:
+        self._rate = Rate(rate) if rate else None
+
+    def check(self, scope: Scope) -> None:
+        """Takes a token of the address. Raises Refusal where it has none left."""
+        if self._rate is None:
+            return
+        address = (scope.get("client") or ("",))[0]
+        _, wait = self._rate.take(address, time.monotonic())
+        if wait:
+            again = (b"retry-after", b"%d" % max(1, -int(-wait // 1)))
+            detail = "too many requests without a key; try again later"
+            raise Refusal(429, "Too many requests", detail, again)
+
+
+class Limits:
+    """Holds every caller with a key to the rates, and every tenant to its streams.
+
+    `Refusal`s are for `Access`, the layer around it, to answer.
+    """
+
+    def __init__(self, app: ASGIApp, bounds: Bounds) -> None:
+        self._app = app
+        self._bounds = bounds
+        self._keys = Rate(bounds.key_rate) if bounds.key_rate else None
+        self._tenants = Rate(bounds.tenant_rate) if bounds.tenant_rate else None
+        self._open = Strangers(bounds.open_rate)
+        self._streams: Counter[str] = Counter()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        caller: Caller = scope["state"].get("caller", LOCAL)
+        if caller.key_id is None and caller is not LOCAL:
+            self._open.check(scope)
+        headers = self._take(caller) if caller.key_id is not None else []
+        needs: Needs | None = scope.get(NEEDS)
+        answer = self._stream if needs is not None and needs.is_stream else self._app
+        try:
+            await answer(scope, receive, _with(headers, send) if headers else send)
+        except Refusal as refusal:
+            refusal.headers += headers
+            raise
+
+    def _take(self, caller: Caller) -> list[Header]:
+        """A token of the key's and of the tenant's; headers that say what is left of the key's.
+        Raises Refusal."""
+        now = time.monotonic()
+        headers: list[Header] = []
+        # the key first: what is refused to it costs the tenant's other keys nothing
+        for name, rate, whose in (
+            (b"key", self._keys, caller.key_id or ""),
+            (b"tenant", self._tenants, caller.tenant),
+        ):
+            if rate is None:
+                continue
+            left, wait = rate.take(whose, now)
+            said = rate.headers(name, left, wait)
+            if wait:
+                again = (b"retry-after", b"%d" % max(1, -int(-wait // 1)))
+                detail = f"too many requests of this {name.decode()}; try again later"
+                raise Refusal(429, "Too many requests", detail, again, *said)
+            headers = headers or said
+        return headers
+
+    async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
+        tenant = scope["state"].get("caller", LOCAL).tenant
+        if self._streams[tenant] >= self._bounds.streams:
+            detail = f"a tenant may have {self._bounds.streams} event streams open"
+            raise Refusal(429, "Too many streams", detail, AGAIN)
+        if self._streams.total() >= self._bounds.all_streams:
+            detail = f"all {self._bounds.all_streams} event streams of this server are in use"
+            raise Refusal(503, "Too many streams", detail, AGAIN)
+        self._streams[tenant] += 1
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._streams[tenant] -= 1
+            if not self._streams[tenant]:
+                del self._streams[tenant]
+
+
+class Found(Protocol):
+    """An application that knows its routes."""
+
+    def find(self, scope: Scope) -> Needs | None:
+        """What the route of a request needs, which is noted in its scope; None: there is none."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
+
+
+def guarded(
+    app: Found,
+    keys: Keys | None,
+    bounds: Bounds | None = None,
+    pages: Pages | None = None,
+    charge: Callable[[str, int], None] | None = None,
+) -> ASGIApp:
+    """The application behind all layers that guard it. `charge`: as `Bodies` calls it."""
+    held_to = bounds or Bounds()
+    whole = Bodies(app, held_to.body_bytes, held_to.body_seconds, held_to.held_bytes, charge)
+    return Access(Limits(whole, held_to), app.find, keys, pages, Strangers(held_to.open_rate).check)
+
+
+def _with(headers: list[Header], send: Send) -> Send:
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message.get("headers", ()), *headers]}
+        await send(message)
+
+    return sent

@@ -1,0 +1,196 @@
+"""Bodies of requests: gathered whole and unpacked before the application is called (pure ASGI).
+
+So a client that sends slowly, much, or a little that unpacks to much costs a bounded time and
+memory, holds up no handler, and is answered the same at every endpoint.
+"""
+
+import asyncio
+import zlib
+from codecs import BOM_UTF8 as BYTE_ORDER_MARK
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from streams.serving.http.auth import BODY_BYTES
+from streams.serving.http.refusal import Refusal
+
+PIECE = 256_000
+"""Bytes that are unpacked before others have a turn."""
+UNPACKED, RATIO = 1_000_000, 32
+"""What a gzip body unpacks to at most: so many bytes, and so many times what was sent. Turns are
+packed to a tenth; what is packed to a thousandth costs its sender nothing."""
+CHARGED = frozenset({400, 413, 422})
+"""What is read and then refused costs its tenant's quota as what is stored does."""
+SHARES = 4
+"""A key may have so many parts of a whole of the bytes that all bodies under way may have."""
+AGAIN = (b"retry-after", b"1")
+CLOSE = (b"connection", b"close")
+MEMBERS = 100
+"""Of one gzip body: each costs, even if nothing is in it."""
+
+
+class Bodies:
+    """Bounds of a body: `most` bytes once unpacked, `seconds` until it is here; and of all bodies
+    under way together, `held` bytes. `charge` is called with the tenant and the bytes of a body
+    that was refused. `Refusal`s are for the layer around it to answer."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        most: int,
+        seconds: float,
+        held: int,
+        charge: Callable[[str, int], None] | None = None,
+    ) -> None:
+        self._app = app
+        self._most = most
+        self._seconds = seconds
+        self._room = held
+        self._share = held // SHARES
+        self._held: Counter[str] = Counter()
+        self._charge = charge
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        head = dict(scope["headers"])
+        if b"transfer-encoding" not in head and head.get(b"content-length", b"0") == b"0":
+            await self._app(scope, receive, send)
+            return
+        most = self._most_of(scope, head)
+        if int(head.get(b"content-length", 0)) > most:
+            raise _too_large(most)
+        body = _Body(_is_packed(head), most, scope["state"]["caller"].key_id)
+        try:
+            if await self._gather(body, receive):
+                scope["headers"] = [one for one in scope["headers"] if one[0] not in _UNPACKED]
+                plain = bytes(body.plain).removeprefix(BYTE_ORDER_MARK)
+                await self._app(scope, _given(plain, receive), send)
+        except Refusal as refusal:
+            if self._charge is not None and refusal.status in CHARGED:
+                self._charge(scope["state"]["caller"].tenant, max(body.sent, len(body.plain)))
+            raise
+        finally:
+            self._room += len(body.plain)
+            if body.key is not None:
+                self._held[body.key] -= len(body.plain)
+                if not self._held[body.key]:
+                    del self._held[body.key]
+
+    async def _gather(self, body: "_Body", receive: Receive) -> bool:
+        """Whether all of it came; False: the client has gone. Raises Refusal."""
+        try:
+            async with asyncio.timeout(self._seconds):
+                while (message := await receive())["type"] == "http.request":
+                    await self._take(body, message["body"])
+                    if not message["more_body"]:
+                        body.end()
+                        return True
+                return False
+        except TimeoutError:
+            detail = f"the body was not here after {self._seconds:g} s"
+            raise Refusal(408, "Request timeout", detail, CLOSE) from None
+        except zlib.error:
+            detail = "Content-Encoding: the body is not gzip, not all of it, or in too many parts"
+            raise Refusal(400, "Broken body", detail) from None
+
+    async def _take(self, body: "_Body", sent: bytes) -> None:
+        for grown in body.feed(sent):
+            self._room -= grown
+            if body.key is not None:
+                self._held[body.key] += grown
+                if self._held[body.key] > self._share:
+                    detail = "too many bodies of this key are under way; try again"
+                    raise Refusal(429, "Busy", detail, AGAIN)
+            if max(body.sent, len(body.plain)) > body.most:
+                raise _too_large(body.most)
+            if body.is_packed and len(body.plain) > UNPACKED + RATIO * body.sent:
+                detail = (
+                    f"a gzip body unpacks to {UNPACKED} bytes and {RATIO} times what was sent, at "
+                    "most; send it plain"
+                )
+                raise Refusal(413, "Body too large", detail)
+            if self._room < 0:
+                detail = "too many bodies are under way; try again"
+                raise Refusal(503, "Busy", detail, AGAIN)
+            if grown == PIECE:
+                await asyncio.sleep(0)
+
+    def _most_of(self, scope: Scope, head: dict[bytes, bytes]) -> int:
+        """Bytes of the body. Raises Refusal where nobody has shown a key and there is more to it
+        than a short form: nothing is unpacked or gathered for strangers."""
+        most: int | None = scope.get("state", {}).get(BODY_BYTES)
+        if most is None:
+            return self._most
+        if most == 0:
+            raise Refusal(413, "Body too large", "this path takes no body", CLOSE)
+        if b"content-length" not in head or b"content-encoding" in head:
+            detail = "this path takes a plain body with a Content-Length"
+            raise Refusal(415, "Unsupported media type", detail, CLOSE)
+        return min(most, self._most)
+
+
+def _too_large(most: int) -> Refusal:
+    detail = f"a body has at most {most} bytes, unpacked; send less at once"
+    return Refusal(413, "Body too large", detail)
+
+
+_UNPACKED = {b"content-encoding", b"content-length", b"transfer-encoding"}
+"""Headers that no longer say what the application is given."""
+
+
+class _Body:
+    """What has come of a body, unpacked."""
+
+    def __init__(self, packed: bool, most: int, key: str | None) -> None:
+        self.key = key
+        self.is_packed = packed
+        self.most = most
+        self.plain = bytearray()
+        self.sent = 0
+        self._members = 1
+        self._unpack = zlib.decompressobj(zlib.MAX_WBITS | 16) if packed else None
+
+    def feed(self, sent: bytes) -> Iterator[int]:
+        """Takes more of it, piece by piece: by how many bytes it grew. Raises zlib.error."""
+        self.sent += len(sent)
+        if self._unpack is None:
+            self.plain += sent
+            yield len(sent)
+            return
+        while sent:
+            if self._unpack.eof:  # another gzip member follows, as `cat a.gz b.gz` makes
+                self._members += 1
+                if self._members > MEMBERS:
+                    raise zlib.error
+                self._unpack = zlib.decompressobj(zlib.MAX_WBITS | 16)
+            piece = self._unpack.decompress(sent, PIECE)
+            self.plain += piece
+            sent = self._unpack.unconsumed_tail or self._unpack.unused_data
+            yield len(piece)
+
+    def end(self) -> None:
+        """That was all. Raises zlib.error where it is not."""
+        if self._unpack is not None and not self._unpack.eof:
+            raise zlib.error
+
+
+def _is_packed(head: dict[bytes, bytes]) -> bool:
+    encoding = head.get(b"content-encoding", b"identity").strip().lower()
+    if encoding not in (b"gzip", b"identity"):
+        detail = "Content-Encoding: gzip, or none"
+        accepted = (b"accept-encoding", b"gzip")
+        raise Refusal(415, "Unsupported media type", detail, accepted)
+    return encoding == b"gzip"
+
+
+def _given(body: bytes, receive: Receive) -> Receive:
+    """A `receive` that gives the whole body, then what comes after it: that the client went."""
+    first: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def given() -> Message:
+        return first.pop() if first else await receive()
+
+    return given

@@ -1,0 +1,97 @@
+"""View: a dead letter with its bytes, why it was refused, and, over Kafka, its replay."""
+
+from base64 import b64decode
+from typing import Annotated, Any
+from urllib.parse import parse_qs
+
+from fastapi import Query
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from schemas.time import format_time
+from schemas.validation_text import one_of
+from streams.serving.flow.replaying import ENDINGS
+from streams.serving.http import routes_reading
+from streams.serving.http.auth import Needs
+from streams.serving.http.problems import Fault, Problem, invalid
+from streams.serving.http.route import AsOf, KnownAt, Route, serving, tenant_of
+from streams.serving.http.routes_reading import LetterInPath
+from streams.serving.inspector.api_calls import Json, told
+from streams.serving.inspector.links import Links, part
+from streams.serving.inspector.view import View
+
+MOST_TEXT, MOST_BYTES = 20_000, 2_048
+"""Characters of a text, and bytes of what is none, that a page shows; the twin has all."""
+Asked = Annotated[
+    str | None, Query(alias="replay", pattern="^ask$", description="`ask`: what a replay does.")
+]
+Ended = Annotated[str | None, Query(pattern=one_of(ENDINGS), description="How a replay has ended.")]
+
+
+async def letter(
+    request: Request,
+    letter_id: LetterInPath,
+    asked: Asked = None,
+    ended: Ended = None,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
+) -> Json:
+    """The letter as the API tells it, and its bytes as a page shows them."""
+    here = serving(request)
+    found = await told(routes_reading.dead_letter(request, letter_id))
+    return {
+        "as_of": None if as_of is None else format_time(as_of),
+        "known_at": None if known_at is None else format_time(known_at),
+        "letter": found,
+        "shown": _shown(found),
+        "tier": here.backend.observed().tier,
+        "replay": {"possible": here.replays is not None, "asked": asked is not None,
+                   "ended": ended},
+        "missing": [],
+    }  # fmt: skip
+
+
+def _shown(found: Json) -> Json:
+    """`text`, or rows of `dump`; `size` in bytes; `cut`: whether it goes on."""
+    text = found.get("text")
+    if text is not None:
+        size = len(text.encode())
+        return {"text": text[:MOST_TEXT], "dump": [], "size": size, "cut": len(text) > MOST_TEXT}
+    raw = b64decode(found["base64"])
+    return {
+        "text": None, "dump": dump(raw[:MOST_BYTES]), "size": len(raw),
+        "cut": len(raw) > MOST_BYTES,
+    }  # fmt: skip
+
+
+def dump(raw: bytes) -> list[dict[str, Any]]:
+    """Bytes that are no text, sixteen a row: where the row begins, in hex, and what is ASCII."""
+    return [
+        {
+            "at": f"{at:06x}",
+            "hex": raw[at : at + 16].hex(" "),
+            "ascii": "".join(chr(one) if 32 <= one < 127 else "." for one in raw[at : at + 16]),
+        }
+        for at in range(0, len(raw), 16)
+    ]
+
+
+async def replay(request: Request, letter_id: LetterInPath) -> Response:
+    """Sends a letter to its topic again, once who asks for it has said so twice. Raises Problem."""
+    here, tenant = serving(request), tenant_of(request)
+    if here.replays is None or here.backend.history is None:
+        raise Problem(501, "No topics", "letters are replayed over Kafka, beside a history")
+    form = parse_qs((await request.body()).decode("utf-8", "replace"))
+    if form.get("sure") != ["yes"]:
+        raise invalid([Fault("sure", "has to be `yes`: the page asks for it")])
+    ended = await here.replays.replay(
+        here.past, tenant, letter_id, again=form.get("again") == ["yes"]
+    )
+    there = Links().to(f"/letters/{part(letter_id)}", ended=ended)
+    return RedirectResponse(there, 303)
+
+
+VIEW = View(
+    "/letters/{letter_id}", letter, "letter.html", "letter.title", "letter.about", role="admin"
+)
+REPLAY = Route("/letters/{letter_id}/replay", replay, Needs("admin"), "POST")
