@@ -43,14 +43,14 @@ async def stop_after_a_failed_fetch(
 def test_stops_while_a_fetch_waits_to_be_tried_again(
     settings: KafkaSettings, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.ERROR)
+    caplog.set_level(logging.ERROR, "aiokafka")
     asyncio.run(stop_after_a_failed_fetch(KafkaConsumer, settings, caplog))
 
 
 @pytest.mark.component
 def test_aiokafkas_own_does_not(settings: KafkaSettings, caplog: pytest.LogCaptureFixture) -> None:
     """If this fails, aiokafka is mended: `KafkaConsumer` can go."""
-    caplog.set_level(logging.ERROR)
+    caplog.set_level(logging.ERROR, "aiokafka")
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(stop_after_a_failed_fetch(AIOKafkaConsumer, settings, caplog))
 
