@@ -96,14 +96,14 @@ def timeline(
     parameters = (key, key if of_users else None, *after, limit)
     with Lookup(root, tenant) as lookup:
         _load_turns(lookup, key, of_users)
-        if lookup.db.execute("SELECT 1 FROM events LIMIT 1").fetchone() is None:
-            raise DataRefused(f"no session or user {key!r} in this history")
         # first the ids of the page: sorting all texts and moods would cost too much
         page = f"CREATE TABLE page AS SELECT e.event_id {clauses.format('', '')}"
         lookup.define("event_current").execute(page, parameters)
         lookup.db.execute("DELETE FROM events WHERE event_id NOT IN (FROM page)")
         lookup.load("affects", "event_id IN (FROM page)")
         turns = rows(lookup.define("event_current", "affect_current"), sql, *parameters)
+    if not turns and after == (-FAR, ""):  # after a cursor, a page may be empty
+        raise DataRefused(f"no session or user {key!r} in this history")
     return [{**row, **_about(row)} for row in turns]
 
 

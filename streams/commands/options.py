@@ -466,6 +466,8 @@ def _check_texts() -> None:
     pair, as Python makes one of a byte that is no UTF-8. A path may hold such a byte."""
     ctx = click.get_current_context(silent=True)
     for param in ctx.command.params if ctx else ():
+        if param.name in ("file", "files"):
+            continue
         value = ctx.params.get(param.name) if ctx and param.name else None
         for text in value if isinstance(value, tuple) else (value,):
             if isinstance(text, str) and not text.isascii() and SURROGATE.search(text):

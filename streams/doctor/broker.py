@@ -37,7 +37,7 @@ async def broker(kafka: KafkaSettings, worker: WorkerSettings) -> AsyncIterator[
             str(error),
             "No part of the Kafka tier can work.",
             "Check address, listener, login and certificates with this one command: "
-            + _typed(kafka, "lag"),
+            + _typed(kafka, "kafka lag"),
         )
         return
     seconds = time.perf_counter() - started
@@ -50,7 +50,7 @@ async def broker(kafka: KafkaSettings, worker: WorkerSettings) -> AsyncIterator[
     try:
         topics.check_no_repartition(present)
         needed = await needed_topics(kafka, worker.app_id, worker.generation)
-        yield _topics(needed, _typed(kafka, "topics"))
+        yield _topics(needed, _typed(kafka, "kafka topics"))
         yield await _copies(kafka, needed, brokers)
         yield await _memory(kafka, worker, present)
     except TurnfoldError as error:

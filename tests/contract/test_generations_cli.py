@@ -198,11 +198,12 @@ def test_a_constant_is_set_for_folding_and_reading(tmp_path: Path) -> None:
     file = tmp_path / "said.ndjson"
     said = [turn(f"e{n}", intent=f"i{n}", occurred_at=f"2026-01-0{n}T00:00:00Z") for n in (1, 2, 3)]
     folded(ndjson(file, said), history=history)
-    words = ("--history", history, "--generation", "short")
     made = answer(
         "generation",
         "create",
-        *words,
+        "short",
+        "--history",
+        history,
         "--set",
         "max_intents=2",
         "--set",

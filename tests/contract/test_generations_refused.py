@@ -25,7 +25,7 @@ def digest(history: Path, generation: str | None = None) -> Any:
 @pytest.mark.parametrize("name", ["a/b", "..", "", "live", "root", "previous", "-x", "x" * 65])
 def test_a_name_that_is_none_is_refused(again: Path, name: str) -> None:
     before = snapshot(again)
-    assert refused("generation", "create", name, "--history", again)
+    assert refused("generation", "create", "--history", again, "--", name)
     assert snapshot(again) == before
 
 
@@ -127,4 +127,4 @@ def test_a_side_of_a_diff_that_is_none_is_refused(again: Path, tmp_path: Path) -
     none = tmp_path / "none"
     assert str(none) in refused("generation", "diff", again, none, "--history", again)
     done: Done = turnfold("generation", "diff", "live", "again", cwd=tmp_path)
-    assert done.code == 3 and "turnfold run FILE --history turnfold" in done.err
+    assert done.code == 3 and f"turnfold run FILE --history {tmp_path / 'turnfold'}" in done.err

@@ -244,8 +244,8 @@ def test_a_wrong_mapping_is_one_line_and_exit_3(
 
 def test_map_refuses_a_sample_that_is_nothing(mapping: Path) -> None:
     done = turnfold("kafka", "map", mapping, "--sample", "no.such")
-    assert done.code == 2
-    assert "no such file, and no source" in done.err
+    assert done.code == 3
+    assert "no such file; correct the path, or name a source" in done.err
 
 
 def test_expressions_of_the_page_can_be_written_as_it_writes_them(tmp_path: Path) -> None:

@@ -270,10 +270,10 @@ def test_of_damaged_parquet_what_came_before_is_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "code", "said"),
     [
-        (("run", "-", "-"), 3, "once only"),
+        (("run", "-", "-"), 3, "only once"),
         (("run", "a" * 300), 3, "File name too long"),
-        (("sql", "SELECT 1", "--history", "hdfs://bucket/memory"), 3, "an address"),
-        (("run", "{file}", "--history", "hdfs://bucket/memory"), 3, "an address"),
+        (("sql", "SELECT 1", "--history", "hdfs://bucket/memory"), 3, "not a valid location"),
+        (("run", "{file}", "--history", "hdfs://bucket/memory"), 3, "not a valid location"),
         (("sql", "SELECT 1", "--history", "s3://bucket/../memory"), 3, "a part of it is . or .."),
         (("run", "{file}", "--history", "{folder}/link"), 3, "cannot be a folder"),
         (("run", "{file}", "--history", "{file}/below"), 3, "cannot be a folder"),

@@ -63,7 +63,7 @@ def test_none_ends_it_and_is_remembered(told: Told) -> None:
     told.run("--extractor", "rules")
     ended = told.run("--extractor", "none")
     assert "rules makes no plans from now on; existing plans stay" in ended.err
-    assert "backfill" in ended.err and ended.json()["extractor"] == "none"
+    assert "generation create" in ended.err and ended.json()["extractor"] == "none"
     after = told.run()
     assert after.err == "" and after.json()["extractor"] == "none"
     assert told.plans() == ["e1"]

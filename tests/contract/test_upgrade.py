@@ -123,7 +123,7 @@ def test_rows_that_are_too_old_are_folded_again_from_their_own_history(
     refused = next_version.run("run", first, "--history", history)
     assert refused.code == 3
     assert f"have format {TODAY}, this version reads {NEXT}" in refused.err
-    assert "backfill --generation NEW" in refused.err
+    assert "generation create NEW" in refused.err
     found = finding(next_version.run("admin", "doctor", "--history", history, "-o", "json").out)
     assert found["do"] == 'See docs/upgrades.md, "Rows that are too old".'
     for command in (
