@@ -478,7 +478,7 @@ def test_an_error_in_the_shell_of_sql_ends_its_query_alone(sample: Path) -> None
 ROWS = {
     "show timeline emma-move": "event_id", "show state": "state_id", "why emma-home": "entity_id",
     "search flat": "id", "generation list": "name", "generation diff live live": "kind",
-    "sql FROM\tsession_current": "session_id",
+    "sql FROM\tsession_current\tORDER\tBY\tsession_id": "session_id",
 }  # fmt: skip
 
 
