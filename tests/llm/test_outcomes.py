@@ -39,7 +39,8 @@ def nonsense_for_one(request: Request) -> Answer:
 def extract(url: str, *more: str | Path) -> Done:
     quick = {"TURNFOLD_LLM_BREAKER_SECONDS": "0.2", "TURNFOLD_LLM_RETRY_SECONDS": "0.2"}
     env = environment(TURNFOLD_LLM_BASE_URL=url, TURNFOLD_LLM_MODEL="test", **quick)
-    return turnfold("admin", "extract", *more, env=env)
+    tier = "admin" if "--history" in more else "kafka"
+    return turnfold(tier, "extract", *more, env=env)
 
 
 @pytest.mark.parametrize(("strict", "code"), [((), 1), (("--strict",), 4)])

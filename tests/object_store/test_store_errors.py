@@ -185,7 +185,7 @@ def proxy(s3: S3Server) -> Iterator[FaultyStore]:
 
 
 WRONG = {
-    "no such bucket": ({}, "no such bucket; make it", 3),
+    "no such bucket": ({}, "no such bucket; create it", 3),
     "wrong key": ({"AWS_ACCESS_KEY_ID": "NOBODY"}, "does not know this key", 3),
     "wrong secret": ({"AWS_SECRET_ACCESS_KEY": "guessed"}, "does not know this key", 3),
     "nothing listens": ({"AWS_ENDPOINT_URL_S3": "http://127.0.0.1:1"}, "cannot be reached", 5),

@@ -276,7 +276,9 @@ def test_nobody_there(kind: type[Any]) -> None:
 @KINDS
 def test_keys(kind: type[Any], tmp_path: Path) -> None:
     keys = tmp_path / "keys.json"
-    made = turnfold("keys", "add", "--keys", keys, "--tenant", "t", "--role", "read", "-o", "json")
+    made = turnfold(
+        "admin", "keys", "add", "--keys", keys, "--tenant", "t", "--role", "read", "-o", "json"
+    )
     token = made.json()["token"]
     with serving("--history", tmp_path / "history", "--keys", keys) as server:
         assert Both(kind, server.url, token=token)("memory_summary", user_id="u")
@@ -289,7 +291,9 @@ def test_keys(kind: type[Any], tmp_path: Path) -> None:
 @KINDS
 def test_a_record_whose_tenant_is_not_set_is_the_keys_own(kind: type[Any], tmp_path: Path) -> None:
     keys = tmp_path / "keys.json"
-    made = turnfold("keys", "add", "--keys", keys, "--tenant", "t", "--role", "write", "-o", "json")
+    made = turnfold(
+        "admin", "keys", "add", "--keys", keys, "--tenant", "t", "--role", "write", "-o", "json"
+    )
     at = turnfold_client.parse_time("2026-03-01T09:30:00Z")
     record = Turn(event_id="e", session_id="s", user_input="tea?", occurred_at=at)
     with serving("--history", tmp_path / "history", "--keys", keys) as server:

@@ -147,7 +147,8 @@ def originals(server: Server, session: str) -> set[str]:
     return {one["original"] for one in reply.json()["messages"]}
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.component
+@pytest.mark.parametrize("seed", range(2))
 def test_a_deletion_takes_back_the_originals_of_the_versions_before_it(
     files: Server, seed: int
 ) -> None:
