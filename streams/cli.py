@@ -177,9 +177,7 @@ class Commands(click.Group):
             return Commands(
                 {"Commands": place.commands}, name=cmd_name, help=place.about, no_args_is_help=True
             )
-        module, attribute = place.split(":")
-        command: click.Command = getattr(import_module(f"streams.commands.{module}"), attribute)
-        return command
+        return _loaded(place)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -221,11 +219,13 @@ def suggested(words: Sequence[str]) -> list[str]:
 
 
 def _about(place: str | Below) -> str:
-    if isinstance(place, Below):
-        return ""
+    return "" if isinstance(place, Below) else (_loaded(place).help or "").partition("\n\n")[0]
+
+
+def _loaded(place: str) -> click.Command:
     module, attribute = place.split(":")
     command: click.Command = getattr(import_module(f"streams.commands.{module}"), attribute)
-    return (command.help or "").partition("\n\n")[0]
+    return command
 
 
 def _say_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:

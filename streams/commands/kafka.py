@@ -134,7 +134,7 @@ async def _sink(
 
 
 @click.command()
-@options.argument("files", nargs=-1, required=True, help="NDJSON, .gz, .parquet, or - for stdin.")
+@options.sources
 @options.bootstrap
 @click.option(
     "--compression", type=options.COMPRESSION, default="none",

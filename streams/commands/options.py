@@ -161,6 +161,11 @@ class _Days(click.ParamType):
 
 
 argument = functools.partial(click.argument, cls=_Argument)
+SOURCE = click.types.StringParamType()
+"""Name of a file of records, or -: the sources open it, and report what it is."""
+sources = argument(
+    "files", nargs=-1, required=True, type=SOURCE, help="NDJSON, .gz, .parquet, or - for stdin."
+)
 HISTORY = "TURNFOLD_HISTORY"
 DEFAULT_HISTORY = "turnfold"
 
@@ -463,10 +468,10 @@ def fails_in_a_line(function: Callable[P, R]) -> Callable[P, R]:
 
 def _check_texts() -> None:
     """Raises BadParameter for text that no file, broker or database takes: half of a surrogate
-    pair, as Python makes one of a byte that is no UTF-8. A path may hold such a byte."""
+    pair, as Python makes one of a byte that is no UTF-8. A path may hold such a byte (`SOURCE`)."""
     ctx = click.get_current_context(silent=True)
     for param in ctx.command.params if ctx else ():
-        if param.name in ("file", "files"):
+        if param.type is SOURCE:
             continue
         value = ctx.params.get(param.name) if ctx and param.name else None
         for text in value if isinstance(value, tuple) else (value,):

@@ -65,17 +65,17 @@ def sql(query: str, history: Location, explain: bool, tenant: str | None, form: 
     answer(query) if query is not None else _shell(answer)
 
 
-def _show_rows(found: "Result", form: str | None) -> None:
-    if found.reading is not None:
-        _say_read(found.reading._asdict() | {"rows": len(found.rows)}, form)
+def _show_rows(result: "Result", form: str | None) -> None:
+    if result.reading is not None:
+        _say_read(result.reading._asdict() | {"rows": len(result.rows)}, form)
     elif form == "csv":
-        output.say_csv(found.names, found.rows)
+        output.say_csv(result.names, result.rows)
     elif form:
-        output.say_as(form, found.objects())
+        output.say_as(form, result.objects())
     else:
-        output.table(found.objects()[:SHOWN], found.names)
-        if len(found.rows) > SHOWN:
-            output.note(f"the first {SHOWN:,} of {len(found.rows):,} rows; -o csv gives all")
+        output.table(result.objects()[:SHOWN], result.names)
+        if len(result.rows) > SHOWN:
+            output.note(f"the first {SHOWN:,} of {len(result.rows):,} rows; -o csv gives all")
 
 
 def _shell(answer: Callable[[str], None]) -> None:

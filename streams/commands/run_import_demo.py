@@ -23,7 +23,7 @@ DEMO_PORT = 8400
 
 
 @click.command()
-@options.argument("files", nargs=-1, required=True, help="NDJSON, .gz, .parquet, or - for stdin.")
+@options.sources
 @options.history
 @options.extractor(
     "How to find memory in turns. none: use only what records state; rules: by rules; llm: by "

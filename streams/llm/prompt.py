@@ -17,12 +17,12 @@ Message = dict[str, str]
 _encode = msgspec.json.Encoder().encode
 
 
-def messages(group: Group, known: ShownMemory, instructions: str, max_text: int) -> list[Message]:
+def messages(group: Group, memory: ShownMemory, instructions: str, max_text: int) -> list[Message]:
     """Returns a request's messages. All text of users and agents is inside one JSON document."""
     data: JsonObject = {"now": format_time(group.valid_at)}
     for name in PROMPTED:
-        data[name] = known.shown.get(name, ())
-        data[f"{name}_left_out"] = known.left_out.get(name, 0)
+        data[name] = memory.shown.get(name, ())
+        data[f"{name}_left_out"] = memory.left_out.get(name, 0)
     data["turns"] = [_turn(turn, max_text) for turn in group.turns]
     return [
         {"role": "system", "content": instructions},

@@ -1,9 +1,11 @@
 """The memory endpoints over real sockets: the published examples, and other requests."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from threading import Event
 from typing import Any
-from urllib.parse import quote
 from uuid import uuid4
 
 import httpx
@@ -13,9 +15,10 @@ from schemas.learner import MemorySummary, UserLearningProfile
 from schemas.session import SessionContext
 from streams.folds.outcome import Outcome
 from streams.serving.backends.embedded import EmbeddedBackend
+from streams.serving.backends.fold_thread import IngestThread
 from streams.serving.http.app import create_app
-from tests.command import turn
-from tests.serving.serving import Server, serving
+from tests.serving.serving import serving
+from tests.waiting import WITHIN
 
 LIMITS = "微积分-极限"
 USER_UPDATE = {
@@ -220,24 +223,49 @@ def test_a_write_that_was_applied_is_not_answered_as_if_it_was_not(tmp_path: Pat
     assert ok(asyncio.run(ask()), 202)["look"] == "/memory/user/u123"
 
 
-def test_who_does_not_wait_is_told_where_to_look(sample: Server, api: httpx.Client) -> None:
-    """A record that is folded before the reply is made is answered with its document."""
+@asynccontextmanager
+async def unfolded(history: Path) -> AsyncIterator[tuple[httpx.AsyncClient, Event]]:
+    """A server in this process that folds nothing until the event is set."""
+    fold, apply = Event(), IngestThread._apply
+
+    def apply_then(*given: Any) -> Any:
+        fold.wait()
+        return apply(*given)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(IngestThread, "_apply", apply_then)
+        async with EmbeddedBackend(history) as memory:
+            transport = httpx.ASGITransport(create_app(memory))
+            async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as api:
+                try:
+                    yield api, fold
+                finally:
+                    fold.set()
+
+
+async def until_found(api: httpx.AsyncClient, path: str) -> httpx.Response:
+    """The reply, once it is 200."""
+    async with asyncio.timeout(WITHIN):
+        while (reply := await api.get(path)).status_code != 200:
+            await asyncio.sleep(0.01)
+    return reply
+
+
+def test_who_does_not_wait_is_told_where_to_look(tmp_path: Path) -> None:
     session = f"a/{uuid4().hex}"
-    before = [turn(f"e{number}", session_id="busy") for number in range(1_000)]
-    api.post("/v1/records", json=before, headers={"prefer": "respond-async"})
-    reply = api.post(
-        "/memory/session/update",
-        json=SESSION_UPDATE | {"session_id": session},
-        headers={"prefer": "respond-async"},
-    )
-    look = f"/memory/session/{quote(session, safe='')}"
-    if reply.status_code == 202:
-        assert (reply.json()["ending"], reply.json()["look"]) == ("accepted", look)
-        assert reply.headers["location"] == look
-    else:
-        assert ok(reply)["session_id"] == session
-    sample.until(look, 200)
-    assert ok(api.get(look))["session_id"] == session
+
+    async def ask() -> None:
+        async with unfolded(tmp_path / "history") as (api, fold):
+            update = SESSION_UPDATE | {"session_id": session}
+            headers = {"prefer": "respond-async"}
+            reply = await api.post("/memory/session/update", json=update, headers=headers)
+            accepted = ok(reply, 202)
+            assert accepted["ending"] == "accepted"
+            assert reply.headers["location"] == accepted["look"]
+            fold.set()
+            assert ok(await until_found(api, accepted["look"]))["session_id"] == session
+
+    asyncio.run(ask())
 
 
 def test_what_must_not_be_kept_is_not(api: httpx.Client) -> None:

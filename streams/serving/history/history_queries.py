@@ -143,13 +143,13 @@ class HistoryQueries:
         """As `streams.search` lists them. Raises Problem, Busy."""
         return await self._found(tenant, asked, sessions, "sessions")
 
-    async def active_as_of(self, tenant: str, asked: ActiveQuery) -> dict[str, int]:
+    async def active_as_of(self, tenant: str, query: ActiveQuery) -> dict[str, int]:
         """As `streams.search` lists them. Raises Problem, Busy."""
-        return await self._found(tenant, asked, active_as_of, f"{asked.kind}s")
+        return await self._found(tenant, query, active_as_of, f"{query.kind}s")
 
-    async def counts_as_of(self, tenant: str, asked: CountQuery) -> dict[str, OwnerCounts]:
+    async def counts_as_of(self, tenant: str, query: CountQuery) -> dict[str, OwnerCounts]:
         """As `streams.search` counts. Raises Problem, Busy."""
-        return await self._found(tenant, asked, counts_as_of, f"{asked.kind}s")
+        return await self._found(tenant, query, counts_as_of, f"{query.kind}s")
 
     async def _found(
         self,

@@ -100,10 +100,10 @@ async def _then(request: Request, kind: Kind, given: Json, cursor: str | None) -
     }
 
 
-def _counts(kind: Kind, one: search.OwnerCounts) -> Json:
+def _counts(kind: Kind, counts: search.OwnerCounts) -> Json:
     if kind == "user":
-        return {"turns": one.turns, "sessions": one.others, "states": one.states}
-    return {"user_id": one.first, "turns": one.turns}
+        return {"turns": counts.turns, "sessions": counts.others, "states": counts.states}
+    return {"user_id": counts.first, "turns": counts.turns}
 
 
 def _text(at: int | None) -> str | None:
