@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from streams.pipeline.decode import LONE_SURROGATE, half_of_a_pair
+from streams.serving.backends.write_queue import PART
 from streams.serving.http import content_type
 from streams.serving.http.problems import Problem
 from tests.command import turn
@@ -169,8 +170,8 @@ def test_where_all_are_refused_the_request_is(api: httpx.Client) -> None:
 
 
 def test_who_does_not_wait_is_answered_at_once(tmp_path: Path) -> None:
-    """Before anything is folded: none is lost."""
-    records = [told() for _ in range(200)]
+    """Before anything is folded: none is lost. More than these wait for what is folded."""
+    records = [told() for _ in range(2 * PART)]
 
     async def ask() -> None:
         async with unfolded(tmp_path / "history") as (api, fold):
