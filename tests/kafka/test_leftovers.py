@@ -210,7 +210,7 @@ def test_the_group_of_another_application_is_not_reset(working: Working) -> None
     asyncio.run(_foreign(working.settings))
     done = turnfold("kafka", "reset", "payments", *working.at, "--yes")
     assert done.code == 3
-    assert "group payments: has read invoices" in done.err
+    assert "group payments: has offsets in invoices" in done.err
     assert "payments" in groups(working)
     assert turnfold("kafka", "reset", "a/b", *working.at).code == 3
     assert turnfold("kafka", "reset", "x", "--bootstrap", "127.0.0.1:1").code == 5

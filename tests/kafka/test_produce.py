@@ -283,8 +283,6 @@ def test_letters_of_two_partitions_at_one_offset_are_told_apart(tmp_path: Path) 
     assert (counts["chosen"], counts["not_named"]) == (1, 1)
     refused = turnfold(*args, "turns:3:7")
     assert (refused.code, "no dead letter turns:3:7" in refused.err) == (4, True)
-    nowhere = turnfold("admin", "dlq", "replay")
-    assert (nowhere.code, "--from-topic" in nowhere.err) == (2, True)
 
 
 def test_letters_of_the_topic_are_sent_without_a_history(prefixed: KafkaSettings) -> None:

@@ -63,7 +63,7 @@ def test_what_it_cannot_read_ends_the_process_with_an_error(broker: Broker) -> N
     assert "start it again" in error.decode().splitlines()[-1]
 
 
-@pytest.mark.parametrize("command", ["serve", "worker"])
+@pytest.mark.parametrize("command", ["serve", "kafka worker"])
 def test_a_changelog_of_another_version_is_exit_3_and_the_way_out_is_reported(
     command: str, prefixed: KafkaSettings
 ) -> None:
@@ -71,7 +71,7 @@ def test_a_changelog_of_another_version_is_exit_3_and_the_way_out_is_reported(
     asyncio.run(_create(prefixed, "old"))
     older = Marker({"turns": 1}, {}, "log", prefixed.partitions, Reached(ROW_FORMAT - 1))
     asyncio.run(_write(prefixed, "old", older))
-    process = start(command, *options_of(prefixed), "--app-id", "old", *more)
+    process = start(*command.split(), *options_of(prefixed), "--app-id", "old", *more)
     try:
         _, error = process.communicate(timeout=TOO_LONG)
     finally:

@@ -55,15 +55,12 @@ def test_a_sinks_history_is_compacted_and_written_on(sunk: Sunk) -> None:
     with Process(sunk.settings, sunk.history, "ops") as running:
         running.wait_for("positioned")
         for command in (
-            (
-                "admin",
-                "compact",
-            ),
+            ("admin", "compact"),
             ("forget", ALICE, "--yes"),
         ):
             refused = turnfold(*command, "--history", sunk.history)
             assert refused.code == 3
-            assert "a sink is writing this history; end all its sinks" in refused.err
+            assert "a sink is writing this history; stop all its sinks" in refused.err
         running.process.terminate()
         running.ends_with(0)
     done = turnfold("admin", "compact", "--history", sunk.history, "-o", "json")
