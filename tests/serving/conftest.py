@@ -12,10 +12,10 @@ from tests.serving.serving import Server, serving
 
 @pytest.fixture(scope="session")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Tests write into it under ids of their own."""
+    """Tests write into it under ids of their own. Replies wait as long as a busy machine takes."""
     history = tmp_path_factory.mktemp("api") / "history"
     file_runner.run([str(CONVERSATIONS)], history)
-    with serving("--history", history) as server:
+    with serving("--history", history, "--within", "60") as server:
         yield server
 
 
