@@ -208,4 +208,4 @@ def test_an_erasure_that_cannot_be_read_is_named_and_set_aside(
     with caplog.at_level(logging.ERROR):
         again.start()
         again.close()
-    assert f"{'a' * 32}.broken" in caplog.text and "ask for it again" in caplog.text
+    assert f"{'a' * 32}.broken" in caplog.text and "request it again" in caplog.text

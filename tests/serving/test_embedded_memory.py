@@ -424,7 +424,7 @@ def test_guarantee_8_forget_waits_until_the_log_is_committed(
         await eventually(lambda: not memory._folded)
         disk.full = True
         await memory.submit(encoded(turn("e2", user_input="another secret")), WITHIN)
-        with pytest.raises(HistoryWriteError, match="not committed"):
+        with pytest.raises(HistoryWriteError, match="could not commit"):
             await asyncio.to_thread(compact_and_forget.forget, root, "default", "u")
         disk.full = False
         await eventually(lambda: memory.readiness().ready)

@@ -225,8 +225,6 @@ def test_without_keys_only_this_machine_is_answered(tmp_path: Path) -> None:
     assert refused.code == 3
     assert "turnfold admin keys add" in refused.err
     assert snapshot(tmp_path) == before
-    nothing = turnfold("serve")
-    assert nothing.code == 2 and "--history" in nothing.err
 
 
 def test_a_port_that_is_taken_is_reported(tmp_path: Path) -> None:
