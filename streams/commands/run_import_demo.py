@@ -53,9 +53,6 @@ def run(
     A second run of the same file continues where the first one ended. A run that was killed can
     be started again: no record is lost or counted twice.
 
-    A history in an object store (s3://BUCKET/PREFIX) is continued on any machine. Of two runs at
-    once one ends with exit code 3; nothing is lost or counted twice.
-
     \b
     turnfold run turns.ndjson.gz --history memory
     turnfold run events.ndjson --mapping chat.yaml --history memory

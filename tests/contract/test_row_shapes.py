@@ -1,7 +1,7 @@
 """The rows of sessions and users have the shape that their format's number stands for.
 
 A field more, and a version that does not know it drops it: a new shape needs a new `ROW_FORMAT` and
-a migration (docs/upgrades.md, "A new format"). When both are written:
+a migration (CONTRIBUTING.md, "A row format"). When both are written:
 
     python -m tests.contract.test_row_shapes
 """
@@ -43,7 +43,7 @@ def shapes() -> dict[str, Any]:
 
 
 def test_rows_have_the_shape_of_their_format() -> None:
-    assert shapes() == json.loads(GOLDEN.read_text()), "see docs/upgrades.md, A new format"
+    assert shapes() == json.loads(GOLDEN.read_text()), "see CONTRIBUTING.md, A row format"
 
 
 def test_a_field_more_is_another_shape() -> None:
