@@ -251,7 +251,7 @@ def test_map_refuses_a_sample_that_is_nothing(mapping: Path) -> None:
 def test_expressions_of_the_page_can_be_written_as_it_writes_them(tmp_path: Path) -> None:
     """The page's own lines of YAML."""
     page = (Path(__file__).parents[2] / "docs" / "mapping.md").read_text()
-    quoted = page[page.index("In YAML quote") : page.index("## What an event ends as")]
+    quoted = page[page.index("In YAML quote") : page.index("## Outcomes")]
     lines = re.findall(r"```yaml\n(.*?)```", quoted, re.DOTALL)[0]
     file = tmp_path / "chat.yaml"
     file.write_text(
