@@ -30,10 +30,14 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     openapi = json.loads((ROOT / "schemas/generated/openapi.json").read_text())
     theme = [file for file in files if file.src_dir != config.docs_dir]
     committed = subprocess.run(
-        ["git", "ls-files", "*.md"], cwd=ROOT, check=True, text=True, stdout=subprocess.PIPE
+        ["git", "ls-files", "*.md", "docs/pictures"],
+        cwd=ROOT,
+        check=True,
+        text=True,
+        stdout=subprocess.PIPE,
     ).stdout.split()
     pages = {path for path in committed if not path.startswith(("tests/", "streams/", "."))}
-    for page in list(pages):
+    for page in [path for path in pages if path.endswith(".md")]:
         for link in LINK.findall((ROOT / page).read_text()):
             target = (ROOT / page).parent / link
             if target.is_file():
