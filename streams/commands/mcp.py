@@ -61,8 +61,8 @@ def mcp(
     if (history is None) == (url is None):
         raise UsageError("give --history DIR or --url URL, one of them")
     if url is not None:
-        asked = Address(url.rstrip("/"), os.environ.get(KEY))
-        over_stdio.run(lambda: asked, user, allow_forget)
+        address = Address(url.rstrip("/"), os.environ.get(KEY))
+        over_stdio.run(lambda: address, user, allow_forget)
         return
     assert history is not None
     shared = SharedServer(history, extractor)

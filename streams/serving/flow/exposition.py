@@ -1,5 +1,5 @@
-"""Reads what parts of the Kafka tier say at their metrics ports, of it the families that are asked
-for (Prometheus's text format)."""
+"""Reads the metrics ports of the Kafka tier: the families listed below (Prometheus's text
+format)."""
 
 import asyncio
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ FAMILIES = (
     known.LANES, known.STALLED, known.STALLS, known.RESTORE_PROGRESS, known.TRANSACTION_SECONDS,
     known.SINK_ROWS, known.SINK_OLDEST, known.SINK_COMMIT_SECONDS,
 )  # fmt: skip
-_NAMES = tuple(one.name for one in FAMILIES)
+_NAMES = tuple(metric.name for metric in FAMILIES)
 
 
 class Measured(NamedTuple):
@@ -54,18 +54,19 @@ def _read(address: str) -> list[Measured]:
 
 
 def parsed(text: str) -> Iterable[Measured]:
-    """The samples of a text. Raises ValueError for what is no such text."""
+    """The samples of a text. Raises ValueError for an invalid text."""
     lines = "".join(f"{line}\n" for line in text.splitlines() if line.startswith(_NAMES))
     for family in text_string_to_metric_families(lines):
-        for one in family.samples:
-            yield Measured(one.name, dict(one.labels), one.value)
+        for sample in family.samples:
+            yield Measured(sample.name, dict(sample.labels), sample.value)
 
 
-def of(found: Iterable[Measured], metric: Metric, end: str = "", **labels: str) -> list[Measured]:
+def of(samples: Iterable[Measured], metric: Metric, end: str = "", **labels: str) -> list[Measured]:
     """The samples of a metric with these labels; `end`: `_bucket` and its like."""
     name = metric.name + end
     return [
-        one
-        for one in found
-        if one.name == name and all(one.labels.get(key) == value for key, value in labels.items())
+        sample
+        for sample in samples
+        if sample.name == name
+        and all(sample.labels.get(key) == value for key, value in labels.items())
     ]

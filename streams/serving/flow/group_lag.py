@@ -39,7 +39,7 @@ def samples(lags: "Sequence[Lag]", app_id: str) -> Iterator[Sample]:
     topics: defaultdict[str, set[str]] = defaultdict(set)
     for lag in lags:
         topics[lag.group].add(lag.topic)
-    ours = {
+    groups = {
         group
         for group, names in topics.items()
         if group == app_id
@@ -47,7 +47,7 @@ def samples(lags: "Sequence[Lag]", app_id: str) -> Iterator[Sample]:
         or any(name.partition(".")[0] == HISTORY.name for name in names)
     }
     for lag in lags:
-        if lag.group in ours:
+        if lag.group in groups:
             labels = lag.group, lag.topic, str(lag.partition)
             yield known.GROUP_LAG, labels, lag.lag
             yield known.GROUP_POSITION, labels, lag.end - lag.lag

@@ -55,14 +55,14 @@ def create_app(
     inspected: bool = True,
     metrics_from: tuple[str, ...] = (),
 ) -> FastAPI:
-    """The API over a backend that the caller has entered. Without `keys` every client on this
-    machine has full access. `quotas`: how much tenants may write; default: anything. `inspected`:
-    with the inspector's pages.
+    """Creates the API over an entered backend. Every local client has full access if `keys` is
+    None. `quotas`: write limits of tenants; default: unlimited. `inspected`: with the inspector's
+    pages.
 
-    `within`: seconds a write waits to be applied. `page`: most entries of a list. `records`: most
-    records of a request. `mcp_forget`: agents have the tool that erases. `metrics_from`: where
-    workers and sinks tell their metrics (`HOST:PORT`). Before a server waits for its connections to
-    end, it calls `app.state.serving.close_streams()`.
+    `within`: seconds a write waits to be applied. `page`: maximum entries per list. `records`:
+    maximum records per request. `mcp_forget`: agents get the tool that erases. `metrics_from`:
+    metrics ports of workers and sinks (`HOST:PORT`). Call `app.state.serving.close_streams()`
+    before the server waits for its connections to end.
     """
     past, streams = HistoryQueries(backend, query_seconds), SessionEventStreams()
     readers = Readers()
@@ -109,7 +109,7 @@ def create_app(
 
 
 class _Api(FastAPI):
-    """Routes, lifespan and spans are FastAPI's; the layers around each request are ours alone."""
+    """Routes, lifespan and spans come from FastAPI; the layers around each request are our own."""
 
     def __init__(
         self,
@@ -117,9 +117,9 @@ class _Api(FastAPI):
         bounds: Bounds | None,
         pages: Inspector | None,
         quotas: TenantQuotas,
-        **given: Any,
+        **options: Any,
     ) -> None:
-        super().__init__(**given)
+        super().__init__(**options)
         self._guard = keys, bounds, pages, quotas.charge
 
     def build_middleware_stack(self) -> ASGIApp:
@@ -128,8 +128,8 @@ class _Api(FastAPI):
 
 async def _openapi_json(request: Request) -> Response:
     """The OpenAPI document."""
-    made = await asyncio.to_thread(_document)  # at first it takes 0.3 s
-    return Response(made, media_type="application/json")
+    document = await asyncio.to_thread(_document)  # at first it takes 0.3 s
+    return Response(document, media_type="application/json")
 
 
 @cache

@@ -1,8 +1,8 @@
 """CloudEvents 1.0 over HTTP as input records: structured, batched, and in binary mode.
 
-`data` is the record. The attributes say again what it says, or for the first time: `type`, `id`
-(the record's own id) and `time` (`occurred_at`). One that contradicts the record is refused; the
-others, `source` among them, are not looked at.
+`data` is the record. The attributes `type`, `id` (the record's id) and `time` (`occurred_at`)
+repeat or set its fields; a contradiction is rejected. Other attributes, such as `source`, are
+ignored.
 """
 
 from base64 import b64decode
@@ -27,7 +27,7 @@ class NotAnEvent(ValueError):  # noqa: N818 - what it is
 
 
 class Event(msgspec.Struct):
-    """One event; any type, so that what is wrong can be said of each by itself."""
+    """One event. Fields are untyped, so that each error is reported separately."""
 
     specversion: Any = None
     type: Any = None
@@ -42,8 +42,8 @@ class Event(msgspec.Struct):
             raise NotAnEvent("specversion", "expected 1.0")
         data = self._data()
         for field, value in self._attributes(data):
-            known = data.setdefault(field, value)
-            if not _same(field, known, value):
+            stored = data.setdefault(field, value)
+            if not _same(field, stored, value):
                 raise NotAnEvent(field, "the event's attribute says something else")
         try:
             return msgspec.json.encode(data)
@@ -64,21 +64,23 @@ class Event(msgspec.Struct):
     def _attributes(self, data: dict[str, Any]) -> list[tuple[str, Any]]:
         kind = data.get("type", self.type)
         name = ID_FIELDS.get(kind) if isinstance(kind, str) else None
-        given = [("type", self.type), (name, self.id), ("occurred_at", self.time)]
-        return [(field, value) for field, value in given if field and value is not None]
+        attributes = [("type", self.type), (name, self.id), ("occurred_at", self.time)]
+        return [(field, value) for field, value in attributes if field and value is not None]
 
 
-def _same(field: str, known: Any, value: Any) -> bool:
-    if known == value or field != "occurred_at":
-        return bool(known == value)
+def _same(field: str, stored: Any, value: Any) -> bool:
+    if stored == value or field != "occurred_at":
+        return bool(stored == value)
     try:
-        return parse_time(known) == parse_time(value)
+        return parse_time(stored) == parse_time(value)
     except ValueError:
         return False
 
 
 def of_headers(headers: Mapping[str, str], body: bytes) -> Event:
     """An event in binary mode: attributes as `ce-` headers, the data as the body."""
-    said = {name: unquote(headers[PREFIX + name]) for name in ("specversion", "type", "id", "time")
-            if PREFIX + name in headers}  # fmt: skip
-    return Event(**said, data=msgspec.json.decode(body))
+    names = ("specversion", "type", "id", "time")
+    attributes = {
+        name: unquote(headers[PREFIX + name]) for name in names if PREFIX + name in headers
+    }
+    return Event(**attributes, data=msgspec.json.decode(body))

@@ -1,4 +1,4 @@
-"""Which words of a text are new, which went, and which turn each of them comes from."""
+"""Added and removed words of a text, and the source turn of each word."""
 
 import re
 from collections.abc import Iterable
@@ -35,7 +35,7 @@ def words(text: str) -> list[str]:
 
 
 def diff(before: str, after: str) -> list[Piece]:
-    """How one text became the other, word by word."""
+    """The word-by-word change from one text to the other."""
     old, new = words(before), words(after)
     pieces: list[Piece] = []
     i = k = 0
@@ -51,17 +51,17 @@ def diff(before: str, after: str) -> list[Piece]:
 
 
 def blame(texts: Iterable[tuple[str, str | None]]) -> list[Origin]:
-    """Of the last of several texts, each with the event it rests on: where its words come from."""
-    kept: list[str] = []
-    whose: list[str | None] = []
+    """The sources of the words of the last text; each text with its event."""
+    current: list[str] = []
+    sources: list[str | None] = []
     for text, event_id in texts:
         new = words(text)
         now = [event_id] * len(new)
-        for old_at, new_at, length in _same(kept, new):
-            now[new_at : new_at + length] = whose[old_at : old_at + length]
-        kept, whose = new, now
+        for old_at, new_at, length in _same(current, new):
+            now[new_at : new_at + length] = sources[old_at : old_at + length]
+        current, sources = new, now
     origins: list[Origin] = []
-    for word, event in zip(kept, whose, strict=True):
+    for word, event in zip(current, sources, strict=True):
         if origins and origins[-1].event_id == event:
             origins[-1] = Origin(origins[-1].text + word, event)
         else:
@@ -70,10 +70,10 @@ def blame(texts: Iterable[tuple[str, str | None]]) -> list[Origin]:
 
 
 def _same(old: list[str], new: list[str]) -> list[Block]:
-    """What both have, in order; the last block is empty, at the end of both."""
+    """Common parts in order; the last block is empty, at the end of both."""
     if max(len(old), len(new)) <= MOST:
         matcher = SequenceMatcher(lambda word: word.isspace(), old, new)
-        return [(one.a, one.b, one.size) for one in matcher.get_matching_blocks()]
+        return [(block.a, block.b, block.size) for block in matcher.get_matching_blocks()]
     most = min(len(old), len(new))
     first = next((at for at in range(most) if old[at] != new[at]), most)
     last = next((at for at in range(most - first) if old[-1 - at] != new[-1 - at]), most - first)

@@ -1,5 +1,5 @@
-"""`POST /mcp`: the protocol's streamable HTTP, stateless. Each tool asks an endpoint of this
-server, with the rights of the key that the request came with."""
+"""`POST /mcp`: the protocol's streamable HTTP, stateless. Each tool calls an endpoint of this
+server, with the rights of the request's key."""
 
 import asyncio
 import logging
@@ -30,8 +30,8 @@ def is_installed() -> bool:
 
 
 class McpEndpoint:
-    """As a route takes it. The SDK is loaded and begins with the first request, which not every
-    server gets. `endpoints` answer what the tools ask. `forget`: whether they can erase users."""
+    """For a route. The SDK is loaded on the first request. `endpoints`: the API that the tools
+    call. `forget`: whether they can erase users."""
 
     def __init__(self, endpoints: Found, *, forget: bool = False) -> None:
         self._endpoints = endpoints
@@ -53,14 +53,14 @@ class McpEndpoint:
         if self._running is not None:
             await self._running
 
-    async def _run(self, begun: "asyncio.Future[StreamableHTTPSessionManager]") -> None:
+    async def _run(self, started: "asyncio.Future[StreamableHTTPSessionManager]") -> None:
         try:
             manager = await asyncio.to_thread(self._manager)
         except Exception as error:
-            begun.set_exception(error)
+            started.set_exception(error)
             return
         async with manager.run():
-            begun.set_result(manager)
+            started.set_result(manager)
             await self._ended.wait()
 
     def _manager(self) -> "StreamableHTTPSessionManager":
@@ -77,7 +77,7 @@ class McpEndpoint:
         )
 
     async def _ask(self, context: "Context", call: "Call") -> "Reply":
-        """Asks as the caller of the request that the tool was called with."""
+        """Calls the API as the caller of the tool's request."""
         from streams.serving.mcp.server import Reply
 
         assert context.request is not None
@@ -86,8 +86,8 @@ class McpEndpoint:
         return Reply(status, msgspec.json.decode(body))
 
     async def _answered(self, scope: Scope, body: bytes) -> tuple[int, bytes]:
-        """Status and JSON, of refusals too. What nobody foresaw is told by its place alone: its own
-        words may quote a record."""
+        """Status and JSON, including refusals. Unexpected errors are reported by their location
+        only, because their text may quote a record."""
         status, parts = 0, bytearray()
 
         async def receive() -> Message:
@@ -115,22 +115,22 @@ def _body_of(call: "Call") -> bytes:
 
 
 def _inner(outer: Scope, call: "Call") -> Scope:
-    """The scope of a tool's request, within that of the request that called it."""
-    kept: dict[str, Any] = {
+    """The scope of a tool's request, derived from the outer request."""
+    inherited: dict[str, Any] = {
         name: outer[name]
         for name in ("type", "asgi", "http_version", "scheme", "server", "client", "app", "state")
         if name in outer
     }
-    asked = {name: value for name, value in call.query.items() if value is not None}
+    query = {name: value for name, value in call.query.items() if value is not None}
     headers = [(b"accept", b"application/json")]
     headers += [(name.encode(), value.encode()) for name, value in call.headers.items()]
     if call.body is not None:
         headers.append((b"content-type", b"application/json"))
-    return kept | {
+    return inherited | {
         "method": call.method,
         "path": unquote(call.path),
         "raw_path": call.path.encode("ascii"),
-        "query_string": urlencode(asked).encode("ascii"),
+        "query_string": urlencode(query).encode("ascii"),
         "root_path": "",
         "headers": headers,
     }

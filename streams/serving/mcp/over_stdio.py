@@ -1,4 +1,4 @@
-"""`turnfold mcp`: the protocol over stdin and stdout; the tools ask a server by HTTP."""
+"""`turnfold mcp`: the protocol over stdin and stdout; the tools call a server by HTTP."""
 
 import asyncio
 from collections.abc import Callable
@@ -23,7 +23,7 @@ AGAIN = (429, 503)
 
 
 def run(address: Callable[[], Address], user: str | None, forget: bool) -> None:
-    """Answers until stdin ends. `address` may wait, and is asked again when the server is lost.
+    """Serves until stdin ends. `address` may wait, and is called again when the server is lost.
     `forget`: whether users can be erased."""
     event_loop.run(_run(address, user, forget))
 
@@ -31,9 +31,9 @@ def run(address: Callable[[], Address], user: str | None, forget: bool) -> None:
 async def _run(address: Callable[[], Address], user: str | None, forget: bool) -> None:
     async with httpx2.AsyncClient(timeout=TIMEOUT) as http:
         asking = _Asking(http, address)
-        made = server(asking.ask, user, forget=forget)
+        mcp_server = server(asking.ask, user, forget=forget)
         async with stdio_server() as (incoming, outgoing):
-            await made.run(incoming, outgoing, made.create_initialization_options())
+            await mcp_server.run(incoming, outgoing, mcp_server.create_initialization_options())
 
 
 class _Asking:
@@ -44,16 +44,16 @@ class _Asking:
     async def ask(self, _: Context, call: Call) -> Reply:
         """A write is sent again under the same id, so it is stored once."""
         wait = FIRST_WAIT
-        for left in reversed(range(ATTEMPTS)):
+        for attempts in reversed(range(ATTEMPTS)):
             reply = await self._tried(call)
-            if reply.status not in AGAIN or not left:
+            if reply.status not in AGAIN or not attempts:
                 break
             await asyncio.sleep(wait)
             wait *= 2
         return reply
 
     async def _tried(self, call: Call) -> Reply:
-        """No answer is a 503."""
+        """A missing answer is a 503."""
         try:
             at = await asyncio.to_thread(self._address)
             response = await self._http.request(
