@@ -29,7 +29,7 @@ def _model_options(function: Callable[..., R]) -> Callable[..., R]:
             ),
             click.option(
                 "--idle-seconds",
-                type=options.Number(0.001, 86_400),
+                type=options.Amount(0.001, 86_400),
                 help="Silence after which a group of turns is sent. Default: 60.",
             ),
             click.option(
@@ -40,9 +40,9 @@ def _model_options(function: Callable[..., R]) -> Callable[..., R]:
             click.option(
                 "--budget-tokens", type=options.Whole(1), help="Maximum tokens of this run."
             ),
-            click.option("--budget-cost", type=options.Number(0), help="Maximum cost of this run."),
+            click.option("--budget-cost", type=options.Amount(0), help="Maximum cost of this run."),
             click.option("--hourly-tokens", type=options.Whole(1), help="Maximum tokens per hour."),
-            click.option("--hourly-cost", type=options.Number(0), help="Maximum cost per hour."),
+            click.option("--hourly-cost", type=options.Amount(0), help="Maximum cost per hour."),
             click.option("--strict", is_flag=True, help="Exit with 4 if a request failed."),
             options.form,
         )

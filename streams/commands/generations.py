@@ -29,7 +29,7 @@ class _Day(click.ParamType):
             self.fail(f"{value!r} is not a date such as 2026-01-31", param, ctx)
 
 
-class _Part(click.ParamType):
+class _PartType(click.ParamType):
     name = "i/N"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
@@ -55,7 +55,7 @@ class _Part(click.ParamType):
 @options.history
 @click.option(
     "--part",
-    type=_Part(),
+    type=_PartType(),
     help="Fold one of N parts, 0/N to N-1/N, each by a command of its own (docs/backfill.md).",
 )
 @click.option(

@@ -27,11 +27,11 @@ from streams.observability import logs
     help="Name of this sink. Restarted under it, the sink gets its partitions back at once.",
 )
 @click.option(
-    "--roll-mb", type=options.Number(0.001, 10_000), default=64.0,
+    "--roll-mb", type=options.Amount(0.001, 10_000), default=64.0,
     help="Write after this many MB. Default: 64.",
 )  # fmt: skip
 @click.option(
-    "--roll-seconds", type=options.Number(0.01, 3_600), default=10.0,
+    "--roll-seconds", type=options.Amount(0.01, 3_600), default=10.0,
     help="Write after this many seconds. Default: 10.",
 )  # fmt: skip
 @click.option(

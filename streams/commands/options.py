@@ -115,7 +115,7 @@ class _Argument(click.Argument):
         return (self.human_readable_name, self.help or "")
 
 
-class Number(click.FloatRange):
+class Amount(click.FloatRange):
     """A number from `min` to `max`. Click takes NaN for one of every range."""
 
     def __init__(self, min: float, max: float = configuration.MOST) -> None:

@@ -59,7 +59,7 @@ REQUESTS = "streams.serving.http.auth"
 )
 @click.option(
     "--within",
-    type=options.Number(0.001, 60),
+    type=options.Amount(0.001, 60),
     help="Seconds to wait until a write is applied, before replying 202. Default: 2.",
 )
 @click.option(

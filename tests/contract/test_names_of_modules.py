@@ -1,9 +1,10 @@
 """Names: given once in a module, nouns in functions, one type of thing for each parameter."""
 
 import ast
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -29,6 +30,29 @@ SOURCES = tuple(
 NOT_YET = frozenset({"streams/extractors"})
 """Folders whose names are still to be changed; this list only shrinks."""
 MOST_TYPES = 6
+MANY_TYPES = frozenset(
+    {
+        "after", "answer", "at", "before", "call", "chunk", "content", "counts", "cursor",
+        "document", "entity", "error", "file", "files", "first", "headers", "history", "items",
+        "key", "kind", "message", "messages", "model", "names", "node", "now", "offsets", "old",
+        "owner", "part", "partitions", "parts", "path", "place", "plan", "query", "record",
+        "records", "request", "results", "row", "rows", "session_id", "settings", "source", "state",
+        "store", "table", "tables", "topics", "turn", "update", "updates", "value", "words",
+    }
+)  # fmt: skip
+"""Parameters that still have more types than that, `None` aside; this list only shrinks."""
+NO_TYPES = frozenset({"_"})
+SAME_CLASSES = frozenset(
+    {
+        "Answer", "Budget", "Change", "Client", "Context", "Conversation", "End", "Endpoint",
+        "Erased", "Erasure", "Extractor", "Facts", "Fault", "Finding", "Form", "Group", "Item",
+        "Language", "Late", "Message", "Mood", "Observation", "Part", "Place", "Placed",
+        "Preference", "Reading", "Reply", "Result", "Route", "Row", "Search", "Session", "Settings",
+        "Source", "State", "Step", "StoreError", "Table", "Topic", "Turn", "Update", "User",
+        "Version", "Why", "Words", "_Rows",
+    }
+)  # fmt: skip
+"""Classes that still share a name; this list only shrinks."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -72,6 +96,32 @@ def bound(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 def no_nouns(source: str) -> list[str]:
     return [f"{line}: {name}" for line, name in bound(ast.parse(source)) if name in NO_NAMES]
+
+
+class Tree(NamedTuple):
+    """Types of each parameter, and modules of each class."""
+
+    types: dict[str, set[str]]
+    classes: dict[str, list[str]]
+
+
+@pytest.fixture(scope="module")
+def tree() -> Tree:
+    names_of_tree = Tree(defaultdict(set), defaultdict(list))
+    for file in (file for folder in SOURCES for file in files_of(folder)):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef) and "generated" not in file.parts:
+                names_of_tree.classes[node.name].append(str(file.relative_to(ROOT)))
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                for parameter in parameters(node):
+                    if parameter.annotation is not None:
+                        names_of_tree.types[parameter.arg].add(type_of(parameter.annotation))
+    return names_of_tree
+
+
+def type_of(annotation: ast.expr) -> str:
+    """Without `None`, and without the quotes of a type that is imported late."""
+    return ast.unparse(annotation).strip("'\"").replace(" | None", "")
 
 
 def files_of(folder: str) -> list[Path]:

@@ -26,7 +26,7 @@ Subject = tuple[Table, str]
 """A session or user of a tenant: its table and id."""
 
 
-class Found(NamedTuple):
+class EntityRows(NamedTuple):
     """The rows of a session or user, and the rules of their generation: documents depend on
     both."""
 
@@ -98,7 +98,7 @@ class Backend(Protocol):
     changes: Changes
     """Who waits for an entity to change."""
 
-    async def rows(self, table: Table, tenant: str, key: str) -> Found:
+    async def rows(self, table: Table, tenant: str, key: str) -> EntityRows:
         """The committed rows of one session or user, read-only; empty if it is unknown. Raises
         NotReady."""
 

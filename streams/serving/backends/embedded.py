@@ -30,7 +30,7 @@ from streams.serving.backends.backend import (
     BEHIND,
     Busy,
     Charge,
-    Found,
+    EntityRows,
     NotReady,
     Prepare,
     Subject,
@@ -65,21 +65,21 @@ LOOP_WITHIN = 5.0
 """Seconds in which the event loop lets go of a store that is about to be closed."""
 
 
-class Waiting(NamedTuple):
+class WaitingRecords(NamedTuple):
     """A tenant's posted records that are not folded yet."""
 
     records: int
     bytes: int
 
-    def and_of(self, posted: Posted) -> "Waiting":
-        return Waiting(self.records + len(posted.records), self.bytes + posted.bytes)
+    def and_of(self, posted: Posted) -> "WaitingRecords":
+        return WaitingRecords(self.records + len(posted.records), self.bytes + posted.bytes)
 
     def is_beyond(self, shares: int) -> bool:
         """Whether it exceeds the share of so many tenants."""
         return self.records > shares * WAITING_RECORDS or self.bytes > shares * WAITING_BYTES
 
 
-NONE_WAITING = Waiting(0, 0)
+NONE_WAITING = WaitingRecords(0, 0)
 
 
 class EmbeddedBackend:
@@ -125,9 +125,11 @@ class EmbeddedBackend:
         self._live = NO_HISTORY
         self._why = "the history is being opened"
         self._closing = False
-        self._waiting: dict[str, Waiting] = {}
+        self._waiting: dict[str, WaitingRecords] = {}
         self._left: dict[Posted, None] = {}  # whose senders wait no longer, in order
-        self._folded: dict[Where, tuple[Found, int]] = {}  # rows not on disk yet, and their batch
+        self._folded: dict[
+            Where, tuple[EntityRows, int]
+        ] = {}  # rows not on disk yet, and their batch
         self._changed: dict[Where, int] = {}  # the same, with the users who spoke in the sessions
         self._batch = 0
         self._since = 0  # the first batch since the store was closed
@@ -227,7 +229,7 @@ class EmbeddedBackend:
 
     # --- the event loop's -----------------------------------------------------------------------
 
-    async def rows(self, table: Table, tenant: str, key: str) -> Found:
+    async def rows(self, table: Table, tenant: str, key: str) -> EntityRows:
         where = (table, tenant, key)
         folded = self._folded.get(where)
         if folded is not None:
@@ -235,7 +237,7 @@ class EmbeddedBackend:
         entity_rows = self._read.get(where)
         if entity_rows is None:
             entity = self._committed(where)
-            entity_rows = Found(entity, self._live.rules)
+            entity_rows = EntityRows(entity, self._live.rules)
             self._read.put(where, entity_rows, entity.encoded_size())
         return entity_rows
 
@@ -403,7 +405,7 @@ class EmbeddedBackend:
                 hear(of_tenant)
         for entity in changed:
             self._read.drop(entity.where)
-            self._folded[entity.where] = (Found(entity, rules), self._batch)
+            self._folded[entity.where] = (EntityRows(entity, rules), self._batch)
             self._changed[entity.where] = self._batch
             if entity.where[0] == "sessions":
                 for user_id in speakers_in(entity):
@@ -424,9 +426,9 @@ class EmbeddedBackend:
             raise Busy(f"{waiting.records} records wait to be applied; send these again")
         self._waiting[posted.tenant] = whole
 
-    def _all_waiting(self) -> Waiting:
+    def _all_waiting(self) -> WaitingRecords:
         every = self._waiting.values()
-        return Waiting(
+        return WaitingRecords(
             sum(waiting.records for waiting in every), sum(waiting.bytes for waiting in every)
         )
 
@@ -434,7 +436,9 @@ class EmbeddedBackend:
         waiting = self._waiting.pop(posted.tenant)
         if waiting.records > len(posted.records):
             size = waiting.bytes - posted.bytes
-            self._waiting[posted.tenant] = Waiting(waiting.records - len(posted.records), size)
+            self._waiting[posted.tenant] = WaitingRecords(
+                waiting.records - len(posted.records), size
+            )
 
     def committing(self) -> None:
         def next_batch() -> None:

@@ -80,7 +80,7 @@ def check_readable(live: Live) -> None:
         rules_of(find_tables(live.tables))
 
 
-class Pointer:
+class PointerFollower:
     """Follows a history's pointer immediately, for readers without state. If a promoted generation
     cannot be read, the error is logged and the previous one continues to answer. In an object store
     each look is a request, so `follow` is called periodically in a thread instead."""

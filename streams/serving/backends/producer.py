@@ -29,7 +29,7 @@ APPEND_WITHIN = 10.0
 CLOSE_WITHIN = 2.0
 
 
-class Message(NamedTuple):
+class OutgoingRecord(NamedTuple):
     """A record to append."""
 
     to: TopicPartition
@@ -42,7 +42,7 @@ class NotAppended(Exception):  # noqa: N818 - what happened
     """It is unknown whether the records are in their topics."""
 
 
-Asked = tuple[Sequence[Message], "asyncio.Future[list[int]]"]
+Asked = tuple[Sequence[OutgoingRecord], "asyncio.Future[list[int]]"]
 Batch = tuple[Any, list[tuple[list[int], int]]]
 """aiokafka's builder, and for each of its records the offsets it goes into and its place there."""
 
@@ -59,7 +59,7 @@ class Writing:
         self._appending = Pending()
         self._crowded = float("-inf")  # when several were last produced together
 
-    async def append(self, messages: Sequence[Message]) -> list[int]:
+    async def append(self, messages: Sequence[OutgoingRecord]) -> list[int]:
         """The offsets of the records, once all in-sync replicas have them. The records carry the
         caller's trace, if any.
 
@@ -119,7 +119,7 @@ class Writing:
             if not appended.done():
                 appended.set_result(offsets)
 
-    async def _append(self, every: Sequence[Sequence[Message]]) -> list[list[int]]:
+    async def _append(self, every: Sequence[Sequence[OutgoingRecord]]) -> list[list[int]]:
         producer = await self._connected()
         results = [[-1] * len(messages) for messages in every]
         batches: defaultdict[TopicPartition, list[Batch]] = defaultdict(list)

@@ -1,6 +1,6 @@
 """Recently read sessions and users of a store."""
 
-from streams.serving.backends.backend import Found
+from streams.serving.backends.backend import EntityRows
 from streams.serving.backends.change_waiters import Where
 
 CACHED = 4_096
@@ -15,17 +15,17 @@ class LastRead:
     """An LRU cache by place. Belongs to one thread."""
 
     def __init__(self) -> None:
-        self._found: dict[Where, tuple[Found, int]] = {}
+        self._found: dict[Where, tuple[EntityRows, int]] = {}
         self._bytes = 0
 
-    def get(self, where: Where) -> Found | None:
+    def get(self, where: Where) -> EntityRows | None:
         entry = self._take(where)
         if entry is None:
             return None
         self._put(where, *entry)
         return entry[0]
 
-    def put(self, where: Where, entity: Found, size: int) -> None:
+    def put(self, where: Where, entity: EntityRows, size: int) -> None:
         """Adds an entry and may evict the oldest. `size`: its bytes on disk."""
         if size > LARGE_BYTES:
             return
@@ -40,11 +40,11 @@ class LastRead:
         self._found.clear()
         self._bytes = 0
 
-    def _put(self, where: Where, entity: Found, size: int) -> None:
+    def _put(self, where: Where, entity: EntityRows, size: int) -> None:
         self._found[where] = entity, size
         self._bytes += size
 
-    def _take(self, where: Where) -> tuple[Found, int] | None:
+    def _take(self, where: Where) -> tuple[EntityRows, int] | None:
         entry = self._found.pop(where, None)
         if entry is not None:
             self._bytes -= entry[1]

@@ -25,7 +25,7 @@ from streams.folds.outcome import Outcome
 from streams.observability.readiness import Readiness
 from streams.serving.backends.backend import (
     Charge,
-    Found,
+    EntityRows,
     NotReady,
     Prepare,
     Subject,
@@ -33,7 +33,7 @@ from streams.serving.backends.backend import (
     ended_of,
 )
 from streams.serving.backends.change_waiters import Changes
-from streams.serving.backends.live_generation import Live, Pointer
+from streams.serving.backends.live_generation import Live, PointerFollower
 from streams.serving.backends.stats import Observed
 from streams.serving.backends.tenant_queue import TenantQueue
 
@@ -59,7 +59,7 @@ class HistoryBackend:
         self.preparing: list[Prepare] = []
         self.worked: list[Charge] = []
         self.promoted: str | None = None
-        self._pointer = Pointer(self._root)
+        self._pointer = PointerFollower(self._root)
         self._turns = TenantQueue(AT_ONCE, WAITING)
 
     async def __aenter__(self) -> Self:
@@ -104,14 +104,14 @@ class HistoryBackend:
         logs = folder.glob("*/_delta_log")
         return [*stamp(self._root), *sorted(log.stat().st_mtime_ns for log in logs)]
 
-    async def rows(self, table: Table, tenant: str, key: str) -> Found:
+    async def rows(self, table: Table, tenant: str, key: str) -> EntityRows:
         ask = refold if table == "sessions" else refold_user
         give_back = await self._turns.take(tenant)
         try:
             live = self.live
             tables = live.tables or self._root
             rows = await asyncio.to_thread(ask, tables, tenant, key, live.rules)
-            return Found(rows, live.rules)
+            return EntityRows(rows, live.rules)
         except (HistoryError, TurnfoldError, OSError, _duckdb.Error) as error:
             log.warning("the history cannot be read: %s", error)
             raise NotReady("the history cannot be read now; the server's log says why") from None

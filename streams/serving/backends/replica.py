@@ -30,7 +30,7 @@ from streams.serving.backends.backend import (
     BEHIND,
     Busy,
     Charge,
-    Found,
+    EntityRows,
     NotReady,
     Prepare,
     Subject,
@@ -45,7 +45,7 @@ from streams.serving.backends.live_generation import (
     promoted,
 )
 from streams.serving.backends.log_ends import LogEnds
-from streams.serving.backends.producer import Message, NotAppended, Writing
+from streams.serving.backends.producer import NotAppended, OutgoingRecord, Writing
 from streams.serving.backends.promotion import Promotion
 from streams.serving.backends.replica_store import MemoryStore, ReplicaStore
 from streams.serving.backends.replica_tables import TABLES, ReplicaTables
@@ -70,7 +70,7 @@ class _Sent(NamedTuple):
 
     place: int
     table: Table
-    message: Message
+    message: OutgoingRecord
 
 
 class ReplicaBackend:
@@ -174,7 +174,7 @@ class ReplicaBackend:
 
     # --- reading ----------------------------------------------------------------------------------
 
-    async def rows(self, table: Table, tenant: str, key: str) -> Found:
+    async def rows(self, table: Table, tenant: str, key: str) -> EntityRows:
         self._check_going()
         return self._tables.rows(table, tenant, key)
 
@@ -241,7 +241,7 @@ class ReplicaBackend:
                 lane = self._tables.lane(TABLES[way.topic], way.key)
                 self._tables.check_age(lane)
                 to = TopicPartition(way.topic, lane.at.partition)
-                sent.append(_Sent(place, lane.table, Message(to, way.key, way.value)))
+                sent.append(_Sent(place, lane.table, OutgoingRecord(to, way.key, way.value)))
         outcomes = [WITHHELD] * len(records)
         if sent:
             with self._room([sent_record.message for sent_record in sent]):
@@ -298,7 +298,7 @@ class ReplicaBackend:
             if tables is self._tables:
                 return tables
 
-    async def _append(self, messages: Sequence[Message]) -> list[int]:
+    async def _append(self, messages: Sequence[OutgoingRecord]) -> list[int]:
         try:
             return await self._writing.append(messages)
         except NotAppended as error:
@@ -308,7 +308,7 @@ class ReplicaBackend:
             ) from None
 
     @contextmanager
-    def _room(self, messages: Sequence[Message]) -> Iterator[None]:
+    def _room(self, messages: Sequence[OutgoingRecord]) -> Iterator[None]:
         """Counts messages as waiting. Raises Busy."""
         count, size = len(messages), sum(len(message.value) for message in messages)
         if self._waiting and (

@@ -36,7 +36,7 @@ NOTED_EVERY = 600.0
 speaks was not away."""
 
 
-class Position(NamedTuple):
+class LanePosition(NamedTuple):
     """How far a lane has come. `offsets`: the next of each source topic. `signals`: for each
     partition of turns, the newest record whose user signals are folded."""
 
@@ -128,13 +128,13 @@ class ReplicaLane:
         self._told_from.clear()
 
     @property
-    def shown_up_to(self) -> Position:
+    def shown_up_to(self) -> LanePosition:
         """The end of the rows' contents, from their newest marker."""
         marker = self.progress.standing.marker
-        return Position(_reached(marker), marker.note.get("hops", {})) if marker else NOWHERE
+        return LanePosition(_reached(marker), marker.note.get("hops", {})) if marker else NOWHERE
 
     @property
-    def whole_up_to(self) -> Position:
+    def whole_up_to(self) -> LanePosition:
         """The position before which the rows are complete: a throttled tenant lacks later
         records."""
         marker = self.progress.standing.marker
@@ -243,4 +243,4 @@ def _reached(marker: Marker) -> Mapping[str, int]:
     return marker.offsets if ahead is None else ahead.offsets
 
 
-NOWHERE = Position({}, {})
+NOWHERE = LanePosition({}, {})

@@ -13,11 +13,11 @@ from streams.kafka.client.partitions import partition_of
 from streams.kafka.client.topic_names import changelog_name
 from streams.kafka.transport.rows import close_stores
 from streams.observability.readiness import FETCH, Readiness
-from streams.serving.backends.backend import Found, NotReady, Table
+from streams.serving.backends.backend import EntityRows, NotReady, Table
 from streams.serving.backends.change_waiters import Changes
 from streams.serving.backends.changelog_follower import Following
 from streams.serving.backends.live_generation import Live
-from streams.serving.backends.replica_lane import Position, ReplicaLane
+from streams.serving.backends.replica_lane import LanePosition, ReplicaLane
 from streams.serving.backends.replica_store import ReplicaStore
 from streams.serving.backends.stats import Observed, by_agent
 
@@ -36,7 +36,7 @@ TABLES: dict[str, Table] = {
 }
 """The table that a source topic's records are folded into."""
 
-Shown = Mapping[tuple[Table, int], Position]
+Shown = Mapping[tuple[Table, int], LanePosition]
 """How far each partition of a table has come, of what readers were shown."""
 
 
@@ -92,13 +92,13 @@ class ReplicaTables:
 
     # --- reading ----------------------------------------------------------------------------------
 
-    def rows(self, table: Table, tenant: str, key: str) -> Found:
+    def rows(self, table: Table, tenant: str, key: str) -> EntityRows:
         """As `Backend.rows`, at most `STALE_AFTER` seconds old."""
         lane = self.lane(table, f"{tenant}/{key}".encode())
         if not lane.ready:
             raise NotReady(f"{table}: {_progress([lane])}; {self.reason()}")
         self.check_age(lane)
-        return Found(lane.entity(tenant, key), lane.rules)
+        return EntityRows(lane.entity(tenant, key), lane.rules)
 
     def lane(self, table: Table, key: bytes | None) -> ReplicaLane:
         """The lane of a key. Raises NotReady."""
@@ -173,9 +173,9 @@ class ReplicaTables:
             for source, offset in position.signals.items()
         )
 
-    def _at(self, table: Table, partition: int) -> Position:
+    def _at(self, table: Table, partition: int) -> LanePosition:
         lane = self._following.lanes.get(TopicPartition(self._topics[table], partition))
-        return lane.whole_up_to if lane else Position({}, {})
+        return lane.whole_up_to if lane else LanePosition({}, {})
 
     async def reaches(self, positions: Shown, within: float) -> bool:
         """Whether everything before these positions is here within `within` seconds."""

@@ -60,7 +60,7 @@ class Posted:
         self.outcomes = [ACCEPTED] * len(records)
         self.left = len(records)
         length = len(records) if all_or_none else PART
-        self.parts = [Part(self, at, length) for at in range(0, len(records), length)]
+        self.parts = [PostedPart(self, at, length) for at in range(0, len(records), length)]
         self.logged = False
         self.done: asyncio.Future[None] = loop.create_future()
         self.done.add_done_callback(asyncio.Future.exception)  # its sender may be gone
@@ -75,7 +75,7 @@ class Posted:
             self.done.set_exception(error)
 
 
-class Part:
+class PostedPart:
     """Some records of a request that go into the log together."""
 
     def __init__(self, posted: Posted, start: int, length: int) -> None:
@@ -93,7 +93,7 @@ class PostedLog:
         self._root = root
         self._folder = folder
         self._refused = refused
-        self._posts: TenantTurns[Part] = TenantTurns()
+        self._posts: TenantTurns[PostedPart] = TenantTurns()
         self._folded = Condition()
         self._ahead: Counter[str] = Counter()  # records of the log that are not folded, by tenant
         self._crowded = float("-inf")  # when several requests were last written together
@@ -142,13 +142,15 @@ class PostedLog:
             self._folded.notify()
         return ended, work
 
-    def _gather(self) -> list[Part]:
+    def _gather(self) -> list[PostedPart]:
         """The posts that may be logged now; empty at the end."""
         self._let_fold()
         part = self._posts.take(wait=True)
         if (pause := self._crowded + GATHER - time.monotonic()) > 0:
             time.sleep(pause)
-        gathered: dict[str, list[Part]] = {}  # of a tenant together: its records are measured so
+        gathered: dict[
+            str, list[PostedPart]
+        ] = {}  # of a tenant together: its records are measured so
         records, seconds = self._under_way()
         most = self._most
         while part is not None:
@@ -180,7 +182,7 @@ class PostedLog:
         seconds = sum(count * self._posts.seconds_of(tenant) for tenant, count in ahead)
         return sum(count for _, count in ahead), seconds
 
-    def _append(self, gathered: list[Part]) -> None:
+    def _append(self, gathered: list[PostedPart]) -> None:
         inbox = self._folder.inbox
         assert inbox is not None, "made before this thread was started"
         # what can fail does so before anything is on disk
@@ -229,7 +231,7 @@ def _tenant_of(record: bytes, decoded: Input | None) -> str:
     return TENANT
 
 
-def _read(gathered: Sequence[Part]) -> list[Input | None]:
+def _read(gathered: Sequence[PostedPart]) -> list[Input | None]:
     """The decoded records, as far as they are known."""
     inputs: list[Input | None] = []
     for part in gathered:
@@ -238,7 +240,7 @@ def _read(gathered: Sequence[Part]) -> list[Input | None]:
     return inputs
 
 
-def _tenants(gathered: Sequence[Part]) -> list[str]:
+def _tenants(gathered: Sequence[PostedPart]) -> list[str]:
     return [tenant for part in gathered for tenant in [part.posted.tenant] * len(part.places)]
 
 

@@ -21,7 +21,7 @@ FAMILIES = (
 _NAMES = tuple(metric.name for metric in FAMILIES)
 
 
-class Measured(NamedTuple):
+class MetricSample(NamedTuple):
     """One sample of one port."""
 
     name: str
@@ -33,12 +33,12 @@ class Unanswered(Exception):  # noqa: N818 - what it is
     """A port that gives no metrics now."""
 
 
-async def read(address: str) -> list[Measured]:
+async def read(address: str) -> list[MetricSample]:
     """The samples of a port, `HOST:PORT`, of the families above. Raises Unanswered."""
     return await asyncio.to_thread(_read, address)
 
 
-def _read(address: str) -> list[Measured]:
+def _read(address: str) -> list[MetricSample]:
     connection = HTTPConnection(address, timeout=WITHIN)
     try:
         connection.request("GET", "/metrics")
@@ -53,15 +53,17 @@ def _read(address: str) -> list[Measured]:
         connection.close()
 
 
-def parsed(text: str) -> Iterable[Measured]:
+def parsed(text: str) -> Iterable[MetricSample]:
     """The samples of a text. Raises ValueError for an invalid text."""
     lines = "".join(f"{line}\n" for line in text.splitlines() if line.startswith(_NAMES))
     for family in text_string_to_metric_families(lines):
         for sample in family.samples:
-            yield Measured(sample.name, dict(sample.labels), sample.value)
+            yield MetricSample(sample.name, dict(sample.labels), sample.value)
 
 
-def of(samples: Iterable[Measured], metric: Metric, end: str = "", **labels: str) -> list[Measured]:
+def of(
+    samples: Iterable[MetricSample], metric: Metric, end: str = "", **labels: str
+) -> list[MetricSample]:
     """The samples of a metric with these labels; `end`: `_bucket` and its like."""
     name = metric.name + end
     return [

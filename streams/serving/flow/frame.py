@@ -15,9 +15,9 @@ from streams import topology
 from streams.observability import metrics as known
 from streams.serving.backends.stats import FOLD, Observed, Tier
 from streams.serving.flow import exposition
-from streams.serving.flow.exposition import Measured
-from streams.serving.flow.parts import Broker, Ports, cumulated
-from streams.serving.flow.rates import Buckets, Number, Window, number, quantile
+from streams.serving.flow.exposition import MetricSample
+from streams.serving.flow.parts import BrokerLag, Ports, cumulated
+from streams.serving.flow.rates import Buckets, ShownNumber, Window, number, quantile
 
 ENDINGS = ("read", "applied", "duplicate", "dead", "withheld")
 SIGNALS = ("hops", "hops_repeated", "hops_dead", "hops_left_out")
@@ -36,7 +36,7 @@ class Frame(NamedTuple):
     away: float | None
     why: str
     ports: str | None
-    numbers: Mapping[str, Number]
+    numbers: Mapping[str, ShownNumber]
 
     def plain(self) -> dict[str, Any]:
         numbers = {name: named_number._asdict() for name, named_number in self.numbers.items()}
@@ -46,7 +46,7 @@ class Frame(NamedTuple):
 class Frames:
     """Creates frames from a tier's counters, with rates over the previous frames."""
 
-    def __init__(self, broker: Broker | None, ports: Ports) -> None:
+    def __init__(self, broker: BrokerLag | None, ports: Ports) -> None:
         self._broker = broker
         self._ports = ports
         self._flow = Window()
@@ -110,7 +110,7 @@ class Frames:
             "tables.commit": (each, "seconds"),
         }
 
-    def _of_broker(self, broker: Broker, now: float) -> dict[str, Any]:
+    def _of_broker(self, broker: BrokerLag, now: float) -> dict[str, Any]:
         """Ends of topics grow as they are written; groups are behind them."""
         if broker.lag is not self._lag:
             self._lag = broker.lag
@@ -134,7 +134,7 @@ class Frames:
         numbers["sink.lag"] = (sum(sinks) if sinks else None), "count"
         return numbers
 
-    def _behind(self, broker: Broker, agent: topology.Agent, topic: str) -> int | None:
+    def _behind(self, broker: BrokerLag, agent: topology.Agent, topic: str) -> int | None:
         """The lag of the group that reads all sources of an agent; the maximum of several."""
         names = {source.name for each in topology.AGENTS for source in each.sources}
         reads: dict[str, set[str]] = {}
@@ -168,12 +168,12 @@ class Frames:
         return numbers
 
 
-def _values(samples: Sequence[Measured], metric: known.Metric, **labels: str) -> list[float]:
+def _values(samples: Sequence[MetricSample], metric: known.Metric, **labels: str) -> list[float]:
     return [sample.value for sample in exposition.of(samples, metric, **labels)]
 
 
 def _buckets(
-    samples: Sequence[Measured], metric: known.Metric, **labels: str
+    samples: Sequence[MetricSample], metric: known.Metric, **labels: str
 ) -> list[tuple[float, float]]:
     return cumulated(exposition.of(samples, metric, "_bucket", **labels))
 

@@ -21,7 +21,7 @@ NARROW = 340
 GAP = 8
 
 
-class Node(NamedTuple):
+class GraphNode(NamedTuple):
     """A topic, a table, or a component between them; `about`: contents of a topic. A table and a
     topic may have the same name, so `key` is unique. `measured`: it has a number."""
 
@@ -35,7 +35,7 @@ class Node(NamedTuple):
 class Graph(NamedTuple):
     """Arrows lead from the first to the second of a pair, by their keys."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[GraphNode, ...]
     arrows: tuple[tuple[str, str], ...]
 
 
@@ -71,14 +71,15 @@ def graph(tier: Tier) -> Graph:
 def _of_topics() -> Graph:
     source_names = {topic.name for agent in AGENTS for topic in agent.sources}
     nodes = [
-        Node(topic.name, topic.name, topic.direction, topic.about, topic.name in source_names)
+        GraphNode(topic.name, topic.name, topic.direction, topic.about, topic.name in source_names)
         for topic in TOPICS
     ]
     arrows = [(topic.name, agent.name) for agent in AGENTS for topic in agent.sources]
     arrows += [(agent.name, topic.name) for agent in AGENTS for topic in agent.outputs]
     arrows += [(topic.name, SINK) for topic in (HISTORY, DEAD_LETTERS)]
     nodes += [
-        Node(name, name, "agent", "", True) for name in (*(agent.name for agent in AGENTS), SINK)
+        GraphNode(name, name, "agent", "", True)
+        for name in (*(agent.name for agent in AGENTS), SINK)
     ]
     return Graph(tuple(nodes), tuple(arrows))
 
@@ -86,15 +87,15 @@ def _of_topics() -> Graph:
 def _of_tables() -> Graph:
     inputs = [topic for topic in TOPICS if topic.direction == "input"]
     named = [*dict.fromkeys(name for agent in AGENTS for name in agent.history), "dead_letters"]
-    nodes = [Node(topic.name, topic.name, "input", topic.about) for topic in inputs]
-    nodes += [Node(LOG, LOG, "internal", "", True), Node(FOLD, FOLD, "agent", "", True)]
-    nodes += [Node(f"table {name}", name, "table") for name in named]
+    nodes = [GraphNode(topic.name, topic.name, "input", topic.about) for topic in inputs]
+    nodes += [GraphNode(LOG, LOG, "internal", "", True), GraphNode(FOLD, FOLD, "agent", "", True)]
+    nodes += [GraphNode(f"table {name}", name, "table") for name in named]
     arrows = [(topic.name, LOG) for topic in inputs] + [(LOG, FOLD)]
     arrows += [(FOLD, f"table {name}") for name in named]
     return Graph(tuple(nodes), tuple(arrows))
 
 
-def columns(drawn_graph: Graph) -> list[list[Node]]:
+def columns(drawn_graph: Graph) -> list[list[GraphNode]]:
     """The nodes, each right of its sources; nodes without readers are in the last column."""
     into: defaultdict[str, list[str]] = defaultdict(list)
     for source, target in drawn_graph.arrows:
@@ -106,7 +107,7 @@ def columns(drawn_graph: Graph) -> list[list[Node]]:
 
     ends = [node for node in drawn_graph.nodes if node.kind in ("output", "table")]
     last = max(rank(node.key) for node in ends)
-    ranks: defaultdict[int, list[Node]] = defaultdict(list)
+    ranks: defaultdict[int, list[GraphNode]] = defaultdict(list)
     for node in drawn_graph.nodes:
         ranks[last if node in ends else rank(node.key)].append(node)
     return [ranks[at] for at in sorted(ranks)]
@@ -152,12 +153,12 @@ def narrow(tier: Tier) -> Drawing:
     return Drawing(NARROW, height, tuple(places.values()), _paths(arrows, places, _down))
 
 
-def _row(node: Node) -> int:
+def _row(node: GraphNode) -> int:
     """Taller for a node with a number below its name."""
     return TALL_ROW if node.measured else ROW
 
 
-def _height(column: Sequence[Node]) -> int:
+def _height(column: Sequence[GraphNode]) -> int:
     return sum(map(_row, column))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from streams.apps.metric_samples import Sample
 from streams.apps.metrics_registry import collected
 from streams.observability import metrics as known
-from streams.serving.flow.parts import Broker
+from streams.serving.flow.parts import BrokerLag
 from streams.topology import HISTORY
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ EVERY = 10.0
 @asynccontextmanager
 async def exported(settings: "KafkaSettings", app_id: str) -> AsyncIterator[None]:
     """While this lasts, the lag is among the metrics; it is left out while no broker answers."""
-    broker = Broker(settings, EVERY)
+    broker = BrokerLag(settings, EVERY)
     watching = asyncio.create_task(broker.run(), name="lag")
     try:
         with collected(lambda: samples(broker.lag or (), app_id)):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from streams.errors import ConfigurationError, TurnfoldError
 from streams.observability.logs import OF_BROKER
 from streams.serving.flow import exposition
-from streams.serving.flow.exposition import Measured, Unanswered
+from streams.serving.flow.exposition import MetricSample, Unanswered
 
 if TYPE_CHECKING:
     from streams.kafka.client.settings import KafkaSettings
@@ -27,7 +27,7 @@ FIND_EVERY = 30.0
 """Seconds after which the groups are looked for again: sinks come and go."""
 
 
-class Broker:
+class BrokerLag:
     """Positions of the groups. `lag` is None until it is known, and while the broker is away."""
 
     def __init__(self, settings: "KafkaSettings", every: float = EVERY) -> None:
@@ -74,9 +74,9 @@ class Ports:
 
     def __init__(self, addresses: Sequence[str]) -> None:
         self.addresses = tuple(addresses)
-        self.measured: dict[str, list[Measured]] = {}
+        self.measured: dict[str, list[MetricSample]] = {}
         """By address, of those that have answered last."""
-        self.earlier: dict[str, list[Measured]] = {}
+        self.earlier: dict[str, list[MetricSample]] = {}
         """What they said the time before."""
         self.away: dict[str, str] = {}
 
@@ -97,16 +97,16 @@ class Ports:
             self.earlier.pop(address, None)
             self.away[address] = str(error)
 
-    def all(self) -> list[Measured]:
+    def all(self) -> list[MetricSample]:
         """Samples of all ports that answer."""
         return [sample for samples in self.measured.values() for sample in samples]
 
-    def before(self) -> list[Measured]:
+    def before(self) -> list[MetricSample]:
         """The previous samples."""
         return [sample for samples in self.earlier.values() for sample in samples]
 
 
-def cumulated(samples: Sequence[Measured]) -> list[tuple[float, float]]:
+def cumulated(samples: Sequence[MetricSample]) -> list[tuple[float, float]]:
     """The buckets of one histogram, summed over several processes."""
     counts: defaultdict[float, float] = defaultdict(float)
     for sample in samples:

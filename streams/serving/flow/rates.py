@@ -17,15 +17,15 @@ Buckets = Sequence[tuple[float, float]]
 """Of a histogram: upper bounds, each with how many values do not exceed it."""
 
 
-class Number(NamedTuple):
+class ShownNumber(NamedTuple):
     """A value (`rate`: a second; `seconds`; `share`: 0 to 1) and how it is written."""
 
     value: float | None
     text: str | None
 
 
-def number(value: float | None, unit: Unit = "count") -> Number:
-    return Number(None, None) if value is None else Number(value, _WRITTEN[unit](value))
+def number(value: float | None, unit: Unit = "count") -> ShownNumber:
+    return ShownNumber(None, None) if value is None else ShownNumber(value, _WRITTEN[unit](value))
 
 
 def _count(value: float) -> str:

@@ -13,7 +13,7 @@ import msgspec
 
 from streams.serving.backends.backend import Backend
 from streams.serving.flow.frame import Frame, Frames
-from streams.serving.flow.parts import Broker, Ports
+from streams.serving.flow.parts import BrokerLag, Ports
 from streams.serving.http.event_stream import HEARTBEAT, HEARTBEAT_SECONDS, RETRY
 
 log = logging.getLogger(__name__)
@@ -32,7 +32,7 @@ class Sampler:
     def __init__(self, backend: Backend, ports: tuple[str, ...] = ()) -> None:
         self._backend = backend
         kafka: Any = getattr(backend, "kafka", None)
-        self.broker = Broker(kafka) if kafka is not None else None
+        self.broker = BrokerLag(kafka) if kafka is not None else None
         self._ports = Ports(ports)
         self._frames = Frames(self.broker, self._ports)
         self._tasks: list[asyncio.Task[None]] = []

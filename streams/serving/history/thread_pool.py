@@ -12,7 +12,7 @@ A = TypeVar("A")
 T = TypeVar("T")
 
 
-class Lane:
+class QueryPool:
     """`waiting`: queued queries per tenant; more are rejected. Belongs to one event loop."""
 
     def __init__(self, name: str, threads: int, waiting: int) -> None:

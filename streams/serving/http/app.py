@@ -21,15 +21,15 @@ from streams.serving.flow.replaying import Replays
 from streams.serving.flow.sampler import Sampler
 from streams.serving.history.history_queries import HistoryQueries
 from streams.serving.http.auth import LOCAL, OPEN, Needs
-from streams.serving.http.body_readers import Readers
+from streams.serving.http.body_readers import BodyReaders
 from streams.serving.http.endpoints import ENDPOINTS
 from streams.serving.http.event_stream import SessionEventStreams
 from streams.serving.http.keys import Keys
 from streams.serving.http.quotas import TenantQuotas
-from streams.serving.http.rate_limits import Bounds, guarded
+from streams.serving.http.rate_limits import RequestLimits, guarded
 from streams.serving.http.route import PlainRoute, Route, Router, Serving, encode
 from streams.serving.http.routes_health import INDEX, METRICS
-from streams.serving.http.session_locks import Sessions
+from streams.serving.http.session_locks import SessionLocks
 from streams.serving.http.write_records import IdempotencyCache as Sent
 from streams.serving.inspector.inspector import Inspector
 from streams.serving.mcp.over_http import McpEndpoint
@@ -45,7 +45,7 @@ def create_app(
     backend: Backend,
     keys: Keys | None = None,
     *,
-    bounds: Bounds | None = None,
+    bounds: RequestLimits | None = None,
     quotas: TenantQuotas | None = None,
     within: float = WITHIN,
     page: int = PAGE,
@@ -65,7 +65,7 @@ def create_app(
     before the server waits for its connections to end.
     """
     past, streams = HistoryQueries(backend, query_seconds), SessionEventStreams()
-    readers = Readers()
+    readers = BodyReaders()
     flow = Sampler(backend, metrics_from)
 
     @asynccontextmanager
@@ -96,7 +96,7 @@ def create_app(
     )
     kafka: Any = getattr(backend, "kafka", None)
     app.state.serving = Serving(
-        backend, past, streams, Sent(), quotas, Sessions(), readers, within, page, records,
+        backend, past, streams, Sent(), quotas, SessionLocks(), readers, within, page, records,
         flow, None if kafka is None else Replays(kafka),
     )  # fmt: skip
     app.router.routes += [*ENDPOINTS, METRICS, Route("/openapi.json", _openapi_json, OPEN)]
@@ -114,7 +114,7 @@ class _Api(FastAPI):
     def __init__(
         self,
         keys: Keys | None,
-        bounds: Bounds | None,
+        bounds: RequestLimits | None,
         pages: Inspector | None,
         quotas: TenantQuotas,
         **options: Any,

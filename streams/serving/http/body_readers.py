@@ -23,7 +23,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Readers:
+class BodyReaders:
     """The threads of one server that read bodies."""
 
     def __init__(self) -> None:

@@ -18,7 +18,7 @@ from streams.record_kinds import ID_FIELDS
 PREFIX = "ce-"
 
 
-class NotAnEvent(ValueError):  # noqa: N818 - what it is
+class InvalidCloudEvent(ValueError):  # noqa: N818 - what it is
     """An event that cannot be read as a record; `field` is the attribute."""
 
     def __init__(self, field: str, reason: str) -> None:
@@ -26,7 +26,7 @@ class NotAnEvent(ValueError):  # noqa: N818 - what it is
         self.field = field
 
 
-class Event(msgspec.Struct):
+class CloudEvent(msgspec.Struct):
     """One event. Fields are untyped, so that each error is reported separately."""
 
     specversion: Any = None
@@ -39,16 +39,16 @@ class Event(msgspec.Struct):
     def line(self) -> bytes:
         """The record. Raises NotAnEvent."""
         if self.specversion != "1.0":
-            raise NotAnEvent("specversion", "expected 1.0")
+            raise InvalidCloudEvent("specversion", "expected 1.0")
         data = self._data()
         for field, value in self._attributes(data):
             stored = data.setdefault(field, value)
             if not _same(field, stored, value):
-                raise NotAnEvent(field, "the event's attribute says something else")
+                raise InvalidCloudEvent(field, "the event's attribute says something else")
         try:
             return msgspec.json.encode(data)
         except RecursionError:
-            raise NotAnEvent("data", "nested too deep") from None
+            raise InvalidCloudEvent("data", "nested too deep") from None
 
     def _data(self) -> dict[str, Any]:
         data = self.data
@@ -56,9 +56,9 @@ class Event(msgspec.Struct):
             try:
                 data = msgspec.json.decode(b64decode(self.data_base64, validate=True))
             except (ValueError, TypeError, RecursionError):
-                raise NotAnEvent("data_base64", "expected JSON in base64") from None
+                raise InvalidCloudEvent("data_base64", "expected JSON in base64") from None
         if not isinstance(data, dict):
-            raise NotAnEvent("data", "expected one JSON object, the record")
+            raise InvalidCloudEvent("data", "expected one JSON object, the record")
         return dict(data)
 
     def _attributes(self, data: dict[str, Any]) -> list[tuple[str, Any]]:
@@ -77,10 +77,10 @@ def _same(field: str, stored: Any, value: Any) -> bool:
         return False
 
 
-def of_headers(headers: Mapping[str, str], body: bytes) -> Event:
+def of_headers(headers: Mapping[str, str], body: bytes) -> CloudEvent:
     """An event in binary mode: attributes as `ce-` headers, the data as the body."""
     names = ("specversion", "type", "id", "time")
     attributes = {
         name: unquote(headers[PREFIX + name]) for name in names if PREFIX + name in headers
     }
-    return Event(**attributes, data=msgspec.json.decode(body))
+    return CloudEvent(**attributes, data=msgspec.json.decode(body))

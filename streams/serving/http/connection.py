@@ -91,8 +91,8 @@ class _Joining:
         self._end()
 
 
-class Connection(HttpToolsProtocol):
-    """For `uvicorn.Config(http=Connection)`."""
+class HttpConnection(HttpToolsProtocol):
+    """For `uvicorn.Config(http=HttpConnection)`."""
 
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)

@@ -11,7 +11,7 @@ from schemas.base import Wire
 from schemas.events import MAX_RECORD_BYTES
 from streams.pipeline import json_limits
 from streams.pipeline.decode import LONE_SURROGATE, half_of_a_pair
-from streams.serving.http.body_readers import Readers
+from streams.serving.http.body_readers import BodyReaders
 from streams.serving.http.problems import Fault, Problem, faults, invalid
 
 JSON = "application/json"
@@ -56,7 +56,7 @@ async def json_bytes(request: Request) -> bytes:
 Body = TypeVar("Body", bound=Wire)
 
 
-async def model_body(request: Request, readers: Readers, model: type[Body]) -> Body:
+async def model_body(request: Request, readers: BodyReaders, model: type[Body]) -> Body:
     """The body as a model that becomes a record. Raises Problem, Busy."""
     body = await json_bytes(request)
     if len(body) > MAX_RECORD_BYTES:  # it is long in being read

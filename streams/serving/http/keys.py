@@ -65,7 +65,7 @@ class Key(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
     note: str = ""
 
 
-class _File(msgspec.Struct, forbid_unknown_fields=True):
+class _KeysFile(msgspec.Struct, forbid_unknown_fields=True):
     version: Literal[1]
     keys: list[Key]
 
@@ -113,7 +113,7 @@ def read(file: Path) -> list[Key]:
     try:
         if S_IMODE(file.stat().st_mode) & 0o022:
             raise ConfigurationError(f"{file}: others can write it; chmod 600 {file}")
-        keys = msgspec.json.decode(file.read_bytes(), type=_File).keys
+        keys = msgspec.json.decode(file.read_bytes(), type=_KeysFile).keys
         for number, key in enumerate(keys):
             _check(key, f"$.keys[{number}]")
     except FileNotFoundError:
@@ -134,7 +134,7 @@ def read(file: Path) -> list[Key]:
 
 def write(file: Path, keys: list[Key], mode: int = 0o600) -> None:
     """Writes the file whole. Raises OSError."""
-    text = msgspec.json.encode(_File(version=1, keys=keys))
+    text = msgspec.json.encode(_KeysFile(version=1, keys=keys))
     replace(file, msgspec.json.format(text, indent=2).decode() + "\n", mode=mode)
 
 

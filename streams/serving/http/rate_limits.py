@@ -21,7 +21,7 @@ MOST_NAMES = 10_000
 """Whose rates are remembered before those that have used nothing lately are forgotten."""
 
 
-class Bounds(NamedTuple):
+class RequestLimits(NamedTuple):
     """The limits; rates are requests per second, 0: unlimited."""
 
     body_bytes: int = 16_000_000
@@ -98,7 +98,7 @@ class Limits:
     Raises `Refusal`, which `Access`, the layer around it, answers.
     """
 
-    def __init__(self, app: ASGIApp, bounds: Bounds) -> None:
+    def __init__(self, app: ASGIApp, bounds: RequestLimits) -> None:
         self._app = app
         self._bounds = bounds
         self._keys = Rate(bounds.key_rate) if bounds.key_rate else None
@@ -160,7 +160,7 @@ class Limits:
                 del self._streams[tenant]
 
 
-class Found(Protocol):
+class RoutedApp(Protocol):
     """An application that knows its routes."""
 
     def find(self, scope: Scope) -> Needs | None:
@@ -171,14 +171,14 @@ class Found(Protocol):
 
 
 def guarded(
-    app: Found,
+    app: RoutedApp,
     keys: Keys | None,
-    bounds: Bounds | None = None,
+    bounds: RequestLimits | None = None,
     pages: Pages | None = None,
     charge: Callable[[str, int], None] | None = None,
 ) -> ASGIApp:
     """The application inside all protective layers. `charge`: as in `Bodies`."""
-    held_to = bounds or Bounds()
+    held_to = bounds or RequestLimits()
     whole = Bodies(app, held_to.body_bytes, held_to.body_seconds, held_to.held_bytes, charge)
     return Access(Limits(whole, held_to), app.find, keys, pages, Strangers(held_to.open_rate).check)
 

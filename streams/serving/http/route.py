@@ -37,13 +37,13 @@ from streams.serving.flow.replaying import Replays
 from streams.serving.flow.sampler import Sampler
 from streams.serving.history.history_queries import HistoryQueries
 from streams.serving.http.auth import READING, Needs
-from streams.serving.http.body_readers import Readers
+from streams.serving.http.body_readers import BodyReaders
 from streams.serving.http.event_stream import SessionEventStreams
 from streams.serving.http.keys import Role
 from streams.serving.http.problems import KNOWN, Fault, Problem, invalid, not_found, problem_of
 from streams.serving.http.quotas import TenantQuotas
 from streams.serving.http.refusal import Header, Refusal
-from streams.serving.http.session_locks import Sessions
+from streams.serving.http.session_locks import SessionLocks
 from streams.serving.http.write_records import IdempotencyCache
 
 SLASH = "\x1f"
@@ -97,8 +97,8 @@ class Serving(NamedTuple):
     streams: SessionEventStreams
     keys: IdempotencyCache
     quotas: TenantQuotas
-    sessions: Sessions
-    readers: Readers
+    sessions: SessionLocks
+    readers: BodyReaders
     within: float
     page: int
     records: int

@@ -64,10 +64,10 @@ async def export_user(request: Request, user_id: UserInPath) -> Response:
     if request.method == "HEAD":
         return Response(media_type=MEDIA)
     name = {"content-disposition": 'attachment; filename="turnfold-export.jsonl"'}
-    return Archive(_sent(first, pieces, watch), media_type=MEDIA, headers=name)
+    return ArchiveResponse(_sent(first, pieces, watch), media_type=MEDIA, headers=name)
 
 
-class Archive(StreamingResponse):
+class ArchiveResponse(StreamingResponse):
     """Aborted if its reader or the history stalls: an export without its last line is
     incomplete."""
 

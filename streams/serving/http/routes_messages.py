@@ -52,7 +52,7 @@ OF_TURNS = {"client_id", "intent", "topic", "artifact", "metadata"}
 """Fields of a body that are said of its turns."""
 
 
-class _Turn(msgspec.Struct):
+class _TurnLines(msgspec.Struct):
     """A turn of a request, with the indexes of its lines."""
 
     id: str
@@ -70,7 +70,7 @@ class _Plan(msgspec.Struct):
     message_ids: list[str]
     lines: list[bytes]
     places: list[int]
-    turns: list[_Turn]
+    turns: list[_TurnLines]
     left_out: dict[str, int]
     is_old: bool = False
     kept_before: int = 0
@@ -281,12 +281,12 @@ def _check_times(messages: Sequence[JsonObject], now: int) -> None:
         raise invalid(faults[: message_bodies.MOST_FAULTS])
 
 
-def _turns(records: session_messages.Records) -> list[_Turn]:
-    turns: dict[str, _Turn] = {}
+def _turns(records: session_messages.Records) -> list[_TurnLines]:
+    turns: dict[str, _TurnLines] = {}
     for line, (_, record) in enumerate(records.made):
         turn_id = record.get("task_id") or record["event_id"]
         status = "running" if turn_id == records.open_turn else "done"
-        turn = turns.setdefault(turn_id, _Turn(turn_id, status, []))
+        turn = turns.setdefault(turn_id, _TurnLines(turn_id, status, []))
         turn.lines.append(line)
     return list(turns.values())
 
@@ -307,12 +307,14 @@ def _check(rows: Rows, plan: _Plan) -> None:
 # --- what became of it --------------------------------------------------------------------------
 
 
-async def _submit(post: _Post, plan: _Plan, wait: float) -> list[write_records.Result]:
+async def _submit(post: _Post, plan: _Plan, wait: float) -> list[write_records.RecordOutcome]:
     """Results of the plan's records, which are stored together. Raises Problem, and _Overtaken if
     the session has changed since the plan."""
     server, tenant = post.server, post.tenant
     if plan.is_old:
-        return [write_records.Result(at, "duplicate") for at in range(1, len(plan.lines) + 1)]
+        return [
+            write_records.RecordOutcome(at, "duplicate") for at in range(1, len(plan.lines) + 1)
+        ]
     try:
         results = await write_records.submit(
             server.backend, server.quotas, tenant, plan.lines, wait,
@@ -338,7 +340,7 @@ async def _submit(post: _Post, plan: _Plan, wait: float) -> list[write_records.R
     return results
 
 
-def _counts(plan: _Plan, results: Sequence[write_records.Result]) -> dict[str, int]:
+def _counts(plan: _Plan, results: Sequence[write_records.RecordOutcome]) -> dict[str, int]:
     counts = write_records.counts(results)
     if plan.kept_before:
         counts["duplicate"] = counts.get("duplicate", 0) + plan.kept_before
@@ -355,7 +357,7 @@ def _cache_key(post: _Post) -> tuple[str, ...]:
 
 
 def _told(
-    plan: _Plan, results: Sequence[write_records.Result], counts: dict[str, int]
+    plan: _Plan, results: Sequence[write_records.RecordOutcome], counts: dict[str, int]
 ) -> dict[str, Any]:
     turns = [
         {

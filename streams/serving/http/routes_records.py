@@ -14,7 +14,7 @@ from schemas.events import MAX_RECORD_BYTES
 from streams.observability.memory_spans import Operation
 from streams.pipeline import json_limits, withheld
 from streams.serving.http import request_headers, write_records
-from streams.serving.http.cloud_events import PREFIX, Event, of_headers
+from streams.serving.http.cloud_events import PREFIX, CloudEvent, of_headers
 from streams.serving.http.content_type import (
     JSON,
     decoded,
@@ -98,7 +98,7 @@ async def post_records(request: Request) -> Response:
     return reply({"counts": write_records.counts(results), "results": shown_results}, status)
 
 
-def _check_json(record: bytes, result: write_records.Result) -> None:
+def _check_json(record: bytes, result: write_records.RecordOutcome) -> None:
     """Raises Problem, with the position, for a record that was rejected as invalid JSON."""
     if result.ending == "refused" and result.id is None and result.reason != "too_large":
         decoded(record)
@@ -138,15 +138,15 @@ def _check_values(documents: Sequence[bytes]) -> None:
         raise too_large(f"more than {most} names and values; send it in several requests")
 
 
-def _event_form(position: int, body: bytes) -> Event | bytes:
+def _event_form(position: int, body: bytes) -> CloudEvent | bytes:
     return _event(body)
 
 
-def _event(body: bytes) -> Event | bytes:
+def _event(body: bytes) -> CloudEvent | bytes:
     _check_event(body)
     if withheld.is_said(body):
         return withheld.NOTHING
-    event: Event = decoded(body, Event)
+    event: CloudEvent = decoded(body, CloudEvent)
     return event
 
 
@@ -158,7 +158,7 @@ def _check_event(body: bytes) -> None:
         raise too_large(reason)
 
 
-def _binary(headers: Mapping[str, str], position: int, body: bytes) -> Event | bytes:
+def _binary(headers: Mapping[str, str], position: int, body: bytes) -> CloudEvent | bytes:
     _check_event(body)
     if withheld.is_said(body):
         return withheld.NOTHING

@@ -29,7 +29,7 @@ from streams.search.vector_search import embedder
 from streams.serving.backends.backend import Backend
 from streams.serving.flow.sampler import addresses
 from streams.serving.http.app import create_app
-from streams.serving.http.connection import UVICORN, Connection, raise_file_limit
+from streams.serving.http.connection import UVICORN, HttpConnection, raise_file_limit
 from streams.serving.http.keys import Keys
 from streams.serving.http.settings import ServeSettings
 
@@ -161,7 +161,9 @@ async def _serve(
         )
         gc_policy.set_for_server()
         server = _Server(
-            uvicorn.Config(app, http=Connection, timeout_graceful_shutdown=END_WITHIN, **UVICORN),
+            uvicorn.Config(
+                app, http=HttpConnection, timeout_graceful_shutdown=END_WITHIN, **UVICORN
+            ),
             lambda: say(_url(listening), backend.extractor),
         )
 

@@ -9,7 +9,7 @@ Where = tuple[str, str]
 """Tenant, and the session's id."""
 
 
-class Sessions:
+class SessionLocks:
     """Locks per session. For writes of other servers, see `catch_up` of the backend."""
 
     def __init__(self) -> None:

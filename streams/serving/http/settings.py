@@ -11,10 +11,10 @@ from streams.extractors.registry import DEFAULT, check_choice
 from streams.pipeline.retention import ABOUT, DEFAULT_DAYS, check_days
 from streams.quota import Quotas, QuotaSettings
 from streams.serving.http.quotas import TenantQuotas
-from streams.serving.http.rate_limits import Bounds
+from streams.serving.http.rate_limits import RequestLimits
 
 PREFIX = "TURNFOLD_SERVE_"
-BOUNDS = Bounds()
+BOUNDS = RequestLimits()
 
 
 class ServeSettings(QuotaSettings):
@@ -120,8 +120,8 @@ class ServeSettings(QuotaSettings):
         return TenantQuotas(Quotas(self.quota, self.own_quotas))
 
     @property
-    def bounds(self) -> Bounds:
-        return Bounds(
+    def bounds(self) -> RequestLimits:
+        return RequestLimits(
             body_bytes=self.body_bytes,
             key_rate=self.key_rate,
             tenant_rate=self.tenant_rate,

@@ -25,8 +25,8 @@ from streams.pipeline.decode import Dead, decode, means_withheld
 from streams.pipeline.fast_decode import TENANT
 from streams.record_kinds import ID_FIELDS
 from streams.serving.backends.backend import Backend, Busy
-from streams.serving.http.body_readers import Readers
-from streams.serving.http.cloud_events import Event, NotAnEvent
+from streams.serving.http.body_readers import BodyReaders
+from streams.serving.http.cloud_events import CloudEvent, InvalidCloudEvent
 from streams.serving.http.problems import Fault, Problem, invalid
 from streams.serving.http.quotas import TenantQuotas
 
@@ -38,12 +38,12 @@ one."""
 SHORT = 512
 """Bytes of a record with something nested in it of which what it says is kept while it waits."""
 ALIKE = ("", 0, 0)
-Form = Callable[[int, bytes], bytes | Event]
+Form = Callable[[int, bytes], bytes | CloudEvent]
 NEXT_FIELD = re.compile(r"; (?=[A-Za-z_][\w.]*: )")
 """Where the detail of a dead letter continues with another field."""
 
 
-class Result(msgspec.Struct, omit_defaults=True):
+class RecordOutcome(msgspec.Struct, omit_defaults=True):
     """Outcome of one record (schemas.http.RecordResult)."""
 
     position: int
@@ -59,17 +59,17 @@ class _Good(NamedTuple):
 
     line: bytes
     decoded: Input | None
-    result: Result
+    result: RecordOutcome
 
 
-class _Head(msgspec.Struct, gc=False):
+class _WrittenHead(msgspec.Struct, gc=False):
     """The fields that are read before a record is decoded."""
 
     tenant: Any = None
     source: Any = None
 
 
-_head = msgspec.json.Decoder(_Head).decode
+_head = msgspec.json.Decoder(_WrittenHead).decode
 
 
 async def submit(
@@ -80,9 +80,9 @@ async def submit(
     within: float,
     *,
     all_or_none: bool = False,
-    readers: Readers | None = None,
+    readers: BodyReaders | None = None,
     form: Form | None = None,
-) -> list[Result]:
+) -> list[RecordOutcome]:
     """The result of each record, in order. `all_or_none`: a rejected record rejects all. `readers`:
     threads that parse long bodies; None: the event loop does. `form`: converts the sent bytes and
     their position (from 1) to a record.
@@ -120,12 +120,12 @@ async def submit(
 
 def _checked(
     records: Sequence[bytes], tenant: str, latest: int, form: Form | None
-) -> tuple[list[Result], list[_Good]]:
+) -> tuple[list[RecordOutcome], list[_Good]]:
     """The result of each record, and the valid records. `latest`: see `_check`. Raises Problem if
     too many are rejected: each costs more than a valid one."""
-    results: list[Result] = []
+    results: list[RecordOutcome] = []
     good: list[_Good] = []
-    refused: list[Result] = []
+    refused: list[RecordOutcome] = []
     refused_bytes = 0
     for position, sent in enumerate(records, 1):
         checked, result = _check(
@@ -142,7 +142,7 @@ def _checked(
     return results, good
 
 
-def _too_many_refused(refused: Sequence[Result]) -> Problem:
+def _too_many_refused(refused: Sequence[RecordOutcome]) -> Problem:
     if all(result.reason == "other_tenant" for result in refused):
         return _other_tenant()
     first, *rest = _first_faults(refused)
@@ -163,7 +163,7 @@ def _kept(line: bytes, record: Input) -> Input | None:
     return record if len(line) <= (LONG if record.plain else SHORT) else None
 
 
-def _end(result: Result, outcome: Outcome) -> None:
+def _end(result: RecordOutcome, outcome: Outcome) -> None:
     assert outcome.ending != "skipped", "only files and topics are mapped"
     result.ending, result.reason, result.detail = outcome.ending, outcome.reason, outcome.detail
     if result.ending == "dead" and result.detail:
@@ -171,19 +171,21 @@ def _end(result: Result, outcome: Outcome) -> None:
 
 
 def _check(
-    record: bytes | Event, tenant: str, position: int, latest: int
-) -> tuple[tuple[bytes, Input] | None, Result]:
+    record: bytes | CloudEvent, tenant: str, position: int, latest: int
+) -> tuple[tuple[bytes, Input] | None, RecordOutcome]:
     """The record as the log stores it with its decoded form, or None if it is rejected. `latest`:
     maximum `occurred_at` (microseconds)."""
     try:
         line = record if isinstance(record, bytes) else record.line()
-    except NotAnEvent as error:
-        return None, Result(position, "refused", None, "not_an_event", error.field, str(error))
+    except InvalidCloudEvent as error:
+        return None, RecordOutcome(
+            position, "refused", None, "not_an_event", error.field, str(error)
+        )
     if len(line) > MAX_RECORD_BYTES:  # decoding all of it takes its time
         if _is_withheld(line):
-            return None, Result(position, "withheld")
+            return None, RecordOutcome(position, "withheld")
         detail = f"{len(line)} bytes, at most {MAX_RECORD_BYTES}"
-        return None, Result(position, "refused", None, "too_large", "record", detail)
+        return None, RecordOutcome(position, "refused", None, "too_large", "record", detail)
     line = _owned(line, tenant)
     decoded = decode(line, ALIKE)
     if type(decoded) is Input:
@@ -191,15 +193,19 @@ def _check(
         record_id = getattr(content, ID_FIELDS[content.type])
         if content.tenant != tenant:
             detail = "tenant: leave it out, or name that of the key"
-            return None, Result(position, "refused", record_id, "other_tenant", "tenant", detail)
+            return None, RecordOutcome(
+                position, "refused", record_id, "other_tenant", "tenant", detail
+            )
         if content.occurred_at > latest:
             detail = f"occurred_at: {clock_ahead.REASON}"
-            return None, Result(position, "refused", record_id, "invalid", "occurred_at", detail)
-        return (line, decoded), Result(position, "accepted", record_id)
+            return None, RecordOutcome(
+                position, "refused", record_id, "invalid", "occurred_at", detail
+            )
+        return (line, decoded), RecordOutcome(position, "accepted", record_id)
     if isinstance(decoded, Dead):
         field = _field(decoded.detail)
-        return None, Result(position, "refused", None, decoded.reason, field, decoded.detail)
-    return None, Result(position, "withheld")
+        return None, RecordOutcome(position, "refused", None, decoded.reason, field, decoded.detail)
+    return None, RecordOutcome(position, "withheld")
 
 
 def _owned(line: bytes, tenant: str) -> bytes:
@@ -284,7 +290,7 @@ class IdempotencyCache:
         self._room += len(self._known.pop(key, b""))
 
 
-def status_of(results: Sequence[Result]) -> HTTPStatus:
+def status_of(results: Sequence[RecordOutcome]) -> HTTPStatus:
     """200, or 202 if some are only accepted. Raises Problem if all were rejected."""
     if results and all(result.ending == "refused" for result in results):
         if all(result.reason == "other_tenant" for result in results):
@@ -294,7 +300,7 @@ def status_of(results: Sequence[Result]) -> HTTPStatus:
     return HTTPStatus.ACCEPTED if accepted else HTTPStatus.OK
 
 
-def check_written(result: Result, field: str) -> None:
+def check_written(result: RecordOutcome, field: str) -> None:
     """Raises Problem if the single record of a request was rejected or became a dead letter;
     `field` is then named."""
     status_of([result])
@@ -304,11 +310,11 @@ def check_written(result: Result, field: str) -> None:
         raise Problem(status, "Not applied", detail, errors=[Fault(field, detail)])
 
 
-def _first_faults(refused: Sequence[Result]) -> list[Fault]:
+def _first_faults(refused: Sequence[RecordOutcome]) -> list[Fault]:
     return [fault for result in refused[:100] for fault in _faults(result)]
 
 
-def _faults(refused: Result) -> list[Fault]:
+def _faults(refused: RecordOutcome) -> list[Fault]:
     faults = []
     for part in NEXT_FIELD.split(refused.detail or ""):
         field = _field(part)
@@ -317,5 +323,5 @@ def _faults(refused: Result) -> list[Fault]:
     return faults
 
 
-def counts(results: Sequence[Result]) -> dict[str, int]:
+def counts(results: Sequence[RecordOutcome]) -> dict[str, int]:
     return dict(Counter(result.ending for result in results))

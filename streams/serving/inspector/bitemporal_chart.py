@@ -26,7 +26,7 @@ class Bar(NamedTuple):
     text: str
 
 
-class Row(NamedTuple):
+class ChartRow(NamedTuple):
     """The versions believed from `known_at` on, and until when (None: still)."""
 
     known_at: str
@@ -39,11 +39,11 @@ class Plane(NamedTuple):
 
     first: str
     last: str
-    rows: list[Row]
+    rows: list[ChartRow]
     total: int
 
 
-class _Version(NamedTuple):
+class _ChartVersion(NamedTuple):
     begins: int
     ends: int | None
     text: str
@@ -52,8 +52,8 @@ class _Version(NamedTuple):
 def plane(revisions: Sequence[dict[str, Any]], now: int) -> Plane | None:
     """For a state's revisions in order (history_lists.why, one each); None if they have no
     times."""
-    versions: dict[str, _Version] = {}
-    learnt: list[tuple[int, list[_Version]]] = []
+    versions: dict[str, _ChartVersion] = {}
+    learnt: list[tuple[int, list[_ChartVersion]]] = []
     times_known = list(
         accumulate((parse_time(revision["recorded_at"]) for revision in revisions), max)
     )
@@ -91,7 +91,7 @@ def plane(revisions: Sequence[dict[str, Any]], now: int) -> Plane | None:
     def place(at: float) -> int:
         return round(WIDTH * (at - start) / (end - start))
 
-    chart_rows: list[Row] = []
+    chart_rows: list[ChartRow] = []
     for (at, belief), following in zip(learnt, [*learnt[1:], None], strict=True):
         bars = [
             Bar(
@@ -105,21 +105,21 @@ def plane(revisions: Sequence[dict[str, Any]], now: int) -> Plane | None:
             for version in belief
         ]
         chart_rows.append(
-            Row(format_time(at), format_time(following[0]) if following else None, bars)
+            ChartRow(format_time(at), format_time(following[0]) if following else None, bars)
         )
     return Plane(format_time(first), format_time(round(end)), chart_rows, len(rows))
 
 
-def _version(document: dict[str, Any]) -> _Version:
+def _version(document: dict[str, Any]) -> _ChartVersion:
     ends = document.get("valid_to")
-    return _Version(
+    return _ChartVersion(
         parse_time(document["valid_from"]),
         parse_time(ends) if ends else None,
         document.get("body_text", ""),
     )
 
 
-def _cut(versions: list[_Version]) -> list[_Version]:
+def _cut(versions: list[_ChartVersion]) -> list[_ChartVersion]:
     """Ends each version at the latest at the start of the next."""
     following = [*versions[1:], None]
     return [

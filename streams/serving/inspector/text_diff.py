@@ -15,14 +15,14 @@ Block = tuple[int, int, int]
 """Where the same parts begin in the old text and in the new, and how many they are."""
 
 
-class Piece(NamedTuple):
+class DiffPiece(NamedTuple):
     """A part of a text: in both, only in the new one, or only in the old one."""
 
     op: Literal["same", "new", "gone"]
     text: str
 
 
-class Origin(NamedTuple):
+class TextOrigin(NamedTuple):
     """A part of a text, and the event that it comes from; None: unknown."""
 
     text: str
@@ -34,23 +34,23 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
-def diff(before: str, after: str) -> list[Piece]:
+def diff(before: str, after: str) -> list[DiffPiece]:
     """The word-by-word change from one text to the other."""
     old, new = words(before), words(after)
-    pieces: list[Piece] = []
+    pieces: list[DiffPiece] = []
     i = k = 0
     for old_at, new_at, length in _same(old, new):
         if old_at > i:
-            pieces.append(Piece("gone", "".join(old[i:old_at])))
+            pieces.append(DiffPiece("gone", "".join(old[i:old_at])))
         if new_at > k:
-            pieces.append(Piece("new", "".join(new[k:new_at])))
+            pieces.append(DiffPiece("new", "".join(new[k:new_at])))
         i, k = old_at + length, new_at + length
         if length:
-            pieces.append(Piece("same", "".join(new[new_at:k])))
+            pieces.append(DiffPiece("same", "".join(new[new_at:k])))
     return pieces
 
 
-def blame(texts: Iterable[tuple[str, str | None]]) -> list[Origin]:
+def blame(texts: Iterable[tuple[str, str | None]]) -> list[TextOrigin]:
     """The sources of the words of the last text; each text with its event."""
     current: list[str] = []
     sources: list[str | None] = []
@@ -60,12 +60,12 @@ def blame(texts: Iterable[tuple[str, str | None]]) -> list[Origin]:
         for old_at, new_at, length in _same(current, new):
             now[new_at : new_at + length] = sources[old_at : old_at + length]
         current, sources = new, now
-    origins: list[Origin] = []
+    origins: list[TextOrigin] = []
     for word, event in zip(current, sources, strict=True):
         if origins and origins[-1].event_id == event:
-            origins[-1] = Origin(origins[-1].text + word, event)
+            origins[-1] = TextOrigin(origins[-1].text + word, event)
         else:
-            origins.append(Origin(word, event))
+            origins.append(TextOrigin(word, event))
     return origins
 
 

@@ -16,16 +16,16 @@ BEFORE = "2026-03-05T23:59:59Z"
 """When Emma still lived elsewhere."""
 
 
-class Step(NamedTuple):
+class TourStep(NamedTuple):
     """One of the tour's pages; `text` is a key of the catalogue."""
 
     text: str
     address: str
 
 
-def _step(number: int, text: str, address: str) -> Step:
+def _step(number: int, text: str, address: str) -> TourStep:
     path, mark, place = address.partition("#")
-    return Step(text, f"{path}{'&' if '?' in path else '?'}{TOUR}={number}{mark}{place}")
+    return TourStep(text, f"{path}{'&' if '?' in path else '?'}{TOUR}={number}{mark}{place}")
 
 
 _NOW, _THEN = Links(), Links(as_of=BEFORE, known_at=BEFORE)

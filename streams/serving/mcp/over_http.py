@@ -11,14 +11,14 @@ import msgspec
 from starlette.types import Message, Receive, Scope, Send
 
 from streams.serving.http.auth import check_role, where_raised
-from streams.serving.http.rate_limits import Found
+from streams.serving.http.rate_limits import RoutedApp
 from streams.serving.http.refusal import Refusal, problem
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-    from streams.serving.mcp.server import Context, Reply
-    from streams.serving.mcp.tools import Call
+    from streams.serving.mcp.server import ApiReply, Context
+    from streams.serving.mcp.tools import ApiCall
 
 BODY_BYTES = 4_000_000
 log = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ class McpEndpoint:
     """For a route. The SDK is loaded on the first request. `endpoints`: the API that the tools
     call. `forget`: whether they can erase users."""
 
-    def __init__(self, endpoints: Found, *, forget: bool = False) -> None:
+    def __init__(self, endpoints: RoutedApp, *, forget: bool = False) -> None:
         self._endpoints = endpoints
         self._forget = forget
         self._begun: asyncio.Future[StreamableHTTPSessionManager] | None = None
@@ -76,14 +76,14 @@ class McpEndpoint:
             max_request_body_size=BODY_BYTES,
         )
 
-    async def _ask(self, context: "Context", call: "Call") -> "Reply":
+    async def _ask(self, context: "Context", call: "ApiCall") -> "ApiReply":
         """Calls the API as the caller of the tool's request."""
-        from streams.serving.mcp.server import Reply
+        from streams.serving.mcp.server import ApiReply
 
         assert context.request is not None
         outer: Scope = context.request.scope
         status, body = await self._answered(_inner(outer, call), _body_of(call))
-        return Reply(status, msgspec.json.decode(body))
+        return ApiReply(status, msgspec.json.decode(body))
 
     async def _answered(self, scope: Scope, body: bytes) -> tuple[int, bytes]:
         """Status and JSON, including refusals. Unexpected errors are reported by their location
@@ -110,11 +110,11 @@ class McpEndpoint:
         return status, bytes(parts)
 
 
-def _body_of(call: "Call") -> bytes:
+def _body_of(call: "ApiCall") -> bytes:
     return b"" if call.body is None else msgspec.json.encode(call.body)
 
 
-def _inner(outer: Scope, call: "Call") -> Scope:
+def _inner(outer: Scope, call: "ApiCall") -> Scope:
     """The scope of a tool's request, derived from the outer request."""
     inherited: dict[str, Any] = {
         name: outer[name]

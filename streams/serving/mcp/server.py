@@ -11,7 +11,15 @@ from pydantic import ValidationError
 
 from schemas.validation_text import faults
 from streams import __version__
-from streams.serving.mcp.tools import DOCUMENTS, TOOLS, Arguments, Call, Refused, Tool, document_at
+from streams.serving.mcp.tools import (
+    DOCUMENTS,
+    TOOLS,
+    ApiCall,
+    Arguments,
+    Tool,
+    ToolRefused,
+    document_at,
+)
 
 INSTRUCTIONS = (
     "Long-term memory of users. Call `context` before you answer a user, `remember` when they say "
@@ -24,7 +32,7 @@ INSTRUCTIONS = (
 NOT_FOUND = 404
 
 
-class Reply(NamedTuple):
+class ApiReply(NamedTuple):
     """Status and JSON of the HTTP API; a problem document unless it succeeded."""
 
     status: int
@@ -37,7 +45,7 @@ class Reply(NamedTuple):
 
 
 Context = ServerRequestContext[Any, Any]
-Ask = Callable[[Context, Call], Awaitable[Reply]]
+Ask = Callable[[Context, ApiCall], Awaitable[ApiReply]]
 
 
 def server(ask: Ask, user: str | None = None, *, forget: bool = False) -> Server[Any]:
@@ -59,7 +67,7 @@ def server(ask: Ask, user: str | None = None, *, forget: bool = False) -> Server
             return _text(
                 await _called(tool, ask, context, _with_user(tool, params.arguments, user))
             )
-        except Refused as refused:
+        except ToolRefused as refused:
             return _text(str(refused), is_error=True)
 
     async def list_resources(_: Context, __: Any) -> types.ListResourcesResult:
@@ -118,13 +126,13 @@ async def _called(tool: Tool, ask: Ask, context: Context, values: dict[str, Any]
             f"{'.'.join(map(str, fault.place)) or 'arguments'}: {fault.reason}"
             for fault in faults(error)[:3]
         )
-        raise Refused("; ".join(messages)) from None
+        raise ToolRefused("; ".join(messages)) from None
     call = arguments.call()
     reply = await ask(context, call)
     if reply.status == NOT_FOUND and (alternative := arguments.otherwise()) is not None:
         reply = await ask(context, alternative)
     if reply.status >= 300:
-        raise Refused(reply.said)
+        raise ToolRefused(reply.said)
     if tool.then is None:
         return tool.say(reply.document, call)
     following = tool.then(reply.document, call)

@@ -28,7 +28,7 @@ LOG_CHARACTERS = 500
 PROGRAM = (sys.executable, "-c", "from streams.cli import main; main()")
 
 
-class Address(NamedTuple):
+class ServerAddress(NamedTuple):
     """A server's URL and key. `extractor`: of the server, if it reports one."""
 
     url: str
@@ -54,7 +54,7 @@ class SharedServer:
         with locks.lock_file(self._folder / HELD, late, shared=True, within=WITHIN):
             yield
 
-    def address(self) -> Address:
+    def address(self) -> ServerAddress:
         """The address; starts a server if none runs. Raises ConfigurationError."""
         late = ConfigurationError(f"{self._root}: another program does not get the server started")
         with locks.lock_file(self._folder / STARTING, late, within=WITHIN):
@@ -66,7 +66,7 @@ class SharedServer:
             f"{self._extractor!r}; close the programs that use the folder, or omit --extractor"
         )
 
-    def _start(self) -> Address:
+    def _start(self) -> ServerAddress:
         child: subprocess.Popen[bytes] | None = None
         deadline = time.monotonic() + WITHIN
         while (address := self._told()) is None:
@@ -95,7 +95,7 @@ class SharedServer:
                 | {configuration.VARIABLE: ""},  # what the file says is in the environment
             )
 
-    def _told(self) -> Address | None:
+    def _told(self) -> ServerAddress | None:
         """The running server's address. A file without a lock is left from an ended server."""
         try:
             with (self._folder / TOLD).open() as file:
@@ -107,7 +107,7 @@ class SharedServer:
         if not text.endswith("\n"):
             return None
         document = json.loads(text)
-        return Address(document["url"], document["key"], document.get("extractor"))
+        return ServerAddress(document["url"], document["key"], document.get("extractor"))
 
     def _is_vacant(self) -> bool:
         with (self._folder / TOLD).open("a") as file:

@@ -23,7 +23,7 @@ LISTED = 20
 """Entries of a list that an agent reads, unless it asks for others."""
 
 
-class Call(NamedTuple):
+class ApiCall(NamedTuple):
     """A request of the HTTP API. Parameters that are None are not sent. `key`: of a write, its
     `Idempotency-Key`, so that it may be sent again."""
 
@@ -48,9 +48,9 @@ class Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     @abstractmethod
-    def call(self) -> Call: ...
+    def call(self) -> ApiCall: ...
 
-    def otherwise(self) -> Call | None:
+    def otherwise(self) -> ApiCall | None:
         """The request for when the first one returns 404."""
         return None
 
@@ -74,10 +74,10 @@ class Context(Arguments):
     max_tokens: Annotated[int, Field(ge=1, le=MOST, description="Maximum tokens.")] = MAX_TOKENS
     as_of: Annotated[Instant | None, Field(description="Memory as of then; default: now.")] = None
 
-    def call(self) -> Call:
+    def call(self) -> ApiCall:
         query = {"q": self.query, "session_id": self.session_id, "max_tokens": self.max_tokens}
         path = f"/v1/users/{_part(self.user_id)}/context"
-        return Call("GET", path, {**query, "as_of": self.as_of})
+        return ApiCall("GET", path, {**query, "as_of": self.as_of})
 
 
 class Search(Arguments):
@@ -89,9 +89,9 @@ class Search(Arguments):
     session_id: Annotated[Id | None, Field(description="Only this conversation's.")] = None
     limit: Annotated[int, Field(ge=1, le=MAX_LIMIT, description="Maximum hits.")] = 10
 
-    def call(self) -> Call:
+    def call(self) -> ApiCall:
         query = {"q": self.query, "user_id": self.user_id, "session_id": self.session_id}
-        return Call("GET", "/v1/search", {**query, "limit": self.limit})
+        return ApiCall("GET", "/v1/search", {**query, "limit": self.limit})
 
 
 class Remember(Arguments):
@@ -106,7 +106,7 @@ class Remember(Arguments):
     answer: Annotated[str, Field(max_length=20_000, description="What was answered.")] = ""
     session_id: Session = None
 
-    def call(self) -> Call:
+    def call(self) -> ApiCall:
         messages = [
             {"role": "user", "content": own_voice(self.text)},
             # without any answer the turn would wait for one, and nothing be found in it
@@ -114,7 +114,7 @@ class Remember(Arguments):
         ]
         body = {"user_id": self.user_id, "messages": messages}
         in_session = {} if self.session_id is None else {"session_id": self.session_id}
-        return Call("POST", "/v1/messages", body=body | in_session, key=uuid4().hex)
+        return ApiCall("POST", "/v1/messages", body=body | in_session, key=uuid4().hex)
 
 
 class Forget(Arguments):
@@ -123,8 +123,8 @@ class Forget(Arguments):
 
     user_id: User
 
-    def call(self) -> Call:
-        return Call("DELETE", f"/v1/users/{_part(self.user_id)}")
+    def call(self) -> ApiCall:
+        return ApiCall("DELETE", f"/v1/users/{_part(self.user_id)}")
 
 
 Known = Annotated[Id, Field(description="An id, or the `s:…` or `p:…` in brackets.")]
@@ -150,15 +150,15 @@ class Correct(Arguments):
     ]
     reason: Because
 
-    def call(self) -> Call:
+    def call(self) -> ApiCall:
         return self._call("states", "body_text")
 
-    def otherwise(self) -> Call | None:
+    def otherwise(self) -> ApiCall | None:
         return self._call("preferences", "subject")
 
-    def _call(self, kind: str, field: str) -> Call:
+    def _call(self, kind: str, field: str) -> ApiCall:
         body = {field: self.text, "reason": self.reason}
-        return Call("PATCH", f"/v1/{kind}/{_part(self.id)}", {"user_id": self.user_id}, body)
+        return ApiCall("PATCH", f"/v1/{kind}/{_part(self.id)}", {"user_id": self.user_id}, body)
 
 
 class End(Arguments):
@@ -169,15 +169,15 @@ class End(Arguments):
     id: Known
     reason: Because
 
-    def call(self) -> Call:
+    def call(self) -> ApiCall:
         return self._call("states")
 
-    def otherwise(self) -> Call | None:
+    def otherwise(self) -> ApiCall | None:
         return self._call("preferences")
 
-    def _call(self, kind: str) -> Call:
+    def _call(self, kind: str) -> ApiCall:
         query = {"user_id": self.user_id, "reason": self.reason}
-        return Call("DELETE", f"/v1/{kind}/{_part(self.id)}", query)
+        return ApiCall("DELETE", f"/v1/{kind}/{_part(self.id)}", query)
 
 
 class Why(Arguments):
@@ -186,8 +186,8 @@ class Why(Arguments):
     id: Annotated[Id, Field(description="An id, or the `s:…` in brackets, from another tool.")]
     limit: Annotated[int, Field(ge=1, le=100, description="Maximum changes.")] = LISTED
 
-    def call(self) -> Call:
-        return Call("GET", f"/v1/states/{_part(self.id)}/why", {"limit": self.limit})
+    def call(self) -> ApiCall:
+        return ApiCall("GET", f"/v1/states/{_part(self.id)}/why", {"limit": self.limit})
 
 
 class StateAsOf(Arguments):
@@ -198,46 +198,46 @@ class StateAsOf(Arguments):
     known_at: Annotated[Instant | None, Field(description="Known by then; default: now.")] = None
     limit: Annotated[int, Field(ge=1, le=1000, description="Maximum facts.")] = 100
 
-    def call(self) -> Call:
+    def call(self) -> ApiCall:
         query = {"as_of": self.as_of, "known_at": self.known_at, "limit": self.limit}
-        return Call("GET", f"/v1/users/{_part(self.user_id)}/states", query)
+        return ApiCall("GET", f"/v1/users/{_part(self.user_id)}/states", query)
 
 
 # --- what they say ----------------------------------------------------------------------------
 
 
-def _json(document: Json, _: Call) -> str:
+def _json(document: Json, _: ApiCall) -> str:
     return msgspec.json.encode(document).decode()
 
 
-def _pack(document: Json, _: Call) -> str:
+def _pack(document: Json, _: ApiCall) -> str:
     """The context's text, and the parts that are unavailable."""
     missing: list[str] = document["missing"]
     return "\n".join([document["text"] or "(nothing is known)", *missing])
 
 
-class Refused(Exception):  # noqa: N818 - an answer, not a fault
+class ToolRefused(Exception):  # noqa: N818 - an answer, not a fault
     """The tool failed; the text is for the agent."""
 
 
-def _stored(document: Json, call: Call) -> Json:
+def _stored(document: Json, call: ApiCall) -> Json:
     """The turn's outcome and session. Raises Refused if the turn was not stored."""
     if not document["turns"]:
-        raise Refused("not stored: the request says that it is to be withheld")
+        raise ToolRefused("not stored: the request says that it is to be withheld")
     turn = document["turns"][-1]  # one before may have waited for an answer
     result = {"id": turn["id"], "ending": turn["ending"], "session_id": document["session_id"]}
     return result | {"left_out": document["left_out"]}
 
 
-def _kept_of(document: Json, call: Call) -> Call | None:
+def _kept_of(document: Json, call: ApiCall) -> ApiCall | None:
     """The request for the memory that a turn created, once it is applied."""
     assert call.body is not None, "it wrote a turn"
     if _stored(document, call)["ending"] not in ("applied", "duplicate"):
         return None
-    return Call("GET", f"/v1/users/{_part(call.body['user_id'])}")
+    return ApiCall("GET", f"/v1/users/{_part(call.body['user_id'])}")
 
 
-def _remembered(document: Json, call: Call, user: Json | None = None) -> str:
+def _remembered(document: Json, call: ApiCall, user: Json | None = None) -> str:
     """The turn's outcome; `user`: the user's memory, if it was read afterwards."""
     result = dict(_stored(document, call))
     if user is not None:
@@ -269,7 +269,7 @@ class Tool(NamedTuple):
     title: str
     takes: type[Arguments]
     say: Callable[..., str] = _json
-    then: Callable[[Json, Call], Call | None] | None = None
+    then: Callable[[Json, ApiCall], ApiCall | None] | None = None
     writes: bool = False
     ends: bool = False
     erases: bool = False
@@ -292,7 +292,7 @@ TOOLS = {
 }
 
 
-class Document(NamedTuple):
+class Resource(NamedTuple):
     """A resource: `turnfold://<kind>/{id}`."""
 
     kind: str
@@ -306,16 +306,16 @@ class Document(NamedTuple):
 
 
 DOCUMENTS = (
-    Document("users", "A user's memory", "States, preferences, profile and mood of a user, now."),
-    Document("sessions", "A session", "A conversation with its turns, memory and context, now."),
+    Resource("users", "A user's memory", "States, preferences, profile and mood of a user, now."),
+    Resource("sessions", "A session", "A conversation with its turns, memory and context, now."),
 )
 _URI = re.compile(f"turnfold://({'|'.join(document.kind for document in DOCUMENTS)})/([^/?#]+)")
 
 
-def document_at(uri: str) -> Call | None:
+def document_at(uri: str) -> ApiCall | None:
     """The request for a resource; None for an unknown address."""
     match = _URI.fullmatch(uri)
-    return match and Call("GET", f"/v1/{match[1]}/{_part(unquote(match[2]))}")
+    return match and ApiCall("GET", f"/v1/{match[1]}/{_part(unquote(match[2]))}")
 
 
 def _part(text: str) -> str:
