@@ -381,14 +381,14 @@ class WritePlan(Record):
 
     @model_validator(mode="after")
     def _marks_stand_alone(self) -> "WritePlan":
-        others = (
+        sections = (
             self.state_updates,
             self.preference_updates,
             self.ends,
             self.event_affect,
             self.context_updates != ContextUpdates() and self.context_updates,
         )
-        if self.event_updates and any(others):
+        if self.event_updates and any(sections):
             raise ValueError("`event_updates` need a plan without other updates")
         return self
 

@@ -80,21 +80,21 @@ WHERE revised.entity_type = 'state' AND revised.tenant = standing.tenant
 
 
 def diff(
-    left: Location,
-    right: Location,
+    first: Location,
+    second: Location,
     *,
     samples: int,
     tenant: str | None = None,
     kind: str | None = None,
 ) -> dict[str, Any]:
     """{"kinds": [{kind, added, gone, changed, same}], "samples": [{kind, change, key, before,
-    after, evidence: [{event_id, session_id, text}]}]}: `added` is only in `right`, `gone` only in
-    `left`.
+    after, evidence: [{event_id, session_id, text}]}]}: `added` is only in `second`, `gone` only in
+    `first`.
 
     Returns up to `samples` of each kind and change; with `kind` of that kind alone. Raises
     HistoryError.
     """
-    with open_both(left, right, VIEWS, tenant) as db:
+    with open_both(first, second, VIEWS, tenant) as db:
         db.execute(CHANGES)
         _compare_revisions(db)
         for memory_kind in MEMORY_KINDS:
@@ -105,7 +105,7 @@ def diff(
 
 @contextmanager
 def open_both(
-    left: Location, right: Location, views: Sequence[str], tenant: str | None = None
+    first: Location, second: Location, views: Sequence[str], tenant: str | None = None
 ) -> Iterator[DuckDBPyConnection]:
     """Connection with these views of both histories, in the schemas `a` and `b`. Raises
     HistoryError."""
@@ -117,7 +117,7 @@ def open_both(
         db.execute(f"SET temp_directory = {quoted(str(spilled))}")
         db.execute("SET preserve_insertion_order = false")
         try:
-            for side, folder in zip(SIDES, (left, right), strict=True):
+            for side, folder in zip(SIDES, (first, second), strict=True):
                 db.execute(f"CREATE SCHEMA {side}; SET schema = '{side}'")
                 define(db, folder, views, tenant=tenant)
             db.execute("SET schema = 'main'")
@@ -125,7 +125,7 @@ def open_both(
         except _duckdb.Error as error:
             if (failure := of_duckdb(error)) is not None:
                 raise failure from None
-            raise HistoryError(f"{left}, {right}: {error}") from error
+            raise HistoryError(f"{first}, {second}: {error}") from error
 
 
 def _compare_revisions(db: DuckDBPyConnection) -> None:

@@ -41,8 +41,8 @@ _OF_SYSTEM = {
     ELOOP: "name the file itself",
 }
 _REMEDIES = [
-    *((re.compile(re.escape(os.strerror(one)) + r"( \(\w+\)|\.)?\Z", re.IGNORECASE), remedy)
-      for one, remedy in _OF_SYSTEM.items()),
+    *((re.compile(re.escape(os.strerror(number)) + r"( \(\w+\)|\.)?\Z", re.IGNORECASE), remedy)
+      for number, remedy in _OF_SYSTEM.items()),
     (re.compile(r"not UTF-8\b[^;]*\Z"), "save it as UTF-8"),
     (re.compile(r"not (JSON|TOML)\b[^;]*\Z"), "correct it there, or name another file"),
     (re.compile(r"expected '[^;]*, but found '[^;]*\Z"), "correct it there, or name another file"),

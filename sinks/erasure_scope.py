@@ -268,7 +268,7 @@ def judge_letters(db: duckdb.DuckDBPyConnection, rows: str, tenant: str) -> None
             if verdict != STAYS:
                 verdicts.append((of_tenant, id, verdict == GOES))
     db.execute("CREATE OR REPLACE TEMP TABLE letter (tenant VARCHAR, id VARCHAR, goes BOOLEAN)")
-    columns = [[one[place] for one in verdicts] for place in range(3)]
+    columns = [[verdict[place] for verdict in verdicts] for place in range(3)]
     db.execute(
         "INSERT INTO letter SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), "
         "unnest(?::BOOLEAN[])", columns

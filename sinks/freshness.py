@@ -32,12 +32,13 @@ class Unread(NamedTuple):
     records: int
 
 
-def unread(left: Location, right: Location, tables: Sequence[str], before: int) -> list[Unread]:
-    """Records of `left` after the last offset of `right` in each partition, recorded up to `before`
-    (microseconds UTC). `tables` have a row for each applied record of an input topic; plans are not
-    among them, as plans of live workers are not part of other generations. Raises HistoryError."""
+def unread(first: Location, second: Location, tables: Sequence[str], before: int) -> list[Unread]:
+    """Records of `first` after the last offset of `second` in each partition, recorded up to
+    `before` (microseconds UTC). `tables` have a row for each applied record of an input topic.
+    Plans are not among them: plans of live workers are not part of other generations. Raises
+    HistoryError."""
     sides = {side: _records(side, tables) for side in SIDES}
-    with open_both(left, right, tables) as db:
+    with open_both(first, second, tables) as db:
         db.execute(f"CREATE TEMP TABLE later AS {LATER.format_map(sides)}", [before])
         if db.execute("FROM later LIMIT 1").fetchone() is None:
             return []

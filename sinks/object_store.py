@@ -106,8 +106,8 @@ class ObjectPath:
     def __repr__(self) -> str:
         return f"ObjectPath({self._url!r})"
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ObjectPath) and other._url == self._url
+    def __eq__(self, value: object) -> bool:
+        return isinstance(value, ObjectPath) and value._url == self._url
 
     def __hash__(self) -> int:
         return hash(self._url)

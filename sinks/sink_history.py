@@ -182,9 +182,9 @@ class SharedHistory(History):
                     if not missing:
                         return 0
                     transactions = _transactions(
-                        {one.app_id for one in missing}, last_version, upto, complete
+                        {part.app_id for part in missing}, last_version, upto, complete
                     )
-                    self._append(table, delta, [one.rows for one in missing], transactions)
+                    self._append(table, delta, [part.rows for part in missing], transactions)
                 except HistoryWriteError as error:
                     self._versions.forget(table)
                     is_transient = (
@@ -196,7 +196,7 @@ class SharedHistory(History):
                         time.sleep(PAUSE)
                     log.info("%s; retrying", error)
                     continue
-                return sum(len(one.offsets) for one in missing)
+                return sum(len(part.offsets) for part in missing)
         raise AssertionError("the last attempt raises")
 
     def _append(

@@ -141,7 +141,9 @@ class Commands(click.Group):
     def __init__(self, sections: dict[str, dict[str, str | Below]], **attrs: Any) -> None:
         super().__init__(**attrs)
         self._sections = sections
-        self._places = {name: one for part in sections.values() for name, one in part.items()}
+        self._places = {
+            name: command for part in sections.values() for name, command in part.items()
+        }
 
     def invoke(self, ctx: click.Context) -> Any:
         """Ctrl-C while a command is loaded is exit 130 as well; click would say 1."""
@@ -186,8 +188,8 @@ class Commands(click.Group):
         ctx.meta.setdefault(WORDS, tuple(args))
         if args[0] not in self._places and not (args[0].startswith("-") or ctx.resilient_parsing):
             names = " or ".join(f"'turnfold {path}'" for path in suggested(args))
-            meant = f" Did you mean {names}?" if names else ""
-            raise click.UsageError(f"No such command {args[0]!r}.{meant}", ctx)
+            hint = f" Did you mean {names}?" if names else ""
+            raise click.UsageError(f"No such command {args[0]!r}.{hint}", ctx)
         return super().resolve_command(ctx, args)
 
 
@@ -228,8 +230,8 @@ def _loaded(place: str) -> click.Command:
     return command
 
 
-def _say_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if wanted and not ctx.resilient_parsing:
+def _say_version(ctx: click.Context, _: click.Parameter, is_requested: bool) -> None:
+    if is_requested and not ctx.resilient_parsing:
         from streams import __version__
 
         click.echo(f"turnfold {__version__}")
@@ -259,9 +261,9 @@ def app(ctx: click.Context, config: str | None) -> None:
 
 @fails_in_a_line
 def _begin(config: str | None, words: tuple[str, ...]) -> None:
-    found = configuration.find(config)
-    if found is not None:
-        configuration.apply(found, explicit=config is not None)
+    file = configuration.find(config)
+    if file is not None:
+        configuration.apply(file, explicit=config is not None)
     try:
         keep_files_private()
     except ConfigurationError:

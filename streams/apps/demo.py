@@ -1,4 +1,4 @@
-"""`turnfold demo`: the sample folded, and what the rules found in it, with its source."""
+"""`turnfold demo`: folds the sample and shows the extracted facts with their sources."""
 
 import json
 import os
@@ -42,8 +42,8 @@ FOOD, NORA = "What can we cook tonight?", "When is Nora's birthday?"
 
 
 def show(history: Path, run: Command) -> None:
-    """Folds the sample into `history` and prints what the rules found, from which words, and what
-    the commands of memory answer about it.
+    """Folds the sample into `history`; prints the extracted facts with their sources, and the
+    output of the memory commands.
 
     Raises UsageError for a folder that has another history.
     """
@@ -65,12 +65,12 @@ def show(history: Path, run: Command) -> None:
 
 
 def check_ours(history: Path) -> None:
-    """The sample's people do not come among somebody's own. Raises UsageError."""
+    """Keeps the sample's users out of other histories. Raises UsageError."""
     if not is_marked(history):
         return
     with connect(history, views=["events"]) as db:
-        (found,) = db.execute(f"SELECT count(*), bool_or({SAMPLE}) FROM events").fetchall()
-    if found[0] and not found[1]:
+        (counts,) = db.execute(f"SELECT count(*), bool_or({SAMPLE}) FROM events").fetchall()
+    if counts[0] and not counts[1]:
         raise UsageError(
             f"{history} has a history of its own, and the demo's people would be added to it; "
             "name another folder: turnfold demo --history turnfold-demo"
@@ -93,7 +93,7 @@ def _counts(counts: dict[str, int], history: Path) -> None:
 
 
 def _found(history: Path) -> bool:
-    """Prints what the rules found, if anything; returns whether they did."""
+    """Prints extracted facts; returns whether there are any."""
     with connect(history, tenant=TENANT, views=["plans", "revisions", "event_current"]) as db:
         plans = {event_id: json.loads(doc) for event_id, doc in db.execute(FOUND).fetchall()}
         ends = {(owner, text): day for owner, text, day in db.execute(ENDED).fetchall()}
@@ -107,23 +107,24 @@ def _found(history: Path) -> bool:
         if is_private(text):
             say(f"{turn}  asked not to be stored: no fact, and search leaves it out")
         sentences: dict[str, list[str]] = {}
-        for sentence, found, name in _parts(plans.get(event_id, {})):
+        for sentence, fragment, name in _parts(plans.get(event_id, {})):
             until = f" (until {ends[user, name]})" if (user, name) in ends else ""
-            sentences.setdefault(sentence, []).append(found + until)
+            sentences.setdefault(sentence, []).append(fragment + until)
         for sentence, parts in sentences.items():
             say(f"{turn}  “{short(sentence, 60)}” → {'; '.join(parts)}")
     return True
 
 
 def _parts(plan: JsonObject) -> list[tuple[str, str, str]]:
-    """What a plan writes: the sentence, what was found in it, and the text that names its end."""
+    """For each update of a plan: the evidence sentence, the extracted text, and the text that names
+    its end."""
     parts = [
-        (one["payload"]["evidence"], one["body_text"].rstrip(".。"), one["body_text"])
-        for one in plan.get("state_updates", ())
+        (update["payload"]["evidence"], update["body_text"].rstrip(".。"), update["body_text"])
+        for update in plan.get("state_updates", ())
     ]
     parts += [
-        (one["note"], f"{one['polarity']}s {one['subject']}", one["subject"])
-        for one in plan.get("preference_updates", ())
+        (update["note"], f"{update['polarity']}s {update['subject']}", update["subject"])
+        for update in plan.get("preference_updates", ())
     ]
     felt = plan.get("event_affect")
     if felt:
@@ -134,12 +135,14 @@ def _parts(plan: JsonObject) -> list[tuple[str, str, str]]:
 
 def _clocks(history: Path) -> None:
     say("\nOne fact, two clocks: when it was true, and when it was known")
-    for known in (MOVED, MOVE_TOLD):
+    for moment in (MOVED, MOVE_TOLD):
         states = history_documents.states(
-            history, TENANT, PERSON, parse_time(MOVED), parse_time(known)
+            history, TENANT, PERSON, parse_time(MOVED), parse_time(moment)
         )
-        home = next((str(one["body_text"]) for one in states if one["state_id"] == HOME), "nothing")
-        say(f"  Emma on {MOVED[:10]}, as known on {known[:10]}: {home}")
+        home = next(
+            (str(state["body_text"]) for state in states if state["state_id"] == HOME), "nothing"
+        )
+        say(f"  Emma on {MOVED[:10]}, as known on {moment[:10]}: {home}")
 
 
 def _command(run: Command, part: slice, *arguments: str) -> None:

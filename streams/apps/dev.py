@@ -45,7 +45,7 @@ Say = Callable[[str], None]
 
 
 @dataclass(slots=True)
-class Part:
+class DevPart:
     """A process that can be restarted; `starts` are the times of restarts."""
 
     name: str
@@ -185,7 +185,7 @@ def _commands(
     }
 
 
-def _part(name: str, command: list[str], environment: dict[str, str], silent: bool) -> Part:
+def _part(name: str, command: list[str], environment: dict[str, str], silent: bool) -> DevPart:
     """Starts a command in a new session, so that Ctrl-C does not reach it. `silent`: another
     process reports outages of the broker."""
     env = {**os.environ, **environment}
@@ -199,7 +199,7 @@ def _part(name: str, command: list[str], environment: dict[str, str], silent: bo
             env=env,
         )
 
-    return Part(name, start, start())
+    return DevPart(name, start, start())
 
 
 @contextmanager
@@ -225,7 +225,7 @@ class _Watch:
     """Watches all processes until a signal arrives, or one cannot continue."""
 
     def __init__(
-        self, parts: Sequence[Part], broker: Broker | None, signals: list[int], say: Say
+        self, parts: Sequence[DevPart], broker: Broker | None, signals: list[int], say: Say
     ) -> None:
         self._parts, self._own, self._came, self._say = parts, broker, signals, say
         self._lost_at: float | None = None
@@ -236,7 +236,7 @@ class _Watch:
                 node.start()
                 return node.started
 
-            self._broker = Part("broker", start, node.started, f"; its log: {node.log}")
+            self._broker = DevPart("broker", start, node.started, f"; its log: {node.log}")
 
     def run(self) -> int:
         """0, or the exit code of the process that cannot continue."""
@@ -266,7 +266,7 @@ class _Watch:
         return 0
 
 
-def _end(parts: Sequence[Part], broker: Broker | None, signals: list[int], say: Say) -> None:
+def _end(parts: Sequence[DevPart], broker: Broker | None, signals: list[int], say: Say) -> None:
     """Stops the processes in sequence; all at once without a broker."""
     is_broker_down = broker is not None and not broker.is_running()
     if is_broker_down:
@@ -276,7 +276,7 @@ def _end(parts: Sequence[Part], broker: Broker | None, signals: list[int], say: 
         _end_one(part, END_WITHOUT_BROKER if is_broker_down else END_WITHIN, signals, say)
 
 
-def _end_one(part: Part, within: float, signals: list[int], say: Say) -> None:
+def _end_one(part: DevPart, within: float, signals: list[int], say: Say) -> None:
     """Stops one process; a second Ctrl-C does not wait."""
     part.process.terminate()
     deadline, limit = time.monotonic() + within, max(1, len(signals))

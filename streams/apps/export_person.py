@@ -1,7 +1,7 @@
 """Exports all data of one person as JSON Lines (docs/erasure.md).
 
-Ownership of rows is as in `forget` (`sinks.erasure`). Of shared sessions a person gets their own
-turns with the answers, never those of others.
+Ownership of rows is as in `forget` (`sinks.erasure`). A shared session contributes only the
+person's own turns with the answers.
 """
 
 import time

@@ -40,7 +40,7 @@ class Erasing(NamedTuple):
     receipt: dict[str, Any]
 
 
-class Place(NamedTuple):
+class DataLocation(NamedTuple):
     """A place. `patterns` of paths in a history's folder and in each generation's (`*` is any text,
     TABLE each table), empty if it is elsewhere. `clear`: called by `forget` after the tables;
     returns the number of remaining items that may name the person."""
@@ -99,110 +99,110 @@ def _clear_scratch(erasing: Erasing) -> int:
 
 
 PLACES = (
-    Place(
+    DataLocation(
         "data files of the tables", "all records, memory and dead letters", "counted",
         "rewrites them without the person's rows and deletes every file that the newest version of "
         "its table does not list; counts remaining dead letters that may name the person",
         ("TABLE/[!_]*",), _count_letters,
     ),
-    Place(
+    DataLocation(
         "logs of the tables", "names, sizes and times of data files; no text and no id", "nothing",
         "keeps them", ("TABLE/_delta_log*",),
     ),
-    Place(
+    DataLocation(
         "rows of the folds", "memory of users and sessions, cold rows too", "nothing",
         "removes the rows and rewrites the database", (f"{STORE}/*",),
     ),
-    Place(
+    DataLocation(
         "search indexes and vectors", "texts and embeddings", "nothing",
         "deletes the tenant's index and the person's vectors", (f"{search.FOLDER}/*",),
     ),
-    Place(
+    DataLocation(
         "the log of a server", "records that were posted and are not committed yet", "nothing",
         "commits them first, then erases them from the tables", (f"{inbox.FOLDER}/*",),
     ),
-    Place(
+    DataLocation(
         "requests of erasure", "ids of users, sessions and turns to erase", "counted",
         "completes the person's requests; deletes unreadable files that name the person, counts "
         "others", (f"{erasure_requests.FOLDER}/*",), _clear_requests,
     ),
-    Place(
+    DataLocation(
         "the note of an erasure", "sessions and users of an unfinished `forget`", "nothing",
         "deletes it at its end", (f"{UNFINISHED}*",),
     ),
-    Place(
+    DataLocation(
         "who is forgotten", "SHA-256 of tenant and id, by which sinks skip late rows", "hashes",
         "writes it", (FORGOTTEN, f"{NOTES}/*", f"{erased_ids.FOLDER}/*"),
     ),
-    Place(
+    DataLocation(
         "work of `backfill`", "sorted records", "nothing",
         "deletes it and drops an unfinished generation",
         (f"{manifest.WORK}/*", f"{in_parts.LOCKS}/*", f"{generation.FOLDER}/.*"),
     ),
-    Place(
+    DataLocation(
         "generations", "each has all of these places", "nothing", "erases in each",
         (f"{generation.FOLDER}/*/*",),
     ),
-    Place(
+    DataLocation(
         "files that were being replaced", "the same as the replaced file", "nothing",
         "deletes the files of killed processes", (".*", "*/.*-*"), _clear_interrupted,
     ),
-    Place(
+    DataLocation(
         "a local server", "its address, its key and its log", "counted",
         "counts lines of the log that name the person", (f"{LOCAL}/*",), _count_lines,
     ),
-    Place(
+    DataLocation(
         "settings and locks", "names of generations, extractors and owners", "nothing",
         "keeps them",
         (MARKER, "turnfold.lock", "turnfold.asked", OWNER, DROPPED,
          manifest.FILE, extractor_choice.FILE, pointer.FILE, f"{pointer.NUMBERED}/*",
          open_generation.FORGET_LOCK, f"{LOCKS}/*"),
     ),
-    Place(
+    DataLocation(
         "a history in an object store", "the tables", "nothing",
         "rewrites them and deletes unreferenced objects; names versions and copies in the store "
         "under `elsewhere`", (f"{rewrite_files.SCRATCH}/*",),
     ),
-    Place(
+    DataLocation(
         "temporary files of this machine", "rows being sorted, copies of checkpoints "
         "(`turnfold-scratch-*` in the system's temporary folder)", "nothing",
         "deletes the folders of killed commands; a running command deletes its own at its end",
         clear=_clear_scratch,
     ),
-    Place(
+    DataLocation(
         "folders of this machine for a history in an object store", "search indexes", "named",
         "erases here; names other machines under `elsewhere`",
     ),
-    Place(
+    DataLocation(
         "memory of running processes", "sessions and users that a server has read last", "nothing",
         "a server drops them",
     ),
-    Place(
+    DataLocation(
         "Kafka: topics and changelogs", "records, history rows, documents, tables of workers",
         "named", "cannot edit them; names them under `elsewhere` "
         "([how to remove them](#histories-that-sinks-write))",
     ),
-    Place(
+    DataLocation(
         "Kafka: disks of workers and servers", "copies of the changelogs (`--store rocksdb`)",
         "named", "they follow the topics",
     ),
-    Place(
+    DataLocation(
         "input files, exports and details", "input records, exported data", "yours",
         "delete them",
     ),
-    Place(
+    DataLocation(
         "spools of clients", "records not yet sent (`spool=`)", "yours",
         "send or delete them, then call `forget` again",
     ),
-    Place(
+    DataLocation(
         "brokers of a killed `turnfold dev`",
         "topics (`turnfold-broker-*` in the system's temporary folder)", "yours", "delete them",
     ),
-    Place(
+    DataLocation(
         "backups, logs of containers, traces", "copies of the above; logs and traces have no text",
         "yours", "follow your own procedure",
     ),
-    Place(
+    DataLocation(
         "a model's endpoint", "turns and texts sent to it", "yours",
         "contact its provider",
     ),
@@ -217,7 +217,7 @@ def clear(erasing: Erasing) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
-def of_file(path: str) -> Iterator[Place]:
+def of_file(path: str) -> Iterator[DataLocation]:
     """The places that describe a file, by its path in the history's folder or in its
     generation's."""
     folder, name, path_inside = [*path.split("/", 2), "", ""][:3]

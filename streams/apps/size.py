@@ -59,7 +59,7 @@ Message = tuple[bytes | None, bytes | None, Sequence[tuple[str, bytes]]]
 """Key, value, headers."""
 
 
-class Measured(NamedTuple):
+class Measurement(NamedTuple):
     """Counts of a sample: turns, sessions, users, dead letters; bytes and CPU microseconds per
     turn, and bytes per session."""
 
@@ -83,7 +83,7 @@ class Measured(NamedTuple):
         return amounts | busy
 
 
-def measure(path: str) -> Measured:
+def measure(path: str) -> Measurement:
     """Folds a file of input records (NDJSON, .gz, .parquet) with the extractor `rules`, in a
     temporary folder that is removed at the end.
 
@@ -101,7 +101,7 @@ def measure(path: str) -> Measured:
     compacted = {name: topics.pop(name) for name in list(topics) if name.startswith("compacted")}
     per_turn = {"records as JSON": sample.bytes, **topics, **files}
     per_session = {**compacted, "store, rows of a session and its share of users": store}
-    return Measured(
+    return Measurement(
         sample.turns, len(sample.sessions), len(sample.users), sample.dead,
         {name: size / sample.turns for name, size in per_turn.items()},
         {name: seconds / sample.turns * 1e6 for name, seconds in (folding | cpu).items()},
@@ -109,13 +109,13 @@ def measure(path: str) -> Measured:
     )  # fmt: skip
 
 
-class _Head(msgspec.Struct, gc=False):
+class _SizeHead(msgspec.Struct, gc=False):
     session_id: Any = None
     user_id: Any = None
     tenant: Any = "default"
 
 
-_head = msgspec.json.Decoder(_Head).decode
+_head = msgspec.json.Decoder(_SizeHead).decode
 
 
 class _Sample:

@@ -113,8 +113,10 @@ class Node:
         if not self.log.exists():
             return "(no log)"
         lines = self.log.read_text(errors="replace").splitlines()
-        shown = [line for line in lines if not line.startswith("\tat ")]  # frames of Java's stack
-        return "\n".join(shown[-TAIL:])
+        own_lines = [
+            line for line in lines if not line.startswith("\tat ")
+        ]  # frames of Java's stack
+        return "\n".join(own_lines[-TAIL:])
 
     def to_json(self) -> dict[str, Any]:
         """Data with which another process finds it."""

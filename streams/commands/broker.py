@@ -71,13 +71,13 @@ def start(keep: Path | None, port: int | None, nodes: int, heap: int, form: str 
 @options.form
 @options.fails_in_a_line
 def stop(form: str | None) -> None:
-    """Stop the broker. Succeeds also if none is running."""
+    """Stop the broker. Succeeds even if none is running."""
     from streams.broker import current
 
-    found = current.find()
-    was_running = found is not None and found.is_running()
-    if found is not None:
-        found.stop()
+    running = current.find()
+    was_running = running is not None and running.is_running()
+    if running is not None:
+        running.stop()
     current.forget()
     if form:
         output.say_as(form, {"stopped": was_running})
@@ -92,14 +92,16 @@ def status(form: str | None) -> None:
     """Print the address and whether the broker answers. Exit code 5 if it does not."""
     from streams.broker import current
 
-    found = current.find_running()
-    said = current.describe(found) if found else {"running": False}
+    running = current.find_running()
+    document = current.describe(running) if running else {"running": False}
     if form:
-        output.say_as(form, said)
-    if found is None:
+        output.say_as(form, document)
+    if running is None:
         raise Unreachable("broker: none is running; start one: turnfold kafka broker start")
-    answer = f"{said['answering']} of {len(found.nodes)} node(s) answer"
+    answer = f"{document['answering']} of {len(running.nodes)} node(s) answer"
     if not form:
-        output.say(f"{found.bootstrap}: {answer}; Kafka {said['version']} in {found.folder}")
-    if said["answering"] < len(found.nodes):
-        raise Unreachable(f"broker: {answer}; see {found.nodes[0].log}")
+        output.say(
+            f"{running.bootstrap}: {answer}; Kafka {document['version']} in {running.folder}"
+        )
+    if document["answering"] < len(running.nodes):
+        raise Unreachable(f"broker: {answer}; see {running.nodes[0].log}")

@@ -20,8 +20,8 @@ OPEN_SECRET = "holds a secret, and other accounts can read it"
 
 
 class Setting(NamedTuple):
-    """A setting as it holds now. `source`: default, environment, or the file's path. No secret's
-    value is in it."""
+    """An effective setting. `source`: default, environment, or the file's path. Values of secrets
+    are masked."""
 
     name: str
     variable: str
@@ -37,8 +37,8 @@ class Setting(NamedTuple):
 def config(every: bool, form: str | None) -> None:
     """Show effective settings and their source: the file or the environment.
 
-    Values of keys and passwords are never printed. Exit code 3: a setting is wrong; stderr says
-    which and why.
+    Values of keys and passwords are never printed. Exit code 3: a setting is wrong; the error
+    is printed to stderr.
 
     \b
     turnfold admin config
@@ -46,11 +46,11 @@ def config(every: bool, form: str | None) -> None:
     """
     file = configuration.find(click.get_current_context().find_root().params["config"])
     settings = settings_as_set()
-    shown = [one for one in settings if every or one.source != DEFAULT]
+    visible = [setting for setting in settings if every or setting.source != DEFAULT]
     wrong, warnings = list(problems(settings)), list(_warnings(file, settings))
-    missing = {name: one.extra for name, one in FAMILIES.items() if not class_of(name)}
+    missing = {name: family.extra for name, family in FAMILIES.items() if not class_of(name)}
     if form:
-        listed = [one._asdict() for one in shown]
+        listed = [setting._asdict() for setting in visible]
         document = {
             "file": str(file) if file else None,
             "settings": listed,
@@ -60,15 +60,18 @@ def config(every: bool, form: str | None) -> None:
         }
         output.say_as(form, document, listed)
     else:
-        rows = [{"setting": one.name, "value": one.value, "from": one.source} for one in shown]
+        rows = [
+            {"setting": setting.name, "value": setting.value, "from": setting.source}
+            for setting in visible
+        ]
         if rows:
             output.table(rows, ["setting", "value", "from"])
         elif not wrong:
             output.say(f"nothing is set: all have their defaults; set them in {configuration.FILE}")
     for family, extra in missing.items():
         output.note(f"turnfold: [{family}] is not shown: it needs the extra {extra!r}")
-    for said in (*wrong, *warnings):
-        output.note(f"turnfold: {said}")
+    for problem in (*wrong, *warnings):
+        output.note(f"turnfold: {problem}")
     if wrong:
         raise click.exceptions.Exit(ConfigurationError.exit_code)
 
@@ -87,7 +90,7 @@ def default_settings() -> list[Setting]:
 
 def settings_as_set() -> list[Setting]:
     """Every setting as the environment gives it now, into which the file was read."""
-    return [_as_set(one, _given(one)) for one in default_settings()]
+    return [_as_set(setting, _given(setting)) for setting in default_settings()]
 
 
 def _fields(family: str) -> Iterator[tuple[str, str | None, str]]:
@@ -112,13 +115,13 @@ def _variable(name: str) -> str:
     return configuration.variable(family, setting)
 
 
-def _as_set(setting: Setting, given: str | None) -> Setting:
+def _as_set(setting: Setting, text: str | None) -> Setting:
     """As the environment, into which the file was read, gives it."""
-    if given is None:
+    if text is None:
         return setting
     place = configuration.name_of(setting.variable)
     source = place.removesuffix(f": {setting.name}") if place != setting.variable else "environment"
-    return setting._replace(value=configuration.masked(setting.variable, given), source=source)
+    return setting._replace(value=configuration.masked(setting.variable, text), source=source)
 
 
 def _plain(value: Any) -> str:
@@ -137,22 +140,23 @@ def class_of(family: str) -> Any:
 
 
 def problems(settings: list[Setting]) -> Iterator[str]:
-    """What a command that uses the setting would refuse. A family that asks for a setting, as the
-    model's address, is not asked unless one of it is set."""
-    for one in settings:
-        if (check := CHECKS.get(one.name)) and (given := os.environ.get(one.variable)):
+    """Errors that the commands using a setting would report. A family's required settings are
+    checked only if one of the family is set."""
+    for setting in settings:
+        if (check := CHECKS.get(setting.name)) and (text := os.environ.get(setting.variable)):
             try:
-                check(given)
+                check(text)
             except ConfigurationError as error:
                 yield str(error)
             except (ValueError, click.BadParameter) as error:
-                yield f"{configuration.name_of(one.variable)}: {error}"
+                yield f"{configuration.name_of(setting.variable)}: {error}"
     for family in FAMILIES:
         cls = class_of(family)
         if cls is None:
             continue
         is_set = any(
-            one.name.startswith(f"{family}.") and one.source != DEFAULT for one in settings
+            setting.name.startswith(f"{family}.") and setting.source != DEFAULT
+            for setting in settings
         )
         has_required = any(field.is_required() for field in cls.model_fields.values())
         if is_set or not (cls.is_optional or has_required):
@@ -162,22 +166,22 @@ def problems(settings: list[Setting]) -> Iterator[str]:
                 yield str(error)
 
 
-def _choice(given: str) -> None:
-    if given not in ("text", "json"):
+def _choice(text: str) -> None:
+    if text not in ("text", "json"):
         raise ValueError("neither text nor json")
 
 
-def _tokenizer(given: str) -> None:
+def _tokenizer(text: str) -> None:
     from streams.context.tokenizer import load
 
-    load(given)
+    load(text)
 
 
 CHECKS: dict[str, Callable[[str], object]] = {
     "log_format": _choice,
-    "traces": lambda given: click.BOOL.convert(given, None, None),
+    "traces": lambda text: click.BOOL.convert(text, None, None),
     "metrics_port": Address.parse,
-    "metrics_guarded": lambda given: click.BOOL.convert(given, None, None),
+    "metrics_guarded": lambda text: click.BOOL.convert(text, None, None),
     "umask": umask_of,
     "tokenizer": _tokenizer,
 }
@@ -185,15 +189,15 @@ CHECKS: dict[str, Callable[[str], object]] = {
 
 
 def _warnings(file: Path | None, settings: list[Setting]) -> Iterator[str]:
-    """What no command refuses, and somebody may not have meant."""
-    known = {one.variable for one in settings} | configuration.NO_SETTINGS
+    """Probable mistakes that commands ignore."""
+    names = {setting.variable for setting in settings} | configuration.NO_SETTINGS
     families = tuple(f"{configuration.PREFIX}{name.upper()}_" for name in FAMILIES)
     for name in sorted(os.environ):
-        if name.startswith(configuration.PREFIX) and name not in known:
+        if name.startswith(configuration.PREFIX) and name not in names:
             if name.startswith(families):  # told where the family is read
                 continue
-            said = configuration.unknown_setting(name, sorted(known))
-            yield f"{name}: ignored: {said}"
+            warning = configuration.unknown_setting(name, sorted(names))
+            yield f"{name}: ignored: {warning}"
     if file and has_open_secret(file, settings):
         yield f"{file}: {OPEN_SECRET}; chmod 600 {file}"
 
@@ -201,7 +205,7 @@ def _warnings(file: Path | None, settings: list[Setting]) -> Iterator[str]:
 def has_open_secret(file: Path, settings: list[Setting]) -> bool:
     """Whether other accounts can read a secret in the file."""
     has_secret = any(
-        SECRETS.search(one.variable) and one.source not in (DEFAULT, "environment")
-        for one in settings
+        SECRETS.search(setting.variable) and setting.source not in (DEFAULT, "environment")
+        for setting in settings
     )
     return has_secret and configuration.is_open_to_others(file)

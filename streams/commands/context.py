@@ -1,4 +1,4 @@
-"""The command `context`: what an agent should know of a user before it answers."""
+"""The command `context`: a user's memory as text for an agent's prompt."""
 
 import click
 
@@ -36,9 +36,7 @@ def context(
     tenant: str,
     form: str | None,
 ) -> None:
-    """Print what an agent should know of a user.
-
-    The text is made for the agent's prompt, within a budget of tokens.
+    """Print a user's memory as text for an agent's prompt, within a token budget.
 
     Example: turnfold context emma --history turnfold-demo --query "When is Nora's birthday?"
     """
@@ -58,14 +56,14 @@ def context(
         format="text" if form == "text" else "markdown",
         count=tokenizer(),
     )
-    found = gather(history, tenant, question)
+    pack = gather(history, tenant, question)
     if form == "json":
-        output.say_json(found.document(question))
+        output.say_json(pack.document(question))
         return
-    output.write(found.pack.text)
-    if not found.known:
+    output.write(pack.pack.text)
+    if not pack.known:
         output.note(f"nothing is known of user {user_id!r} in this history")
-    elif found.pack.left_out:
-        named = ", ".join(f"{count} {name}" for name, count in found.pack.left_out.items())
-        total = sum(found.pack.left_out.values())
+    elif pack.pack.left_out:
+        named = ", ".join(f"{count} {name}" for name, count in pack.pack.left_out.items())
+        total = sum(pack.pack.left_out.values())
         output.note(f"{total} left out (token budget): {named}; raise --max-tokens")

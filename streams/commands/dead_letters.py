@@ -41,7 +41,7 @@ def list_(
     tenant: str | None,
     form: str | None,
 ) -> None:
-    """List dead letters: where they were read and what was wrong.
+    """List dead letters with their source and error.
 
     Letters that were replayed or marked as done (`admin dlq settle`) are left out.
 
@@ -55,16 +55,16 @@ def list_(
     start = parse_start(since)
     start = -FAR if start is None else start
     most = limit or (None if form else SHOWN)
-    found = history_lists.dead_letters(
+    letters = history_lists.dead_letters(
         history, tenant, reason, topic=topic, since=start, settled=settled, limit=most
     )
     if form:
-        output.say_as(form, found)
-    elif found:
-        output.table(found, ["id", "reason", "detail", "bytes", *["settled_at"] * settled])
+        output.say_as(form, letters)
+    elif letters:
+        output.table(letters, ["id", "reason", "detail", "bytes", *["settled_at"] * settled])
     else:
         output.note("no dead letters" if settled else "no unsettled dead letters")
-    if most is not None and len(found) == most:
+    if most is not None and len(letters) == most:
         count = history_lists.count_dead_letters(history, tenant, reason, topic, start, settled)
         if count > most:
             output.note(
@@ -83,31 +83,31 @@ def list_(
 def show(letter: str, history: Location, tenant: str | None, raw: bool, form: str | None) -> None:
     """Show one dead letter with its stored content.
 
-    In JSON, `payload` is text with escapes for bytes that are no UTF-8; `payload_base64` has the
+    In JSON, `payload` is text with escapes for bytes that are not UTF-8; `payload_base64` has the
     exact bytes.
 
     Example: turnfold admin dlq show /data/turns.ndjson:0:17 --raw --history memory > line.json
     """
     from streams import history_lists
 
-    found = history_lists.dead_letter(history, tenant, letter)
-    payload: bytes = found["payload"]
-    others = found.pop("others")
-    if others:
-        output.note(f"one of {others + 1} with this id: its file was written anew; `sql` has all")
+    document = history_lists.dead_letter(history, tenant, letter)
+    payload: bytes = document["payload"]
+    copies = document.pop("others")
+    if copies:
+        output.note(f"one of {copies + 1} with this id: its file was written anew; `sql` has all")
     if raw:
         sys.stdout.buffer.write(payload)
         return
-    found["payload"] = payload.decode("utf-8", "backslashreplace")
+    document["payload"] = payload.decode("utf-8", "backslashreplace")
     if form:
-        output.say_as(form, {**found, "payload_base64": b64encode(payload).decode()})
+        output.say_as(form, {**document, "payload_base64": b64encode(payload).decode()})
         return
     for name in (
         "src_topic", "src_partition", "src_offset", "reason", "detail", "key", "settled_at",
     ):  # fmt: skip
-        if found[name] is not None:
-            output.say(f"{name:>13}  {found[name]}")
-    output.say(found["payload"])
+        if document[name] is not None:
+            output.say(f"{name:>13}  {document[name]}")
+    output.say(document["payload"])
 
 
 @click.command("settle")
@@ -142,10 +142,15 @@ def settle(
     from streams.kafka.tools.dead_letters import of_history, with_ids
 
     every = of_history(history, tenant)
-    some = [one for one in with_ids(every, letters) if not reasons or one.reason in reasons]
-    done = settling.unsettled(some, every)
-    event_loop.run(settling.settle(done, history, KafkaSettings.load(bootstrap=bootstrap)))
-    counts = {"settled": len(done), "settled_before": sum(one.is_settled for one in some)}
+    chosen = [
+        letter for letter in with_ids(every, letters) if not reasons or letter.reason in reasons
+    ]
+    unsettled = settling.unsettled(chosen, every)
+    event_loop.run(settling.settle(unsettled, history, KafkaSettings.load(bootstrap=bootstrap)))
+    counts = {
+        "settled": len(unsettled),
+        "settled_before": sum(letter.is_settled for letter in chosen),
+    }
     if form:
         output.say_as(form, counts, indent=0)
         return

@@ -62,7 +62,7 @@ def dev(
     """Run broker, worker, sink and HTTP API on this machine. Ctrl-C ends them all.
 
     Started again with the same history it continues where it was. A part that ends by itself is
-    started again, the broker included. If a part refuses its configuration or data, or ends four
+    started again, the broker included. If a part rejects its configuration or data, or ends four
     times within a minute, all parts end with its exit code (5 if it is the broker).
 
     \b

@@ -51,13 +51,13 @@ MARKS = {"ok": "ok", "warning": "WARNING", "wrong": "WRONG"}
 @options.form
 @options.fails_in_a_line
 def doctor(history: str | None, bootstrap: str | None, probe: bool, form: str | None) -> None:
-    """Check an installation, and say what to do.
+    """Check an installation, and suggest fixes.
 
     Checks settings, this machine, the history, and, if a broker is set, the broker, its topics and
-    the memory in them. Changes nothing, prints no secret. Give it the settings of the process that
+    the memory in them. It is read-only and masks secrets. Give it the settings of the process that
     you want to check, and run it as the same user.
 
-    Exit code: 0 all is well, 1 there are warnings, 2 something is wrong.
+    Exit code: 0 without problems, 1 with warnings, 2 with errors.
 
     \b
     turnfold admin doctor --history memory
@@ -65,24 +65,24 @@ def doctor(history: str | None, bootstrap: str | None, probe: bool, form: str | 
     """
     if probe and bootstrap is None:
         raise click.UsageError("--probe needs --bootstrap")
-    findings = [one.without_secrets() for one in _all(history, bootstrap, probe)]
+    findings = [finding.without_secrets() for finding in _all(history, bootstrap, probe)]
     status = worst(findings)
     if form:
-        rows = [one._asdict() for one in findings]
+        rows = [finding._asdict() for finding in findings]
         output.say_as(form, {"status": status, "findings": rows}, rows)
     else:
-        for one in findings:
-            _say(one)
-        count = {name: sum(one.status == name for one in findings) for name in MARKS}
+        for finding in findings:
+            _say(finding)
+        count = {name: sum(finding.status == name for finding in findings) for name in MARKS}
         warnings = "1 warning" if count["warning"] == 1 else f"{count['warning']} warnings"
         output.say(f"{count['ok']} ok, {warnings}, {count['wrong']} wrong")
     if EXIT[status]:
         raise click.exceptions.Exit(EXIT[status])
 
 
-def _say(one: Finding) -> None:
-    output.say(f"{MARKS[one.status]:<8} {one.check}: {one.found}")
-    for more in (one.means, one.do and f"-> {one.do}"):
+def _say(finding: Finding) -> None:
+    output.say(f"{MARKS[finding.status]:<8} {finding.check}: {finding.found}")
+    for more in (finding.means, finding.do and f"-> {finding.do}"):
         if more:
             output.say(f"{'':<8} {more}")
 
@@ -103,7 +103,7 @@ def _all(history: str | None, bootstrap: str | None, probe: bool) -> Iterator[Fi
 
 
 def _whole(check: str, findings: Iterator[Finding]) -> Iterator[Finding]:
-    """An error that ends a check is a finding, too."""
+    """An error that ends a check is reported as a finding."""
     try:
         yield from findings
     except (TurnfoldError, HistoryError, OSError) as error:
@@ -127,11 +127,11 @@ def _meaning() -> Iterator[Finding]:
     yield meaning()
 
 
-def _history(given: str) -> Iterator[Finding]:
+def _history(folder: str) -> Iterator[Finding]:
     from streams.doctor import disk_checks
     from streams.doctor.history import history as look_at
 
-    place = location_of(configuration.expand_home(given))
+    place = location_of(configuration.expand_home(folder))
     yield from look_at(place)
     if isinstance(place, Path) and not _is_file(place):
         yield from disk_checks.disk("history", place)
@@ -144,15 +144,21 @@ def _settings(
     from streams.doctor import settings_checks
 
     settings = settings_as_set()
-    classes = {family: found for family in FAMILIES if (found := class_of(family)) is not None}
+    classes = {
+        family: settings_class
+        for family in FAMILIES
+        if (settings_class := class_of(family)) is not None
+    }
     with quiet("streams.settings", logging.ERROR):  # `unknown` says it
         for family, cls in classes.items():
             if not any(field.is_required() for field in cls.model_fields.values()):
                 with suppress(ConfigurationError):  # `problems` says it
                     loaded[family] = cls.load()
         findings = [
-            wrong("settings", one, "The commands that use it end with exit code 3.", "Correct it.")
-            for one in problems(settings)
+            wrong(
+                "settings", setting, "The commands that use it end with exit code 3.", "Correct it."
+            )
+            for setting in problems(settings)
         ]
     file = configuration.find(click.get_current_context().find_root().params["config"])
     if file and has_open_secret(file, settings):
@@ -164,7 +170,7 @@ def _settings(
     findings += settings_checks.unknown(names)
     findings += settings_checks.padded()
     findings += settings_checks.conflicts(loaded, history, bootstrap is not None)
-    needed = {one.name.partition(".")[0] for one in settings if one.source != "default"}
+    needed = {setting.name.partition(".")[0] for setting in settings if setting.source != "default"}
     findings += [
         wrong("settings", f"[{family}] is not installed", "Its commands end with exit code 3.",
               f"pip install 'turnfold[{FAMILIES[family].extra}]'")
@@ -210,7 +216,7 @@ async def _broker(kafka: Any, worker: Any, probe: bool) -> list[Finding]:
     from streams.doctor import clock
     from streams.doctor.broker import broker
 
-    findings = [one async for one in broker(kafka, worker)]
+    findings = [finding async for finding in broker(kafka, worker)]
     if findings[0].status == "wrong":
         return findings
     try:

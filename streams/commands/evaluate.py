@@ -162,17 +162,17 @@ def _measured(
     from streams.evaluation import extraction, packs, retrieval
 
     events = retrieval.events_of(root, file, labelled.questions, options.by)
-    asked = retrieval.ask(root, labelled.questions, events, options)
+    answers = retrieval.ask(root, labelled.questions, events, options)
     packed = packs.pack(root, labelled.questions, events, budgets, options.by)
     facts = extraction.facts(root, labelled)
     items = extraction.match(root, labelled.observations) if labelled.observations else []
-    found = extraction.figures(labelled.observations, items) if labelled.observations else None
+    figures = extraction.figures(labelled.observations, items) if labelled.observations else None
     return {
-        "search": _plain(retrieval.figures(asked) if asked else []),
+        "search": _plain(retrieval.figures(answers) if answers else []),
         "packs": _plain(packs.figures(packed) if packed else []),
-        "extraction": _plain(found),
+        "extraction": _plain(figures),
         "facts": _plain(facts),
-        "details": [_plain(one) for one in (*asked, *packed, *items)],
+        "details": [_plain(item) for item in (*answers, *packed, *items)],
     }
 
 
@@ -185,7 +185,7 @@ def _named(history: Path, generation: str | None) -> Path:
 
 
 def _fold(file: Path, records: Path, history: Path, extractor: str) -> None:
-    """Folds the records into a history of their own. Raises DataRefused where one is refused."""
+    """Folds the records into a separate history. Raises DataRefused for a rejected record."""
     from streams.extractors.registry import named
     from streams.files import file_runner
     from streams.files.extractor_choice import Choice
@@ -199,11 +199,11 @@ def _fold(file: Path, records: Path, history: Path, extractor: str) -> None:
         raise DataRefused(f"{file}: its last record is incomplete")
     if settings is None:
         return
-    said = ask_model(history, settings)
-    if said["failed"]:
+    summary = ask_model(history, settings)
+    if summary["failed"]:
         raise ConfigurationError(
-            f"the model failed in {said['failed']} of {said['groups']} requests "
-            f"({said['why_failed']}): nothing is measured"
+            f"the model failed in {summary['failed']} of {summary['groups']} requests "
+            f"({summary['why_failed']}): nothing is measured"
         )
 
 
@@ -233,12 +233,13 @@ def _show(results: dict[str, dict[str, Any]], budgets: list[int]) -> None:
         output.table(rows, list(rows[0]))
     by_run = {name.partition(",")[0]: result for name, result in results.items()}
     for name, result in by_run.items():  # it is the same however it is searched
-        if (found := result["extraction"]) is not None:
+        if (figures := result["extraction"]) is not None:
             output.say()
             output.say(
-                f"{name}: precision {_percent(found['precision'])} ({found['items_matching']} of "
-                f"{found['items']} items), recall {_percent(found['recall'])} "
-                f"({found['observations_found']} of {found['observations']} observations)"
+                f"{name}: precision {_percent(figures['precision'])} "
+                f"({figures['items_matching']} of {figures['items']} items), "
+                f"recall {_percent(figures['recall'])} "
+                f"({figures['observations_found']} of {figures['observations']} observations)"
             )
         if (facts := result["facts"]) is not None:
             output.say(
@@ -259,10 +260,12 @@ def _row(figures: dict[str, Any], packs: list[dict[str, Any]], budgets: list[int
         "answer": _percent(figures["answer"]),
         "with neighbours": _percent(figures["answer_with_neighbours"]),
     }
-    by_budget = {one["max_tokens"]: one for one in packs if one["category"] == figures["category"]}
+    by_budget = {
+        pack["max_tokens"]: pack for pack in packs if pack["category"] == figures["category"]
+    }
     for budget in budgets:
-        one = by_budget.get(budget)
-        row[f"pack {budget}"] = f"{one['any']:.1%} / {one['all']:.1%}" if one else "-"
+        pack = by_budget.get(budget)
+        row[f"pack {budget}"] = f"{pack['any']:.1%} / {pack['all']:.1%}" if pack else "-"
     return row
 
 

@@ -15,7 +15,7 @@ R = TypeVar("R")
 
 
 def _model_options(function: Callable[..., R]) -> Callable[..., R]:
-    """The model, and what it may cost; then how the outcome is shown."""
+    """Options of the model, its budget, and the output."""
     options_of_model: Callable[..., R] = function
     for option in reversed(
         (
@@ -29,7 +29,7 @@ def _model_options(function: Callable[..., R]) -> Callable[..., R]:
             ),
             click.option(
                 "--idle-seconds",
-                type=options.Number(0.001, 86_400),
+                type=options.Amount(0.001, 86_400),
                 help="Silence after which a group of turns is sent. Default: 60.",
             ),
             click.option(
@@ -40,9 +40,9 @@ def _model_options(function: Callable[..., R]) -> Callable[..., R]:
             click.option(
                 "--budget-tokens", type=options.Whole(1), help="Maximum tokens of this run."
             ),
-            click.option("--budget-cost", type=options.Number(0), help="Maximum cost of this run."),
+            click.option("--budget-cost", type=options.Amount(0), help="Maximum cost of this run."),
             click.option("--hourly-tokens", type=options.Whole(1), help="Maximum tokens per hour."),
-            click.option("--hourly-cost", type=options.Number(0), help="Maximum cost per hour."),
+            click.option("--hourly-cost", type=options.Amount(0), help="Maximum cost per hour."),
             click.option("--strict", is_flag=True, help="Exit with 4 if a request failed."),
             options.form,
         )
@@ -56,7 +56,7 @@ def _model_options(function: Callable[..., R]) -> Callable[..., R]:
 @click.option("--again", is_flag=True, help="Retry turns that failed before.")
 @_model_options
 @options.fails_in_a_line
-def extract(history: Location, again: bool, strict: bool, form: str | None, **given: Any) -> None:
+def extract(history: Location, again: bool, strict: bool, form: str | None, **options: Any) -> None:
     """Extract facts from a history's turns with a model.
 
     Works with any OpenAI-compatible endpoint. The key is read from TURNFOLD_LLM_API_KEY; every
@@ -70,7 +70,7 @@ def extract(history: Location, again: bool, strict: bool, form: str | None, **gi
     turnfold admin extract --history memory --model gpt-4.1-mini
     turnfold admin extract --history memory --base-url http://localhost:11434/v1 --model qwen3
     """
-    _end(ask(history, load_settings(**given), again), strict, form)
+    _end(ask(history, load_settings(**options), again), strict, form)
 
 
 @click.command("extract")
@@ -98,7 +98,7 @@ def over_kafka(
     strict: bool,
     form: str | None,
     observing: options.Observing,
-    **given: Any,
+    **options: Any,
 ) -> None:
     """Extract facts from the topic turns with a model, into write-plans.
 
@@ -110,7 +110,7 @@ def over_kafka(
     from streams import event_loop
     from streams.kafka.client import outage_log
 
-    settings = load_settings(**given)
+    settings = load_settings(**options)
     observing.begin("extract")
     outage_log.watch()
     counts = event_loop.run(_follow(bootstrap, settings, group, history, latest, once, observing))
@@ -137,17 +137,16 @@ def said_of_failures(counts: dict[str, Any]) -> str:
     )
 
 
-def load_settings(**given: Any) -> Any:
-    """How the model is reached, and what it may spend."""
+def load_settings(**options: Any) -> Any:
     import openai  # noqa: F401 - first, so that what is missing is the extra `llm`
 
     from streams.llm.settings import LlmSettings
 
-    return LlmSettings.load(**given)
+    return LlmSettings.load(**options)
 
 
 def ask(history: Location, settings: Any, again: bool = False) -> dict[str, Any]:
-    """Asks the model about what it was not asked about yet; the counts."""
+    """Runs the model over all unread turns; returns the counts."""
     from streams.progress import progress_bar
     from streams.serving.extract_history import extract as run
 
@@ -177,11 +176,11 @@ async def _follow(
     kafka = KafkaSettings.load(bootstrap=bootstrap)
     root = None if history is None else find_root(history)
     stream = Stream(kafka, settings, StreamOptions(group, root, latest, once))
-    loop, told = asyncio.get_running_loop(), asyncio.Event()
+    loop, stopped = asyncio.get_running_loop(), asyncio.Event()
     async with driving(stream, settings) as driver:
 
         def stop() -> None:
-            told.set()
+            stopped.set()
             driver.stop()
 
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -192,7 +191,7 @@ async def _follow(
             ):
                 await driver.run()
         except Unreachable:
-            if told.is_set():  # while it waited for a broker that does not answer
+            if stopped.is_set():  # while it waited for a broker that does not answer
                 raise KeyboardInterrupt from None
             raise
         return {"turns": stream.turns, **driver.extractor.summary(), "stopped": driver.spent}

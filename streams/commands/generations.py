@@ -29,17 +29,17 @@ class _Day(click.ParamType):
             self.fail(f"{value!r} is not a date such as 2026-01-31", param, ctx)
 
 
-class _Part(click.ParamType):
+class _PartType(click.ParamType):
     name = "i/N"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """0/4 to 3/4."""
         from streams.generations.in_parts import Part
 
-        found = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", value)
-        if found is None:
+        match = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", value)
+        if match is None:
             self.fail(f"{value!r} is not a part such as 0/4", param, ctx)
-        part = Part(*map(int, found.groups()))
+        part = Part(*map(int, match.groups()))
         if not 1 <= part.of <= MOST_PARTS:
             self.fail(f"{value!r}: N must be 1 to {MOST_PARTS}", param, ctx)
         if part.number >= part.of:
@@ -55,7 +55,7 @@ class _Part(click.ParamType):
 @options.history
 @click.option(
     "--part",
-    type=_Part(),
+    type=_PartType(),
     help="Fold one of N parts, 0/N to N-1/N, each by a command of its own (docs/backfill.md).",
 )
 @click.option(
@@ -88,8 +88,8 @@ def create(
 ) -> None:
     """Backfill: fold the history again into a new generation.
 
-    Run the same command again to continue after an interruption, or to read what has been added
-    since. The live memory does not change and can be written meanwhile.
+    Run the same command again to continue after an interruption, or to read new records. The live
+    memory stays unchanged and writable during the backfill.
 
     Example: turnfold generation create new --history memory --extractor none
     """
@@ -112,13 +112,13 @@ def create(
         _backfill_part(history, name, settings, part, form)
         return
     with progress_bar() as progress:
-        made = rebuild(history, name, settings, progress)
+        report = rebuild(history, name, settings, progress)
     if form:
-        output.say_as(form, said(made))
+        output.say_as(form, said(report))
         return
-    for what in COUNTED:
-        output.say_count(what, made.counts.get(what, 0))
-    output.say_count("seconds", made.seconds)
+    for count_name in COUNTED:
+        output.say_count(count_name, report.counts.get(count_name, 0))
+    output.say_count("seconds", report.seconds)
     output.note(f"turnfold generation diff live {name} --history {history} says what would change")
 
 
@@ -132,17 +132,17 @@ def _backfill_part(history: Path, name: str, settings: Any, part: Any, form: str
         output.note("waiting for another part, which prepares or completes the generation")
 
     with progress_bar() as progress:
-        made, counts = backfill_part(history, name, settings, part, progress, waits)
+        report, counts = backfill_part(history, name, settings, part, progress, waits)
     if form:
-        output.say_as(form, said(made) | {"part": str(part), "part_counts": counts})
+        output.say_as(form, said(report) | {"part": str(part), "part_counts": counts})
         return
     if counts is None:
         output.note(f"part {part} had been folded before: nothing was done")
     else:
-        for what in COUNTED[:-1]:
-            output.say_count(what, counts.get(what, 0))
-    if made.ended_at is None:
-        output.note(f"part {part} is folded; {still_missing(made)}")
+        for count_name in COUNTED[:-1]:
+            output.say_count(count_name, counts.get(count_name, 0))
+    if report.ended_at is None:
+        output.note(f"part {part} is folded; {still_missing(report)}")
     else:
         output.note(
             f"generation {name} is complete; turnfold generation diff live {name} --history "
@@ -181,12 +181,12 @@ def diff(
     """
     from sinks.diff import diff as compare
 
-    found = compare(_side(a, history), _side(b, history), samples=samples, tenant=tenant)
+    report = compare(_side(a, history), _side(b, history), samples=samples, tenant=tenant)
     if form:
-        output.say_as(form, {"a": a, "b": b, **found}, found["kinds"])
+        output.say_as(form, {"a": a, "b": b, **report}, report["kinds"])
     else:
-        _say_diff(found)
-    if fail_on_change and any(row[one] for row in found["kinds"] for one in CHANGES):
+        _say_diff(report)
+    if fail_on_change and any(row[change] for row in report["kinds"] for change in CHANGES):
         raise click.exceptions.Exit(4)
 
 
@@ -208,18 +208,19 @@ def _side(name: str, history: Location) -> Location:
     return find_tables(Path(name))
 
 
-def _say_diff(found: dict[str, Any]) -> None:
-    output.table(found["kinds"], ["kind", *CHANGES, "same"])
-    for one in found["samples"]:
-        output.say(f"\n{one['change']}  {one['kind']}  {' / '.join(map(str, one['key'].values()))}")
-        for line in _differences(one["before"], one["after"]):
+def _say_diff(report: dict[str, Any]) -> None:
+    output.table(report["kinds"], ["kind", *CHANGES, "same"])
+    for sample in report["samples"]:
+        key = " / ".join(map(str, sample["key"].values()))
+        output.say(f"\n{sample['change']}  {sample['kind']}  {key}")
+        for line in _differences(sample["before"], sample["after"]):
             output.say(f"    {line}")
-        for told in one["evidence"]:
-            output.say(f"    {told['event_id']}: {_short(told['text'])}")
+        for source in sample["evidence"]:
+            output.say(f"    {source['event_id']}: {_short(source['text'])}")
 
 
 def _differences(before: Any, after: Any) -> list[str]:
-    """The fields that differ; of what was added or is gone those that say something."""
+    """The differing fields; of an added or removed document those with a value."""
     if before is None or after is None:
         whole = before or after
         return [f"{name}: {_short(value)}" for name, value in whole.items()
@@ -255,8 +256,8 @@ _behind = click.option(
 def promote(name: str, history: Location, behind: bool, form: str | None) -> None:
     """Make a generation live. All commands and servers then read it.
 
-    The generation first reads what was added since its backfill, so nothing is lost. Refused while
-    `run` is writing.
+    The generation first reads the records added since its backfill. Rejected while `run` is
+    writing.
     """
     from streams.generations.promotion import promote as switch
 
@@ -269,22 +270,22 @@ def promote(name: str, history: Location, behind: bool, form: str | None) -> Non
 @options.form
 @options.fails_in_a_line
 def rollback(history: Location, behind: bool, form: str | None) -> None:
-    """Make the previous generation live again. It first reads what was added since."""
+    """Make the previous generation live again. It first reads the records added since."""
     from streams.generations.promotion import rollback as switch
 
     _say_switched(switch(history, behind=behind), form)
 
 
-def _say_switched(done: Any, form: str | None) -> None:
+def _say_switched(switch: Any, form: str | None) -> None:
     if form:
-        output.say_as(form, done._asdict())
+        output.say_as(form, switch._asdict())
     else:
         output.say(
-            f"live: {done.current}, before: {done.previous or 'none'} "
-            f"({done.caught_up:,} records folded that were added since, {done.seconds} s)"
+            f"live: {switch.current}, before: {switch.previous or 'none'} "
+            f"({switch.caught_up:,} records folded that were added since, {switch.seconds} s)"
         )
-        if done.extractor not in (None, "none"):
-            output.note(f"memory is made by {done.extractor} from now on")
+        if switch.extractor not in (None, "none"):
+            output.note(f"memory is made by {switch.extractor} from now on")
 
 
 @click.command("list")
@@ -299,14 +300,16 @@ def list_(history: Location, form: str | None) -> None:
     from streams.generations.manifest_checks import missing_message
     from streams.generations.promotion import list_generations
 
-    found = list_generations(history)
+    generations = list_generations(history)
     if form:
-        output.say_as(form, found)
+        output.say_as(form, generations)
         return
-    output.table(found, ["name", "role", "stage", "extractor", "own_bytes", "shared_bytes"])
-    for one in found:
-        if one["missing_parts"]:
-            output.say(f"{one['name']}: parts {missing_message(one['missing_parts'])}")
+    output.table(generations, ["name", "role", "stage", "extractor", "own_bytes", "shared_bytes"])
+    for generation in generations:
+        if generation["missing_parts"]:
+            output.say(
+                f"{generation['name']}: parts {missing_message(generation['missing_parts'])}"
+            )
 
 
 @click.command("drop")
@@ -350,13 +353,15 @@ def drop(
         if of_kafka and not keep_topics:
             from streams.kafka.tools.reset import remove
 
-            settings, found = _in_kafka(name, folder or find_root(history), bootstrap, app_id)
-            removed = {key: [one.name for one in some] for key, some in found._asdict().items()}
+            settings, objects = _in_kafka(name, folder or find_root(history), bootstrap, app_id)
+            removed = {
+                key: [item.name for item in items] for key, items in objects._asdict().items()
+            }
             if yes:
                 if folder is not None:
                     mark_dropped(folder)
-                if found:
-                    event_loop.run(remove(settings, found))
+                if objects:
+                    event_loop.run(remove(settings, objects))
         if not yes:
             _say_dropped(name, folder is not None, removed, form, yes=False)
             raise click.exceptions.Exit(0)  # so that the generation stays
@@ -372,21 +377,21 @@ def _say_dropped(
 ) -> None:
     if form:
         was_there = {} if is_there else {"was_there": False}
-        of_kafka = {key: some for key, some in removed.items() if some}
+        of_kafka = {key: names for key, names in removed.items() if names}
         output.say_as(form, {"dropped" if yes else "would_drop": name} | was_there | of_kafka)
         return
     if not is_there and not any(removed.values()):
         output.say(f"{name}: nothing is left of it")
         return
     output.say(f"{'dropped' if yes else 'would drop'}: {name}")
-    for key, some in removed.items():
-        output.say(f"  {key}: {', '.join(some) or 'none'}")
+    for key, names in removed.items():
+        output.say(f"  {key}: {', '.join(names) or 'none'}")
     if not yes:
         output.note("nothing is removed yet: --yes removes this permanently")
 
 
 def _in_kafka(name: str, folder: Location, bootstrap: str | None, app_id: str) -> Any:
-    """How Kafka is reached, and what a generation has there: of its workers and of its sinks."""
+    """Kafka's settings, and a generation's groups and topics there: of its workers and sinks."""
     from sinks.sink_history import check_cluster, owner_of
     from streams.kafka.client.settings import KafkaSettings
     from streams.kafka.tools.reset import check_no_members, find, topics_of, topics_of_mapping
@@ -395,7 +400,7 @@ def _in_kafka(name: str, folder: Location, bootstrap: str | None, app_id: str) -
     owner = owner_of(folder)
     groups = [f"{app_id}.{name}", f"{owner['sink']}.{name}"]
     topics = topics_of(app_id, name) + topics_of_mapping(name)
-    cluster, found = event_loop.run(find(settings, groups, topics, generation=name))
+    cluster, objects = event_loop.run(find(settings, groups, topics, generation=name))
     check_cluster(folder, owner, cluster, "Name the right one with --bootstrap, or --keep-topics")
-    check_no_members(found)
-    return settings, found
+    check_no_members(objects)
+    return settings, objects

@@ -23,12 +23,12 @@ def digest(history: Location, tenant: str | None, form: str | None) -> None:
     """
     from sinks.digest import digest as of
 
-    found = of(history, tenant, options.rules_of(history).max_iteration)
+    digests = of(history, tenant, options.rules_of(history).max_iteration)
     if form:
-        output.say_as(form, found)
+        output.say_as(form, digests)
     else:
-        output.say(f"memory  {found['memory']}")
-        output.say(f"log     {found['log']}")
+        output.say(f"memory  {digests['memory']}")
+        output.say(f"log     {digests['log']}")
 
 
 @click.command()
@@ -55,17 +55,17 @@ def catalog(file: Path, history: Location, tenant: str | None, form: str | None)
 def compact(history: Location, form: str | None) -> None:
     """Merge small files into larger ones.
 
-    Of session, task and profile documents only the newest per key and day is kept. Run it daily if
-    much is written.
+    Keeps only the newest session, task and profile document per key and day. Run it daily for
+    histories with many writes.
     """
     from streams.apps.compact_and_forget import compact as merge
 
-    done = merge(history)
-    rows = [{"table": name, **row} for name, row in done.items()]
+    report = merge(history)
+    rows = [{"table": name, **row} for name, row in report.items()]
     if form:
-        output.say_as(form, done, rows)
+        output.say_as(form, report, rows)
     else:
-        output.table(rows, ["table", *next(iter(done.values()), {})])
+        output.table(rows, ["table", *next(iter(report.values()), {})])
 
 
 @click.command()
@@ -110,17 +110,21 @@ def forget(
     if turn is not None and session is None:
         raise UsageError("--turn needs --session ID: turns have ids that are unique in a session")
     if session is None:
-        what = f"user {user_id}"
+        subject = f"user {user_id}"
     else:
-        what = f"session {session}" if turn is None else f"turn {turn} of session {session}"
+        subject = f"session {session}" if turn is None else f"turn {turn} of session {session}"
     if not isinstance(history, Path) and session is not None:
         raise UsageError(f"{history}: in an object store only a user can be erased")
     if not yes:
         turns = _turns(history, tenant, user_id, session, turn)
         if form:
-            output.say_as(form, {"erased": False, "what": what, "tenant": tenant, "turns": turns})
+            output.say_as(
+                form, {"erased": False, "what": subject, "tenant": tenant, "turns": turns}
+            )
         else:
-            output.say(f"{what} of tenant {tenant}: {turns:,} turns, and all memory made of them")
+            output.say(
+                f"{subject} of tenant {tenant}: {turns:,} turns, and all memory made of them"
+            )
             output.note("nothing is erased yet: --yes erases this permanently")
         return
     if session is not None and isinstance(history, Path):
@@ -128,7 +132,7 @@ def forget(
     else:
         receipt = erase(history, tenant, user_id or "")
     if not any(table["erased"] for table in receipt["tables"].values()):
-        output.note(f"nothing of {what} (tenant {tenant}) was found: nothing was erased")
+        output.note(f"nothing of {subject} (tenant {tenant}) was found: nothing was erased")
     output.say_as(form, receipt) if form else output.say(output.json_text(receipt))
 
 
@@ -143,11 +147,11 @@ def forget(
 @click.option("--tenant", type=options.TENANT, help="Tenant. Default: default; with --records all.")
 @options.fails_in_a_line
 def export(user_id: str | None, records: bool, history: Location, tenant: str | None) -> None:
-    """Write all that is held of a user, as JSON lines.
+    """Export all data of a user (JSON Lines).
 
-    Of a session with other users, only this user's turns and their answers are included.
+    A session with other users contributes only this user's turns and their answers.
     docs/erasure.md describes each line. `turnfold import turnfold FILE` converts the archive into
-    input records for another history. Exit code 4 if nothing is held of the user.
+    input records for another history. Exit code 4 for an unknown user.
 
     \b
     turnfold export emma --history turnfold-demo > emma.jsonl
@@ -177,10 +181,10 @@ def _turns(
     """How many turns of the tenant an erasure concerns."""
     from sinks.history import connect
 
-    wanted = {"user_id": user_id, "session_id": session, "event_id": turn}
-    named = {column: value for column, value in wanted.items() if value is not None}
+    ids = {"user_id": user_id, "session_id": session, "event_id": turn}
+    named = {column: value for column, value in ids.items() if value is not None}
     where = " AND ".join(f"{column} = ?" for column in named)
     with connect(history, tenant=tenant, views=["events"]) as db:
-        found = db.execute(f"SELECT count(*) FROM events WHERE {where}", [*named.values()])
-        ((count,),) = found.fetchall()
+        turns = db.execute(f"SELECT count(*) FROM events WHERE {where}", [*named.values()])
+        ((count,),) = turns.fetchall()
     return int(count)

@@ -27,11 +27,11 @@ from streams.observability import logs
     help="Name of this sink. Restarted under it, the sink gets its partitions back at once.",
 )
 @click.option(
-    "--roll-mb", type=options.Number(0.001, 10_000), default=64.0,
+    "--roll-mb", type=options.Amount(0.001, 10_000), default=64.0,
     help="Write after this many MB. Default: 64.",
 )  # fmt: skip
 @click.option(
-    "--roll-seconds", type=options.Number(0.01, 3_600), default=10.0,
+    "--roll-seconds", type=options.Amount(0.01, 3_600), default=10.0,
     help="Write after this many seconds. Default: 10.",
 )  # fmt: skip
 @click.option(
@@ -65,8 +65,8 @@ def sink(
     """Write the workers' rows into a history, exactly once.
 
     Several sinks with one name share the work. A sink that was killed can be started again: no row
-    is lost or written twice. A history that `turnfold run` writes is refused. On Ctrl-C or SIGTERM
-    the sink first writes what it has read. After SIGTERM the partitions of a sink with --instance
+    is lost or written twice. A history that `turnfold run` writes is rejected. On Ctrl-C or SIGTERM
+    the sink first writes its rows. After SIGTERM the partitions of a sink with --instance
     wait 30 s for its return.
 
     Example: turnfold kafka sink --bootstrap localhost:9092 --history memory
@@ -84,14 +84,16 @@ def sink(
     outage_log.watch()
     settings = KafkaSettings.load(bootstrap=bootstrap)
     size = int(roll_mb * 1_000_000)
-    wanted = SinkOptions(name, instance, size, roll_seconds, once, generation=generation, span=span)
+    options = SinkOptions(
+        name, instance, size, roll_seconds, once, generation=generation, span=span
+    )
     if generation is not None:
         if generation in RESERVED:
             raise click.UsageError(f"--generation {generation}: reserved; choose another name")
         history = folder_of(open_root(history), generation)
         make_folder(history.parent)
     began = time.monotonic()
-    counts = event_loop.run(_sink(settings, history, wanted, constants, observing))
+    counts = event_loop.run(_sink(settings, history, options, constants, observing))
     _say_counts({**counts, "seconds": round(time.monotonic() - began, 3)}, form)
     if counts["misfits"]:
         output.note(
@@ -105,7 +107,7 @@ def sink(
 async def _sink(
     settings: Any,
     history: Location,
-    wanted: Any,
+    options: Any,
     constants: dict[str, Any],
     observing: options.Observing,
 ) -> dict[str, int]:
@@ -119,13 +121,13 @@ async def _sink(
     from streams.kafka.sink.options import owner
     from streams.kafka.sink.sink import Sink
 
-    whose = await owner(settings, wanted)
-    with SharedHistory(history, whose) as tables:
+    ownership = await owner(settings, options)
+    with SharedHistory(history, ownership) as tables:
         if constants:
             is_new = not tables.tables()
-            name = wanted.generation or ROOT
+            name = options.generation or ROOT
             note_constants(history, name, Rules.of(constants), is_new=is_new)
-        running = Sink(settings, tables, wanted)
+        running = Sink(settings, tables, options)
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTERM, running.stop, False)
         loop.add_signal_handler(signal.SIGINT, running.stop)
@@ -151,8 +153,8 @@ def produce(
     """Send files of input records to their topics.
 
     Each record goes to the topic of its type, keyed so that the records of a session or user keep
-    their order. A line that is no record goes to `turns` and becomes a dead letter. Sending a file
-    twice changes nothing: its records are duplicates.
+    their order. An invalid line goes to `turns` and becomes a dead letter. A file can be sent
+    twice: its records are then duplicates.
 
     Example: turnfold kafka produce turns.ndjson.gz --bootstrap localhost:9092
     """
@@ -193,13 +195,13 @@ def lag(bootstrap: str | None, groups: tuple[str, ...], form: str | None) -> Non
     from streams.kafka.client.settings import KafkaSettings
     from streams.kafka.tools.lag import lag as of
 
-    found = event_loop.run(of(KafkaSettings.load(bootstrap=bootstrap), groups))
-    rows = [one._asdict() for one in found]
+    lags = event_loop.run(of(KafkaSettings.load(bootstrap=bootstrap), groups))
+    rows = [group_lag._asdict() for group_lag in lags]
     if form:
         output.say_as(form, rows)
     elif rows:
         output.table(rows, list(rows[0]))
-        output.say(f"{sum(one.lag for one in found):,} behind in all")
+        output.say(f"{sum(group_lag.lag for group_lag in lags):,} behind in all")
     else:
         output.note("no group has committed an offset in the topics of the topology")
 
@@ -227,9 +229,9 @@ def topics(
 ) -> None:
     """Check the topics that this installation needs.
 
-    Existing topics are used as they are if their settings allow it. For each one that cannot be
-    used, the setting is shown, with what it is and what it must be; the exit code is then 3. The
-    first worker creates missing topics, if it may. Nothing is changed here.
+    Existing topics are used as they are if their settings allow it. For each unusable topic,
+    the wrong setting is shown with its actual and its required value; the exit code is then 3. The
+    first worker creates missing topics, if it may. This command is read-only.
 
     \b
     turnfold kafka topics --topic-prefix acme.
@@ -241,33 +243,33 @@ def topics(
 
     settings = KafkaSettings.load(bootstrap=bootstrap, partitions=partitions)
     worker = WorkerSettings.load(app_id=app_id, generation=generation)
-    found = event_loop.run(of(settings, worker.app_id, worker.generation))
-    wrong = [f"topic {one.name}: {diff.setting} is {diff.found}, must be {diff.expected}"
-             for one in found for diff in one.wrong]  # fmt: skip
+    checked = event_loop.run(of(settings, worker.app_id, worker.generation))
+    wrong = [f"topic {topic.name}: {diff.setting} is {diff.found}, must be {diff.expected}"
+             for topic in checked for diff in topic.wrong]  # fmt: skip
     if form:
         output.say_as(form, [
-            {"topic": one.spec.name, "name": one.name, "state": one.state,
-             "partitions": one.existing.partitions if one.existing else None,
-             "wrong": [diff._asdict() for diff in one.wrong]}
-            for one in found
+            {"topic": topic.spec.name, "name": topic.name, "state": topic.state,
+             "partitions": topic.existing.partitions if topic.existing else None,
+             "wrong": [diff._asdict() for diff in topic.wrong]}
+            for topic in checked
         ])  # fmt: skip
     elif commands:
-        for one in found:
-            for line in one.commands(settings.bootstrap):
+        for topic in checked:
+            for line in topic.commands(settings.bootstrap):
                 output.say(line)
     else:
         output.table(
             [
-                {"topic": one.name, "state": one.state,
-                 "partitions": one.existing.partitions if one.existing else None,
-                 "cleanup.policy": one.spec.exact["cleanup.policy"]}
-                for one in found
+                {"topic": topic.name, "state": topic.state,
+                 "partitions": topic.existing.partitions if topic.existing else None,
+                 "cleanup.policy": topic.spec.exact["cleanup.policy"]}
+                for topic in checked
             ],
             ["topic", "state", "partitions", "cleanup.policy"],
         )  # fmt: skip
     for line in [] if form else wrong:
         output.note(line)
-    missing = sum(one.existing is None for one in found)
+    missing = sum(topic.existing is None for topic in checked)
     if missing and not (form or commands):
         output.note(
             f"{missing} topics are missing: the first worker creates them, if the broker lets it; "
@@ -287,7 +289,7 @@ def topics(
 def reset(
     app_id: str, bootstrap: str | None, generation: str | None, yes: bool, form: str | None
 ) -> None:
-    """Remove what an app id has in Kafka.
+    """Remove an app id's groups and topics from Kafka.
 
     Removes the consumer group with its offsets, the changelogs of its tables, and for a generation
     all topics that end in .NAME. Input and output topics stay: a worker that folds again writes its
@@ -307,23 +309,23 @@ def reset(
         topics_of_mapping,
     )
 
-    told = WorkerSettings.load(app_id=app_id, generation=generation)
+    worker = WorkerSettings.load(app_id=app_id, generation=generation)
     settings = KafkaSettings.load(bootstrap=bootstrap)
-    own = topics_of(told.app_id, told.generation) + topics_of_mapping(told.generation)
-    _, found = event_loop.run(find(settings, [told.group], own, generation=told.generation))
+    names = topics_of(worker.app_id, worker.generation) + topics_of_mapping(worker.generation)
+    _, objects = event_loop.run(find(settings, [worker.group], names, generation=worker.generation))
     if yes:
-        check_no_members(found)
-        if found:
-            event_loop.run(remove(settings, found))
+        check_no_members(objects)
+        if objects:
+            event_loop.run(remove(settings, objects))
     if form:
-        output.say_as(form, {"removed": yes, **found.as_json()})
+        output.say_as(form, {"removed": yes, **objects.as_json()})
         return
-    if not found:
-        output.say(f"{told.group}: has nothing in Kafka")
+    if not objects:
+        output.say(f"{worker.group}: has nothing in Kafka")
         return
-    for group in found.groups:
+    for group in objects.groups:
         output.say(f"group {group.name}: {group.offsets} offsets, {group.members} members")
-    for topic in found.topics:
+    for topic in objects.topics:
         output.say(f"topic {topic.name}: {topic.partitions} partitions, {topic.records:,} offsets")
     if yes:
         output.note("removed; workers that are started now fold the input topics anew")
@@ -379,8 +381,8 @@ def replay(
     neither is sent any more without --again. Letters whose bytes were not kept (images, withheld
     text) are sent only if --reason names their reason.
 
-    With --mapping the letters of a platform's own topics and files are mapped again, and what they
-    become is sent; nothing is sent to a platform's topic.
+    With --mapping the letters of a platform's own topics and files are mapped again, and the
+    resulting records are sent to the input topics.
 
     \b
     turnfold admin dlq replay --history memory --reason invalid
@@ -412,14 +414,14 @@ def replay(
     topic: list[Letter] = []
     if not (from_topic or dry_run):  # the history has them some seconds later
         topic = event_loop.run(of_topic(settings, tenant))
-    found, passed = select(every, reasons, again, letters, topic, mapper)
+    chosen, passed = select(every, reasons, again, letters, topic, mapper)
     counts = {"sent": 0, "too_large": 0, "withheld": 0}
-    if found and not dry_run:
-        counts, sent = event_loop.run(send(found, settings, mapper, output.note))
+    if chosen and not dry_run:
+        counts, sent = event_loop.run(send(chosen, settings, mapper, output.note))
         if not elsewhere:
-            done = unsettled(sent, [*every, *topic])
-            event_loop.run(settle(done, None if from_topic else history, settings))
-    _say_counts({"chosen": len(found), **counts, **dict(sorted(passed.items()))}, form)
+            unsettled_letters = unsettled(sent, [*every, *topic])
+            event_loop.run(settle(unsettled_letters, None if from_topic else history, settings))
+    _say_counts({"chosen": len(chosen), **counts, **dict(sorted(passed.items()))}, form)
 
 
 def _say_counts(counts: dict[str, Any], form: str | None) -> None:

@@ -49,8 +49,8 @@ def add(
     from streams.serving.http.keys import changed, make
 
     token, key = make(tenant, role, parse_moment(expires), note)  # type: ignore[arg-type]
-    with changed(file) as held:
-        held.append(key)
+    with changed(file) as keys:
+        keys.append(key)
     if form:
         output.say_as(form, {"token": token, "id": key.id, "tenant": tenant, "role": role})
     else:
@@ -68,12 +68,12 @@ def list_(file: Path, form: str | None) -> None:
 
     from streams.serving.http.keys import read
 
-    shown = ["id", "tenant", "role", "created_at", "expires_at", "note"]
-    found = [{name: getattr(key, name) for name in shown} for key in read(file)]
+    fields = ["id", "tenant", "role", "created_at", "expires_at", "note"]
+    rows = [{name: getattr(key, name) for name in fields} for key in read(file)]
     if form:
-        output.say_as(form, msgspec.to_builtins(found))
+        output.say_as(form, msgspec.to_builtins(rows))
     else:
-        output.table(found, shown)
+        output.table(rows, fields)
 
 
 @click.command()
@@ -85,13 +85,13 @@ def list_(file: Path, form: str | None) -> None:
 @options.form
 @options.fails_in_a_line
 def revoke(file: Path, key_id: str, yes: bool, form: str | None) -> None:
-    """Remove a key, with --yes. A running server refuses it within a second."""
+    """Remove a key, with --yes. A running server rejects it within a second."""
     from streams.serving.http.keys import changed, read
     from streams.serving.http.keys import revoke as take_out
 
     if yes:
-        with changed(file) as held:
-            key = take_out(held, key_id)
+        with changed(file) as keys:
+            key = take_out(keys, key_id)
     else:
         key = take_out(read(file), key_id)
     if form:

@@ -36,9 +36,9 @@ from streams.errors import ConfigurationError
 def map_(
     file: Path, sample: str | None, limit: int, most: int, bootstrap: str | None, form: str | None
 ) -> None:
-    """Check a mapping, and show what it makes of real events.
+    """Check a mapping, and preview the records of real events.
 
-    Writes nothing and commits no offset. Without --sample only the file is checked.
+    Read-only; commits no offset. Only the file is checked if --sample is omitted.
 
     \b
     turnfold kafka map chat.yaml
@@ -56,32 +56,32 @@ def map_(
         return
     if Path(sample).exists() or sample == "-":
         source = mapper.for_file(sample)
-        found = try_out(source, _of_file(sample, source.topic, most, damage), limit)
+        results = try_out(source, _of_file(sample, source.topic, most, damage), limit)
     elif sample in mapper.sources:
         source = mapper.sources[sample]
-        found = try_out(source, _of_topic(sample, bootstrap, most), limit)
+        results = try_out(source, _of_topic(sample, bootstrap, most), limit)
     else:
-        known = ", ".join(mapper.sources)
+        names = ", ".join(mapper.sources)
         raise ConfigurationError(
-            f"{sample}: no such file; correct the path, or name a source of {file}: {known}"
+            f"{sample}: no such file; correct the path, or name a source of {file}: {names}"
         )
-    _say_found(found, form)
+    _say_found(results, form)
     if damage:
         raise Truncated("shown", damage)
 
 
-def _say_found(found: Any, form: str | None) -> None:
+def _say_found(results: Any, form: str | None) -> None:
     if form:
-        output.say_as(form, found._asdict())
+        output.say_as(form, results._asdict())
         return
-    for result in found.results:
+    for result in results.results:
         output.say(f"{result['place']}\n  {output.json_text(result['record'], indent=0)}")
-    for letter in found.dead:
+    for letter in results.dead:
         output.say(f"{letter['place']}  would be a dead letter ({letter['reason']})")
         output.say(f"  {letter['detail']}")
-    for place in found.skipped:
+    for place in results.skipped:
         output.say(f"{place}  would be skipped: no rule takes it, or it is a deletion")
-    for name, count in found.counts.items():
+    for name, count in results.counts.items():
         output.say_count(name, count)
 
 
@@ -102,7 +102,7 @@ def _of_file(file: str, topic: str, most: int, damage: list[str]) -> Iterator[An
     from streams.mapping.envelopes import Message
 
     check([file])
-    lines = (given for chunk in Source(file).chunks() for given in chunk)
+    lines = (line for chunk in Source(file).chunks() for line in chunk)
     message = Message(topic)
     try:
         for line, place in islice(lines, most):

@@ -53,7 +53,7 @@ def mcp(
     import os
 
     from streams.serving.mcp import over_stdio
-    from streams.serving.mcp.shared import Address, SharedServer
+    from streams.serving.mcp.shared import ServerAddress, SharedServer
 
     typed = click.get_current_context().get_parameter_source("history")
     if url is not None and typed is not ParameterSource.COMMANDLINE:
@@ -61,8 +61,8 @@ def mcp(
     if (history is None) == (url is None):
         raise UsageError("give --history DIR or --url URL, one of them")
     if url is not None:
-        asked = Address(url.rstrip("/"), os.environ.get(KEY))
-        over_stdio.run(lambda: asked, user, allow_forget)
+        address = ServerAddress(url.rstrip("/"), os.environ.get(KEY))
+        over_stdio.run(lambda: address, user, allow_forget)
         return
     assert history is not None
     shared = SharedServer(history, extractor)

@@ -37,8 +37,8 @@ SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
 class _Path(click.Path):
-    """A path; an empty one is refused, for Python takes it for the current folder. `in_stores`: it
-    may be the URL of an object store, too."""
+    """A path. The empty path is rejected, because Python takes it for the current folder.
+    `in_stores`: allows the URL of an object store."""
 
     def __init__(self, *, in_stores: bool = False) -> None:
         super().__init__(path_type=Path)
@@ -71,7 +71,7 @@ def _typed(ctx: click.Context | None) -> str:
 
 
 class _OfField(click.ParamType):
-    """Text that a field of a record takes: refused for the field's reason."""
+    """Text for a field of a record, validated like the field."""
 
     name = "text"
 
@@ -115,7 +115,7 @@ class _Argument(click.Argument):
         return (self.human_readable_name, self.help or "")
 
 
-class Number(click.FloatRange):
+class Amount(click.FloatRange):
     """A number from `min` to `max`. Click takes NaN for one of every range."""
 
     def __init__(self, min: float, max: float = configuration.MOST) -> None:
@@ -144,7 +144,7 @@ class Whole(click.IntRange):
 
 
 class _Days(click.ParamType):
-    """Days of retention; a wrong number is refused in one line, by every command alike."""
+    """Days of retention, validated in the same way by every command."""
 
     name = "float"
 
@@ -171,7 +171,7 @@ DEFAULT_HISTORY = "turnfold"
 
 
 def default_history() -> Path:
-    """The history of a command that names none; stderr says which it is."""
+    """The default history of a command; its path is printed to stderr."""
     output.note(f"history: ./{DEFAULT_HISTORY} (the default; --history names another)")
     return Path(DEFAULT_HISTORY)
 
@@ -217,7 +217,7 @@ def yes(action: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def forms(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """`-o`: the `form` of what a command prints. None is the first one, which is for people."""
+    """`-o`: the output format. None is the first one, for people."""
     return click.option(
         "-o",
         "--output",
@@ -236,7 +236,7 @@ as_of = click.option(
 
 
 def _into_environment(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
-    """Where the settings of every Kafka client find it, those of child processes too."""
+    """Passes settings to every Kafka client, including child processes."""
     if value is not None:
         os.environ["TURNFOLD_KAFKA_TOPIC_PREFIX"] = value
 
@@ -451,9 +451,9 @@ def fails_in_a_line(function: Callable[P, R]) -> Callable[P, R]:
             if (failure := of_duckdb(error)) is not None:
                 output.fail(with_remedy(str(failure)))
                 raise click.exceptions.Exit(failure.exit_code) from None
-            said = trouble(error)  # DuckDB's and others' errors name no number
-            if said is not None:
-                output.fail(with_remedy(f"{said} ({type(error).__name__})"))
+            message = trouble(error)  # DuckDB's and others' errors name no number
+            if message is not None:
+                output.fail(with_remedy(f"{message} ({type(error).__name__})"))
                 raise click.exceptions.Exit(1) from None
             if (damaged := _damaged(error)) is None:
                 raise
@@ -467,8 +467,8 @@ def fails_in_a_line(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _check_texts() -> None:
-    """Raises BadParameter for text that no file, broker or database takes: half of a surrogate
-    pair, as Python makes one of a byte that is no UTF-8. A path may hold such a byte (`SOURCE`)."""
+    """Raises BadParameter for lone surrogates, which Python creates for bytes that are not UTF-8:
+    no file, broker or database accepts them. A path may contain such a byte (`SOURCE`)."""
     ctx = click.get_current_context(silent=True)
     for param in ctx.command.params if ctx else ():
         if param.type is SOURCE:
@@ -486,11 +486,11 @@ def _damaged(error: Exception) -> HistoryError | None:
     from sinks import file_checks
 
     ctx = click.get_current_context(silent=True)
-    given = ctx.params if ctx else {}
+    params = ctx.params if ctx else {}
     try:
         place = (
-            generation_path(given["history"], given.get("generation"))
-            if given.get("history")
+            generation_path(params["history"], params.get("generation"))
+            if params.get("history")
             else None
         )
         return file_checks.of_duckdb(error, find_tables(place) if place else None)
@@ -502,8 +502,8 @@ def _place_of(error: OSError) -> str:
     """The file; what fails without a name is stdout: no room for more, or closed."""
     if error.filename is None:
         return "stdout" if error.errno in (EBADF, *TROUBLES) else type(error).__name__
-    names = [os.fspath(one) for one in (error.filename, error.filename2) if one is not None]
-    return " to ".join(os.fsdecode(one) for one in names)
+    names = [os.fspath(name) for name in (error.filename, error.filename2) if name is not None]
+    return " to ".join(os.fsdecode(name) for name in names)
 
 
 def _give_up_stdout() -> None:
@@ -542,8 +542,8 @@ def observed(function: Callable[..., R]) -> Callable[..., R]:
     """`--metrics-port`, `--log-format` and `--traces` of a command: its `observing`."""
 
     @functools.wraps(function)
-    def wrapped(metrics_port: str | None, log_format: str, traces: bool, **given: Any) -> R:
-        return function(observing=Observing(metrics_port, log_format, traces), **given)
+    def wrapped(metrics_port: str | None, log_format: str, traces: bool, **options: Any) -> R:
+        return function(observing=Observing(metrics_port, log_format, traces), **options)
 
     options: Callable[..., R] = wrapped
     for option in reversed(_observing):
@@ -552,25 +552,25 @@ def observed(function: Callable[..., R]) -> Callable[..., R]:
 
 
 def asked_history(function: Callable[..., R]) -> Callable[..., R]:
-    """`--history` and `--generation` of a command that reads: its `history` means what they say.
-    Refused where the generation has constants that this version does not know."""
+    """`--history` and `--generation` of a reading command, as one location `history`. Rejects a
+    generation with constants that this version does not know."""
     return located_history(_generation(_asked(function)))
 
 
 def _asked(function: Callable[..., R]) -> Callable[..., R]:
     @fails_in_a_line
     @functools.wraps(function)
-    def wrapped(history: Location, generation: str | None, **given: Any) -> R:
-        asked = generation_path(history, generation)
-        rules_of(asked)
-        return function(history=asked, **given)
+    def wrapped(history: Location, generation: str | None, **options: Any) -> R:
+        location = generation_path(history, generation)
+        rules_of(location)
+        return function(history=location, **options)
 
     return wrapped
 
 
-def rules_of(asked: Location) -> "Rules":
+def rules_of(location: Location) -> "Rules":
     """The rules of the generation that answers for a path. Raises HistoryError,
     ConfigurationError."""
     from streams.files import manifest
 
-    return manifest.rules_of(find_tables(asked))
+    return manifest.rules_of(find_tables(location))

@@ -1,4 +1,4 @@
-"""Commands that ask a history: `sql`, `session`, `task`, `user`, `state`, `why`, `timeline`."""
+"""Commands that query a history: `sql`, `session`, `task`, `user`, `state`, `why`, `timeline`."""
 
 import sys
 import time
@@ -19,7 +19,7 @@ SHOWN = 1000  # rows of a table for people
 
 
 def asked_at(as_of: str | None) -> int:
-    """The time asked about, in microseconds; without one, now."""
+    """The requested time in microseconds; default: now."""
     from streams import history_documents
 
     moment = history_documents.parse_moment(as_of)
@@ -118,15 +118,15 @@ def _line(before: list[str], is_terminal: bool) -> str | None:
             output.note("")
 
 
-def _say_read(read: dict[str, int], form: str | None) -> None:
+def _say_read(counts: dict[str, int], form: str | None) -> None:
     if form:
-        output.say_as(form, read)
+        output.say_as(form, counts)
         return
-    output.say(f"files        {read['files']:,} of {read['of']:,}")
-    output.say(f"bytes read   {read['bytes']:,}")
-    if read["requests"]:
-        output.say(f"requests     {read['requests']:,}")
-    output.say(f"rows found   {read['rows']:,}")
+    output.say(f"files        {counts['files']:,} of {counts['of']:,}")
+    output.say(f"bytes read   {counts['bytes']:,}")
+    if counts["requests"]:
+        output.say(f"requests     {counts['requests']:,}")
+    output.say(f"rows found   {counts['rows']:,}")
 
 
 @click.command()
@@ -182,8 +182,10 @@ def user(user_id: str, history: Location, as_of: str | None, tenant: str, form: 
     """Show a user: profile, states, preferences and mood."""
     from streams import cli_tables, history_documents
 
-    found = history_documents.user(history, tenant, user_id, history_documents.parse_moment(as_of))
-    output.say_as(form, found) if form else cli_tables.user(found)
+    document = history_documents.user(
+        history, tenant, user_id, history_documents.parse_moment(as_of)
+    )
+    output.say_as(form, document) if form else cli_tables.user(document)
 
 
 @click.command()
@@ -209,11 +211,11 @@ def state(
     from streams import cli_tables, history_documents
 
     moment = asked_at(as_of)
-    found = history_documents.states(
+    states = history_documents.states(
         history, tenant, user, moment, history_documents.parse_moment(known_at)
     )
-    output.say_as(form, found) if form else cli_tables.states(found)
-    if not found and not form:
+    output.say_as(form, states) if form else cli_tables.states(states)
+    if not states and not form:
         output.note(f"nothing was held true of {user or 'anybody'} then")
 
 
@@ -234,8 +236,8 @@ def why(entity_id: str, history: Location, tenant: str, form: str | None) -> Non
     """
     from streams import cli_tables, history_lists
 
-    found = history_lists.why(history, tenant, entity_id)
-    output.say_as(form, found) if form else cli_tables.why(found)
+    revisions = history_lists.why(history, tenant, entity_id)
+    output.say_as(form, revisions) if form else cli_tables.why(revisions)
 
 
 @click.command()
@@ -248,5 +250,5 @@ def timeline(key: str, history: Location, tenant: str, form: str | None) -> None
     """List the turns of a session or user in order."""
     from streams import cli_tables, history_lists
 
-    found = history_lists.timeline(history, tenant, key)
-    output.say_as(form, found) if form else cli_tables.timeline(found)
+    turns = history_lists.timeline(history, tenant, key)
+    output.say_as(form, turns) if form else cli_tables.timeline(turns)

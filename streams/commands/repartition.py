@@ -37,8 +37,8 @@ def repartition(
     Prints the plan; with --yes changes all topics and the memory in them. First stop the workers
     and everything else that reads the input topics, and let the sinks catch up. If it was
     interrupted, run it again; until it has ended no worker, sink or server starts. Then set
-    TURNFOLD_KAFKA_PARTITIONS to N and start them again. Producers can continue: they are refused
-    for some seconds, topic by topic.
+    TURNFOLD_KAFKA_PARTITIONS to N and start them again. Producers can continue: each
+    topic rejects them for some seconds.
 
     Example: turnfold kafka repartition --to 6 --bootstrap localhost:9092 --yes
     """
@@ -48,35 +48,35 @@ def repartition(
 
     settings = KafkaSettings.load(bootstrap=bootstrap)
     worker = WorkerSettings.load(app_id=app_id, generation=generation)
-    done = event_loop.run(
+    report = event_loop.run(
         change(
             settings, worker.group, worker.generation, to, output.note,
             dry_run=not yes, behind=behind,
         )
     )  # fmt: skip
-    output.say_as(form, done, indent=0) if form else _say(done)
+    output.say_as(form, report, indent=0) if form else _say(report)
 
 
-def _say(done: dict[str, Any]) -> None:
-    to, topics = done["to"], done["topics"]
+def _say(report: dict[str, Any]) -> None:
+    to, topics = report["to"], report["topics"]
     if not topics:
-        output.say(f"the memory of {done['group']} and its topics have {to} partitions already")
+        output.say(f"the memory of {report['group']} and its topics have {to} partitions already")
         return
-    if done["forgotten"]:
+    if report["forgotten"]:
         output.note(
-            f"these groups begin anew in the input topics: {', '.join(done['forgotten'])}; "
+            f"these groups begin anew in the input topics: {', '.join(report['forgotten'])}; "
             "`extract` would ask about every turn once more without --latest"
         )
     output.table(topics, ["topic", "from", "to", "offsets"])
-    if done["done"]:
+    if report["done"]:
         output.say(
-            f"the memory of {done['group']} has {to} partitions now; {done['copied']:,} records "
-            f"copied in {done['seconds']:.1f} s. Set TURNFOLD_KAFKA_PARTITIONS={to} and start "
-            "the workers"
+            f"the memory of {report['group']} has {to} partitions now; {report['copied']:,} "
+            f"records copied in {report['seconds']:.1f} s. "
+            f"Set TURNFOLD_KAFKA_PARTITIONS={to} and start the workers"
         )
     else:
         output.say(
-            f"would be copied twice; from {done['from'] or 'no'} partitions of the memory to {to}"
+            f"would be copied twice; from {report['from'] or 'no'} partitions of the memory to {to}"
         )
-        refused = done["refused"]
+        refused = report["refused"]
         output.note(f"but it is refused now: {refused}" if refused else "--yes changes it")

@@ -80,7 +80,7 @@ def run(
     rules = Rules()
 
     def choose() -> Any:
-        """Under the history's lock: no other generation goes live meanwhile."""
+        """Runs under the history's lock, so the live generation does not change."""
         nonlocal chosen, model, rules
         rules = rules_of(find_tables(history))
         chosen = update_choice(history, extractor, output.note)
@@ -122,9 +122,9 @@ def run(
             "reads it"
         )
     _say_refused(counts, history)
-    asked = counts.get("model", {})
-    if asked.get("failed") and asked["failed"] == asked["groups"]:
-        output.note(said_of_failures(asked))
+    model_counts = counts.get("model", {})
+    if model_counts.get("failed") and model_counts["failed"] == model_counts["groups"]:
+        output.note(said_of_failures(model_counts))
         raise click.exceptions.Exit(4 if strict else 1)
     if strict and (counts["dead"] or counts.get("late") or unfinished):
         raise click.exceptions.Exit(4)
@@ -145,10 +145,10 @@ def _noting(decode: Any, first: list[str]) -> Any:
     """The same decoder, which notes the place of the first event that was skipped."""
 
     def noting(line: bytes, place: tuple[str, int, int]) -> Any:
-        found = decode(line, place)
-        if not first and found == "skipped":
+        decoded = decode(line, place)
+        if not first and decoded == "skipped":
             first.append(":".join(map(str, place)))
-        return found
+        return decoded
 
     return noting
 
@@ -181,8 +181,8 @@ def _say_nothing_new(counts: dict[str, Any], history: Path, mapping: Path | None
 
 def _say_refused(counts: dict[str, Any], history: Path) -> None:
     if dead := counts["dead"] + counts.get("late", 0):
-        said = "1 record was" if dead == 1 else f"{dead} records were"
-        output.note(f"{said} refused: turnfold admin dlq list --history {quote(str(history))}")
+        text = "1 record was" if dead == 1 else f"{dead} records were"
+        output.note(f"{text} refused: turnfold admin dlq list --history {quote(str(history))}")
 
 
 def _say_counts(counts: dict[str, Any], form: str | None) -> None:
@@ -202,19 +202,19 @@ def _say_counts(counts: dict[str, Any], form: str | None) -> None:
     if model.get("stopped"):
         output.note(f"stopped: {model['stopped']}; `turnfold admin extract` continues")
     if constants := counts.get("constants"):
-        said = ", ".join(f"{name}={value}" for name, value in constants.items())
-        output.note(f"folded under the history's own constants: {said}")
+        text = ", ".join(f"{name}={value}" for name, value in constants.items())
+        output.note(f"folded under the history's own constants: {text}")
     for name, value in warnings.items():
         output.note(f"warning: {name.replace('_', ' ')}: {value}")
 
 
 def _line_of_found(counts: dict[str, Any]) -> str | None:
-    """What extraction found in a run that read something; None where plans came with the input."""
+    """The extractor's result; None if the input contained plans."""
     if not counts["read"]:
         return None
     if (number := counts.get("found")) is not None:
-        what = "fact or preference" if number == 1 else "facts and preferences"
-        return f"{number} {what} found by {DEFAULT}"
+        noun = "fact or preference" if number == 1 else "facts and preferences"
+        return f"{number} {noun} found by {DEFAULT}"
     return None if counts["plans"] else f"0 facts: no extractor (--extractor {DEFAULT} finds them)"
 
 
@@ -222,7 +222,7 @@ class _Moment(click.ParamType):
     name = "time"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> int:
-        """RFC 3339 with an offset, or a date (its beginning, UTC) -> microseconds."""
+        """Converts RFC 3339 with an offset, or a date (its start, UTC), to microseconds."""
         from schemas.base import parse_time
 
         try:
@@ -253,7 +253,7 @@ def import_(format: str, file: Path, user: str | None, created: int | None) -> N
     A conversation that cannot be imported, or that has no user, is skipped and named on stderr;
     the exit code is then 4. A file without conversations also ends with 4.
 
-    Importing the same file again produces duplicates, which change nothing. If the file has no
+    Importing the same file again produces duplicates, which have no effect. If the file has no
     times, pass --created: a copy with another modification time is otherwise new data.
 
     Example: turnfold import openai-chat chats.jsonl --user ann | turnfold run - --history memory
@@ -266,20 +266,20 @@ def import_(format: str, file: Path, user: str | None, created: int | None) -> N
     from streams.importers.report import Telling
 
     check([str(file)], of_records=False)
-    told = Telling(output.note)
+    notes = Telling(output.note)
     encode = msgspec.json.Encoder().encode
     records = 0
     try:
-        for record in _read(convert(format, file, told, ImportDefaults(user, created)), file):
+        for record in _read(convert(format, file, notes, ImportDefaults(user, created)), file):
             sys.stdout.buffer.write(encode(record) + b"\n")
             records += 1
         sys.stdout.buffer.flush()
     except ImportFault as error:
         raise DataRefused(f"{_name(file)}: {error}") from None
     finally:
-        told.sum_up()
-    told.say_times()
-    if refusal := told.refusal(records):
+        notes.sum_up()
+    notes.say_times()
+    if refusal := notes.refusal(records):
         raise DataRefused(f"{_name(file)}: {refusal}")
 
 
@@ -288,7 +288,7 @@ def _name(file: Path) -> str:
 
 
 def _read(records: Iterator[Any], file: Path) -> Iterator[Any]:
-    """Records as they are read; what fails in reading is told from what fails in writing."""
+    """The records; read errors are reported separately from write errors."""
     while True:
         try:
             record = next(records)
@@ -338,17 +338,17 @@ def demo(history: Path, opens: bool, port: int | None) -> None:
 
     sample.show(history, partial(root.main, standalone_mode=False))
     logging.getLogger("streams").setLevel(logging.ERROR)
-    told = ServeSettings.load(
+    settings = ServeSettings.load(
         host="127.0.0.1", port=_demo_port() if port is None else port, inspector=True
     )
 
     def say(url: str, _: str | None) -> None:
         page = url + FIRST
-        shown = open_page(page)
-        output.say(f"\n{'opened' if shown else 'open'} {page}\nCtrl-C ends it")
+        opened = open_page(page)
+        output.say(f"\n{'opened' if opened else 'open'} {page}\nCtrl-C ends it")
         sys.stdout.flush()
 
-    process.serve(told, history, None, lambda _: nullcontext(), say)
+    process.serve(settings, history, None, lambda _: nullcontext(), say)
 
 
 def _demo_port() -> int:

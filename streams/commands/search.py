@@ -1,4 +1,4 @@
-"""The command `search`: what a text is about, in the history."""
+"""The command `search`: full-text and vector search in the history."""
 
 from __future__ import annotations  # the search itself is loaded when it is run
 
@@ -114,7 +114,7 @@ def search(
 
 
 def _is_embedded(history: Location, tenant: str) -> bool:
-    """Whether vectors were made of what is new in the index."""
+    """Whether new texts in the index have vectors."""
     from streams.errors import Unreachable
     from streams.search import embed
 
@@ -131,7 +131,7 @@ def _show(page: Page) -> None:
     from streams.cli_tables import about_of
 
     for hit in page.hits:
-        of = " ".join(one for one in (hit.session_id, hit.user_id) if one)
+        of = " ".join(owner_id for owner_id in (hit.session_id, hit.user_id) if owner_id)
         until = f" until {hit.valid_to[:10]}" if hit.valid_to else ""
         dated = f"{hit.at[:16]}{until}{about_of(hit.about_start, hit.about_end)}"
         output.say(f"{hit.score:.2f}  {dated}  {hit.kind}  {of}  [{hit.id}]")
@@ -145,7 +145,7 @@ def _show(page: Page) -> None:
 
 
 def _line(turn: Neighbour) -> str:
-    """A turn beside a hit, in one line."""
+    """A neighbouring turn in one line."""
     return f"    {turn.place:+} {' '.join(output.escape_controls(turn.text).split())}"
 
 
@@ -153,7 +153,7 @@ def _marked(hit: Hit) -> str:
     """A hit's text in one line; what matched is bold in a terminal."""
     parts, last = [], 0
     for start, end in hit.matches:
-        before, found = map(output.escape_controls, (hit.text[last:start], hit.text[start:end]))
-        parts += [before, click.style(found, bold=True)]
+        before, match = map(output.escape_controls, (hit.text[last:start], hit.text[start:end]))
+        parts += [before, click.style(match, bold=True)]
         last = end
     return " ".join("".join([*parts, output.escape_controls(hit.text[last:])]).split())

@@ -59,7 +59,7 @@ REQUESTS = "streams.serving.http.auth"
 )
 @click.option(
     "--within",
-    type=options.Number(0.001, 60),
+    type=options.Amount(0.001, 60),
     help="Seconds to wait until a write is applied, before replying 202. Default: 2.",
 )
 @click.option(
@@ -108,9 +108,9 @@ def serve(
 
     At / a browser gets the inspector, which shows memory, its reasons and its past.
 
-    Over a history the server is its only writer and folds what is posted as `run` would. `promote`,
-    `rollback`, `compact` and `forget` can be called meanwhile; until they end, reads get 503, and
-    writes are stored and get 202. A history that sinks write can only be read; so can one
+    Over a history the server is its only writer and folds posted records as `run` would. `promote`,
+    `rollback`, `compact` and `forget` can be called while it runs; until they end, reads get 503,
+    and writes are stored and get 202. A history that sinks write can only be read; so can one
     in an object store.
 
     Every option can also come from the environment: TURNFOLD_SERVE_PORT, …; so can the limits
@@ -134,9 +134,11 @@ def serve(
         logging.getLogger(REQUESTS).setLevel(logging.WARNING)
     if history is None and bootstrap is None and not local:
         history = options.default_history()
-    own = LocalServer.over(history, bootstrap, host, port, keys) if local else nullcontext()
-    with own as alone:
-        told = ServeSettings.load(
+    local_server = (
+        LocalServer.over(history, bootstrap, host, port, keys) if local else nullcontext()
+    )
+    with local_server as alone:
+        settings = ServeSettings.load(
             host=alone.host if alone else host,
             port=alone.port if alone else port,
             keys=alone.keys if alone else keys,
@@ -160,5 +162,5 @@ def serve(
                 sys.stdout.flush()
 
         process.serve(
-            told, history, bootstrap, lambda ready: observing.answering(lambda: (), ready), say
+            settings, history, bootstrap, lambda ready: observing.answering(lambda: (), ready), say
         )

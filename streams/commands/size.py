@@ -21,10 +21,10 @@ GB = 1e9
 @options.form
 @options.fails_in_a_line
 def size(sample: str, turns_per_day: int | None, form: str | None) -> None:
-    """Measure what a sample of your records takes: topics, tables, store, search index, CPU.
+    """Measure the cost of a sample of your records: topics, tables, store, search index, CPU.
 
     Folds the sample in a temporary folder, with the extractor `rules`, and needs no broker.
-    docs/sizing.md says what follows from the figures.
+    docs/sizing.md explains the figures.
 
     Example: turnfold admin size --sample turns.ndjson --turns-per-day 5000000
     """
@@ -67,7 +67,7 @@ def _day(totals: dict[str, float]) -> list[dict[str, Any]]:
     """Totals with their unit, which is the last word of their name."""
     rows = []
     for name, amount in totals.items():
-        what, _, unit = name.rpartition(", ")
-        shown = f"{amount / GB:,.3f}" if unit == "bytes" else f"{amount:,.3f}"
-        rows.append({"what": what, "measured": shown, "unit": "GB" if unit == "bytes" else unit})
+        label, _, unit = name.rpartition(", ")
+        figure = f"{amount / GB:,.3f}" if unit == "bytes" else f"{amount:,.3f}"
+        rows.append({"what": label, "measured": figure, "unit": "GB" if unit == "bytes" else unit})
     return rows

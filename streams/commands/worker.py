@@ -92,7 +92,7 @@ def worker(
 ) -> None:
     """Fold Kafka topics into memory, exactly once. Runs until stopped.
 
-    Missing topics are created; topics with other settings than required are refused. Every option
+    Missing topics are created; topics with other settings than required are rejected. Every option
     can also come from the environment: TURNFOLD_KAFKA_BOOTSTRAP, TURNFOLD_WORKER_APP_ID, ….
 
     \b
@@ -110,7 +110,7 @@ def worker(
     traced = observing.begin("worker", verbose)
     outage_log.watch(verbose)
     kafka = KafkaSettings.load(bootstrap=bootstrap, partitions=partitions)
-    told = WorkerSettings.load(
+    settings = WorkerSettings.load(
         app_id=app_id,
         instance=instance,
         retention_days=retention_days,
@@ -124,22 +124,22 @@ def worker(
         mapping=mapping,
         standbys=standbys,
     )
-    if told.extractor == MODEL:
+    if settings.extractor == MODEL:
         from streams.commands.extract import load_settings
 
         load_settings()  # what is missing is said before anything begins
 
     def beside(app: Any) -> AbstractAsyncContextManager[None]:
-        return _beside(observing, app, model_beside(app, kafka, told, history))
+        return _beside(observing, app, model_beside(app, kafka, settings, history))
 
-    code = work(kafka, told, traced, beside)
+    code = work(kafka, settings, traced, beside)
     if code:
         raise click.exceptions.Exit(code)
 
 
 @asynccontextmanager
 async def _beside(observing: options.Observing, app: Any, model: Any) -> AsyncIterator[None]:
-    """The metrics port, and what asks the model."""
+    """The metrics port, and the model's driver."""
     from streams.apps.metric_samples import of_worker, worker_readiness
 
     if observing.metrics_port is not None:

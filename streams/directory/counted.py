@@ -68,10 +68,12 @@ def _counted(db: sqlite3.Connection, query: CountQuery, name: str) -> OwnerCount
         return OwnerCounts(0, 0)
     (number,) = row
     talks = sorted(_talks(db, query, number))
-    turns, others = sum(talk.turns for talk in talks), len({talk.other for talk in talks} - {0})
+    turns, partners = sum(talk.turns for talk in talks), len({talk.other for talk in talks} - {0})
     if query.kind == "user":
-        return OwnerCounts(turns, others, states=_states(db, query, number))
-    return OwnerCounts(turns, others, first=next((talk.user for talk in talks if talk.user), None))
+        return OwnerCounts(turns, partners, states=_states(db, query, number))
+    return OwnerCounts(
+        turns, partners, first=next((talk.user for talk in talks if talk.user), None)
+    )
 
 
 def _talks(db: sqlite3.Connection, query: CountQuery, number: int) -> Iterator[_Talk]:

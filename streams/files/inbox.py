@@ -54,10 +54,10 @@ class Group(NamedTuple):
     def part(self, start: int, length: int) -> "Group":
         """`length` records from the index `start` on."""
         end = start + length
-        read = None if self.read is None else self.read[start:end]
+        decoded = None if self.read is None else self.read[start:end]
         tenants = None if self.tenants is None else self.tenants[start:end]
         records = self.records[start:end]
-        return Group(self.first + start, self.recorded_at, records, read, tenants)
+        return Group(self.first + start, self.recorded_at, records, decoded, tenants)
 
 
 class Inbox:

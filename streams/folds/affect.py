@@ -245,7 +245,7 @@ def newest(row: MoodRow) -> int | None:
 
 def version(row: MoodRow, state_id: str, at: int) -> dict[str, Any]:
     """Returns the version that starts at `at`, as a state's document."""
-    moods = [row.checkpoint, *(one.mood for one in row.felt)]
+    moods = [row.checkpoint, *(moment.mood for moment in row.felt)]
     mood = next((m for m in reversed(moods) if m.last_at is not None and m.last_at <= at), Mood())
     texts = [words for words in row.words if words.since <= at]
     newest = texts[-1:]

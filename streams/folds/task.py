@@ -169,10 +169,10 @@ def _recursion(
     elif old is not None and key == task.order[-1] and old.iteration_index == key[0]:
         task = replace(task, tip=advance(task.before, body(step), latest, rules))
     else:
-        order = [one for one in task.order if one[1] != key[1]]
+        order = [place for place in task.order if place[1] != key[1]]
         order.insert(bisect_left(order, key), key)
         task = _refolded(rows, replace(task, order=tuple(order)), latest, rules)
-    if record.step_id and record.step_id not in {one.step_id for one in task.tip.plan}:
+    if record.step_id and record.step_id not in {step.step_id for step in task.tip.plan}:
         out.warnings.append("unknown_step")
     if task.tip.end is not None and key > task.tip.end:
         out.warnings.append("recursion_after_end")

@@ -166,7 +166,7 @@ def _message(message: Any, index: int) -> JsonObject:
     extra = inside("additional_kwargs", dict)
     listed = inside("tool_calls", list) + inside("invalid_tool_calls", list)
     calls = [_call(call) for call in listed]
-    made = {
+    values = {
         "role": ROLES.get(kind, kind),
         "content": fields.get("content"),
         "tool_calls": calls,
@@ -177,7 +177,7 @@ def _message(message: Any, index: int) -> JsonObject:
         "name": fields.get("name"),
         "status": fields.get("status"),
     }
-    return {name: value for name, value in made.items() if value}
+    return {name: value for name, value in values.items() if value}
 
 
 def _call(call: Any) -> Any:

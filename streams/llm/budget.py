@@ -23,13 +23,13 @@ Amount = tuple[float, float]
 
 
 class BudgetSpent(Exception):  # noqa: N818 - what happened
-    """The budget is spent; it may be free again after `seconds` (None: not in this run). `held`: it
-    is only reserved for calls in progress, which may cost less."""
+    """The budget is spent; it may be free again after `seconds` (None: not in this run).
+    `reserved`: it is only reserved for calls in progress, which may cost less."""
 
-    def __init__(self, text: str, seconds: float | None, held: bool) -> None:
+    def __init__(self, text: str, seconds: float | None, reserved: bool) -> None:
         super().__init__(text)
         self.seconds = seconds
-        self.held = held
+        self.held = reserved
 
 
 class Budget:

@@ -208,11 +208,11 @@ class Driver:
         self._running += 1
         record = applied = None
         try:
-            shown = await self.log.shown(job)
+            memory = await self.log.shown(job)
             waits = self._requests.locked()
             async with self._requests:  # until it is stored: a crash repeats only these requests
-                if shown is not None and not self.is_over:
-                    record = await self._make(job, shown, waits)
+                if memory is not None and not self.is_over:
+                    record = await self._make(job, memory, waits)
                 if record is not None:
                     applied = await self.log.write(job, record)
         finally:
@@ -229,9 +229,10 @@ class Driver:
         self.failed += len(extraction["event_ids"]) if "error" in extraction else 0
 
     async def _make(
-        self, job: Job, shown: tuple[Group, Remembered], waited: bool
+        self, job: Job, memory: tuple[Group, Remembered], waited: bool
     ) -> JsonObject | None:
-        """Creates the record of a group; None if its turns were erased. `waited`: since `shown`."""
+        """Creates the record of a group; None if its turns were erased. `waited`: since `memory`
+        was read."""
         still = self.log.still(job)
         replies: list[Reply] = []  # kept over retries, because they are paid for
         for_budget = False
@@ -239,7 +240,7 @@ class Driver:
             try:
                 if waited and still is not None and not await still():
                     return None
-                record = await self.extractor.make(*shown, replies, still)
+                record = await self.extractor.make(*memory, replies, still)
             except Erased:
                 return None
             except Unreachable:  # `extractor.away` has the reason

@@ -274,16 +274,16 @@ Shown = tuple[Group, Remembered] | None
 
 
 class Reader:
-    """Batches reads for requests: all groups that wait at the same time are read at once. `read`:
+    """Batches reads for requests: all groups that wait at the same time are read at once. `loader`:
     returns the data of each group, in order."""
 
-    def __init__(self, read: Callable[[list[Group]], list[Shown]]) -> None:
-        self._read = read
+    def __init__(self, loader: Callable[[list[Group]], list[Shown]]) -> None:
+        self._read = loader
         self._waiting: list[tuple[Group, asyncio.Future[Shown]]] = []
         self._lock = asyncio.Lock()
 
     async def __call__(self, group: Group) -> Shown:
-        """Returns the data of a group. Raises the errors of `read`."""
+        """Returns the data of a group. Raises the errors of `loader`."""
         reply: asyncio.Future[Shown] = asyncio.get_running_loop().create_future()
         self._waiting.append((group, reply))
         async with self._lock:
@@ -294,8 +294,8 @@ class Reader:
                 except BaseException:  # the other tasks read again
                     self._waiting += [entry for entry in batch if entry[1] is not reply]
                     raise
-                for (_, waiter), shown in zip(batch, data, strict=True):
-                    waiter.set_result(shown)
+                for (_, waiter), memory in zip(batch, data, strict=True):
+                    waiter.set_result(memory)
         return reply.result()
 
     def _retry(self, groups: list[Group]) -> list[Shown]:

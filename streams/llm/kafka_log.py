@@ -284,8 +284,8 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
 
     def _rests(self) -> bool:
         """Whether everything readable is committed."""
-        known = all(map(self._source.is_known, self._parts))
-        return self._assignment.stands and known and not self._finished and not self.lag
+        has_ends = all(map(self._source.is_known, self._parts))
+        return self._assignment.stands and has_ends and not self._finished and not self.lag
 
     def _is_done(self) -> bool:
         """Whether all records are settled."""

@@ -19,7 +19,7 @@ LETTERS = 15
 """Minimum base64 characters of the marker."""
 _PIECE = re.compile(rf"[A-Za-z0-9+/_-]{{{LETTERS},}}")
 _RUN = b"a" * LETTERS
-_SHAPE = bytes(97 if _PIECE.match(chr(one) * LETTERS) else 32 for one in range(256))
+_SHAPE = bytes(97 if _PIECE.match(chr(byte) * LETTERS) else 32 for byte in range(256))
 """Translation table: base64 characters -> a, others -> space."""
 _BETWEEN = re.compile(r"[=.,;:]+")
 """Separators of base64: padding, parts of a token, the head of a `data:` URL."""

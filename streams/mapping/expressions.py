@@ -183,10 +183,10 @@ def _not(node: Any) -> Read | None:
 
 def _compare(node: Any) -> Read | None:
     """`==` and `!=` with a text, which only equals the same text."""
-    left, right = node["children"]
-    if node["value"] not in ("eq", "ne") or right["type"] != "literal":
+    subject, literal = node["children"]
+    if node["value"] not in ("eq", "ne") or literal["type"] != "literal":
         return None
-    constant, operand = right["value"], _quick(left)
+    constant, operand = literal["value"], _quick(subject)
     if not isinstance(constant, str) or operand is None:
         return None
     if node["value"] == "eq":

@@ -270,14 +270,14 @@ def _unescaped(text: str) -> tuple[str, Callable[[int], int], int]:
     def ends() -> tuple[list[int], list[int]]:
         """Of each escape, in the text as it is meant and as it was."""
         lengths = list(map(len, between[:-1]))
-        meant = accumulate(map(add, lengths, repeat(1)), initial=0)
+        lengths_so_far = accumulate(map(add, lengths, repeat(1)), initial=0)
         was = accumulate(map(add, lengths, map(len, escaped)), initial=0)
-        return list(meant), list(was)
+        return list(lengths_so_far), list(was)
 
     def place(index: int) -> int:
-        meant, was = ends()
-        near = bisect_right(meant, index) - 1
-        return was[near] + index - meant[near]
+        ends_meant, was = ends()
+        near = bisect_right(ends_meant, index) - 1
+        return was[near] + index - ends_meant[near]
 
     return "".join(parts), place, skipped
 

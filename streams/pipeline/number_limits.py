@@ -28,7 +28,7 @@ def has_digits(line: bytes, count: int) -> bool:
 def huge_integer(record: dict[str, Any]) -> str | None:
     """Path of the first integer beyond 64 bits; `metadata` is skipped, as it is stored as text."""
     inside = {name: value for name, value in record.items() if name != "metadata"}
-    return _path(inside, lambda one: isinstance(one, int) and not -(2**63) <= one < 2**64)
+    return _path(inside, lambda value: isinstance(value, int) and not -(2**63) <= value < 2**64)
 
 
 def beyond_floats(line: bytes) -> str | None:
@@ -37,7 +37,7 @@ def beyond_floats(line: bytes) -> str | None:
         record = _decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    return _path(record, lambda one: isinstance(one, float) and math.isinf(one))
+    return _path(record, lambda value: isinstance(value, float) and math.isinf(value))
 
 
 def long_integer(line: bytes) -> str | None:

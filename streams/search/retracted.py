@@ -21,10 +21,10 @@ def is_any(index: Index) -> bool:
 
 def apply(index: Index, plans: Iterable[Plan]) -> None:
     """What some plans retract, restore or replace among the turns that are there."""
-    for user, some in groupby(sorted(plans), key=lambda plan: plan[0]):
+    for user, user_plans in groupby(sorted(plans), key=lambda plan: plan[0]):
         person = index.name("user", user)
         rows = Entity("users", "", user, index.marks(person))
-        for _, text in some:
+        for _, text in user_plans:
             plan = WritePlan.model_validate_json(text)
             for ordinal, update in enumerate(plan.event_updates):
                 end_facts.mark(rows, plan, ordinal, update)

@@ -317,8 +317,8 @@ class Index:
 
     def put_marks(self, person: int, rows: Mapping[str, bytes | None]) -> None:
         """Replaces some of them."""
-        given = ((name, person, row) for name, row in rows.items())
-        self.db.executemany("INSERT OR REPLACE INTO mark VALUES (?, ?, ?)", given)
+        values = ((name, person, row) for name, row in rows.items())
+        self.db.executemany("INSERT OR REPLACE INTO mark VALUES (?, ?, ?)", values)
 
     def marking(self, names: list[str]) -> list[int]:
         """The users who have one of these rows."""

@@ -68,14 +68,18 @@ def recall(
     )
 
 
-def _directory_query(read: Callable[[sqlite3.Connection, Q], T]) -> Callable[..., T]:
+def _directory_query(run_query: Callable[[sqlite3.Connection, Q], T]) -> Callable[..., T]:
     """Wraps a query of users or sessions; parameters and errors as in `search`."""
 
     def run(
         root: Location, tenant: str, query: Q, *, update: bool = True, at_once: bool = False
     ) -> T:
         return _run(
-            find_tables(root), tenant, lambda db: read(db, query), update=update, at_once=at_once
+            find_tables(root),
+            tenant,
+            lambda db: run_query(db, query),
+            update=update,
+            at_once=at_once,
         )
 
     return run
@@ -89,7 +93,7 @@ counts_as_of = _directory_query(counted.counts_as_of)
 def _run(
     folder: Location,
     tenant: str,
-    read: Callable[[sqlite3.Connection], T],
+    run_query: Callable[[sqlite3.Connection], T],
     *,
     update: bool,
     at_once: bool,
@@ -102,12 +106,12 @@ def _run(
             if update:
                 with indexing.open_current(folder, path) as db:
                     if db is not None:
-                        return read(db)
+                        return run_query(db)
                 path = indexing.update(folder, tenant, at_once=at_once)
             if path is None:
                 raise indexing.NotIndexed("nothing is indexed yet; try again in a while")
             with READERS.reading(path) as db:
-                return read(db)
+                return run_query(db)
         except sqlite3.OperationalError:
             if path is None or path.exists() or attempt == ATTEMPTS - 1:
                 raise

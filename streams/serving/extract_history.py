@@ -1,4 +1,4 @@
-"""`turnfold admin extract`: asks about a history's turns, as a server of it does, then ends."""
+"""`turnfold admin extract`: runs the model over a history's turns, then ends."""
 
 import time
 from collections.abc import Callable
@@ -24,10 +24,10 @@ def extract(
     again: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Asks the model about all turns it has not been asked about; the counts.
+    """Runs the model over all turns that it has not read; returns the counts.
 
-    Killed at any time, the next call continues: what was paid for is there. `again`: also what
-    failed. `stopped` says why it ended before all was done. Raises ConfigurationError, Unreachable.
+    After a kill, the next call continues; paid replies are kept. `again`: also failed turns.
+    `stopped`: reason for an early end. Raises ConfigurationError, Unreachable.
     """
     root = find_root(history)
     if is_shared(root) or not isinstance(root, Path):

@@ -11,10 +11,10 @@ from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topic_specs import spec
 from streams.kafka.client.topics import create
 from streams.serving.backends import producer
-from streams.serving.backends.producer import Message, NotAppended, Writing
+from streams.serving.backends.producer import NotAppended, OutgoingRecord, Writing
 from tests.waiting import WITHIN
 
-ONE = [Message(TopicPartition("there", 0), b"key", b"value")]
+ONE = [OutgoingRecord(TopicPartition("there", 0), b"key", b"value")]
 
 
 def test_who_waits_is_told_and_nothing_is_sent_later(monkeypatch: pytest.MonkeyPatch) -> None:

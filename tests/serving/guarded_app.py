@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import ASGIApp
 
 from streams.serving.http.auth import OPEN, Needs
-from streams.serving.http.connection import UVICORN, Connection, raise_file_limit
+from streams.serving.http.connection import UVICORN, HttpConnection, raise_file_limit
 from streams.serving.http.rate_limits import guarded
 from streams.serving.http.route import PlainRoute, Router
 from streams.serving.http.routes_health import ALL_TENANTS
@@ -105,7 +105,7 @@ def everything(opened: socket.socket) -> bytes:
 
 def _server(app: ASGIApp) -> uvicorn.Server:
     """With the settings of `turnfold serve`."""
-    config = uvicorn.Config(app, http=Connection, timeout_graceful_shutdown=1, **UVICORN)
+    config = uvicorn.Config(app, http=HttpConnection, timeout_graceful_shutdown=1, **UVICORN)
     return uvicorn.Server(config)
 
 

@@ -23,7 +23,7 @@ import pytest
 
 from streams.serving.http import connection, rate_limits
 from streams.serving.http.keys import Keys, changed, make
-from streams.serving.http.rate_limits import Bounds, Rate, guarded
+from streams.serving.http.rate_limits import Rate, RequestLimits, guarded
 from tests.serving.guarded_app import LARGE, Served, everything, served, small_app
 from tests.waiting import WITHIN, until
 
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.nightly
 
 RECORDS = "/v1/records"
 MOST = 1_000_000
-BOUNDS = Bounds(body_bytes=MOST, held_bytes=2_500_000, streams=3)
+BOUNDS = RequestLimits(body_bytes=MOST, held_bytes=2_500_000, streams=3)
 MANY = 10_000
 HARD = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 
@@ -330,7 +330,9 @@ def test_what_is_refused_to_a_key_costs_its_tenant_nothing(tmp_path: Path) -> No
     with changed(file) as held:
         held += [key for _, key in made]
     with (
-        served(guarded(small_app(), Keys(file), Bounds(key_rate=5, tenant_rate=15))) as server,
+        served(
+            guarded(small_app(), Keys(file), RequestLimits(key_rate=5, tenant_rate=15))
+        ) as server,
         httpx.Client(base_url=server.url, timeout=WITHIN) as client,
     ):
         one, other = ({"Authorization": f"Bearer {token}"} for token, _ in made)
@@ -342,12 +344,12 @@ def test_what_is_refused_to_a_key_costs_its_tenant_nothing(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("whose", "bounds", "shares"),
     [
-        ("key", Bounds(key_rate=5, tenant_rate=0), False),
-        ("tenant", Bounds(key_rate=0, tenant_rate=5), True),
+        ("key", RequestLimits(key_rate=5, tenant_rate=0), False),
+        ("tenant", RequestLimits(key_rate=0, tenant_rate=5), True),
     ],
 )
 def test_who_asks_too_often_is_told_when_to_come_again(
-    tmp_path: Path, clock: Clock, whose: str, bounds: Bounds, shares: bool
+    tmp_path: Path, clock: Clock, whose: str, bounds: RequestLimits, shares: bool
 ) -> None:
     file = tmp_path / "keys.json"
     made = [make(tenant, "write", None, "") for tenant in ("acme", "acme", "beta")]
@@ -402,7 +404,7 @@ def test_all_tenants_have_so_many_event_streams(tmp_path: Path) -> None:
     made = [make(tenant, "read", None, "") for tenant in ("acme", "beta")]
     with changed(file) as held:
         held += [key for _, key in made]
-    bounds = Bounds(streams=3, all_streams=4)
+    bounds = RequestLimits(streams=3, all_streams=4)
     with served(guarded(small_app(), Keys(file), bounds)) as server, ExitStack() as stack:
 
         def opened(token: str) -> httpx.Response:

@@ -81,7 +81,7 @@ def test_an_archive_whose_reader_stands_still_gives_its_room_back(
 
         monkeypatch.setattr(routes_archive, "PIECE_SECONDS", 0.3)
         with pytest.raises(TimeoutError):
-            archive = routes_archive.Archive(routes_archive._sent(first, pieces, watch))
+            archive = routes_archive.ArchiveResponse(routes_archive._sent(first, pieces, watch))
             await archive.stream_response(never)
 
     for _ in range(routes_archive.AT_ONCE + 1):

@@ -11,7 +11,7 @@ import pytest
 
 from streams.serving.http import rate_limits
 from streams.serving.http.keys import Keys, changed, make
-from streams.serving.http.rate_limits import Bounds, guarded
+from streams.serving.http.rate_limits import RequestLimits, guarded
 from streams.serving.inspector.inspector import FORM_BYTES, Inspector
 from tests.serving.guarded_app import Served, served, small_app
 from tests.waiting import WITHIN, until
@@ -31,7 +31,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         held.append(make("default", "admin", None, "")[1])
     keys = Keys(path)
     pages = Inspector(keys)
-    with served(guarded(small_app(pages), keys, Bounds(), pages)) as running:
+    with served(guarded(small_app(pages), keys, RequestLimits(), pages)) as running:
         yield running
 
 
@@ -69,7 +69,7 @@ def test_the_form_with_the_key_is_short_and_plain(server: Served) -> None:
 
 @pytest.mark.parametrize("sent", TRAILERS.values(), ids=TRAILERS)
 def test_what_stands_around_chunks_is_bounded_as_a_head_is(sent: bytes) -> None:
-    with served(guarded(small_app(), None, Bounds())) as server:
+    with served(guarded(small_app(), None, RequestLimits())) as server:
         head = b"POST /v1/records HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
         with server.connect(head + b"1\r\nx\r\n", WITHIN) as opened:
             opened.sendall(sent)
@@ -77,7 +77,7 @@ def test_what_stands_around_chunks_is_bounded_as_a_head_is(sent: bytes) -> None:
 
 
 def test_trailers_are_no_headers() -> None:
-    with served(guarded(small_app(), None, Bounds())) as server:
+    with served(guarded(small_app(), None, RequestLimits())) as server:
         head = b"POST /v1/records HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
         with server.connect(head + b"1\r\nx\r\n" * 20_000 + b"0\r\nx: y\r\n\r\n", WITHIN) as opened:
             assert opened.recv(1000).startswith(b"HTTP/1.1 200 ")
@@ -94,7 +94,7 @@ def test_who_shows_no_key_has_a_rate(tmp_path: Path) -> None:
     path = tmp_path / "keys.json"
     with changed(path) as held:
         held.append(make("default", "admin", None, "")[1])
-    with served(guarded(small_app(), Keys(path), Bounds(open_rate=2))) as server:
+    with served(guarded(small_app(), Keys(path), RequestLimits(open_rate=2))) as server:
         replies = [httpx.get(server.url + "/healthz", timeout=WITHIN) for _ in range(40)]
     refused = [one for one in replies if one.status_code == 429]
     assert replies[0].status_code == 200 and refused
@@ -112,7 +112,7 @@ def test_wrong_keys_have_a_rate_which_costs_right_ones_nothing(
     with changed(path) as held:
         token, key = make("default", "admin", None, "")
         held.append(key)
-    with served(guarded(small_app(), Keys(path), Bounds(open_rate=2))) as server:
+    with served(guarded(small_app(), Keys(path), RequestLimits(open_rate=2))) as server:
         ask = partial(httpx.get, server.url + "/v1/dead-letters", timeout=WITHIN)
         replies = [ask(headers=headers) for _ in range(40)]
         assert ask(headers={"authorization": f"Bearer {token}"}).status_code == 200
@@ -129,7 +129,7 @@ def test_bodies_of_one_key_leave_room_for_those_of_others(tmp_path: Path) -> Non
             token, key = make("default", "admin", None, "")
             held.append(key)
             tokens.append(token)
-    bounds = Bounds(body_bytes=100_000, held_bytes=400_000)
+    bounds = RequestLimits(body_bytes=100_000, held_bytes=400_000)
     with served(guarded(small_app(), Keys(path), bounds)) as server:
         head = "POST /v1/records HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n"
         head += "Content-Length: 90000\r\n\r\n"
@@ -142,7 +142,7 @@ def test_bodies_of_one_key_leave_room_for_those_of_others(tmp_path: Path) -> Non
 
 
 def test_a_body_that_unpacks_to_very_much_is_refused() -> None:
-    with served(guarded(small_app(), None, Bounds())) as server:
+    with served(guarded(small_app(), None, RequestLimits())) as server:
         packed = {"content-encoding": "gzip"}
         url = server.url + "/v1/records"
         small = httpx.post(url, content=gzip.compress(b" " * 900_000), headers=packed)

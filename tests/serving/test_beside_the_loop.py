@@ -18,7 +18,7 @@ import pytest
 from streams.folds.constants import Rules
 from streams.folds.outcome import ACCEPTED, Outcome
 from streams.pipeline.entity import Entity
-from streams.serving.backends.backend import Found
+from streams.serving.backends.backend import EntityRows
 from streams.serving.backends.change_waiters import Changes
 from streams.serving.http import app as app_module
 from streams.serving.http import openapi
@@ -47,8 +47,8 @@ class Accepting:
         self.preparing: list[Any] = []
         self.worked: list[Any] = []
 
-    async def rows(self, table: str, tenant: str, key: str) -> Found:
-        return Found(Entity(table, tenant, key, {}), Rules())
+    async def rows(self, table: str, tenant: str, key: str) -> EntityRows:
+        return EntityRows(Entity(table, tenant, key, {}), Rules())
 
     async def catch_up(self, *_: Any) -> None:
         return

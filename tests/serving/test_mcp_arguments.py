@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from streams.serving.mcp.server import Context, Reply, server
-from streams.serving.mcp.tools import TOOLS, Call
+from streams.serving.mcp.server import ApiReply, Context, server
+from streams.serving.mcp.tools import TOOLS, ApiCall
 
 pytestmark = pytest.mark.component
 
@@ -22,13 +22,13 @@ USERS = ("maya", None)
 
 def asked(
     tool: str, arguments: dict[str, Any] | None, user: str | None
-) -> tuple[list[Call], bool, str]:
+) -> tuple[list[ApiCall], bool, str]:
     """The requests that a call made, whether it failed, and what it said."""
-    calls: list[Call] = []
+    calls: list[ApiCall] = []
 
-    async def ask(_: Context, call: Call) -> Reply:
+    async def ask(_: Context, call: ApiCall) -> ApiReply:
         calls.append(call._replace(key=None))
-        return Reply(404, {"title": "Not found", "detail": "nothing"})
+        return ApiReply(404, {"title": "Not found", "detail": "nothing"})
 
     async def use() -> tuple[bool, str]:
         async with Client(server(ask, user, forget=True)) as client:

@@ -122,8 +122,8 @@ def test_results_of_no_call_are_counted_and_the_others_find_theirs() -> None:
     messages = [result(9), {"role": "user", "content": "x"}, result(8), calling(2), result(1),
                 result(7), result(0)]  # fmt: skip
     read = kept_messages.read(NEW, request(messages), ["kept"] * len(messages), lambda: 0)
-    answers = [one.record for one in read.made if one.record["type"] == "tool_result"]
+    answers = [one.record for one in read.turns if one.record["type"] == "tool_result"]
     assert [one["tool_call_id"] for one in answers] == ["c1", "c0"]
-    assert [one.place for one in read.made if one.record["type"] == "tool_result"] == [4, 6]
-    assert read.found.left_out[kept_messages.UNANSWERED] == 3
+    assert [one.place for one in read.turns if one.record["type"] == "tool_result"] == [4, 6]
+    assert read.records.left_out[kept_messages.UNANSWERED] == 3
     assert len(messages) < MAX_MESSAGES

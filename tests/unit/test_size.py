@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams.apps import size
-from streams.apps.size import Measured, batches, measure, packed
+from streams.apps.size import Measurement, batches, measure, packed
 from tests.command import ndjson, turn, turnfold
 
 Texts = st.binary(max_size=200)
@@ -47,7 +47,7 @@ def test_batches_have_every_message_once(messages: list[Any], room: int) -> None
 def test_a_day_is_the_sample_times_its_turns(
     turns: int, sessions: int, amount: float, cpu: float, a_day: int
 ) -> None:
-    sample = Measured(turns, sessions, 1, 0, {"topic": amount}, {"run": cpu}, {"store": amount})
+    sample = Measurement(turns, sessions, 1, 0, {"topic": amount}, {"run": cpu}, {"store": amount})
     assert sample.a_day(a_day) == pytest.approx({
         "topic, bytes": amount * a_day,
         "store, bytes": amount * a_day * sessions / turns,

@@ -26,7 +26,7 @@ class Turnfold(Sender):
         return self._send(operations.profile(user_id))
 
     def session_context(self, session_id: str) -> SessionContext:
-        """A session's context: what an agent needs before it answers."""
+        """A session's context, for an agent before it answers."""
         return self._send(operations.session_context(session_id))
 
     def memory_summary(
@@ -93,17 +93,16 @@ class Turnfold(Sender):
         prefer: str | None = None,
         idempotency_key: str | None = None,
     ) -> MessagesReply:
-        """Adds messages of a conversation to memory: what the user said, what the assistant
-        answered, tool calls and their results. They become turns; an answer belongs to the turn
-        that waits for it. All of the request is stored, or nothing. 202: stored and not applied
-        yet."""
+        """Adds messages of a conversation to memory: user messages, assistant answers, tool calls
+        and their results. They become turns; an answer belongs to the turn that waits for it. A
+        request is stored completely or not at all. 202: stored and not applied yet."""
         return self._send(
             operations.post_messages(body, prefer=prefer, idempotency_key=idempotency_key),
         )
 
     def extract(self, *, prefer: str | None = None) -> Extracted:
-        """Has the model read all turns that are stored now, and waits for it. 202: it has not read
-        them all yet, as `about` explains; the server continues. 501: this server asks no model."""
+        """Waits until the model has read all turns that are stored now. 202: some turns are unread,
+        `about` gives the reason; the server continues. 501: this server has no model."""
         return self._send(operations.extract(prefer=prefer))
 
     def delete_message(
@@ -114,8 +113,8 @@ class Turnfold(Sender):
         prefer: str | None = None,
     ) -> RecordsReply:
         """Ends the facts and preferences that rest only on a user's message and its answer, and
-        hides the turn from search and context packs. It stays in the session and in the history: to
-        erase it, erase the turn. 202: stored and not applied yet."""
+        hides the turn from search and context packs. The turn stays in the session and in the
+        history; erase the turn to remove it. 202: stored and not applied yet."""
         return self._send(
             operations.delete_message(message_id, session_id=session_id, prefer=prefer),
         )
@@ -130,8 +129,7 @@ class Turnfold(Sender):
         limit: int | None = None,
         cursor: str | None = None,
     ) -> UserList:
-        """The users of whom something is stored, with counts. What was written within the last
-        second or two may be missing."""
+        """Lists users, with counts. Writes of the last one or two seconds may be missing."""
         return self._send(
             operations.users(
                 prefix=prefix,
@@ -176,8 +174,7 @@ class Turnfold(Sender):
         limit: int | None = None,
         cursor: str | None = None,
     ) -> SessionList:
-        """The sessions, with counts. What was written within the last second or two may be
-        missing."""
+        """Lists sessions, with counts. Writes of the last one or two seconds may be missing."""
         return self._send(
             operations.sessions(
                 prefix=prefix,
@@ -229,10 +226,10 @@ class Turnfold(Sender):
         *,
         prefer: str | None = None,
     ) -> Erasure:
-        """Erases a session for good, whoever spoke in it, with all that memory made of it. What its
-        users said elsewhere stays, and what memory holds of them is made again from that. A request
-        that was answered is carried out, even if the server is killed. 202: the erasure is not done
-        yet; `Location` names where to ask."""
+        """Permanently deletes a session of all its users, and everything derived from it. Other
+        sessions of its users stay, and their memory is rebuilt without this one. A request that was
+        answered is completed, even if the server is killed. 202: the erasure is not finished;
+        `Location` returns its status."""
         return self._send(operations.forget_session(session_id, prefer=prefer))
 
     def timeline(
@@ -268,8 +265,8 @@ class Turnfold(Sender):
         return self._stream(operations.events(session_id, last_event_id=last_event_id))
 
     def task(self, task_id: str, *, session_id: str | None = None) -> TaskDocument:
-        """A task: plan, recursions, tool results and status. Without `session_id` the task is
-        looked up in the history."""
+        """A task: plan, recursions, tool results and status. The history is searched for it if
+        `session_id` is omitted."""
         return self._send(operations.task(task_id, session_id=session_id))
 
     def user(self, user_id: str) -> UserDocument:
@@ -277,9 +274,9 @@ class Turnfold(Sender):
         return self._send(operations.user(user_id))
 
     def forget_user(self, user_id: str, *, prefer: str | None = None) -> Erasure:
-        """Erases a user for good from all tables, files and the search index, as `turnfold forget`
-        does. There is no confirmation. A request that was answered is carried out, even if the
-        server is killed. 202: the erasure is not done yet; `Location` names where to ask."""
+        """Permanently deletes a user from all tables, files and the search index, as `turnfold
+        forget` does, without confirmation. A request that was answered is completed, even if the
+        server is killed. 202: the erasure is not finished; `Location` returns its status."""
         return self._send(operations.forget_user(user_id, prefer=prefer))
 
     def states(
@@ -329,7 +326,7 @@ class Turnfold(Sender):
         cursor: str | None = None,
     ) -> Why:
         """The revisions of a state, preference, session, session memory item, link or thread, each
-        with the text of its evidence events. A cited turn that changed nothing has none."""
+        with the text of its evidence events. A cited turn without effect has no revisions."""
         return self._send(operations.why(state_id, limit=limit, cursor=cursor))
 
     def iter_why(
@@ -445,8 +442,8 @@ class Turnfold(Sender):
         limit: int | None = None,
         cursor: str | None = None,
     ) -> SessionMessages:
-        """The messages of a session that were sent with `original`, word for word, in the order in
-        which they came. Every message that was answered with 200 is there; an unknown session has
+        """The messages of a session that were sent with `original`, word for word, in order of
+        arrival. Every message that was answered with 200 is included; an unknown session has
         none."""
         return self._send(
             operations.session_messages(session_id, order=order, limit=limit, cursor=cursor),
@@ -483,8 +480,8 @@ class Turnfold(Sender):
         format: str | None = None,
     ) -> ContextPack:
         """What an agent should know of a user before it answers, as text for a prompt: a stable
-        part (how to address the user, health, constraints, who they are), what the session decided,
-        and facts and turns about `q`, best first. An unknown user has an empty pack."""
+        part (how to address the user, health, constraints, identity), decisions of the session, and
+        facts and turns about `q`, best first. An unknown user has an empty pack."""
         return self._send(
             operations.context(
                 user_id,
@@ -499,8 +496,8 @@ class Turnfold(Sender):
         )
 
     def export_user(self, user_id: str) -> Iterator[bytes]:
-        """Everything that is held of a user, as JSON lines. `turnfold import turnfold` reads them
-        on another server; the last line has the kind `end`."""
+        """Exports all data of a user (JSON Lines). `turnfold import turnfold` imports it on another
+        server; the last line has the kind `end`."""
         return self._lines(operations.export_user(user_id))
 
     def correct_state(
@@ -512,8 +509,8 @@ class Turnfold(Sender):
         prefer: str | None = None,
         idempotency_key: str | None = None,
     ) -> State | Accepted:
-        """Corrects a state. Fields that the body omits stay as they are; a later `valid_from`
-        begins a new version. Returns the state once the correction has been applied."""
+        """Corrects a state. Omitted fields stay unchanged; a later `valid_from` starts a new
+        version. Returns the state once the correction has been applied."""
         return self._send(
             operations.correct_state(
                 state_id,
@@ -533,8 +530,8 @@ class Turnfold(Sender):
         user_id: str | None = None,
         prefer: str | None = None,
     ) -> State | Accepted:
-        """Ends a state: it was true until `at`. What it said stays in the history. Returns the
-        state once the end has been applied; a state that has ended stays as it is."""
+        """Ends a state: it was true until `at`. Its text stays in the history. Returns the state
+        once the end has been applied; an ended state is unchanged."""
         return self._send(
             operations.end_state(state_id, reason=reason, at=at, user_id=user_id, prefer=prefer),
         )
@@ -548,9 +545,9 @@ class Turnfold(Sender):
         prefer: str | None = None,
         idempotency_key: str | None = None,
     ) -> Preference | Accepted:
-        """Corrects a preference, and confirms it. Fields that the body omits stay as they are. With
-        another `subject`, `polarity` or `domain` it ends, and another preference holds in its
-        place. Returns what holds, once the correction has been applied."""
+        """Corrects and confirms a preference. Omitted fields stay unchanged. A different `subject`,
+        `polarity` or `domain` ends it and creates another preference. Returns the resulting
+        preference once the correction has been applied."""
         return self._send(
             operations.correct_preference(
                 preference_id,
@@ -569,8 +566,8 @@ class Turnfold(Sender):
         user_id: str | None = None,
         prefer: str | None = None,
     ) -> Preference | Accepted:
-        """Ends a preference: it is revoked. What was said stays in the history. Returns the
-        preference once the end has been applied; one that has ended stays as it is."""
+        """Ends (revokes) a preference. Its messages stay in the history. Returns the preference
+        once the end has been applied; an ended preference is unchanged."""
         return self._send(
             operations.end_preference(preference_id, reason=reason, user_id=user_id, prefer=prefer),
         )
@@ -582,10 +579,10 @@ class Turnfold(Sender):
         *,
         prefer: str | None = None,
     ) -> Erasure:
-        """Erases a turn of a session for good: what was said and answered, the steps of its task,
-        and all that memory made of it. Of the rest of the session, and of what its users said
-        elsewhere, memory is made again. A request that was answered is carried out, even if the
-        server is killed. 202: the erasure is not done yet; `Location` names where to ask."""
+        """Permanently deletes a turn of a session: message, answer, task steps, and everything
+        derived from it. Memory of the session and its users is rebuilt without the turn. A request
+        that was answered is completed, even if the server is killed. 202: the erasure is not
+        finished; `Location` returns its status."""
         return self._send(operations.forget_turn(session_id, event_id, prefer=prefer))
 
     def erasure(self, erasure_id: str) -> Erasure:

@@ -22,7 +22,7 @@ export class Turnfold extends Sender {
     });
   }
 
-  /** A session's context: what an agent needs before it answers. */
+  /** A session's context, for an agent before it answers. */
   sessionContext(session_id: string): Promise<SessionContext> {
     return this.send({
       method: "GET",
@@ -88,10 +88,9 @@ export class Turnfold extends Sender {
   }
 
   /**
-   * Adds messages of a conversation to memory: what the user said, what the assistant
-   * answered, tool calls and their results. They become turns; an answer belongs to the turn
-   * that waits for it. All of the request is stored, or nothing. 202: stored and not applied
-   * yet.
+   * Adds messages of a conversation to memory: user messages, assistant answers, tool calls
+   * and their results. They become turns; an answer belongs to the turn that waits for it. A
+   * request is stored completely or not at all. 202: stored and not applied yet.
    */
   postMessages(body: NewMessages, options: { prefer?: string; idempotency_key?: string } = {}): Promise<MessagesReply> {
     return this.send({
@@ -104,8 +103,8 @@ export class Turnfold extends Sender {
   }
 
   /**
-   * Has the model read all turns that are stored now, and waits for it. 202: it has not read
-   * them all yet, as `about` explains; the server continues. 501: this server asks no model.
+   * Waits until the model has read all turns that are stored now. 202: some turns are unread,
+   * `about` gives the reason; the server continues. 501: this server has no model.
    */
   extract(options: { prefer?: string } = {}): Promise<Extracted> {
     return this.send({
@@ -118,8 +117,8 @@ export class Turnfold extends Sender {
 
   /**
    * Ends the facts and preferences that rest only on a user's message and its answer, and
-   * hides the turn from search and context packs. It stays in the session and in the history:
-   * to erase it, erase the turn. 202: stored and not applied yet.
+   * hides the turn from search and context packs. The turn stays in the session and in the
+   * history; erase the turn to remove it. 202: stored and not applied yet.
    */
   deleteMessage(message_id: string, options: { session_id: string; prefer?: string }): Promise<RecordsReply> {
     return this.send({
@@ -131,10 +130,7 @@ export class Turnfold extends Sender {
     });
   }
 
-  /**
-   * The users of whom something is stored, with counts. What was written within the last
-   * second or two may be missing.
-   */
+  /** Lists users, with counts. Writes of the last one or two seconds may be missing. */
   users(options: { prefix?: string; from?: Moment; to?: Moment; order?: string; limit?: number; cursor?: string } = {}): Promise<UserList> {
     return this.send({
       method: "GET",
@@ -152,7 +148,7 @@ export class Turnfold extends Sender {
     );
   }
 
-  /** The sessions, with counts. What was written within the last second or two may be missing. */
+  /** Lists sessions, with counts. Writes of the last one or two seconds may be missing. */
   sessions(options: { prefix?: string; user_id?: string; from?: Moment; to?: Moment; order?: string; limit?: number; cursor?: string } = {}): Promise<SessionList> {
     return this.send({
       method: "GET",
@@ -181,10 +177,10 @@ export class Turnfold extends Sender {
   }
 
   /**
-   * Erases a session for good, whoever spoke in it, with all that memory made of it. What its
-   * users said elsewhere stays, and what memory holds of them is made again from that. A
-   * request that was answered is carried out, even if the server is killed. 202: the erasure
-   * is not done yet; `Location` names where to ask.
+   * Permanently deletes a session of all its users, and everything derived from it. Other
+   * sessions of its users stay, and their memory is rebuilt without this one. A request that
+   * was answered is completed, even if the server is killed. 202: the erasure is not finished;
+   * `Location` returns its status.
    */
   forgetSession(session_id: string, options: { prefer?: string } = {}): Promise<Erasure> {
     return this.send({
@@ -227,8 +223,8 @@ export class Turnfold extends Sender {
   }
 
   /**
-   * A task: plan, recursions, tool results and status. Without `session_id` the task is looked
-   * up in the history.
+   * A task: plan, recursions, tool results and status. The history is searched for it if
+   * `session_id` is omitted.
    */
   task(task_id: string, options: { session_id?: string } = {}): Promise<TaskDocument> {
     return this.send({
@@ -249,9 +245,9 @@ export class Turnfold extends Sender {
   }
 
   /**
-   * Erases a user for good from all tables, files and the search index, as `turnfold forget`
-   * does. There is no confirmation. A request that was answered is carried out, even if the
-   * server is killed. 202: the erasure is not done yet; `Location` names where to ask.
+   * Permanently deletes a user from all tables, files and the search index, as `turnfold
+   * forget` does, without confirmation. A request that was answered is completed, even if the
+   * server is killed. 202: the erasure is not finished; `Location` returns its status.
    */
   forgetUser(user_id: string, options: { prefer?: string } = {}): Promise<Erasure> {
     return this.send({
@@ -295,7 +291,7 @@ export class Turnfold extends Sender {
 
   /**
    * The revisions of a state, preference, session, session memory item, link or thread, each
-   * with the text of its evidence events. A cited turn that changed nothing has none.
+   * with the text of its evidence events. A cited turn without effect has no revisions.
    */
   why(state_id: string, options: { limit?: number; cursor?: string } = {}): Promise<Why> {
     return this.send({
@@ -363,8 +359,8 @@ export class Turnfold extends Sender {
   }
 
   /**
-   * The messages of a session that were sent with `original`, word for word, in the order in
-   * which they came. Every message that was answered with 200 is there; an unknown session has
+   * The messages of a session that were sent with `original`, word for word, in order of
+   * arrival. Every message that was answered with 200 is included; an unknown session has
    * none.
    */
   sessionMessages(session_id: string, options: { order?: string; limit?: number; cursor?: string } = {}): Promise<SessionMessages> {
@@ -386,8 +382,8 @@ export class Turnfold extends Sender {
 
   /**
    * What an agent should know of a user before it answers, as text for a prompt: a stable part
-   * (how to address the user, health, constraints, who they are), what the session decided,
-   * and facts and turns about `q`, best first. An unknown user has an empty pack.
+   * (how to address the user, health, constraints, identity), decisions of the session, and
+   * facts and turns about `q`, best first. An unknown user has an empty pack.
    */
   context(user_id: string, options: { q?: string; session_id?: string; max_tokens?: number; as_of?: Moment; known_at?: Moment; sections?: string; format?: string } = {}): Promise<ContextPack> {
     return this.send({
@@ -399,8 +395,8 @@ export class Turnfold extends Sender {
   }
 
   /**
-   * Everything that is held of a user, as JSON lines. `turnfold import turnfold` reads them on
-   * another server; the last line has the kind `end`.
+   * Exports all data of a user (JSON Lines). `turnfold import turnfold` imports it on another
+   * server; the last line has the kind `end`.
    */
   exportUser(user_id: string): AsyncGenerator<string> {
     return this.lines({
@@ -411,8 +407,8 @@ export class Turnfold extends Sender {
   }
 
   /**
-   * Corrects a state. Fields that the body omits stay as they are; a later `valid_from` begins
-   * a new version. Returns the state once the correction has been applied.
+   * Corrects a state. Omitted fields stay unchanged; a later `valid_from` starts a new
+   * version. Returns the state once the correction has been applied.
    */
   correctState(state_id: string, body: StateCorrection, options: { user_id?: string; prefer?: string; idempotency_key?: string } = {}): Promise<State | Accepted> {
     return this.send({
@@ -426,8 +422,8 @@ export class Turnfold extends Sender {
   }
 
   /**
-   * Ends a state: it was true until `at`. What it said stays in the history. Returns the state
-   * once the end has been applied; a state that has ended stays as it is.
+   * Ends a state: it was true until `at`. Its text stays in the history. Returns the state
+   * once the end has been applied; an ended state is unchanged.
    */
   endState(state_id: string, options: { reason: string; at?: Moment; user_id?: string; prefer?: string }): Promise<State | Accepted> {
     return this.send({
@@ -440,9 +436,9 @@ export class Turnfold extends Sender {
   }
 
   /**
-   * Corrects a preference, and confirms it. Fields that the body omits stay as they are. With
-   * another `subject`, `polarity` or `domain` it ends, and another preference holds in its
-   * place. Returns what holds, once the correction has been applied.
+   * Corrects and confirms a preference. Omitted fields stay unchanged. A different `subject`,
+   * `polarity` or `domain` ends it and creates another preference. Returns the resulting
+   * preference once the correction has been applied.
    */
   correctPreference(preference_id: string, body: PreferenceCorrection, options: { user_id?: string; prefer?: string; idempotency_key?: string } = {}): Promise<Preference | Accepted> {
     return this.send({
@@ -456,8 +452,8 @@ export class Turnfold extends Sender {
   }
 
   /**
-   * Ends a preference: it is revoked. What was said stays in the history. Returns the
-   * preference once the end has been applied; one that has ended stays as it is.
+   * Ends (revokes) a preference. Its messages stay in the history. Returns the preference once
+   * the end has been applied; an ended preference is unchanged.
    */
   endPreference(preference_id: string, options: { reason: string; user_id?: string; prefer?: string }): Promise<Preference | Accepted> {
     return this.send({
@@ -470,10 +466,10 @@ export class Turnfold extends Sender {
   }
 
   /**
-   * Erases a turn of a session for good: what was said and answered, the steps of its task,
-   * and all that memory made of it. Of the rest of the session, and of what its users said
-   * elsewhere, memory is made again. A request that was answered is carried out, even if the
-   * server is killed. 202: the erasure is not done yet; `Location` names where to ask.
+   * Permanently deletes a turn of a session: message, answer, task steps, and everything
+   * derived from it. Memory of the session and its users is rebuilt without the turn. A
+   * request that was answered is completed, even if the server is killed. 202: the erasure is
+   * not finished; `Location` returns its status.
    */
   forgetTurn(session_id: string, event_id: string, options: { prefer?: string } = {}): Promise<Erasure> {
     return this.send({

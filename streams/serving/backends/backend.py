@@ -1,7 +1,8 @@
-"""What the HTTP API asks of the tier beneath it: rows of one entity, records to apply, readiness.
+"""The interface between the HTTP API and a memory tier: rows of one entity, records to apply,
+readiness.
 
 `embedded` answers from a history's store on this machine, `replica` from the changelogs of a
-worker's tables. All else (documents, expiry, problems, tenants) is the API's own and the same for
+worker's tables. Documents, expiry, problems and tenants belong to the API and are the same for
 both.
 """
 
@@ -25,16 +26,16 @@ Subject = tuple[Table, str]
 """A session or user of a tenant: its table and id."""
 
 
-class Found(NamedTuple):
-    """The rows of a session or user, and the rules of the generation that they are of: a document
-    is made of both."""
+class EntityRows(NamedTuple):
+    """The rows of a session or user, and the rules of their generation: documents depend on
+    both."""
 
     rows: Rows
     rules: Rules
 
 
 class NotReady(TurnfoldError):  # noqa: N818 - a state, not a fault
-    """Nobody here can answer for that key now: 503 with Retry-After, never an empty answer."""
+    """This server cannot answer for that key now: 503 with Retry-After, never an empty answer."""
 
     exit_code = 5
     retry_after = 1
@@ -42,7 +43,7 @@ class NotReady(TurnfoldError):  # noqa: N818 - a state, not a fault
 
 
 class Busy(TurnfoldError):  # noqa: N818
-    """More waits to be applied than is good: 429 with Retry-After; nothing was taken."""
+    """Too many records wait to be applied: 429 with Retry-After; the request was not stored."""
 
     exit_code = 1
     retry_after = 1
@@ -56,7 +57,7 @@ Prepare = Callable[[Live], Awaitable[None]]
 
 
 class Work(NamedTuple):
-    """What records of a tenant took of the processor to be folded."""
+    """Processing time for folding a tenant's records."""
 
     tenant: str
     records: int
@@ -97,64 +98,58 @@ class Backend(Protocol):
     changes: Changes
     """Who waits for an entity to change."""
 
-    async def rows(self, table: Table, tenant: str, key: str) -> Found:
-        """The committed rows of one session or user, for reading; empty where it is unknown.
-
-        Raises NotReady.
-        """
+    async def rows(self, table: Table, tenant: str, key: str) -> EntityRows:
+        """The committed rows of one session or user, read-only; empty if it is unknown. Raises
+        NotReady."""
 
     async def catch_up(self, table: Table, tenant: str, key: str, within: float) -> None:
-        """Waits until `rows` shows each record of one session or user that is in the log now,
-        whichever server has appended it.
-
-        Raises NotReady, also after so many seconds.
-        """
+        """Waits until `rows` shows each record of a session or user that is in the log now, from
+        any server. Raises NotReady, also after `within` seconds."""
 
     async def submit(
         self,
         records: Sequence[bytes],
         within: float,
-        read: Sequence[Input | None] | None = None,
+        decoded: Sequence[Input | None] | None = None,
         all_or_none: bool = False,
     ) -> list[Outcome]:
-        """Appends input records (one JSON object each) to the log in order, and waits so many
-        seconds at most for the transactions that apply them. After it returned no record is lost,
-        whatever dies. `read`: what they say, as far as a caller who has decoded
-        them to check them has kept it. `all_or_none`: a history's log takes them in one write,
-        whole or not at all.
+        """Appends input records (one JSON object each) to the log in order, and waits up to
+        `within` seconds for the transactions that apply them. Once it returns, no record is lost,
+        whatever is killed. `decoded`: the decoded records, as far as the caller has kept them.
+        `all_or_none`: the log stores all records in one write, or none.
 
         Raises NotReady, Busy, NoRoom.
         """
 
     def unwritten(self, tenant: str, *of: Subject) -> bool:
-        """Whether `rows` shows something of a tenant that is not in the history's tables yet; `of`:
-        only of these sessions and users, turns of these users included."""
+        """Whether `rows` shows changes of a tenant that the history's tables lack; `of`: only of
+        these sessions and users, including turns of these users."""
 
     async def written(self, tenant: str, within: float, *of: Subject) -> bool:
-        """Waits so many seconds at most until what `rows` shows of a tenant now is there, or only
-        what it shows `of` these sessions and users; whether it is."""
+        """Waits up to `within` seconds until the tables have what `rows` shows now (`of`: as in
+        `unwritten`); returns whether they have it."""
 
     @property
     def extractor(self) -> str | None:
-        """What finds memory in turns here; None: workers do, or nothing comes in."""
+        """The extractor of this server; None: workers extract, or the server is read-only."""
 
     async def extract(self, within: float) -> tuple[bool, str] | None:
-        """Waits so many seconds at most until the model has read every turn that is in the log now:
-        whether it has, and how the asking stands. Returns at once where it cannot be asked now, and
-        None where this server asks no model. Raises NotReady."""
+        """Waits up to `within` seconds until the model has read every turn that is in the log now:
+        whether it has, and its status. Returns at once if the model is unavailable; None if this
+        server has no model. Raises NotReady."""
 
     def readiness(self) -> Readiness:
-        """The truth, during a restore, too."""
+        """Current readiness, including progress of a restore."""
 
     def observed(self) -> Observed:
-        """What has flowed through it so far, of all tenants; costs no more than some look-ups."""
+        """Counters of the data flow so far, of all tenants; cheap to call."""
 
     async def failed(self) -> BaseException:
-        """Why the tier cannot go on, once it cannot: what it waits for or tries again is none. A
-        new process may; usually this never returns."""
+        """The error that ends the tier, once it has failed; retried errors are not included. A new
+        process may recover. Usually it never returns."""
 
 
 async def ended_of(tasks: Iterable["asyncio.Task[None]"]) -> BaseException:
-    """Why one of a tier's tasks has ended, which run for ever."""
+    """The error of the first of these endless tasks that has ended."""
     ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     return ended.pop().exception() or RuntimeError("it ended")

@@ -1,4 +1,4 @@
-"""Who waits for which session or user to change (the event stream of a session)."""
+"""Waiters for changes of a session or user (the event stream of a session)."""
 
 import asyncio
 from collections import defaultdict
@@ -10,15 +10,15 @@ Where = tuple[str, str, str]
 
 
 class Changes:
-    """Wakes those who wait for an entity, once a commit changed it. One event loop's own: other
-    threads go through `loop.call_soon_threadsafe`."""
+    """Wakes the waiters of an entity after a commit has changed it. Belongs to one event loop:
+    other threads use `loop.call_soon_threadsafe`."""
 
     def __init__(self) -> None:
         self._waiting: defaultdict[Where, set[asyncio.Event]] = defaultdict(set)
 
     @contextmanager
     def of(self, where: Where) -> Iterator[asyncio.Event]:
-        """An event that is set at each commit that changes the entity; who waits clears it."""
+        """An event that is set at each commit that changes the entity; the waiter clears it."""
         event = asyncio.Event()
         self._waiting[where].add(event)
         try:
@@ -29,11 +29,9 @@ class Changes:
                 del self._waiting[where]
 
     def awaited(self) -> list[Where]:
-        """The entities somebody waits for."""
         return list(self._waiting)
 
     def tell(self, changed: Iterable[Where]) -> None:
-        """These entities were changed by a commit."""
         if not self._waiting:
             return
         for where in changed:

@@ -1,6 +1,6 @@
 """Follows all changelog partitions of a worker's tables with one consumer (docs/serving.md).
 
-Whatever goes wrong ends that consumer; the next one continues where each table stands.
+Any error ends that consumer; the next one continues from the position of each table.
 """
 
 import asyncio
@@ -41,13 +41,13 @@ ASK_EVERY = 3.0
 
 
 class Absent(Exception):  # noqa: N818 - what it is
-    """The changelogs are not there, or not all of them are there yet."""
+    """Some changelogs do not exist yet."""
 
 
 class Following:
-    """`topics` are the changelogs of `group`, `sources` what its workers read; `made` makes the
-    lane of a changelog's partition, once it is known how many there are of each. `why` says what it
-    waits for while it does not follow."""
+    """`topics` are the changelogs of `group`, `sources` the topics that its workers read.
+    `make_lane` makes the lane of a changelog's partition, once their number is known. `why`: the
+    reason, while it does not follow."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Following:
         group: str,
         topics: Iterable[str],
         sources: Iterable[str],
-        made: Callable[[TopicPartition, int], ReplicaLane],
+        make_lane: Callable[[TopicPartition, int], ReplicaLane],
     ) -> None:
         self.lanes: dict[TopicPartition, ReplicaLane] = {}
         self.partitions = 0
@@ -64,7 +64,7 @@ class Following:
         self._connection = {**connection, "request_timeout_ms": REQUEST_MS}
         self._group = group
         self._topics, self._sources = tuple(topics), tuple(sources)
-        self._made = made
+        self._made = make_lane
 
     @property
     def unheard(self) -> float:
@@ -80,7 +80,7 @@ class Following:
                 be looked for in the wrong table; or the broker's ACLs do not let us read.
             StoreError: rows cannot be written to disk, most likely for want of room.
         """
-        backoff, told = BACKOFF, ""
+        backoff, reported = BACKOFF, ""
         while True:
             began = monotonic()
             try:
@@ -89,10 +89,10 @@ class Following:
                 if (refused := acl_errors.of(error)) is not None:
                     raise refused from error
                 backoff = BACKOFF if monotonic() - began > MAX_BACKOFF else backoff
-                if (why := str(error) or repr(error)) != told or not self.why:
+                if (why := str(error) or repr(error)) != reported or not self.why:
                     level = logging.WARNING if isinstance(error, Absent) else logging.ERROR
                     log.log(level, "changelogs: %s; tries again", why, extra=OF_BROKER)
-                told = why
+                reported = why
                 self.why = ON_DISK if isinstance(error, Damaged | Taken) else why
             await asyncio.sleep(backoff)
             backoff = min(2 * backoff, MAX_BACKOFF)
@@ -110,7 +110,7 @@ class Following:
             raise
 
     async def _take(self, follower: Follower) -> None:
-        asked = monotonic()
+        checked_at = monotonic()
         lanes = [lane.progress for lane in self.lanes.values()]
         async with aclosing(follower.read(lanes, for_ever=True)) as reading:
             async for progress, chunk in reading:
@@ -120,8 +120,8 @@ class Following:
                 lane = self.lanes[progress.at]
                 await lane.rows.rest()
                 lane.take(chunk)
-                if monotonic() - asked > ASK_EVERY:
-                    asked = monotonic()
+                if monotonic() - checked_at > ASK_EVERY:
+                    checked_at = monotonic()
                     await self._know(follower.client)
 
     async def _know(self, client: Client) -> None:
@@ -139,8 +139,8 @@ class Following:
         check_no_repartition(cluster.topics())
         changelogs = [counts[topic] for topic in self._topics]
         count = self.partitions or max(changelogs)
-        known = {topic: number for topic, number in counts.items() if number}
-        layout = Layout(self._group, count, known, prefix_of(self._connection))
+        layout_counts = {topic: number for topic, number in counts.items() if number}
+        layout = Layout(self._group, count, layout_counts, prefix_of(self._connection))
         if count and (why := layout.difference()):
             raise ConfigurationError(why)
         if not all(changelogs):

@@ -1,8 +1,8 @@
-"""The memory of a history on this machine, served: read from its store, written through its log.
+"""Serves a history on this machine: reads from its store, writes through its log.
 
-Three threads: the event loop's answers; one appends what was posted to the log, all that has
-gathered at once; one folds it (`ingest`). What readers get is either on disk, or a
-copy of rows that are folded and not yet there; both belong to the event loop alone.
+Three threads: the event loop; one appends the gathered posts to the log; one folds it
+(`fold_thread`). Readers get rows from disk, or copies of folded rows that are not written yet; both
+belong to the event loop.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ from streams.serving.backends.backend import (
     BEHIND,
     Busy,
     Charge,
-    Found,
+    EntityRows,
     NotReady,
     Prepare,
     Subject,
@@ -65,29 +65,27 @@ LOOP_WITHIN = 5.0
 """Seconds in which the event loop lets go of a store that is about to be closed."""
 
 
-class Waiting(NamedTuple):
-    """What a tenant has posted that is not folded yet."""
+class WaitingRecords(NamedTuple):
+    """A tenant's posted records that are not folded yet."""
 
     records: int
     bytes: int
 
-    def and_of(self, posted: Posted) -> "Waiting":
-        """With one more post."""
-        return Waiting(self.records + len(posted.records), self.bytes + posted.bytes)
+    def and_of(self, posted: Posted) -> "WaitingRecords":
+        return WaitingRecords(self.records + len(posted.records), self.bytes + posted.bytes)
 
     def is_beyond(self, shares: int) -> bool:
-        """Whether it is more than so many tenants may have."""
+        """Whether it exceeds the share of so many tenants."""
         return self.records > shares * WAITING_RECORDS or self.bytes > shares * WAITING_BYTES
 
 
-NONE_WAITING = Waiting(0, 0)
+NONE_WAITING = WaitingRecords(0, 0)
 
 
 class EmbeddedBackend:
-    """Implements `backend.Backend`, while it is entered. It is the history's one
-    writer, as `run` is, but lends it to `generation promote`, `forget` and `admin compact` for as
-    long as they take.
-    """
+    """Implements `backend.Backend` while it is entered. It is the history's only writer, as
+    `run` is, but lends the history to `generation promote`, `forget` and `admin compact` while
+    they run."""
 
     def __init__(
         self,
@@ -98,12 +96,12 @@ class EmbeddedBackend:
         *,
         beside: bool = True,
     ) -> None:
-        """`extractor`: what finds memory in turns from now on; None: what was chosen last.
-        `retention` in microseconds, as `streams.files.fold_sources.Runner` has it. `model`: how it
-        is reached, if the extractor is one; without it the rules alone find memory. `beside`:
-        whether it is asked by itself, in a thread; otherwise whoever enters this does it.
+        """`extractor`: from now on; None: the stored choice. `retention` in microseconds, as in
+        `streams.files.fold_sources.Runner`. `model`: settings of the model, if the extractor is
+        one; without them only the rules extract. `beside`: run the model in a thread; otherwise the
+        caller runs it.
 
-        Entering raises ConfigurationError where another writes this history.
+        Entering raises ConfigurationError if another writer uses the history.
         """
         self._root = open_root(root)
         self.history: Path | None = self._root
@@ -127,9 +125,11 @@ class EmbeddedBackend:
         self._live = NO_HISTORY
         self._why = "the history is being opened"
         self._closing = False
-        self._waiting: dict[str, Waiting] = {}
+        self._waiting: dict[str, WaitingRecords] = {}
         self._left: dict[Posted, None] = {}  # whose senders wait no longer, in order
-        self._folded: dict[Where, tuple[Found, int]] = {}  # rows not on disk yet, and their batch
+        self._folded: dict[
+            Where, tuple[EntityRows, int]
+        ] = {}  # rows not on disk yet, and their batch
         self._changed: dict[Where, int] = {}  # the same, with the users who spoke in the sessions
         self._batch = 0
         self._since = 0  # the first batch since the store was closed
@@ -137,7 +137,6 @@ class EmbeddedBackend:
 
     @property
     def extractor(self) -> str | None:
-        """What finds memory in turns, once this is entered."""
         return self._folder.extractor
 
     async def __aenter__(self) -> Self:
@@ -157,8 +156,8 @@ class EmbeddedBackend:
         self._failed = self._loop.create_future()
 
         def hear(error: BaseException | None) -> None:
-            said = started.set_result if error is None else started.set_exception
-            self._call(said, error)
+            resolve = started.set_result if error is None else started.set_exception
+            self._call(resolve, error)
 
         self._folder.asks_model = self._model is not None
         try:
@@ -174,7 +173,7 @@ class EmbeddedBackend:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """All that was posted is in the log, folded and committed, where there is room."""
+        """All posts are logged, folded and committed, unless the disk is full."""
         await asyncio.to_thread(self._erasing.close)
         if self.model is not None:
             await asyncio.to_thread(self.model.end)
@@ -193,7 +192,7 @@ class EmbeddedBackend:
             self.model.start()
 
     def posts_by_model(self) -> "PostedByModel":
-        """The log, for what asks a model in another thread or in this."""
+        """The log, for the model's driver in this or another thread."""
         from streams.serving.backends.model_writes import PostedByModel
 
         return PostedByModel(self, self._folder)
@@ -210,17 +209,14 @@ class EmbeddedBackend:
         self._threads.append(thread)
         thread.start()
 
-    def _call(self, function: Callable[..., Any], *given: Any) -> None:
-        """On the event loop's thread, soon, in order."""
-        self._loop.call_soon_threadsafe(function, *given)
+    def _call(self, function: Callable[..., Any], *args: Any) -> None:
+        """Calls it on the event loop's thread, soon, in order."""
+        self._loop.call_soon_threadsafe(function, *args)
 
     @property
     def live(self) -> Live:
-        """That of the store. While another command has the history, questions to the past go on, up
-        to the moment when it makes another generation live.
-
-        Raises NotReady.
-        """
+        """The store's generation. While another command uses the history, queries continue until
+        that command switches the generation. Raises NotReady."""
         if self._store is None and not self._is_promoted():
             raise NotReady(self._why)
         return self._live
@@ -233,20 +229,20 @@ class EmbeddedBackend:
 
     # --- the event loop's -----------------------------------------------------------------------
 
-    async def rows(self, table: Table, tenant: str, key: str) -> Found:
+    async def rows(self, table: Table, tenant: str, key: str) -> EntityRows:
         where = (table, tenant, key)
         folded = self._folded.get(where)
         if folded is not None:
             return folded[0]
-        read = self._read.get(where)
-        if read is None:
+        entity_rows = self._read.get(where)
+        if entity_rows is None:
             entity = self._committed(where)
-            read = Found(entity, self._live.rules)
-            self._read.put(where, read, entity.encoded_size())
-        return read
+            entity_rows = EntityRows(entity, self._live.rules)
+            self._read.put(where, entity_rows, entity.encoded_size())
+        return entity_rows
 
     def _committed(self, where: Where) -> Entity:
-        """As it is on disk. Raises NotReady."""
+        """The entity as on disk. Raises NotReady."""
         if self._store is None:
             raise NotReady(self._why)
         try:
@@ -259,14 +255,14 @@ class EmbeddedBackend:
         self,
         records: Sequence[bytes],
         within: float,
-        read: Sequence[Input | None] | None = None,
+        decoded: Sequence[Input | None] | None = None,
         all_or_none: bool = False,
     ) -> list[Outcome]:
         if self._closing:
             raise NotReady("the server is about to end")
         if not records:
             return []
-        posted = Posted(records, read, self._loop, all_or_none)
+        posted = Posted(records, decoded, self._loop, all_or_none)
         self._come(posted)
         self._posts.put(posted)
         try:
@@ -278,8 +274,8 @@ class EmbeddedBackend:
         return list(posted.outcomes)
 
     async def _await(self, posted: Posted, within: float) -> None:
-        """Until it is folded, or so many seconds are over and it is in the log. Raises Busy, and
-        what became of it."""
+        """Waits until the records are folded, or until `within` seconds have passed and they are in
+        the log. Raises Busy, and errors of the write."""
         withdrawn_at = self._loop.time() + max(within, LOGGED_WITHIN)
         await asyncio.wait([posted.done], timeout=within)
         while not posted.logged and not posted.done.done():  # it may yet be refused
@@ -294,28 +290,28 @@ class EmbeddedBackend:
         lent_until = self._loop.time() + max(within, LENT_WITHIN)
         while self._store is None and self._why == LENT and self._loop.time() < lent_until:
             await asyncio.sleep(LOOK_EVERY)
-        left = [posted.done for posted in self._left if posted.tenant == tenant]
-        if left and (await asyncio.wait(left, timeout=within))[1]:
+        pending = [posted.done for posted in self._left if posted.tenant == tenant]
+        if pending and (await asyncio.wait(pending, timeout=within))[1]:
             raise NotReady(BEHIND)
 
     def unwritten(self, tenant: str, *of: Subject) -> bool:
         return self._waits(tenant, self._batch, of)
 
     def _waits(self, tenant: str, upto: int, of: Sequence[Subject]) -> bool:
-        """Whether something of a batch up to that one is not on disk yet."""
+        """Whether changes up to this batch are not on disk yet."""
         changed = self._changed
         if of:
             return any(changed.get((table, tenant, key), upto + 1) <= upto for table, key in of)
         return any(where[1] == tenant and batch <= upto for where, batch in changed.items())
 
     async def written(self, tenant: str, within: float, *of: Subject) -> bool:
-        shown = self._batch
+        batch = self._batch
         with suppress(TimeoutError):
             async with asyncio.timeout(within):
-                while self._waits(tenant, shown, of):
+                while self._waits(tenant, batch, of):
                     self._folder.hurried = True
                     await asyncio.sleep(LOOK_EVERY)
-        return not self._waits(tenant, shown, of)
+        return not self._waits(tenant, batch, of)
 
     async def extract(self, within: float) -> tuple[bool, str] | None:
         model = self.model
@@ -375,7 +371,7 @@ class EmbeddedBackend:
         self._call(see)
 
     def closed(self, why: str, lent: bool) -> None:
-        gone = Event()
+        released = Event()
 
         def let_go() -> None:
             self._store, self._why = None, why
@@ -385,10 +381,10 @@ class EmbeddedBackend:
                 self._folded.clear()
                 self._changed.clear()
                 self._read.clear()
-            gone.set()
+            released.set()
 
         self._call(let_go)
-        gone.wait(LOOP_WITHIN)
+        released.wait(LOOP_WITHIN)
 
     def folded(
         self,
@@ -409,7 +405,7 @@ class EmbeddedBackend:
                 hear(of_tenant)
         for entity in changed:
             self._read.drop(entity.where)
-            self._folded[entity.where] = (Found(entity, rules), self._batch)
+            self._folded[entity.where] = (EntityRows(entity, rules), self._batch)
             self._changed[entity.where] = self._batch
             if entity.where[0] == "sessions":
                 for user_id in speakers_in(entity):
@@ -420,24 +416,29 @@ class EmbeddedBackend:
         self.changes.tell([entity.where for entity in changed])
 
     def _come(self, posted: Posted) -> None:
-        """Counts what waits. Raises Busy; a tenant of which nothing waits is always taken."""
-        own = self._waiting.get(posted.tenant, NONE_WAITING)
-        whole = own.and_of(posted)
-        if own.records and (
+        """Counts waiting records. Raises Busy; a tenant without waiting records is always
+        accepted."""
+        waiting = self._waiting.get(posted.tenant, NONE_WAITING)
+        whole = waiting.and_of(posted)
+        if waiting.records and (
             whole.is_beyond(1) or self._all_waiting().and_of(posted).is_beyond(SHARES)
         ):
-            raise Busy(f"{own.records} records wait to be applied; send these again")
+            raise Busy(f"{waiting.records} records wait to be applied; send these again")
         self._waiting[posted.tenant] = whole
 
-    def _all_waiting(self) -> Waiting:
+    def _all_waiting(self) -> WaitingRecords:
         every = self._waiting.values()
-        return Waiting(sum(one.records for one in every), sum(one.bytes for one in every))
+        return WaitingRecords(
+            sum(waiting.records for waiting in every), sum(waiting.bytes for waiting in every)
+        )
 
     def _gone(self, posted: Posted) -> None:
         waiting = self._waiting.pop(posted.tenant)
         if waiting.records > len(posted.records):
             size = waiting.bytes - posted.bytes
-            self._waiting[posted.tenant] = Waiting(waiting.records - len(posted.records), size)
+            self._waiting[posted.tenant] = WaitingRecords(
+                waiting.records - len(posted.records), size
+            )
 
     def committing(self) -> None:
         def next_batch() -> None:
@@ -449,7 +450,7 @@ class EmbeddedBackend:
         self._call(lambda: self._drop_before(self._batch))
 
     def _drop_before(self, batch: int) -> None:
-        """What was folded in earlier batches is on disk."""
+        """Earlier batches are on disk."""
         for where in [at for at, (_, folded) in self._folded.items() if folded < batch]:
             del self._folded[where]
         for where in [at for at, changed in self._changed.items() if changed < batch]:

@@ -1,9 +1,8 @@
-"""The thread that folds what a served history's log takes in, and commits it.
+"""The thread that folds the log of a served history, and commits it.
 
-A record that is in the log will be applied: folds are pure, so what it ends as is certain as soon
-as it is folded, and its sender hears it then. The tables and the store follow in batches, about one
-a second; killed or out of room meanwhile, the same records are folded again from the log, to the
-same end.
+Folds are pure, so a record's outcome is final as soon as it is folded, and its sender is answered
+then. Tables and store follow in batches, about one per second; after a kill or a full disk the same
+records are folded again from the log, with the same result.
 """
 
 import logging
@@ -65,13 +64,13 @@ MERGE_COMMITS = 64
 
 
 class Told(Protocol):
-    """Who hears what the thread did; each call comes from that thread."""
+    """Receives the thread's progress; each call comes from that thread."""
 
     def opened(self, store: Store) -> None:
-        """The store has all that the log had; it may be read until `closed`."""
+        """The store has everything in the log; it may be read until `closed`."""
 
     def closed(self, why: str, lent: bool) -> None:
-        """The store is about to be closed; `lent`: another may change everything in it."""
+        """The store is about to be closed; `lent`: another process may change its contents."""
 
     def folded(
         self,
@@ -81,19 +80,19 @@ class Told(Protocol):
         rules: Rules,
         seconds: Mapping[str, float],
     ) -> None:
-        """These ended so; copies of the rows as they are now, until `committed` not in the
-        store, and the rules that they were folded under. `seconds` of the processor that the
-        records of each tenant took; of a group that was read from disk none."""
+        """Outcomes of a group, copies of the changed rows (not in the store until `committed`), and
+        the rules of the fold. `seconds`: processing time per tenant; empty for a group that was
+        read from disk."""
 
     def committed(self) -> None:
-        """The store has all that was folded before the last call of `committing`."""
+        """The store has everything that was folded before the last `committing`."""
 
     def committing(self) -> None:
-        """What is folded from now on is of the next batch."""
+        """Records folded from now on belong to the next batch."""
 
 
 class _Runner(Runner):
-    """The file runner; it merges small files now and then, beside the folding."""
+    """The file runner; it merges small files now and then."""
 
     def _write(self, packed: Packed, changes: Changes) -> None:
         super()._write(packed, changes)
@@ -104,10 +103,10 @@ class _Runner(Runner):
 
 
 class IngestThread:
-    """Folds a history's log until it is ended. `fold` is the thread's function."""
+    """Folds a history's log until it is ended; `fold` is the thread's function."""
 
     def __init__(
-        self, root: Path, told: Told, extractor: str | None, retention: int | None = None
+        self, root: Path, listener: Told, extractor: str | None, retention: int | None = None
     ) -> None:
         self.root = root
         self.inbox: Inbox | None = None
@@ -126,7 +125,7 @@ class IngestThread:
         """How long the writing of each batch took."""
         self.is_open = False
         """Whether what is in the log is being folded."""
-        self._told = told
+        self._told = listener
         self._extractor = extractor
         self._said = ""
         self._retention = retention
@@ -142,17 +141,17 @@ class IngestThread:
 
     @property
     def folded_to(self) -> int:
-        """The offset up to which the log is folded."""
         return self._at
 
     def fold(self, started: Callable[[BaseException | None], None]) -> None:
-        """Until `ending`. `started` hears once that the history is open, or why it cannot be."""
-        begun = False
+        """Runs until `ending`. `started` is called once: with None when the history is open, or
+        with the error."""
+        is_open = False
 
         def ready() -> None:
-            nonlocal begun
-            if not begun:
-                begun = True
+            nonlocal is_open
+            if not is_open:
+                is_open = True
                 started(None)
 
         while not self.ending:
@@ -165,7 +164,7 @@ class IngestThread:
                     applier = applier_of(self.root, store, extractor)
                     self._follow(self._runner(store, tables, applier), ready)
             except BaseException as error:
-                if not begun:
+                if not is_open:
                     return started(error)
                 self._told.closed(FAILED, lent=isinstance(error, ConfigurationError))
                 if not isinstance(error, TurnfoldError | HistoryError):
@@ -181,7 +180,7 @@ class IngestThread:
         return None
 
     def _settle(self) -> str:
-        """What extracts; what the server was told counts until another generation goes live."""
+        """The extractor; the server's option is valid until another generation goes live."""
         choice = update_choice(self.root, self._extractor, self._say)
         self._extractor = None
         self.extractor = choice.name if self.asks_model else choice.in_process
@@ -193,7 +192,7 @@ class IngestThread:
         return choice.in_process
 
     def _say(self, text: str) -> None:
-        """Once: the history is opened again after each command that asks for it."""
+        """Logs a text once: the history is opened again after each command that uses it."""
         if text != self._said:
             log.info("%s", text)
         self._said = text
@@ -202,7 +201,7 @@ class IngestThread:
         return _Runner(store, tables, applier, None, self._retention)
 
     def _follow(self, runner: Runner, ready: Callable[[], None]) -> None:
-        """Folds until the end, or until somebody asks for the history."""
+        """Folds until the end, or until another process requests the history."""
         self._at = self.committed_to = committed_of(runner.store)
         if self.inbox is None:
             self.inbox = inbox_of(self.root, runner.store)
@@ -228,7 +227,7 @@ class IngestThread:
             self._told.closed(why, lent)
 
     def _go_on(self, runner: Runner) -> None:
-        """Leaves nothing in the log that was there when somebody asked."""
+        """Folds everything that is in the log when the history is requested."""
         assert self.inbox is not None
         while not self.ending and not self._is_asked():
             self._step(runner)
@@ -239,7 +238,7 @@ class IngestThread:
         self._note(runner)
 
     def _step(self, runner: Runner) -> None:
-        """One group, if there is any; a commit, if it is time."""
+        """Folds one group, if any; commits when it is due."""
         with suppress(Empty):
             self._take(runner, self.groups.get(timeout=TICK))
         if runner.pending is not None and runner.pending.done():
@@ -263,7 +262,7 @@ class IngestThread:
                 self._commit(runner)
 
     def _apply(self, runner: Runner, piece: Group) -> tuple[list[Outcome], dict[str, float]]:
-        """What the records ended as, and the seconds of this thread that each tenant's took."""
+        """Outcomes of the records, and this thread's seconds per tenant."""
         seconds: dict[str, float] = {}
         if piece.tenants is None:
             return runner.apply(with_positions(piece), piece.recorded_at, piece.read), seconds
@@ -277,19 +276,18 @@ class IngestThread:
             began = ended
         return outcomes, seconds
 
-    def _to_show(self, kept: list[Entity]) -> list[Entity]:
-        """Those that readers may see now. What is folded again after an error was seen as it was
-        at its end: it is seen once more when that is reached, not before."""
-        self._again |= {entity.where: entity for entity in kept}
+    def _to_show(self, entities: list[Entity]) -> list[Entity]:
+        """Entities that readers may see now. Records folded again after an error were visible in
+        their final state: they are shown again when that is reached."""
+        self._again |= {entity.where: entity for entity in entities}
         if self._at < self._shown:
             return []
         self._shown = self._at
-        shown, self._again = list(self._again.values()), {}
-        return shown
+        visible, self._again = list(self._again.values()), {}
+        return visible
 
     def _commit(self, runner: Runner) -> None:
-        """Hands the batch to the writing thread; waits for the batch before, if that is not
-        written yet."""
+        """Hands the batch to the writing thread, after the previous batch is written."""
         assert self.inbox is not None
         self.hurried = False
         if runner.pending is not None:
@@ -309,7 +307,7 @@ class IngestThread:
         runner.applier.forget_touched()  # no run's counts: they would grow for ever
 
     def _cool(self, runner: Runner) -> None:
-        """Sessions past their retention: a pass a day, some sessions a commit."""
+        """Handles sessions past their retention: one pass per day, some sessions per commit."""
         today = int(time.time() // DAY_SECONDS)
         if today != self._cooled_on and runner.cool(LOOKED_AT):
             self._cooled_on = today

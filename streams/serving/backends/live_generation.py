@@ -1,4 +1,4 @@
-"""Which generation of the memory a server answers from (docs/serving.md)."""
+"""The generation that a server answers from (docs/serving.md)."""
 
 import logging
 import os
@@ -21,11 +21,11 @@ UNREADABLE = (HistoryError, TurnfoldError, OSError)
 
 
 class Live(NamedTuple):
-    """A generation that answers, or is about to. Compare by identity: each switch makes a new one.
+    """A serving generation. Compare by identity: each switch creates a new object.
 
-    `name`: None where there is no history, and so no generations. `tables`: the path that means
-    its history tables, whichever generation is promoted meanwhile. `at_any_rate`: it was promoted
-    with --behind, so it is not waited for. `rules`: those that it was folded, and is read, under.
+    `name`: None without a history. `tables`: the path of its history tables, independent of the
+    pointer. `at_any_rate`: promoted with --behind, so the server does not wait for it. `rules`: of
+    its fold and its readers.
     """
 
     name: str | None
@@ -38,23 +38,20 @@ NO_HISTORY = Live(None, None, False, Rules())
 
 
 def promoted(root: Location) -> Live:
-    """The generation that the history's pointer names, checked to be there. A history that nobody
-    has written yet has the generation `root`.
-
-    Raises HistoryError, ConfigurationError.
-    """
+    """The generation that the history's pointer names, after a check. An unwritten history has the
+    generation `root`. Raises HistoryError, ConfigurationError."""
     at = pointer(root)
     return _checked(root, Live(at.current, _tables(root, at.current), at.behind, Rules()))
 
 
 def pinned(root: Location | None, app_id: str) -> Live | None:
-    """The generation that an app id names by itself (`APP.NAME`); None where it names none."""
+    """The generation that an app id contains (`APP.NAME`); None without one."""
     if root is None:
         return None
-    own = [name for name in names(root) if name != ROOT and app_id.endswith(f".{name}")]
-    if not own:
+    candidates = [name for name in names(root) if name != ROOT and app_id.endswith(f".{name}")]
+    if not candidates:
         return None
-    name = max(own, key=len)
+    name = max(candidates, key=len)
     return _checked(root, Live(name, _tables(root, name), False, Rules()))
 
 
@@ -78,16 +75,15 @@ def _folder(live: Live) -> Location:
 
 
 def check_readable(live: Live) -> None:
-    """Raises HistoryError, ConfigurationError where a generation cannot be read, or no longer."""
+    """Raises HistoryError, ConfigurationError if a generation cannot be read."""
     if live.tables is not None and is_marked(live.tables.parent.parent):
         rules_of(find_tables(live.tables))
 
 
-class Pointer:
-    """A history's pointer, followed at once: for a reader that needs nothing else to be ready. A
-    promoted generation that cannot be read is reported in the log, and the one before continues
-    answering. In an object store a look takes a request, so there `follow` is called instead, now
-    and then and in a thread."""
+class PointerFollower:
+    """Follows a history's pointer immediately, for readers without state. If a promoted generation
+    cannot be read, the error is logged and the previous one continues to answer. In an object store
+    each look is a request, so `follow` is called periodically in a thread instead."""
 
     def __init__(self, root: Location) -> None:
         """Raises HistoryError, ConfigurationError."""
@@ -99,13 +95,13 @@ class Pointer:
         """Why the promoted generation does not answer; empty where it does."""
 
     def look(self) -> Live:
-        """The generation to answer from now: one `stat`, unless it changed."""
+        """The current generation: one `stat`, unless it changed."""
         if isinstance(self._root, Path):
             self.follow()
         return self._live
 
     def follow(self) -> None:
-        """Looks, and goes over. Raises StoreError where the store does not answer."""
+        """Reads the pointer, and switches. Raises StoreError if the store does not answer."""
         now = stamp(self._root)
         if now != self._stamp or (self.why and monotonic() >= self._again):
             self._stamp = now
@@ -113,7 +109,7 @@ class Pointer:
 
     def _go_over(self) -> None:
         try:
-            found = promoted(self._root)
+            live = promoted(self._root)
         except UNREADABLE as error:
             if str(error) != self.why:
                 log.error(
@@ -123,6 +119,6 @@ class Pointer:
             self.why, self._again = str(error), monotonic() + AGAIN
             return
         self.why = ""
-        if found != self._live:
-            log.warning("generation %s answers now; before: %s", found.name, self._live.name)
-            self._live = found
+        if live != self._live:
+            log.warning("generation %s answers now; before: %s", live.name, self._live.name)
+            self._live = live

@@ -1,5 +1,5 @@
-"""Where the logs end that workers read, as the broker says it: what is before that end was appended
-before, by whichever server."""
+"""End offsets of the logs that workers read, from the broker: every record before them was appended
+earlier, by any server."""
 
 import asyncio
 import logging
@@ -25,7 +25,7 @@ FETCH_MS = 50
 
 
 class LogEnds:
-    """One consumer, made when it is first needed and again after an error."""
+    """One consumer, created on first use and again after an error."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
         self._connection = connection
@@ -41,8 +41,8 @@ class LogEnds:
             return ends
 
     async def has_records(self, at: TopicPartition, start: int, end: int) -> bool:
-        """Whether there is a record between these offsets, and not only marks of transactions,
-        which no worker's position may ever pass. Raises NotReady."""
+        """Whether there is a record between these offsets, and not only transaction markers, which
+        a worker's position may never pass. Raises NotReady."""
         async with self._reading, self._asked() as consumer:
             consumer.assign([at])
             try:
@@ -57,7 +57,7 @@ class LogEnds:
 
     @asynccontextmanager
     async def _asked(self) -> AsyncIterator[KafkaConsumer]:
-        """Raises NotReady where there is no answer."""
+        """Raises NotReady if the broker does not answer."""
         try:
             async with asyncio.timeout(ANSWER_WITHIN):
                 yield await self._started()
@@ -80,7 +80,7 @@ class LogEnds:
             return self._consumer
 
     async def close(self) -> None:
-        """The next question is put to a new consumer."""
+        """The next request uses a new consumer."""
         consumer, self._consumer = self._consumer, None
         if consumer is not None:
             with suppress(KafkaError, OSError, TimeoutError):

@@ -1,4 +1,4 @@
-"""The log of a served history, as the thread that asks the model sees it."""
+"""The log of a served history, as the model's thread uses it."""
 
 import asyncio
 
@@ -11,14 +11,14 @@ from streams.serving.backends.fold_thread import IngestThread
 
 
 class PostedByModel:
-    """Implements `streams.llm.history_log.Posts`. Made on the event loop's thread."""
+    """Implements `streams.llm.history_log.Posts`. Created on the event loop's thread."""
 
     def __init__(self, backend: Backend, ingest: IngestThread) -> None:
         self._backend, self._ingest = backend, ingest
         self._loop = asyncio.get_running_loop()
 
     async def post(self, record: JsonObject) -> int | None:
-        """None where the server cannot take it now."""
+        """The log's end after the write; None if the server cannot store it now."""
         posting = self._backend.submit([msgspec.json.encode(record)], 0.0)
         try:
             await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(posting, self._loop))
@@ -28,10 +28,10 @@ class PostedByModel:
 
     @property
     def end(self) -> int | None:
-        """Of what is on disk."""
+        """The log's end on disk."""
         return None if self._ingest.inbox is None else self._ingest.inbox.end
 
     @property
     def committed(self) -> int:
-        """What the tables have."""
+        """The offset up to which the tables have the log."""
         return self._ingest.committed_to

@@ -1,6 +1,5 @@
-"""Appends records to topics for many requests at once: what comes while a produce is under way goes
-with the next one, a batch a partition. One idempotent producer keeps the order of each key.
-"""
+"""Appends records to topics for many requests at once: requests that arrive during a produce go
+into the next one, one batch per partition. One idempotent producer keeps the order of each key."""
 
 import asyncio
 import logging
@@ -30,8 +29,8 @@ APPEND_WITHIN = 10.0
 CLOSE_WITHIN = 2.0
 
 
-class Message(NamedTuple):
-    """A record on its way."""
+class OutgoingRecord(NamedTuple):
+    """A record to append."""
 
     to: TopicPartition
     key: bytes | None
@@ -40,16 +39,16 @@ class Message(NamedTuple):
 
 
 class NotAppended(Exception):  # noqa: N818 - what happened
-    """Nobody knows whether the records are in their topics."""
+    """It is unknown whether the records are in their topics."""
 
 
-Asked = tuple[Sequence[Message], "asyncio.Future[list[int]]"]
+Asked = tuple[Sequence[OutgoingRecord], "asyncio.Future[list[int]]"]
 Batch = tuple[Any, list[tuple[list[int], int]]]
 """aiokafka's builder, and for each of its records the offsets it goes into and its place there."""
 
 
 class Writing:
-    """One producer, made again after an error."""
+    """One producer, replaced after an error."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
         self._connection = connection
@@ -60,17 +59,17 @@ class Writing:
         self._appending = Pending()
         self._crowded = float("-inf")  # when several were last produced together
 
-    async def append(self, messages: Sequence[Message]) -> list[int]:
-        """The offsets of the records, once all in-sync copies have them. They carry the trace of
-        who asks, if there is one.
+    async def append(self, messages: Sequence[OutgoingRecord]) -> list[int]:
+        """The offsets of the records, once all in-sync replicas have them. The records carry the
+        caller's trace, if any.
 
-        Raises:
-            NotAppended: no broker has said so in time; they may be there all the same.
+        Raises NotAppended if the broker did not acknowledge in time; the records may still be
+        stored.
         """
         if self._over:
             raise NotAppended("the server is stopping")
         if carried := outgoing():
-            messages = [one._replace(headers=carried) for one in messages]
+            messages = [message._replace(headers=carried) for message in messages]
         appended: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
         self._asked.append((messages, appended))
         self._wake.set()
@@ -89,43 +88,42 @@ class Writing:
         return self._appending.age
 
     async def run(self) -> None:
-        """For ever."""
         try:
             while True:
                 await self._wake.wait()
                 if (pause := self._crowded + GATHER - monotonic()) > 0:
                     await asyncio.sleep(pause)
                 self._wake.clear()
-                asked, self._asked = self._asked, []
-                await self._answer(asked)
-                self._crowded = monotonic() if len(asked) > 1 else float("-inf")
+                appends, self._asked = self._asked, []
+                await self._answer(appends)
+                self._crowded = monotonic() if len(appends) > 1 else float("-inf")
         finally:
             self._over = True
             _refuse(self._asked, "the server is stopping")
             await self._close()
 
-    async def _answer(self, asked: Sequence[Asked]) -> None:
+    async def _answer(self, appends: Sequence[Asked]) -> None:
         try:
             async with asyncio.timeout(APPEND_WITHIN):
-                found = await self._append([messages for messages, _ in asked])
+                results = await self._append([messages for messages, _ in appends])
         except (KafkaError, OSError, TimeoutError) as error:
             why = acl_errors.of(error) or repr(error)
             log.error("records were not acknowledged: %s", why, extra=OF_BROKER)
-            _refuse(asked, _why(error))
+            _refuse(appends, _why(error))
             await self._close()
             return
         except BaseException as error:
-            _refuse(asked, _why(error))  # nobody else would answer them any more
+            _refuse(appends, _why(error))  # nobody else would answer them any more
             raise
-        for offsets, (_, appended) in zip(found, asked, strict=True):
+        for offsets, (_, appended) in zip(results, appends, strict=True):
             if not appended.done():
                 appended.set_result(offsets)
 
-    async def _append(self, every: Sequence[Sequence[Message]]) -> list[list[int]]:
+    async def _append(self, every: Sequence[Sequence[OutgoingRecord]]) -> list[list[int]]:
         producer = await self._connected()
-        found = [[-1] * len(messages) for messages in every]
+        results = [[-1] * len(messages) for messages in every]
         batches: defaultdict[TopicPartition, list[Batch]] = defaultdict(list)
-        for messages, offsets in zip(every, found, strict=True):
+        for messages, offsets in zip(every, results, strict=True):
             for place, (to, key, value, headers) in enumerate(messages):
                 mine = batches[to]
                 record = {"timestamp": None, "key": key, "value": value, "headers": headers}
@@ -135,14 +133,14 @@ class Writing:
                 mine[-1][1].append((offsets, place))
         sent = [
             (await producer.send_batch(builder, to.topic, partition=to.partition), places)
-            for to, some in batches.items()
-            for builder, places in some
+            for to, partition_batches in batches.items()
+            for builder, places in partition_batches
         ]
         for acknowledged, places in sent:
             first = (await acknowledged).offset
             for offset, (offsets, place) in enumerate(places, first):
                 offsets[place] = offset
-        return found
+        return results
 
     async def _connected(self) -> KafkaProducer:
         if self._producer is None:
@@ -157,7 +155,7 @@ class Writing:
         return self._producer
 
     async def _close(self) -> None:
-        """What is not acknowledged is given up."""
+        """Gives up unacknowledged records."""
         producer, self._producer = self._producer, None
         if producer is None:
             return
@@ -169,12 +167,12 @@ class Writing:
             await producer.give_up()
 
 
-def _refuse(asked: Sequence[Asked], why: str) -> None:
-    for _, appended in asked:
+def _refuse(appends: Sequence[Asked], why: str) -> None:
+    for _, appended in appends:
         if not appended.done():
             appended.set_exception(NotAppended(why))
 
 
 def _why(error: BaseException) -> str:
-    """For who has posted: the broker's address and the like are the operator's, in the log."""
+    """The error for the sender; details such as the broker's address are only logged."""
     return "no acknowledgement in time" if isinstance(error, TimeoutError) else type(error).__name__

@@ -1,10 +1,10 @@
-"""Goes over to the generation that `promote` or `rollback` makes live, without a restart.
+"""Switches to the generation that `promote` or `rollback` makes live, without a restart.
 
-Its tables are built beside those that answer. It answers, tables and history at once, when it has
-all that readers were shown before: so nobody reads less than what was answered to them.
+Its tables are built while the old ones answer. Tables and history are switched together when it has
+everything that readers have seen:
 
-    promoted -> restore its changelogs -> index its texts -> its history has what the old one has
-    -> close behind -> hold the old tables still -> nothing missing -> switch -> drop the old tables
+    promoted -> restore its changelogs -> index its texts -> its history reaches the old one's
+    -> close behind -> pause the old tables -> complete -> switch -> drop the old tables
 """
 
 import asyncio
@@ -48,7 +48,7 @@ TELL_SECONDS = 30.0
 
 
 class Answering(Protocol):
-    """What goes over: `streams.serving.backends.replica.ReplicaBackend`."""
+    """The part of `streams.serving.backends.replica.ReplicaBackend` that switches."""
 
     preparing: list[Prepare]
 
@@ -60,7 +60,7 @@ class Answering(Protocol):
 
 
 class Promotion:
-    """Follows a history's pointer. `about` says in words what is waited for, without paths."""
+    """Follows a history's pointer. `about`: the step that it waits for, without paths."""
 
     def __init__(self, root: Location, answering: Answering) -> None:
         self._root = root
@@ -72,7 +72,7 @@ class Promotion:
 
     @property
     def awaited(self) -> str | None:
-        """The promoted generation that does not answer yet."""
+        """The promoted generation while it does not answer yet."""
         live = self._answering.tables.live
         return self._wanted.name if self._wanted.name != live.name else None
 
@@ -83,15 +83,14 @@ class Promotion:
         return f"generation {self._wanted.name} is promoted: {self._step}" if self.awaited else ""
 
     async def run(self) -> None:
-        """For ever."""
         going: asyncio.Task[None] | None = None
-        seen: Stamp | None = None
+        last_stamp: Stamp | None = None
         looked = float("-inf")
         try:
             while True:
-                found = await self._stamp(seen)
-                if found != seen or (self._unreadable and monotonic() - looked > AGAIN):
-                    seen, looked = found, monotonic()
+                current = await self._stamp(last_stamp)
+                if current != last_stamp or (self._unreadable and monotonic() - looked > AGAIN):
+                    last_stamp, looked = current, monotonic()
                     before = self._wanted.name
                     await self._asked(self._look)
                     if self._wanted.name != before:
@@ -106,22 +105,22 @@ class Promotion:
         finally:
             await _ended(going)
 
-    async def _stamp(self, seen: Stamp | None) -> Stamp | None:
-        """Of a store that does not answer now: that which was seen."""
+    async def _stamp(self, last_stamp: Stamp | None) -> Stamp | None:
+        """The pointer's stamp; the last one if the store does not answer."""
         if not isinstance(self._root, Path) and monotonic() - self._stamped < IN_STORE_SECONDS:
-            return seen
+            return last_stamp
         self._stamped = monotonic()
         try:
             return await self._asked(lambda: stamp(self._root))
         except HistoryError:
-            return seen
+            return last_stamp
 
     async def _asked(self, ask: Callable[[], T]) -> T:
-        """A store may be slow, so it is asked in a thread."""
+        """Runs a request to a store in a thread, because it may be slow."""
         return ask() if isinstance(self._root, Path) else await asyncio.to_thread(ask)
 
     def _look(self) -> None:
-        """Reads the pointer. One that cannot be read, or names what cannot be, changes nothing."""
+        """Reads the pointer. An unreadable or invalid one is ignored."""
         try:
             self._wanted = promoted(self._root)
         except UNREADABLE as error:
@@ -162,16 +161,16 @@ class Promotion:
         if not await self._history_reaches(old.live, tables.live, began):
             self._say("its history lacks records that the old one has: is its sink running?")
             return False
-        shown = old.shown()
-        if not await tables.reaches(shown, CLOSE_SECONDS):
-            missing = tables.lacks(shown)
+        positions = old.shown()
+        if not await tables.reaches(positions, CLOSE_SECONDS):
+            missing = tables.lacks(positions)
             self._say(f"its tables lack {missing} offsets of the inputs: do its workers run?")
             return False
         halted = old.halt()
         try:
-            shown = old.shown()
-            if await tables.reaches(shown, STILL_SECONDS) and tables.readiness().ready:
-                await tables.reaches_signals(shown, SIGNALS_SECONDS)
+            positions = old.shown()
+            if await tables.reaches(positions, STILL_SECONDS) and tables.readiness().ready:
+                await tables.reaches_signals(positions, SIGNALS_SECONDS)
                 return await self._switch(old, tables)
             self._say("its tables come no closer to the old ones")
             return False
@@ -219,7 +218,7 @@ class Promotion:
             await asyncio.sleep(LOOK_SECONDS)
 
     def _say(self, step: str) -> None:
-        """What is waited for: in `/readyz` at once, in the log now and then."""
+        """Reports a step: in `/readyz` at once, in the log now and then."""
         self._step = step
         if monotonic() - self._told > TELL_SECONDS:
             self._told = monotonic()

@@ -1,6 +1,6 @@
-"""Sessions and users of a store that were read last, so that who asks again waits for no disk."""
+"""Recently read sessions and users of a store."""
 
-from streams.serving.backends.backend import Found
+from streams.serving.backends.backend import EntityRows
 from streams.serving.backends.change_waiters import Where
 
 CACHED = 4_096
@@ -12,43 +12,40 @@ LARGE_BYTES = 100_000
 
 
 class LastRead:
-    """By place, the one that was asked for last at the end. Belongs to one thread."""
+    """An LRU cache by place. Belongs to one thread."""
 
     def __init__(self) -> None:
-        self._found: dict[Where, tuple[Found, int]] = {}
+        self._found: dict[Where, tuple[EntityRows, int]] = {}
         self._bytes = 0
 
-    def get(self, where: Where) -> Found | None:
-        """None where it is not kept."""
-        kept = self._take(where)
-        if kept is None:
+    def get(self, where: Where) -> EntityRows | None:
+        entry = self._take(where)
+        if entry is None:
             return None
-        self._put(where, *kept)
-        return kept[0]
+        self._put(where, *entry)
+        return entry[0]
 
-    def put(self, where: Where, found: Found, size: int) -> None:
-        """Keeps it, for which the oldest may have to go. `size`: its bytes on disk."""
+    def put(self, where: Where, entity: EntityRows, size: int) -> None:
+        """Adds an entry and may evict the oldest. `size`: its bytes on disk."""
         if size > LARGE_BYTES:
             return
         while len(self._found) >= CACHED or self._bytes + size > CACHED_BYTES:
             self.drop(next(iter(self._found)))
-        self._put(where, found, size)
+        self._put(where, entity, size)
 
     def drop(self, where: Where) -> None:
-        """It is another one now."""
         self._take(where)
 
     def clear(self) -> None:
-        """All may be others now."""
         self._found.clear()
         self._bytes = 0
 
-    def _put(self, where: Where, found: Found, size: int) -> None:
-        self._found[where] = found, size
+    def _put(self, where: Where, entity: EntityRows, size: int) -> None:
+        self._found[where] = entity, size
         self._bytes += size
 
-    def _take(self, where: Where) -> tuple[Found, int] | None:
-        kept = self._found.pop(where, None)
-        if kept is not None:
-            self._bytes -= kept[1]
-        return kept
+    def _take(self, where: Where) -> tuple[EntityRows, int] | None:
+        entry = self._found.pop(where, None)
+        if entry is not None:
+            self._bytes -= entry[1]
+        return entry

@@ -1,8 +1,7 @@
-"""The memory of a history that sinks write, or `run` in an object store, served for reading: its
-fold's tables are the workers', or that `run`'s.
+"""Serves a history for reading that sinks write, or `run` in an object store.
 
-An entity is folded again from its records in the history, each time it is asked for. That takes
-some 100 ms; `serve --bootstrap` follows the tables themselves.
+An entity is folded again from its history records on each request, which takes about 100 ms; `serve
+--bootstrap` follows the tables instead.
 """
 
 import asyncio
@@ -26,7 +25,7 @@ from streams.folds.outcome import Outcome
 from streams.observability.readiness import Readiness
 from streams.serving.backends.backend import (
     Charge,
-    Found,
+    EntityRows,
     NotReady,
     Prepare,
     Subject,
@@ -34,7 +33,7 @@ from streams.serving.backends.backend import (
     ended_of,
 )
 from streams.serving.backends.change_waiters import Changes
-from streams.serving.backends.live_generation import Live, Pointer
+from streams.serving.backends.live_generation import Live, PointerFollower
 from streams.serving.backends.stats import Observed
 from streams.serving.backends.tenant_queue import TenantQueue
 
@@ -52,7 +51,7 @@ class HistoryBackend:
     """Implements `streams.serving.backends.backend.Backend`, but takes no records."""
 
     def __init__(self, root: Location) -> None:
-        """Raises HistoryError, ConfigurationError where there is no history to be read."""
+        """Raises HistoryError, ConfigurationError if the history cannot be read."""
         self._root = find_root(root)
         self.history: Location | None = self._root
         self.changes = Changes()
@@ -60,7 +59,7 @@ class HistoryBackend:
         self.preparing: list[Prepare] = []
         self.worked: list[Charge] = []
         self.promoted: str | None = None
-        self._pointer = Pointer(self._root)
+        self._pointer = PointerFollower(self._root)
         self._turns = TenantQueue(AT_ONCE, WAITING)
 
     async def __aenter__(self) -> Self:
@@ -86,15 +85,15 @@ class HistoryBackend:
         return self._pointer.look()
 
     async def _watch(self) -> None:
-        """A commit says not whose rows it changed: all who wait look again."""
-        known: list[int] = []
+        """A commit does not name the changed rows, so all waiters are woken."""
+        commits: list[int] = []
         while True:
             await asyncio.sleep(LOOK_SECONDS)
             if not self.changes.awaited():
                 continue
             with suppress(HistoryError, OSError):  # who asks is told
-                found, known = known, await asyncio.to_thread(self._commits)
-                if found != known:
+                before, commits = commits, await asyncio.to_thread(self._commits)
+                if before != commits:
                     self.changes.tell(self.changes.awaited())
 
     def _commits(self) -> list[int]:
@@ -105,14 +104,14 @@ class HistoryBackend:
         logs = folder.glob("*/_delta_log")
         return [*stamp(self._root), *sorted(log.stat().st_mtime_ns for log in logs)]
 
-    async def rows(self, table: Table, tenant: str, key: str) -> Found:
+    async def rows(self, table: Table, tenant: str, key: str) -> EntityRows:
         ask = refold if table == "sessions" else refold_user
         give_back = await self._turns.take(tenant)
         try:
             live = self.live
             tables = live.tables or self._root
             rows = await asyncio.to_thread(ask, tables, tenant, key, live.rules)
-            return Found(rows, live.rules)
+            return EntityRows(rows, live.rules)
         except (HistoryError, TurnfoldError, OSError, _duckdb.Error) as error:
             log.warning("the history cannot be read: %s", error)
             raise NotReady("the history cannot be read now; the server's log says why") from None
@@ -126,7 +125,7 @@ class HistoryBackend:
         self,
         records: Sequence[bytes],
         within: float,
-        read: Sequence[Input | None] | None = None,
+        decoded: Sequence[Input | None] | None = None,
         all_or_none: bool = False,
     ) -> list[Outcome]:
         way = (
@@ -155,10 +154,10 @@ class HistoryBackend:
 
     @property
     def extractor(self) -> None:
-        """Nothing here finds memory in turns."""
+        """Always None."""
 
     async def extract(self, within: float) -> None:
-        """This server asks no model."""
+        """Always None."""
 
     def readiness(self) -> Readiness:
         about = f"ready to read; {self._kind}"

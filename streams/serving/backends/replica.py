@@ -1,8 +1,8 @@
-"""Memory out of Kafka: a read replica of the workers' tables (docs/serving.md).
+"""Memory from Kafka: a read replica of the workers' tables (docs/serving.md).
 
-It follows all partitions of both changelogs, committed transactions only, and so answers every key
-by itself. Records go into their topics; the markers in the changelogs tell when they are applied.
-Beside a history it answers from the promoted generation (`streams.serving.backends.promotion`).
+It follows all partitions of both changelogs, committed transactions only, and so answers for every
+key. Records are produced to their topics; markers in the changelogs show when they are applied.
+With a history it answers from the promoted generation (`streams.serving.backends.promotion`).
 """
 
 import asyncio
@@ -30,7 +30,7 @@ from streams.serving.backends.backend import (
     BEHIND,
     Busy,
     Charge,
-    Found,
+    EntityRows,
     NotReady,
     Prepare,
     Subject,
@@ -45,7 +45,7 @@ from streams.serving.backends.live_generation import (
     promoted,
 )
 from streams.serving.backends.log_ends import LogEnds
-from streams.serving.backends.producer import Message, NotAppended, Writing
+from streams.serving.backends.producer import NotAppended, OutgoingRecord, Writing
 from streams.serving.backends.promotion import Promotion
 from streams.serving.backends.replica_store import MemoryStore, ReplicaStore
 from streams.serving.backends.replica_tables import TABLES, ReplicaTables
@@ -66,19 +66,18 @@ Record = tuple[Table, TopicPartition, str]
 
 
 class _Sent(NamedTuple):
-    """A record on its way: its place in the request, and the table that will show it."""
+    """A produced record: its index in the request, and the table that will show it."""
 
     place: int
     table: Table
-    message: Message
+    message: OutgoingRecord
 
 
 class ReplicaBackend:
-    """Implements `backend.Backend`. `app_id` names the workers' changelogs; a
-    generation's are named by `APP.NAME`. Given whole, as `APP.NAME`, that generation answers
-    whatever is promoted.
+    """Implements `backend.Backend`. `app_id` names the workers' changelogs; those of a generation
+    are named `APP.NAME`. An `app_id` of that form pins the generation, whichever is promoted.
 
-    `store`: where the rows lie; in memory by default.
+    `store`: of the rows; default: memory.
     """
 
     def __init__(
@@ -110,12 +109,10 @@ class ReplicaBackend:
             self._promotion = Promotion(history, self)
 
     async def __aenter__(self) -> Self:
-        """Begins to restore, and does not wait for it.
+        """Starts the restore without waiting for it.
 
-        Raises:
-            ConfigurationError: the broker refuses us, the topics have not as many partitions as the
-                tables were folded with, or the store is another server's.
-            Unreachable: no broker answers.
+        Raises ConfigurationError if the broker denies access, the number of partitions differs from
+        the tables', or the store belongs to another server; Unreachable if no broker answers.
         """
         await check(self._kafka, self.tables.group, None)
         await self._store.take(self._kafka, self._app_id)
@@ -139,7 +136,7 @@ class ReplicaBackend:
         self._store.release()
 
     def ended(self, task: "asyncio.Task[None]") -> None:
-        """A part that runs for ever has ended."""
+        """Handles the end of an endless task."""
         if not task.cancelled():
             self._failed = task.exception() or RuntimeError("it ended")
             if not isinstance(self._failed, ConfigurationError):  # with what that says all ends
@@ -151,12 +148,10 @@ class ReplicaBackend:
 
     @property
     def live(self) -> Live:
-        """The generation that answers."""
         return self._tables.live
 
     @property
     def tables(self) -> ReplicaTables:
-        """Those of the generation that answers."""
         return self._tables
 
     def tables_of(self, live: Live) -> ReplicaTables:
@@ -169,10 +164,8 @@ class ReplicaBackend:
     _made = tables_of
 
     def go_over(self, tables: ReplicaTables) -> ReplicaTables:
-        """Another generation answers from now on, tables and history; the tables that did before.
-
-        Raises HistoryError, ConfigurationError: nothing has changed then.
-        """
+        """Switches to another generation, tables and history; returns the previous tables. Raises
+        HistoryError, ConfigurationError without switching."""
         check_readable(tables.live)
         before, self._tables = self._tables, tables
         before.let_go()
@@ -181,8 +174,7 @@ class ReplicaBackend:
 
     # --- reading ----------------------------------------------------------------------------------
 
-    async def rows(self, table: Table, tenant: str, key: str) -> Found:
-        """As `Memory.rows`."""
+    async def rows(self, table: Table, tenant: str, key: str) -> EntityRows:
         self._check_going()
         return self._tables.rows(table, tenant, key)
 
@@ -196,7 +188,6 @@ class ReplicaBackend:
 
     @property
     def kafka(self) -> KafkaSettings:
-        """How the broker is reached."""
         return self._kafka
 
     def unwritten(self, tenant: str, *of: Subject) -> bool:
@@ -210,22 +201,22 @@ class ReplicaBackend:
 
     @property
     def extractor(self) -> None:
-        """Nothing here finds memory in turns."""
+        """Always None."""
 
     async def extract(self, within: float) -> None:
-        """This server asks no model."""
+        """Always None."""
 
     def readiness(self) -> Readiness:
         if self._failed is not None:
             return Readiness(False, "the replica has failed, start it again; its log says why")
-        found = self._tables.readiness()
-        found = found._replace(ages={**found.ages, WRITE: self._writing.age})
+        readiness = self._tables.readiness()
+        readiness = readiness._replace(ages={**readiness.ages, WRITE: self._writing.age})
         going = self._promotion.about if self._promotion is not None else ""
-        return found._replace(about=f"{found.about}; {going}") if going else found
+        return readiness._replace(about=f"{readiness.about}; {going}") if going else readiness
 
     @property
     def promoted(self) -> str | None:
-        """The promoted generation that does not answer yet."""
+        """The promoted generation while it does not answer yet."""
         return None if self._promotion is None else self._promotion.awaited
 
     # --- writing ----------------------------------------------------------------------------------
@@ -234,27 +225,27 @@ class ReplicaBackend:
         self,
         records: Sequence[bytes],
         within: float,
-        read: Sequence[Input | None] | None = None,
+        decoded: Sequence[Input | None] | None = None,
         all_or_none: bool = False,
     ) -> list[Outcome]:
-        """As `Memory.submit`; applied means: folded, and in the rows that `rows` gives. What a
-        record means for another key (a turn for its user) comes a moment later."""
+        """Applied means: folded, and visible in `rows`. Effects on another key (of a turn on its
+        user) follow shortly after."""
         sent: list[_Sent] = []
         for place, record in enumerate(records):
             if place % STEP == STEP - 1:
                 await asyncio.sleep(0)
-            given = read[place] if read is not None else None
-            way = route(record) if given is None else route_of(given.record, record)
+            parsed = decoded[place] if decoded is not None else None
+            way = route(record) if parsed is None else route_of(parsed.record, record)
             if way is not None:
                 self._check_going()
                 lane = self._tables.lane(TABLES[way.topic], way.key)
                 self._tables.check_age(lane)
                 to = TopicPartition(way.topic, lane.at.partition)
-                sent.append(_Sent(place, lane.table, Message(to, way.key, way.value)))
+                sent.append(_Sent(place, lane.table, OutgoingRecord(to, way.key, way.value)))
         outcomes = [WITHHELD] * len(records)
         if sent:
-            with self._room([one.message for one in sent]):
-                offsets = await self._append([one.message for one in sent])
+            with self._room([sent_record.message for sent_record in sent]):
+                offsets = await self._append([sent_record.message for sent_record in sent])
                 tables = await self._passed(sent, offsets, within)
             for (place, table, message), offset in zip(sent, offsets, strict=True):
                 lane = tables.lane_at(table, message.to.partition)
@@ -270,8 +261,8 @@ class ReplicaBackend:
         last = {(table, at, tenant): end - 1 for at, end in ends.items() if end}
         await self._reached(last, min(USUAL, deadline - monotonic()))
         for where, offset in list(last.items()):
-            at, begun = where[1], self._tables.lane_at(table, partition).reached(where[1].topic)
-            if begun <= offset and not await self._ends.has_records(at, begun, offset + 1):
+            at, start = where[1], self._tables.lane_at(table, partition).reached(where[1].topic)
+            if start <= offset and not await self._ends.has_records(at, start, offset + 1):
                 del last[where]
         tables = await self._reached(last, deadline - monotonic())
         lane = tables.lane_at(table, partition)
@@ -281,7 +272,7 @@ class ReplicaBackend:
     async def _passed(
         self, sent: Sequence[_Sent], offsets: Sequence[int], within: float
     ) -> ReplicaTables:
-        """Waits as `_reached`, for records that were sent."""
+        """As `_reached`, for records that were sent."""
         last: defaultdict[Record, int] = defaultdict(int)
         for (_, table, message), offset in zip(sent, offsets, strict=True):
             where = (table, message.to, tenant_of(message.key))
@@ -289,8 +280,8 @@ class ReplicaBackend:
         return await self._reached(last, within)
 
     async def _reached(self, last: Mapping[Record, int], within: float) -> ReplicaTables:
-        """Waits until all are folded and in the rows, or so many seconds are over. The tables that
-        say so: where another generation goes live meanwhile, it is asked again."""
+        """Waits until all are folded and visible, or `within` seconds have passed; returns the
+        tables that were used. After a switch of generations it starts again."""
         deadline = monotonic() + within
         while True:
             tables = self._tables
@@ -302,12 +293,12 @@ class ReplicaBackend:
                 if waits:
                     await asyncio.wait(waits, timeout=max(0.0, deadline - monotonic()))
             finally:
-                for one in waits:
-                    one.cancel()
+                for future in waits:
+                    future.cancel()
             if tables is self._tables:
                 return tables
 
-    async def _append(self, messages: Sequence[Message]) -> list[int]:
+    async def _append(self, messages: Sequence[OutgoingRecord]) -> list[int]:
         try:
             return await self._writing.append(messages)
         except NotAppended as error:
@@ -317,11 +308,8 @@ class ReplicaBackend:
             ) from None
 
     @contextmanager
-    def _room(self, messages: Sequence[Message]) -> Iterator[None]:
-        """Counts messages among what waits.
-
-        Raises Busy.
-        """
+    def _room(self, messages: Sequence[OutgoingRecord]) -> Iterator[None]:
+        """Counts messages as waiting. Raises Busy."""
         count, size = len(messages), sum(len(message.value) for message in messages)
         if self._waiting and (
             self._waiting + count > MOST_RECORDS or self._waiting_bytes + size > MOST_BYTES

@@ -49,7 +49,7 @@ AGAIN = 3_600.0
 
 
 class DiskStore:
-    """Rows that the next server finds. The folder is one server's; it is made if need be."""
+    """Rows that survive a restart. The folder belongs to one server; it is created if needed."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -89,10 +89,10 @@ class DiskStore:
             raise
 
     def _own(self, owner: dict[str, str]) -> None:
-        known = _owner(self._folder / OWNER)
-        if known and known != owner:
-            have, want = (f"app id {one['app_id']} on cluster {one['cluster']}"
-                          for one in (known, owner))  # fmt: skip
+        recorded = _owner(self._folder / OWNER)
+        if recorded and recorded != owner:
+            have, want = (f"app id {side['app_id']} on cluster {side['cluster']}"
+                          for side in (recorded, owner))  # fmt: skip
             raise ConfigurationError(
                 f"{self._folder}: has the rows of {have}, and this server serves {want}; give it "
                 "another --data, or delete the folder: its rows can be read from Kafka again"
@@ -102,14 +102,14 @@ class DiskStore:
     def rows(self, group: str, at: TopicPartition, partitions: int) -> RowStore:
         place = f"{group}+{partitions}"
         lanes = 2 * partitions
-        made = DiskRows(
+        disk_rows = DiskRows(
             self._folder / place / f"{at.topic}-{at.partition}",
             max(64, ENTITIES // lanes),
             max(LEAST_BUFFER, min(MOST_BUFFER, WRITE_BUFFERS // lanes)),
             self._cache,
         )
-        self._used[place][made.folder] = made
-        return made
+        self._used[place][disk_rows.folder] = disk_rows
+        return disk_rows
 
     def leave(self, group: str) -> None:
         for place in [place for place in self._used if place.rpartition("+")[0] == group]:
@@ -121,20 +121,17 @@ class DiskStore:
             self._lock = None
 
     async def run(self) -> None:
-        """For ever.
-
-        Raises StoreError: the folder was removed, or another one is in its place.
-        """
+        """Runs forever. Raises StoreError if the folder was removed or replaced."""
         while True:
             await asyncio.sleep(LOOK_EVERY)
             self._check_there()
             await self._sweep()
-            for rows in [rows for some in self._used.values() for rows in some.values()]:
+            for rows in [rows for by_folder in self._used.values() for rows in by_folder.values()]:
                 if monotonic() >= self._again and _is_due(rows.folder):
                     await self._compact(rows)
 
     def _check_there(self) -> None:
-        """RocksDB goes on in files that have no name any more, until it needs a new one."""
+        """RocksDB continues in deleted files until it needs a new one."""
         if self._lock is None:
             return
         with suppress(OSError):
@@ -146,12 +143,12 @@ class DiskStore:
         )
 
     async def _sweep(self) -> None:
-        """Removes the rows of generations that nobody reads, and of another number of partitions,
-        once it is known what is read."""
+        """Removes rows of unused generations and of other numbers of partitions, once the used ones
+        are known."""
         if not self._used:
             return
         try:
-            for place in [one for one in self._folder.iterdir() if one.is_dir()]:
+            for place in [path for path in self._folder.iterdir() if path.is_dir()]:
                 if place.name not in self._used:
                     await self._remove(place)
         except OSError as error:
@@ -180,21 +177,21 @@ class DiskStore:
 
 
 def _others(folder: Path) -> bool:
-    """Whether a folder has something that is not of a volume that was just made."""
-    return any(one.name not in (LOCK, "lost+found") for one in folder.iterdir())
+    """Whether a folder contains files that a new volume does not have."""
+    return any(path.name not in (LOCK, "lost+found") for path in folder.iterdir())
 
 
 def _owner(file: Path) -> dict[str, str] | None:
-    """None where nobody has had the folder, or nobody can say who."""
+    """None if the folder has no readable owner."""
     try:
-        known = json.loads(file.read_text())
-        return {"app_id": str(known["app_id"]), "cluster": str(known["cluster"])}
+        document = json.loads(file.read_text())
+        return {"app_id": str(document["app_id"]), "cluster": str(document["cluster"])}
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
 def _is_due(folder: Path) -> bool:
-    """Whether a lane's files were rewritten so long ago; from its first day on."""
+    """Whether a lane's files are due for a rewrite; from its first day on."""
     stamp = folder / COMPACTED
     with suppress(OSError):  # it is not there yet, or is made again
         if stamp.exists():

@@ -36,17 +36,17 @@ NOTED_EVERY = 600.0
 speaks was not away."""
 
 
-class Position(NamedTuple):
-    """How far a lane has come. `offsets`: the next of each source topic. `signals`: the newest
-    record of each partition of turns whose meaning for its user is folded."""
+class LanePosition(NamedTuple):
+    """How far a lane has come. `offsets`: the next of each source topic. `signals`: for each
+    partition of turns, the newest record whose user signals are folded."""
 
     offsets: Mapping[str, int]
     signals: Mapping[str, int]
 
 
 class ReplicaLane:
-    """`progress`: how far its changelog is read, which is ahead of the rows only while `take` has
-    not been called. `ready`: it was read to its end once. `rows` are opened by `reopen`."""
+    """`progress`: how far its changelog is read; ahead of the rows only until `take` is called.
+    `ready`: it was read to its end once. `reopen` opens `rows`."""
 
     def __init__(self, at: TopicPartition, table: Table, rows: RowStore, changes: Changes) -> None:
         self.at, self.table = at, table
@@ -66,23 +66,19 @@ class ReplicaLane:
     # --- the changelog ----------------------------------------------------------------------------
 
     async def reopen(self) -> None:
-        """Opens the rows if they are not open, and goes by where they stand.
-
-        Raises:
-            StoreError, OSError: as `RowStore.open`.
-        """
+        """Opens the rows if needed, and continues from their position. Raises StoreError, OSError
+        as `RowStore.open`."""
         await self.rows.rest()
-        found = await open_store(self.rows.open)
+        standing = await open_store(self.rows.open)
         self._lost = None
-        if found is not None:
-            self._begin(Progress(self.at, found))
+        if standing is not None:
+            self._begin(Progress(self.at, standing))
 
     def take(self, chunk: ChangelogChunk) -> None:
-        """What was read of the changelog: whole transactions, once it is ready.
+        """Applies a chunk of the changelog: whole transactions, once it is ready.
 
-        Raises:
-            StoreError: the rows cannot be written, most likely for want of room.
-            OSError: they are closed; `reopen` makes them anew if need be.
+        Raises StoreError if the rows cannot be written, for example on a full disk; OSError if they
+        are closed: `reopen` restores them.
         """
         if self._lost is not None:
             raise self._lost
@@ -119,7 +115,7 @@ class ReplicaLane:
                 yield self.table, parts[1], parts[2]
 
     async def forget(self) -> None:
-        """All again, from the changelog's beginning."""
+        """Restores everything from the changelog's start."""
         self._begin(Progress(self.at))  # before: nobody reads rows that are being removed
         await self.rows.rest()
         await open_store(self.rows.clear)
@@ -132,20 +128,21 @@ class ReplicaLane:
         self._told_from.clear()
 
     @property
-    def shown_up_to(self) -> Position:
-        """What is in the rows, as their newest marker says: nothing is beyond it."""
+    def shown_up_to(self) -> LanePosition:
+        """The end of the rows' contents, from their newest marker."""
         marker = self.progress.standing.marker
-        return Position(_reached(marker), marker.note.get("hops", {})) if marker else NOWHERE
+        return LanePosition(_reached(marker), marker.note.get("hops", {})) if marker else NOWHERE
 
     @property
-    def whole_up_to(self) -> Position:
-        """The same, of which nothing is missing: a tenant that is behind lacks what comes after."""
+    def whole_up_to(self) -> LanePosition:
+        """The position before which the rows are complete: a throttled tenant lacks later
+        records."""
         marker = self.progress.standing.marker
         return self.shown_up_to._replace(offsets=marker.offsets) if marker else NOWHERE
 
     @property
     def note(self) -> Mapping[str, Any]:
-        """What the newest marker says beside positions: its lane's counters among it."""
+        """The newest marker's data besides positions, such as its lane's counters."""
         marker = self.progress.standing.marker
         return marker.note if marker else {}
 
@@ -153,15 +150,13 @@ class ReplicaLane:
 
     @property
     def rules(self) -> Rules:
-        """Those that its rows were folded under."""
+        """Rules of the rows' fold."""
         marker = self.progress.standing.marker
         return marker_constants.of_note(marker.note if marker else {})
 
     def entity(self, tenant: str, key: str) -> Entity:
-        """The committed rows of one session or user; nobody changes them any more.
-
-        Raises NotReady for rows on disk that cannot be read.
-        """
+        """The committed rows of one session or user, read-only. Raises NotReady for unreadable rows
+        on disk."""
         where = f"{self.table[0]}\0{tenant}\0{key}".encode()
         entity = self._entities.get(where)
         if entity is None:
@@ -211,8 +206,8 @@ class ReplicaLane:
         return 0 if marker is None else marker.offsets.get(topic, 0)
 
     def passed(self, topic: str, offset: int, tenant: str) -> "asyncio.Future[None]":
-        """Done when a tenant's record is folded and in the rows; who does not wait any more cancels
-        it."""
+        """A future that is done when a tenant's record is folded and in the rows; cancel it to stop
+        waiting."""
         passed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if self.has(topic, offset, tenant):
             passed.set_result(None)
@@ -229,14 +224,14 @@ class ReplicaLane:
                     passed.set_result(None)
 
     def let_go(self) -> None:
-        """Nothing comes here any more: who waits looks elsewhere."""
+        """Wakes all waiters: this lane is no longer updated."""
         for waiting in self._waiting.values():
             for passed in waiting:
                 if not passed.done():
                     passed.set_result(None)
 
     def outcome(self, topic: str, offset: int, tenant: str) -> Outcome:
-        """What a tenant's record ended as, which stands in the log for good."""
+        """The final outcome of a tenant's record."""
         if not self.has(topic, offset, tenant) or offset < self._told_from.get(topic, 0):
             return ACCEPTED
         return self._outcomes.get((topic, offset), APPLIED)
@@ -248,4 +243,4 @@ def _reached(marker: Marker) -> Mapping[str, int]:
     return marker.offsets if ahead is None else ahead.offsets
 
 
-NOWHERE = Position({}, {})
+NOWHERE = LanePosition({}, {})

@@ -1,4 +1,4 @@
-"""Where a replica's rows lie: in memory, or on disk (`replica_disk`)."""
+"""Storage of a replica's rows: in memory, or on disk (`replica_disk`)."""
 
 import asyncio
 from typing import Protocol
@@ -10,18 +10,18 @@ from streams.kafka.transport.rows import MemoryRows, RowStore
 
 
 class ReplicaStore(Protocol):
-    """Makes the rows of lanes."""
+    """Creates the rows of lanes."""
 
     async def take(self, kafka: KafkaSettings, app_id: str) -> None:
-        """Makes it this server's. Raises ConfigurationError, Unreachable."""
+        """Reserves it for this server. Raises ConfigurationError, Unreachable."""
         ...
 
     def rows(self, group: str, at: TopicPartition, partitions: int) -> RowStore:
-        """Those of a changelog's partition, one of so many; not opened yet."""
+        """Rows of a changelog's partition, not opened yet; `partitions`: their number."""
         ...
 
     def leave(self, group: str) -> None:
-        """A generation's rows are closed and not used any more."""
+        """A generation's rows are closed and unused."""
         ...
 
     async def run(self) -> None:
@@ -29,7 +29,7 @@ class ReplicaStore(Protocol):
         ...
 
     def release(self) -> None:
-        """Another server may have it."""
+        """Allows other servers to use it."""
         ...
 
 
@@ -37,16 +37,16 @@ class MemoryStore:
     """Rows that end with the process."""
 
     async def take(self, kafka: KafkaSettings, app_id: str) -> None:
-        """There is nothing that others could have."""
+        """No-op."""
 
     def rows(self, group: str, at: TopicPartition, partitions: int) -> RowStore:
         return MemoryRows()
 
     def leave(self, group: str) -> None:
-        """Its rows have gone with it."""
+        """No-op."""
 
     async def run(self) -> None:
         await asyncio.Event().wait()
 
     def release(self) -> None:
-        """There is nothing to be released."""
+        """No-op."""

@@ -1,4 +1,4 @@
-"""The tables of one generation, as its workers' changelogs have them: followed, read, awaited."""
+"""The tables of one generation, from its workers' changelogs: followed, read, awaited."""
 
 import asyncio
 import logging
@@ -13,11 +13,11 @@ from streams.kafka.client.partitions import partition_of
 from streams.kafka.client.topic_names import changelog_name
 from streams.kafka.transport.rows import close_stores
 from streams.observability.readiness import FETCH, Readiness
-from streams.serving.backends.backend import Found, NotReady, Table
+from streams.serving.backends.backend import EntityRows, NotReady, Table
 from streams.serving.backends.change_waiters import Changes
 from streams.serving.backends.changelog_follower import Following
 from streams.serving.backends.live_generation import Live
-from streams.serving.backends.replica_lane import Position, ReplicaLane
+from streams.serving.backends.replica_lane import LanePosition, ReplicaLane
 from streams.serving.backends.replica_store import ReplicaStore
 from streams.serving.backends.stats import Observed, by_agent
 
@@ -36,7 +36,7 @@ TABLES: dict[str, Table] = {
 }
 """The table that a source topic's records are folded into."""
 
-Shown = Mapping[tuple[Table, int], Position]
+Shown = Mapping[tuple[Table, int], LanePosition]
 """How far each partition of a table has come, of what readers were shown."""
 
 
@@ -61,13 +61,13 @@ class ReplicaTables:
         self._ended: Callable[[asyncio.Task[None]], None] = lambda task: None
 
     def start(self, ended: Callable[["asyncio.Task[None]"], None]) -> None:
-        """Begins, or continues, to follow; `ended` hears where that fails."""
+        """Starts or continues to follow; `ended` is called if that fails."""
         self._ended = ended
         self._task = asyncio.create_task(self._following.run())
         self._task.add_done_callback(ended)
 
     def halt(self) -> "asyncio.Future[Any]":
-        """What is shown from now on stays as it is. Done when nothing is under way any more."""
+        """Freezes the visible rows. Done when all updates have ended."""
         if self._task is None:
             return asyncio.ensure_future(asyncio.sleep(0))
         self._task.remove_done_callback(self._ended)
@@ -75,12 +75,11 @@ class ReplicaTables:
         return asyncio.gather(self._task, return_exceptions=True)
 
     def let_go(self) -> None:
-        """Who waits for a record to be applied waits here no more."""
+        """Wakes all that wait for a record to be applied."""
         for lane in self._following.lanes.values():
             lane.let_go()
 
     async def close(self) -> None:
-        """Follows no more and lets go of the rows."""
         self.let_go()
         await self.halt()
         await close_stores(*[lane.rows for lane in self._following.lanes.values()])
@@ -93,30 +92,27 @@ class ReplicaTables:
 
     # --- reading ----------------------------------------------------------------------------------
 
-    def rows(self, table: Table, tenant: str, key: str) -> Found:
-        """As `Memory.rows`: what was committed `STALE_AFTER` seconds ago is in it."""
+    def rows(self, table: Table, tenant: str, key: str) -> EntityRows:
+        """As `Backend.rows`, at most `STALE_AFTER` seconds old."""
         lane = self.lane(table, f"{tenant}/{key}".encode())
         if not lane.ready:
             raise NotReady(f"{table}: {_progress([lane])}; {self.reason()}")
         self.check_age(lane)
-        return Found(lane.entity(tenant, key), lane.rules)
+        return EntityRows(lane.entity(tenant, key), lane.rules)
 
     def lane(self, table: Table, key: bytes | None) -> ReplicaLane:
-        """The lane of a key.
-
-        Raises NotReady.
-        """
+        """The lane of a key. Raises NotReady."""
         if not self._following.partitions:
             raise NotReady(self.reason())
         partition = 0 if key is None else partition_of(key, self._following.partitions)
         return self.lane_at(table, partition)
 
     def lane_at(self, table: Table, partition: int) -> ReplicaLane:
-        """That of a partition: raises KeyError before `lane` has found one."""
+        """The lane of a partition. Raises KeyError before `lane` has succeeded once."""
         return self._following.lanes[TopicPartition(self._topics[table], partition)]
 
     def check_age(self, lane: ReplicaLane) -> None:
-        """Raises NotReady for a partition whose newest rows are too old to be told."""
+        """Raises NotReady for a partition whose rows are too old."""
         if lane.progress.age > STALE_AFTER:
             raise NotReady(
                 f"the newest of {lane.at.topic}/{lane.at.partition} was last seen "
@@ -124,7 +120,7 @@ class ReplicaTables:
             )
 
     def reason(self) -> str:
-        """Why something is not there yet."""
+        """Why data is missing."""
         return self._following.why or "it reads on"
 
     def readiness(self) -> Readiness:
@@ -138,8 +134,8 @@ class ReplicaTables:
         if not lanes:
             return Readiness(False, self.reason())
         if late := [lane for lane in lanes if not lane.ready]:
-            done, total = _offsets(late)
-            return Readiness(False, f"{_progress(lanes)}; {self.reason()}", done, total)
+            restored, total = _offsets(late)
+            return Readiness(False, f"{_progress(lanes)}; {self.reason()}", restored, total)
         try:
             self.check_age(max(lanes, key=lambda lane: lane.progress.age))
         except NotReady as error:
@@ -147,7 +143,7 @@ class ReplicaTables:
         return Readiness(True, f"follows {len(lanes)} partitions")
 
     def observed(self) -> Observed:
-        """What the workers' newest markers count, once all of them are known."""
+        """The counters of the workers' newest markers, once all are known."""
         lanes = list(self._following.lanes.values())
         if not lanes or not all(lane.ready for lane in lanes):
             return Observed("kafka")
@@ -156,38 +152,38 @@ class ReplicaTables:
     # --- how far it has come ----------------------------------------------------------------------
 
     def shown(self) -> Shown:
-        """What readers may have seen, by partition."""
+        """Positions that readers may have seen, by partition."""
         lanes = self._following.lanes.values()
         return {(lane.table, lane.at.partition): lane.shown_up_to for lane in lanes}
 
-    def lacks(self, shown: Shown) -> int:
-        """How many records (offsets) of the inputs are in what was shown, and not in here."""
+    def lacks(self, positions: Shown) -> int:
+        """Number of input records (offsets) before these positions that are missing here."""
         return sum(
             max(0, offset - self._at(table, partition).offsets.get(topic, 0))
-            for (table, partition), position in shown.items()
+            for (table, partition), position in positions.items()
             for topic, offset in position.offsets.items()
             if TABLES.get(topic) == table
         )
 
-    def lacks_signals(self, shown: Shown) -> bool:
-        """Whether what turns mean for their users was shown, and is not in here."""
+    def lacks_signals(self, positions: Shown) -> bool:
+        """Whether user signals before these positions are missing here."""
         return any(
             offset > self._at(table, partition).signals.get(source, -1)
-            for (table, partition), position in shown.items()
+            for (table, partition), position in positions.items()
             for source, offset in position.signals.items()
         )
 
-    def _at(self, table: Table, partition: int) -> Position:
+    def _at(self, table: Table, partition: int) -> LanePosition:
         lane = self._following.lanes.get(TopicPartition(self._topics[table], partition))
-        return lane.whole_up_to if lane else Position({}, {})
+        return lane.whole_up_to if lane else LanePosition({}, {})
 
-    async def reaches(self, shown: Shown, within: float) -> bool:
-        """Whether all that was shown elsewhere is in here before so many seconds are over."""
-        return await _holds(lambda: not self.lacks(shown), within)
+    async def reaches(self, positions: Shown, within: float) -> bool:
+        """Whether everything before these positions is here within `within` seconds."""
+        return await _holds(lambda: not self.lacks(positions), within)
 
-    async def reaches_signals(self, shown: Shown, within: float) -> bool:
-        """The same of what turns mean for their users."""
-        return await _holds(lambda: not self.lacks_signals(shown), within)
+    async def reaches_signals(self, positions: Shown, within: float) -> bool:
+        """The same for user signals."""
+        return await _holds(lambda: not self.lacks_signals(positions), within)
 
 
 async def _holds(condition: Callable[[], bool], within: float) -> bool:
@@ -201,11 +197,13 @@ async def _holds(condition: Callable[[], bool], within: float) -> bool:
 
 def _progress(lanes: Sequence[ReplicaLane]) -> str:
     ready = sum(lane.ready for lane in lanes)
-    done, total = _offsets(lanes)
-    return f"{ready} of {len(lanes)} partitions restored, offset {done} of {total}"
+    restored, total = _offsets(lanes)
+    return f"{ready} of {len(lanes)} partitions restored, offset {restored} of {total}"
 
 
 def _offsets(lanes: Sequence[ReplicaLane]) -> tuple[int, int]:
-    """How many of their changelogs are read, and how many there were to restore."""
+    """Changelog offsets that are read, and their total."""
     every = [lane.progress for lane in lanes]
-    return sum(one.position - one.first for one in every), sum(one.end - one.first for one in every)
+    return sum(progress.position - progress.first for progress in every), sum(
+        progress.end - progress.first for progress in every
+    )

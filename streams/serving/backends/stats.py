@@ -1,6 +1,6 @@
-"""What a tier has counted of its own flow, of all tenants together: numbers that only grow.
+"""Counters of a tier's data flow, of all tenants; they only grow.
 
-What a tier cannot know is None, or not there: it is not zero.
+An unknown value is None or missing, never zero.
 """
 
 from collections import Counter, defaultdict
@@ -16,10 +16,10 @@ FOLD = "fold"
 
 
 class Observed(NamedTuple):
-    """`counts`: by agent, how many records were read and how they ended. `reasons`: dead letters.
+    """`counts`: by agent, records read and their outcomes. `reasons`: of dead letters.
 
-    `waiting`: records in the log that are not folded yet; `unwritten`: folded, and not in the
-    tables yet; `commits`: seconds that a batch took to be written. The last three of files alone.
+    `waiting`: records in the log that are not folded; `unwritten`: folded, and not in the tables;
+    `commits`: duration of batches. The last three only over files.
     """
 
     tier: Tier
@@ -31,7 +31,7 @@ class Observed(NamedTuple):
 
 
 class FoldCounts:
-    """Counts what a folding thread makes of its log, since the process began."""
+    """Counts the outcomes of a folding thread since the process started."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter({"read": 0})
@@ -39,21 +39,20 @@ class FoldCounts:
         self._upto = 0
 
     def add(self, first: int, outcomes: Sequence[Outcome]) -> None:
-        """Records from an offset on; those that are folded again after an error count once."""
+        """Outcomes from an offset on; repeated ones after an error count once."""
         new = outcomes[max(0, self._upto + 1 - first) :]
         self._upto = max(self._upto, first + len(outcomes) - 1)
-        self._counts.update([one.ending for one in new])
+        self._counts.update([outcome.ending for outcome in new])
         self._counts["read"] += len(new)
-        self._reasons.update([one.reason for one in new if one.reason is not None])
+        self._reasons.update([outcome.reason for outcome in new if outcome.reason is not None])
 
     def observed(self, waiting: int | None, unwritten: int, commits: Histogram) -> Observed:
-        """As it is now; another thread goes on counting."""
         counts, reasons = dict(self._counts), dict(self._reasons)
         return Observed("files", {FOLD: counts}, reasons, waiting, max(0, unwritten), commits)
 
 
 def by_agent(notes: Iterable[tuple[str, Mapping[str, Any]]]) -> Observed:
-    """The sum of what the markers of all lanes say, each with the name of its agent."""
+    """The sum of all lanes' markers, each with the name of its agent."""
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     reasons: Counter[str] = Counter()
     for agent, note in notes:

@@ -1,4 +1,4 @@
-"""Whose question has a thread next: tenants take turns, and none has all threads at once."""
+"""Shares threads fairly among tenants: none gets all of them."""
 
 import asyncio
 from collections import Counter
@@ -8,8 +8,8 @@ from streams.serving.backends.backend import Busy
 
 
 class TenantQueue:
-    """A tenant has all `threads` but one at most, and so many questions `waiting`. One event loop's
-    own."""
+    """A tenant gets at most all `threads` but one, and `waiting` queued requests. Belongs to one
+    event loop."""
 
     def __init__(self, threads: int, waiting: int) -> None:
         self._threads = asyncio.Semaphore(threads)
@@ -19,15 +19,15 @@ class TenantQueue:
         self._of: dict[str, asyncio.Semaphore] = {}
 
     async def take(self, tenant: str) -> Callable[[], None]:
-        """Waits for a thread; what comes back gives it back, once.
+        """Waits for a thread; call the result once to release it.
 
-        Who comes first is served first. A tenant stands in the line for all with no more questions
-        than it may have at once, so that others wait for these alone. Raises Busy.
+        First come, first served. A tenant queues at most as many requests as it may run at once, so
+        others wait only for these. Raises Busy.
         """
         if self._asked[tenant] >= self._most:
             raise Busy("too many requests of this tenant are under way; try again")
         self._asked[tenant] += 1
-        own = self._of.setdefault(tenant, asyncio.Semaphore(self._each))
+        semaphore = self._of.setdefault(tenant, asyncio.Semaphore(self._each))
 
         def leave() -> None:
             self._asked[tenant] -= 1
@@ -36,15 +36,15 @@ class TenantQueue:
 
         def give_back() -> None:
             self._threads.release()
-            own.release()
+            semaphore.release()
             leave()
 
         try:
-            await own.acquire()
+            await semaphore.acquire()
             try:
                 await self._threads.acquire()
             except BaseException:
-                own.release()
+                semaphore.release()
                 raise
         except BaseException:
             leave()

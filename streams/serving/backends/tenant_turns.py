@@ -1,4 +1,4 @@
-"""Which tenant is next: the one whose records have taken least of the processor."""
+"""Chooses the next tenant: the one whose records have used the least processing time."""
 
 import time
 from collections import deque
@@ -23,7 +23,7 @@ MOST_ACCOUNTS = 10_000
 
 
 class Account(Generic[T]):
-    """Of a tenant: what waits, the seconds that its records have taken, and lately each."""
+    """A tenant's waiting items, total seconds, and recent seconds per record."""
 
     __slots__ = ("each", "had", "is_queued", "waiting")
 
@@ -35,9 +35,9 @@ class Account(Generic[T]):
 
 
 class TenantTurns(Generic[T]):
-    """Waiting items by tenant, for threads. Of each tenant first in, first out; between tenants
-    the seconds of the processor count that their records have taken (start-time fair queueing). A
-    tenant of which nothing waited has had as much as the one that was next last, or more."""
+    """Waiting items by tenant, for threads. First in, first out per tenant; between tenants by
+    processing time (start-time fair queueing). A tenant that was idle starts at the current
+    minimum."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -51,7 +51,6 @@ class TenantTurns(Generic[T]):
         self._alone_since = float("-inf")
 
     def put(self, tenant: str, items: Sequence[T]) -> None:
-        """Behind the tenant's others."""
         with self._changed:
             account = self._account(tenant)
             account.waiting.extend(items)
@@ -61,13 +60,13 @@ class TenantTurns(Generic[T]):
             self._changed.notify()
 
     def end(self) -> None:
-        """No more will be put."""
         with self._changed:
             self._is_ended = True
             self._changed.notify()
 
     def withdraw(self, tenant: str, items: Sequence[T]) -> bool:
-        """Whether the items, which follow one another, were all still waiting; none waits then."""
+        """Whether the items, which follow one another, were all still waiting; they are then
+        removed."""
         with self._changed:
             waiting = self._account(tenant).waiting
             if items[0] not in waiting:
@@ -77,7 +76,7 @@ class TenantTurns(Generic[T]):
             return True
 
     def take(self, wait: bool) -> T | None:
-        """The next item. None: there is none now; with `wait`: there will be none any more."""
+        """The next item. None: there is none now; with `wait`: the queue has ended."""
         with self._changed:
             while True:
                 while self._turns:
@@ -89,7 +88,6 @@ class TenantTurns(Generic[T]):
                 self._changed.wait()
 
     def charge(self, tenant: str, records: int, seconds: float) -> None:
-        """So many records of the tenant took so many seconds of the processor."""
         with self._changed:
             account = self._account(tenant)
             account.had += seconds
@@ -99,13 +97,13 @@ class TenantTurns(Generic[T]):
             )
 
     def seconds_of(self, tenant: str) -> float:
-        """Of the processor, that a record of the tenant takes lately."""
+        """Recent processing seconds per record of the tenant."""
         with self._changed:
             return self._account(tenant).each
 
     @property
     def is_alone(self) -> bool:
-        """Whether one tenant has put everything for a while."""
+        """Whether only one tenant has posted for a while."""
         return self._clock() - self._alone_since > ALONE
 
     def _next(self) -> T | None:
@@ -133,8 +131,8 @@ class TenantTurns(Generic[T]):
         if account is None:
             if len(self._accounts) >= MOST_ACCOUNTS:
                 self._accounts = {
-                    name: one for name, one in self._accounts.items()
-                    if one.is_queued or one.had > self._now
+                    name: waiting_account for name, waiting_account in self._accounts.items()
+                    if waiting_account.is_queued or waiting_account.had > self._now
                 }  # fmt: skip
             account = self._accounts[tenant] = Account()
         return account

@@ -1,9 +1,8 @@
-"""What was posted to a server of a history, on its way into the log.
+"""Posts to a server of a history, on their way into the log.
 
-One thread appends what has gathered, all at once; while that is under way the next posts gather.
-The log's order is that of folding, so tenants take turns here, by the processor's time that their
-records took, and no more is appended than is folded soon: what is in the log stands before all that
-comes. A request of many records goes into the log in parts.
+One thread appends all gathered posts at once; further posts gather during the write. The log's
+order is the fold's order, so tenants take turns by the processing time of their records, and only
+as much is appended as is folded soon. Requests with many records are logged in parts.
 """
 
 import asyncio
@@ -45,29 +44,29 @@ LOOK = 0.1
 
 
 class Posted:
-    """Records of one request, and what they ended as so far."""
+    """Records of one request, and their outcomes so far."""
 
     def __init__(
         self,
         records: Sequence[bytes],
-        read: Sequence[Input | None] | None,
+        decoded: Sequence[Input | None] | None,
         loop: asyncio.AbstractEventLoop,
         all_or_none: bool = False,
     ) -> None:
         self.records = [_in_a_line(record) for record in records]
-        self.read = read
-        self.tenant = _tenant_of(self.records[0], read[0] if read else None)
+        self.read = decoded
+        self.tenant = _tenant_of(self.records[0], decoded[0] if decoded else None)
         self.bytes = sum(map(len, self.records))
         self.outcomes = [ACCEPTED] * len(records)
         self.left = len(records)
         length = len(records) if all_or_none else PART
-        self.parts = [Part(self, at, length) for at in range(0, len(records), length)]
+        self.parts = [PostedPart(self, at, length) for at in range(0, len(records), length)]
         self.logged = False
         self.done: asyncio.Future[None] = loop.create_future()
         self.done.add_done_callback(asyncio.Future.exception)  # its sender may be gone
 
     def end(self, error: Exception | None = None) -> None:
-        """Its sender hears, if it is still there."""
+        """Answers the sender, if it still waits."""
         if self.done.done():
             return
         if error is None:
@@ -76,7 +75,7 @@ class Posted:
             self.done.set_exception(error)
 
 
-class Part:
+class PostedPart:
     """Some records of a request that go into the log together."""
 
     def __init__(self, posted: Posted, start: int, length: int) -> None:
@@ -85,8 +84,8 @@ class Part:
 
 
 class PostedLog:
-    """Writes posts to the log and hands them to the folding thread. `refused` hears of a request
-    of which not all could be written, and why."""
+    """Writes posts to the log and hands them to the folding thread. `refused` receives a request
+    that could not be written completely, and the error."""
 
     def __init__(
         self, root: Path, folder: IngestThread, refused: Callable[[Posted, Exception], None]
@@ -94,7 +93,7 @@ class PostedLog:
         self._root = root
         self._folder = folder
         self._refused = refused
-        self._posts: TenantTurns[Part] = TenantTurns()
+        self._posts: TenantTurns[PostedPart] = TenantTurns()
         self._folded = Condition()
         self._ahead: Counter[str] = Counter()  # records of the log that are not folded, by tenant
         self._crowded = float("-inf")  # when several requests were last written together
@@ -102,27 +101,25 @@ class PostedLog:
         self._waiting: dict[int, tuple[Posted, int]] = {}  # offset -> its place in a request
 
     def put(self, posted: Posted) -> None:
-        """Behind what its tenant has posted."""
         self._posts.put(posted.tenant, posted.parts)
 
     def withdraw(self, posted: Posted) -> bool:
-        """Whether it was not on its way into the log yet; nothing of it is taken then."""
+        """Whether it was removed before any of it was logged."""
         return self._posts.withdraw(posted.tenant, posted.parts)
 
     def end_posts(self) -> None:
-        """No more will be posted."""
         self._posts.end()
 
     def run(self) -> None:
-        """The thread's: until all is written that was posted before the end."""
+        """The thread's function: until everything posted before the end is written."""
         while gathered := self._gather():
             self._append(gathered)
 
     def end(
         self, group: Group, outcomes: Sequence[Outcome], seconds: Mapping[str, float]
     ) -> tuple[list[Posted], list[Work]]:
-        """The folding thread tells what records ended as, and what of the processor those of each
-        tenant took; requests that have ended with them, and what they cost."""
+        """Called by the folding thread with outcomes and processing seconds per tenant; returns the
+        finished requests and the work done."""
         ended, records = [], Counter[str]()
         for offset, outcome in enumerate(outcomes, group.first):
             posted, place = self._waiting.pop(offset, (None, 0))
@@ -145,13 +142,15 @@ class PostedLog:
             self._folded.notify()
         return ended, work
 
-    def _gather(self) -> list[Part]:
-        """What was posted and may go into the log now; nothing at the end."""
+    def _gather(self) -> list[PostedPart]:
+        """The posts that may be logged now; empty at the end."""
         self._let_fold()
         part = self._posts.take(wait=True)
         if (pause := self._crowded + GATHER - time.monotonic()) > 0:
             time.sleep(pause)
-        gathered: dict[str, list[Part]] = {}  # of a tenant together: its records are measured so
+        gathered: dict[
+            str, list[PostedPart]
+        ] = {}  # of a tenant together: its records are measured so
         records, seconds = self._under_way()
         most = self._most
         while part is not None:
@@ -164,7 +163,7 @@ class PostedLog:
         return [part for parts in gathered.values() for part in parts]
 
     def _let_fold(self) -> None:
-        """Waits while the log is ahead of the folding thread, as long as that goes on."""
+        """Waits while the log is ahead of the folding thread, as long as that progresses."""
         while self._folder.is_open:
             records, seconds = self._under_way()
             if records <= self._most / 2 and seconds <= AHEAD / 2:
@@ -174,21 +173,20 @@ class PostedLog:
 
     @property
     def _most(self) -> int:
-        """Records that the log is ahead of folding."""
         return ALONE_RECORDS if self._posts.is_alone else SHARED_RECORDS
 
     def _under_way(self) -> tuple[int, float]:
-        """Records of the log that are not folded, and what they may take of the processor."""
+        """Records of the log that are not folded, and their estimated processing time."""
         with self._folded:
             ahead = list(self._ahead.items())
         seconds = sum(count * self._posts.seconds_of(tenant) for tenant, count in ahead)
         return sum(count for _, count in ahead), seconds
 
-    def _append(self, gathered: list[Part]) -> None:
+    def _append(self, gathered: list[PostedPart]) -> None:
         inbox = self._folder.inbox
         assert inbox is not None, "made before this thread was started"
         # what can fail does so before anything is on disk
-        read, tenants = _read(gathered), _tenants(gathered)
+        decoded, tenants = _read(gathered), _tenants(gathered)
         records = [part.posted.records[place] for part in gathered for place in part.places]
         first = offset = inbox.end + 1  # no other thread appends
         for part in gathered:  # before: the folding thread may find it on disk at once
@@ -220,32 +218,32 @@ class PostedLog:
             self._full = False
         for part in gathered:
             part.posted.logged = part is part.posted.parts[-1]
-        self._folder.groups.put(group._replace(read=read, tenants=tenants))
+        self._folder.groups.put(group._replace(read=decoded, tenants=tenants))
         is_crowded = any(part.posted is not gathered[0].posted for part in gathered)
         self._crowded = time.monotonic() if is_crowded else float("-inf")
 
 
-def _tenant_of(record: bytes, read: Input | None) -> str:
-    if read is not None:
-        return read.record.tenant
+def _tenant_of(record: bytes, decoded: Input | None) -> str:
+    if decoded is not None:
+        return decoded.record.tenant
     with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return str(json_limits.head(record).get("tenant", TENANT))
     return TENANT
 
 
-def _read(gathered: Sequence[Part]) -> list[Input | None]:
-    """What the records say, as far as it is known."""
-    read: list[Input | None] = []
+def _read(gathered: Sequence[PostedPart]) -> list[Input | None]:
+    """The decoded records, as far as they are known."""
+    inputs: list[Input | None] = []
     for part in gathered:
-        known, places = part.posted.read, part.places
-        read += known[places.start : places.stop] if known else [None] * len(places)
-    return read
+        decoded, places = part.posted.read, part.places
+        inputs += decoded[places.start : places.stop] if decoded else [None] * len(places)
+    return inputs
 
 
-def _tenants(gathered: Sequence[Part]) -> list[str]:
+def _tenants(gathered: Sequence[PostedPart]) -> list[str]:
     return [tenant for part in gathered for tenant in [part.posted.tenant] * len(part.places)]
 
 
 def _in_a_line(record: bytes) -> bytes:
-    """Between the tokens of JSON a line feed is a blank; within them there is none."""
+    """Between JSON tokens a line feed is a blank; inside tokens there is none."""
     return record.replace(b"\n", b" ") if b"\n" in record else record

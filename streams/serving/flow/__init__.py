@@ -1,1 +1,1 @@
-"""What flows through the pipeline, looked at once a second while somebody watches."""
+"""The data flow through the pipeline, sampled once per second while a page shows it."""

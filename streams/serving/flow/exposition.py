@@ -1,5 +1,5 @@
-"""Reads what parts of the Kafka tier say at their metrics ports, of it the families that are asked
-for (Prometheus's text format)."""
+"""Reads the metrics ports of the Kafka tier: the families listed below (Prometheus's text
+format)."""
 
 import asyncio
 from collections.abc import Iterable
@@ -18,10 +18,10 @@ FAMILIES = (
     known.LANES, known.STALLED, known.STALLS, known.RESTORE_PROGRESS, known.TRANSACTION_SECONDS,
     known.SINK_ROWS, known.SINK_OLDEST, known.SINK_COMMIT_SECONDS,
 )  # fmt: skip
-_NAMES = tuple(one.name for one in FAMILIES)
+_NAMES = tuple(metric.name for metric in FAMILIES)
 
 
-class Measured(NamedTuple):
+class MetricSample(NamedTuple):
     """One sample of one port."""
 
     name: str
@@ -33,12 +33,12 @@ class Unanswered(Exception):  # noqa: N818 - what it is
     """A port that gives no metrics now."""
 
 
-async def read(address: str) -> list[Measured]:
+async def read(address: str) -> list[MetricSample]:
     """The samples of a port, `HOST:PORT`, of the families above. Raises Unanswered."""
     return await asyncio.to_thread(_read, address)
 
 
-def _read(address: str) -> list[Measured]:
+def _read(address: str) -> list[MetricSample]:
     connection = HTTPConnection(address, timeout=WITHIN)
     try:
         connection.request("GET", "/metrics")
@@ -53,19 +53,22 @@ def _read(address: str) -> list[Measured]:
         connection.close()
 
 
-def parsed(text: str) -> Iterable[Measured]:
-    """The samples of a text. Raises ValueError for what is no such text."""
+def parsed(text: str) -> Iterable[MetricSample]:
+    """The samples of a text. Raises ValueError for an invalid text."""
     lines = "".join(f"{line}\n" for line in text.splitlines() if line.startswith(_NAMES))
     for family in text_string_to_metric_families(lines):
-        for one in family.samples:
-            yield Measured(one.name, dict(one.labels), one.value)
+        for sample in family.samples:
+            yield MetricSample(sample.name, dict(sample.labels), sample.value)
 
 
-def of(found: Iterable[Measured], metric: Metric, end: str = "", **labels: str) -> list[Measured]:
+def of(
+    samples: Iterable[MetricSample], metric: Metric, end: str = "", **labels: str
+) -> list[MetricSample]:
     """The samples of a metric with these labels; `end`: `_bucket` and its like."""
     name = metric.name + end
     return [
-        one
-        for one in found
-        if one.name == name and all(one.labels.get(key) == value for key, value in labels.items())
+        sample
+        for sample in samples
+        if sample.name == name
+        and all(sample.labels.get(key) == value for key, value in labels.items())
     ]

@@ -1,8 +1,8 @@
-"""One look at the pipeline: all that is known of it at a moment, as numbers with names.
+"""One sample of the pipeline: named numbers.
 
-`AGENT.rate`, `AGENT.read`, `AGENT.applied`, `AGENT.signals`, …; `TOPIC.rate`, `TOPIC.lag`; of files
-`log.waiting`, `tables.unwritten`, `tables.commit`; of workers that were asked `AGENT.latency`,
-`AGENT.restored`, `stalled`, `stalls`, `lanes`; of sinks `sink.lag`, `sink.rate`, `sink.oldest`,
+`AGENT.rate`, `AGENT.read`, `AGENT.applied`, `AGENT.signals`, …; `TOPIC.rate`, `TOPIC.lag`; for
+files `log.waiting`, `tables.unwritten`, `tables.commit`; for configured workers `AGENT.latency`,
+`AGENT.restored`, `stalled`, `stalls`, `lanes`; for sinks `sink.lag`, `sink.rate`, `sink.oldest`,
 `sink.commit`; `dead.REASON` and `dead`.
 """
 
@@ -15,9 +15,9 @@ from streams import topology
 from streams.observability import metrics as known
 from streams.serving.backends.stats import FOLD, Observed, Tier
 from streams.serving.flow import exposition
-from streams.serving.flow.exposition import Measured
-from streams.serving.flow.parts import Broker, Ports, cumulated
-from streams.serving.flow.rates import Buckets, Number, Window, number, quantile
+from streams.serving.flow.exposition import MetricSample
+from streams.serving.flow.parts import BrokerLag, Ports, cumulated
+from streams.serving.flow.rates import Buckets, ShownNumber, Window, number, quantile
 
 ENDINGS = ("read", "applied", "duplicate", "dead", "withheld")
 SIGNALS = ("hops", "hops_repeated", "hops_dead", "hops_left_out")
@@ -26,9 +26,9 @@ SLOW = 0.99
 
 
 class Frame(NamedTuple):
-    """`ready` and `about`: whether this server answers, or how far its restore is. `away`: since
-    when no broker answers (seconds), and `why`. `ports`: whether workers' metrics were named
-    (`answer`, `away`), else None."""
+    """`ready` and `about`: whether this server answers, or progress of its restore. `away`: since
+    when no broker answers (seconds), and `why`. `ports`: state of the configured metrics ports
+    (`answer`, `away`), or None."""
 
     tier: Tier
     ready: bool
@@ -36,18 +36,17 @@ class Frame(NamedTuple):
     away: float | None
     why: str
     ports: str | None
-    numbers: Mapping[str, Number]
+    numbers: Mapping[str, ShownNumber]
 
     def plain(self) -> dict[str, Any]:
-        """As JSON has it."""
-        numbers = {name: one._asdict() for name, one in self.numbers.items()}
+        numbers = {name: named_number._asdict() for name, named_number in self.numbers.items()}
         return {**self._asdict(), "numbers": numbers}
 
 
 class Frames:
-    """Makes frames of what a tier has counted, each with rates since some frames before."""
+    """Creates frames from a tier's counters, with rates over the previous frames."""
 
-    def __init__(self, broker: Broker | None, ports: Ports) -> None:
+    def __init__(self, broker: BrokerLag | None, ports: Ports) -> None:
         self._broker = broker
         self._ports = ports
         self._flow = Window()
@@ -86,17 +85,21 @@ class Frames:
         if not reading:
             self._flow.clear()
         self._flow.add(now, reading)
-        agents = [FOLD] if observed.tier == "files" else [one.name for one in topology.AGENTS]
-        found: dict[str, Any] = {}
+        agents = (
+            [FOLD]
+            if observed.tier == "files"
+            else [topology_agent.name for topology_agent in topology.AGENTS]
+        )
+        numbers: dict[str, Any] = {}
         for agent in agents if observed.tier != "history" else ():
-            found[f"{agent}.rate"] = self._flow.rate(f"{agent}.rate"), "rate"
+            numbers[f"{agent}.rate"] = self._flow.rate(f"{agent}.rate"), "rate"
             for name in ("signals", *ENDINGS):
-                found[f"{agent}.{name}"] = reading.get(f"{agent}.{name}"), "count"
+                numbers[f"{agent}.{name}"] = reading.get(f"{agent}.{name}"), "count"
         if observed.reasons is not None:
-            found["dead"] = sum(observed.reasons.values()), "count"
+            numbers["dead"] = sum(observed.reasons.values()), "count"
             for reason, count in observed.reasons.items():
-                found[f"dead.{reason}"] = count, "count"
-        return found
+                numbers[f"dead.{reason}"] = count, "count"
+        return numbers
 
     def _of_files(self, observed: Observed) -> dict[str, Any]:
         commits, seconds = self._flow.gain("commits"), self._flow.gain("commits.seconds")
@@ -107,76 +110,76 @@ class Frames:
             "tables.commit": (each, "seconds"),
         }
 
-    def _of_broker(self, broker: Broker, now: float) -> dict[str, Any]:
+    def _of_broker(self, broker: BrokerLag, now: float) -> dict[str, Any]:
         """Ends of topics grow as they are written; groups are behind them."""
         if broker.lag is not self._lag:
             self._lag = broker.lag
             ends: Counter[str] = Counter()
-            seen = set()
-            for one in broker.lag or ():
-                if (one.topic, one.partition) not in seen:
-                    seen.add((one.topic, one.partition))
-                    ends[one.topic] += one.end
+            partitions = set()
+            for group_lag in broker.lag or ():
+                if (group_lag.topic, group_lag.partition) not in partitions:
+                    partitions.add((group_lag.topic, group_lag.partition))
+                    ends[group_lag.topic] += group_lag.end
             self._ends.add(now, ends)
-        found: dict[str, Any] = {}
+        numbers: dict[str, Any] = {}
         for agent in topology.AGENTS:
             for topic in agent.sources:
-                found[f"{topic.name}.lag"] = self._behind(broker, agent, topic.name), "count"
-                found[f"{topic.name}.rate"] = self._ends.rate(topic.name), "rate"
+                numbers[f"{topic.name}.lag"] = self._behind(broker, agent, topic.name), "count"
+                numbers[f"{topic.name}.rate"] = self._ends.rate(topic.name), "rate"
         sinks = [
-            one.lag
-            for one in broker.lag or ()
-            if one.topic in (topology.HISTORY.name, topology.DEAD_LETTERS.name)
+            group_lag.lag
+            for group_lag in broker.lag or ()
+            if group_lag.topic in (topology.HISTORY.name, topology.DEAD_LETTERS.name)
         ]
-        found["sink.lag"] = (sum(sinks) if sinks else None), "count"
-        return found
+        numbers["sink.lag"] = (sum(sinks) if sinks else None), "count"
+        return numbers
 
-    def _behind(self, broker: Broker, agent: topology.Agent, topic: str) -> int | None:
-        """Of the group that reads all sources of an agent; that which is behind most."""
+    def _behind(self, broker: BrokerLag, agent: topology.Agent, topic: str) -> int | None:
+        """The lag of the group that reads all sources of an agent; the maximum of several."""
         names = {source.name for each in topology.AGENTS for source in each.sources}
         reads: dict[str, set[str]] = {}
         behind: Counter[str] = Counter()
-        for one in broker.lag or ():
-            reads.setdefault(one.group, set()).add(one.topic)
-            if one.topic == topic:
-                behind[one.group] += one.lag
+        for group_lag in broker.lag or ():
+            reads.setdefault(group_lag.group, set()).add(group_lag.topic)
+            if group_lag.topic == topic:
+                behind[group_lag.group] += group_lag.lag
         workers = [count for group, count in behind.items() if reads[group] >= names]
         return max(workers, default=None)
 
     def _of_ports(self, now: float) -> dict[str, Any]:
         measured, before = self._ports.all(), self._ports.before()
-        found: dict[str, Any] = {}
+        numbers: dict[str, Any] = {}
         for agent in topology.AGENTS:
             late = _buckets(measured, known.TRANSACTION_SECONDS, agent=agent.name)
             early = _buckets(before, known.TRANSACTION_SECONDS, agent=agent.name)
-            found[f"{agent.name}.latency"] = _slow(early, late), "seconds"
+            numbers[f"{agent.name}.latency"] = _slow(early, late), "seconds"
             restored = _values(measured, known.RESTORE_PROGRESS, agent=agent.name)
-            found[f"{agent.name}.restored"] = min(restored, default=None), "share"
-        found["stalled"] = _sum(_values(measured, known.STALLED)), "count"
-        found["stalls"] = _sum(_values(measured, known.STALLS)), "count"
-        found["lanes"] = _sum(_values(measured, known.LANES)), "count"
-        found["sink.oldest"] = max(_values(measured, known.SINK_OLDEST), default=None), "seconds"
+            numbers[f"{agent.name}.restored"] = min(restored, default=None), "share"
+        numbers["stalled"] = _sum(_values(measured, known.STALLED)), "count"
+        numbers["stalls"] = _sum(_values(measured, known.STALLS)), "count"
+        numbers["lanes"] = _sum(_values(measured, known.LANES)), "count"
+        numbers["sink.oldest"] = max(_values(measured, known.SINK_OLDEST), default=None), "seconds"
         late = _buckets(measured, known.SINK_COMMIT_SECONDS)
         early = _buckets(before, known.SINK_COMMIT_SECONDS)
-        found["sink.commit"] = _slow(early, late), "seconds"
+        numbers["sink.commit"] = _slow(early, late), "seconds"
         rows = _sum(_values(measured, known.SINK_ROWS))
         self._sinks.add(now, {} if rows is None else {"rows": rows})
-        found["sink.rate"] = self._sinks.rate("rows"), "rate"
-        return found
+        numbers["sink.rate"] = self._sinks.rate("rows"), "rate"
+        return numbers
 
 
-def _values(samples: Sequence[Measured], metric: known.Metric, **labels: str) -> list[float]:
-    return [one.value for one in exposition.of(samples, metric, **labels)]
+def _values(samples: Sequence[MetricSample], metric: known.Metric, **labels: str) -> list[float]:
+    return [sample.value for sample in exposition.of(samples, metric, **labels)]
 
 
 def _buckets(
-    samples: Sequence[Measured], metric: known.Metric, **labels: str
+    samples: Sequence[MetricSample], metric: known.Metric, **labels: str
 ) -> list[tuple[float, float]]:
     return cumulated(exposition.of(samples, metric, "_bucket", **labels))
 
 
 def _slow(early: Buckets, late: Buckets) -> float | None:
-    """Of what was measured lately; where that is nothing, of all."""
+    """The recent quantile; the overall one without recent values."""
     lately = quantile(SLOW, early, late) if early else None
     return quantile(SLOW, (), late) if lately is None else lately
 

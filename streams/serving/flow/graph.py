@@ -1,7 +1,7 @@
-"""The topology as a drawing: what flows where, taken from the declarations (`streams.topology`).
+"""The topology as a drawing, from the declarations (`streams.topology`).
 
-Columns follow from the arrows: whatever is read stands left of who reads it. Positions are in
-units of the drawing; a wide one runs from left to right, a narrow one from top to bottom.
+Columns follow from the arrows: a source is left of its readers. Positions are in units of the
+drawing; the wide one runs from left to right, the narrow one from top to bottom.
 """
 
 from collections import defaultdict
@@ -21,9 +21,9 @@ NARROW = 340
 GAP = 8
 
 
-class Node(NamedTuple):
-    """A topic, a table, or who reads one and writes another; `about`: what a topic carries. A table
-    may be called as a topic is, so its `key` is another. `measured`: there is a number of it."""
+class GraphNode(NamedTuple):
+    """A topic, a table, or a component between them; `about`: contents of a topic. A table and a
+    topic may have the same name, so `key` is unique. `measured`: it has a number."""
 
     key: str
     name: str
@@ -35,7 +35,7 @@ class Node(NamedTuple):
 class Graph(NamedTuple):
     """Arrows lead from the first to the second of a pair, by their keys."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[GraphNode, ...]
     arrows: tuple[tuple[str, str], ...]
 
 
@@ -69,58 +69,62 @@ def graph(tier: Tier) -> Graph:
 
 
 def _of_topics() -> Graph:
-    read = {topic.name for agent in AGENTS for topic in agent.sources}
-    nodes = [Node(one.name, one.name, one.direction, one.about, one.name in read) for one in TOPICS]
+    source_names = {topic.name for agent in AGENTS for topic in agent.sources}
+    nodes = [
+        GraphNode(topic.name, topic.name, topic.direction, topic.about, topic.name in source_names)
+        for topic in TOPICS
+    ]
     arrows = [(topic.name, agent.name) for agent in AGENTS for topic in agent.sources]
     arrows += [(agent.name, topic.name) for agent in AGENTS for topic in agent.outputs]
     arrows += [(topic.name, SINK) for topic in (HISTORY, DEAD_LETTERS)]
-    nodes += [Node(name, name, "agent", "", True) for name in (*(one.name for one in AGENTS), SINK)]
+    nodes += [
+        GraphNode(name, name, "agent", "", True)
+        for name in (*(agent.name for agent in AGENTS), SINK)
+    ]
     return Graph(tuple(nodes), tuple(arrows))
 
 
 def _of_tables() -> Graph:
-    inputs = [one for one in TOPICS if one.direction == "input"]
+    inputs = [topic for topic in TOPICS if topic.direction == "input"]
     named = [*dict.fromkeys(name for agent in AGENTS for name in agent.history), "dead_letters"]
-    nodes = [Node(one.name, one.name, "input", one.about) for one in inputs]
-    nodes += [Node(LOG, LOG, "internal", "", True), Node(FOLD, FOLD, "agent", "", True)]
-    nodes += [Node(f"table {name}", name, "table") for name in named]
-    arrows = [(one.name, LOG) for one in inputs] + [(LOG, FOLD)]
+    nodes = [GraphNode(topic.name, topic.name, "input", topic.about) for topic in inputs]
+    nodes += [GraphNode(LOG, LOG, "internal", "", True), GraphNode(FOLD, FOLD, "agent", "", True)]
+    nodes += [GraphNode(f"table {name}", name, "table") for name in named]
+    arrows = [(topic.name, LOG) for topic in inputs] + [(LOG, FOLD)]
     arrows += [(FOLD, f"table {name}") for name in named]
     return Graph(tuple(nodes), tuple(arrows))
 
 
-def columns(given: Graph) -> list[list[Node]]:
-    """The nodes, each right of all that lead to it; what nobody reads in one column, or left of who
-    reads the like."""
+def columns(drawn_graph: Graph) -> list[list[GraphNode]]:
+    """The nodes, each right of its sources; nodes without readers are in the last column."""
     into: defaultdict[str, list[str]] = defaultdict(list)
-    for source, target in given.arrows:
+    for source, target in drawn_graph.arrows:
         into[target].append(source)
 
     @cache
     def rank(key: str) -> int:
-        return max((rank(one) + 1 for one in into[key]), default=0)
+        return max((rank(source) + 1 for source in into[key]), default=0)
 
-    ends = [one for one in given.nodes if one.kind in ("output", "table")]
-    last = max(rank(one.key) for one in ends)
-    found: defaultdict[int, list[Node]] = defaultdict(list)
-    for one in given.nodes:
-        found[last if one in ends else rank(one.key)].append(one)
-    return [found[at] for at in sorted(found)]
+    ends = [node for node in drawn_graph.nodes if node.kind in ("output", "table")]
+    last = max(rank(node.key) for node in ends)
+    ranks: defaultdict[int, list[GraphNode]] = defaultdict(list)
+    for node in drawn_graph.nodes:
+        ranks[last if node in ends else rank(node.key)].append(node)
+    return [ranks[at] for at in sorted(ranks)]
 
 
 @cache
 def wide(tier: Tier) -> Drawing:
-    """From left to right."""
-    shown = columns(graph(tier))
-    height = max(map(_height, shown))
-    step = (WIDE - BOX) // max(1, len(shown) - 1)
+    node_columns = columns(graph(tier))
+    height = max(map(_height, node_columns))
+    step = (WIDE - BOX) // max(1, len(node_columns) - 1)
     places: dict[str, Box] = {}
-    for number, column in enumerate(shown):
+    for number, column in enumerate(node_columns):
         y = (height - _height(column)) // 2
-        for one in column:
-            tall = _row(one) - GAP
-            places[one.key] = Box(*one, number * step, y, BOX, tall)
-            y += _row(one)
+        for node in column:
+            tall = _row(node) - GAP
+            places[node.key] = Box(*node, number * step, y, BOX, tall)
+            y += _row(node)
     return Drawing(
         WIDE, height, tuple(places.values()), _paths(graph(tier).arrows, places, _across)
     )
@@ -128,33 +132,33 @@ def wide(tier: Tier) -> Drawing:
 
 @cache
 def narrow(tier: Tier) -> Drawing:
-    """From top to bottom, two boxes beside each other."""
+    """From top to bottom, two boxes in a row."""
     width = (NARROW - GAP) // 2
     places: dict[str, Box] = {}
     tops: set[str] = set()  # what stands first: arrows to the rest of a column would cross it
     y = 0
     for column in columns(graph(tier)):
         rows = [column[at : at + 2] for at in range(0, len(column), 2)]
-        tops |= {one.key for one in rows[0]}
+        tops |= {node.key for node in rows[0]}
         for row in rows:
             tall = max(map(_row, row)) - GAP
             alone = len(row) == 1 and len(column) == 1
-            for at, one in enumerate(row):
+            for at, node in enumerate(row):
                 x = (NARROW - width) // 2 if alone else at * (width + GAP)
-                places[one.key] = Box(*one, x, y, width, tall)
+                places[node.key] = Box(*node, x, y, width, tall)
             y += tall + GAP
         y += 2 * GAP
     height = y - 3 * GAP
-    shown = [one for one in graph(tier).arrows if one[1] in tops]
-    return Drawing(NARROW, height, tuple(places.values()), _paths(shown, places, _down))
+    arrows = [arrow for arrow in graph(tier).arrows if arrow[1] in tops]
+    return Drawing(NARROW, height, tuple(places.values()), _paths(arrows, places, _down))
 
 
-def _row(one: Node) -> int:
-    """Taller where a number of its own stands below its name."""
-    return TALL_ROW if one.measured else ROW
+def _row(node: GraphNode) -> int:
+    """Taller for a node with a number below its name."""
+    return TALL_ROW if node.measured else ROW
 
 
-def _height(column: Sequence[Node]) -> int:
+def _height(column: Sequence[GraphNode]) -> int:
     return sum(map(_row, column))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from streams.apps.metric_samples import Sample
 from streams.apps.metrics_registry import collected
 from streams.observability import metrics as known
-from streams.serving.flow.parts import Broker
+from streams.serving.flow.parts import BrokerLag
 from streams.topology import HISTORY
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ EVERY = 10.0
 @asynccontextmanager
 async def exported(settings: "KafkaSettings", app_id: str) -> AsyncIterator[None]:
     """While this lasts, the lag is among the metrics; it is left out while no broker answers."""
-    broker = Broker(settings, EVERY)
+    broker = BrokerLag(settings, EVERY)
     watching = asyncio.create_task(broker.run(), name="lag")
     try:
         with collected(lambda: samples(broker.lag or (), app_id)):
@@ -39,7 +39,7 @@ def samples(lags: "Sequence[Lag]", app_id: str) -> Iterator[Sample]:
     topics: defaultdict[str, set[str]] = defaultdict(set)
     for lag in lags:
         topics[lag.group].add(lag.topic)
-    ours = {
+    groups = {
         group
         for group, names in topics.items()
         if group == app_id
@@ -47,7 +47,7 @@ def samples(lags: "Sequence[Lag]", app_id: str) -> Iterator[Sample]:
         or any(name.partition(".")[0] == HISTORY.name for name in names)
     }
     for lag in lags:
-        if lag.group in ours:
+        if lag.group in groups:
             labels = lag.group, lag.topic, str(lag.partition)
             yield known.GROUP_LAG, labels, lag.lag
             yield known.GROUP_POSITION, labels, lag.end - lag.lag

@@ -1,6 +1,6 @@
-"""What a server over Kafka asks others for: the broker how far groups are, and the workers, if it
-was told where their metrics are. Every few seconds, one question at a time, and only while
-somebody watches; whoever does not answer is said to be away, until it answers again."""
+"""Data that a server over Kafka requests from others: the groups' positions from the broker, and
+metrics from workers, if configured. Every few seconds, one request at a time, and only while a page
+shows them; a part without an answer is reported as away."""
 
 import asyncio
 import logging
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from streams.errors import ConfigurationError, TurnfoldError
 from streams.observability.logs import OF_BROKER
 from streams.serving.flow import exposition
-from streams.serving.flow.exposition import Measured, Unanswered
+from streams.serving.flow.exposition import MetricSample, Unanswered
 
 if TYPE_CHECKING:
     from streams.kafka.client.settings import KafkaSettings
@@ -27,8 +27,8 @@ FIND_EVERY = 30.0
 """Seconds after which the groups are looked for again: sinks come and go."""
 
 
-class Broker:
-    """How far the groups are. `lag` is None until it is known, and while the broker is away."""
+class BrokerLag:
+    """Positions of the groups. `lag` is None until it is known, and while the broker is away."""
 
     def __init__(self, settings: "KafkaSettings", every: float = EVERY) -> None:
         self.lag: list[Lag] | None = None
@@ -57,23 +57,26 @@ class Broker:
     async def _ask(self) -> "list[Lag]":
         from streams.kafka.tools.lag import lag
 
-        known = time.monotonic() - self._found_at < FIND_EVERY
-        if known and self._groups:
+        is_fresh = time.monotonic() - self._found_at < FIND_EVERY
+        if is_fresh and self._groups:
             with suppress(ConfigurationError):  # one of them is gone
                 return await lag(self._settings, self._groups)
-        found = await lag(self._settings)
-        self._groups, self._found_at = sorted({one.group for one in found}), time.monotonic()
-        return found
+        lags = await lag(self._settings)
+        self._groups, self._found_at = (
+            sorted({group_lag.group for group_lag in lags}),
+            time.monotonic(),
+        )
+        return lags
 
 
 class Ports:
-    """What workers and sinks say at their metrics ports (`HOST:PORT`)."""
+    """Metrics of workers and sinks (`HOST:PORT`)."""
 
     def __init__(self, addresses: Sequence[str]) -> None:
         self.addresses = tuple(addresses)
-        self.measured: dict[str, list[Measured]] = {}
+        self.measured: dict[str, list[MetricSample]] = {}
         """By address, of those that have answered last."""
-        self.earlier: dict[str, list[Measured]] = {}
+        self.earlier: dict[str, list[MetricSample]] = {}
         """What they said the time before."""
         self.away: dict[str, str] = {}
 
@@ -85,27 +88,27 @@ class Ports:
 
     async def _ask(self, address: str) -> None:
         try:
-            found = await exposition.read(address)
+            samples = await exposition.read(address)
             self.earlier[address] = self.measured.get(address, [])
-            self.measured[address] = found
+            self.measured[address] = samples
             self.away.pop(address, None)
         except Unanswered as error:
             self.measured.pop(address, None)
             self.earlier.pop(address, None)
             self.away[address] = str(error)
 
-    def all(self) -> list[Measured]:
-        """Of all that answer, together."""
-        return [one for found in self.measured.values() for one in found]
+    def all(self) -> list[MetricSample]:
+        """Samples of all ports that answer."""
+        return [sample for samples in self.measured.values() for sample in samples]
 
-    def before(self) -> list[Measured]:
-        """The same, one answer earlier."""
-        return [one for found in self.earlier.values() for one in found]
+    def before(self) -> list[MetricSample]:
+        """The previous samples."""
+        return [sample for samples in self.earlier.values() for sample in samples]
 
 
-def cumulated(samples: Sequence[Measured]) -> list[tuple[float, float]]:
-    """The buckets of one histogram that several processes have, added up."""
+def cumulated(samples: Sequence[MetricSample]) -> list[tuple[float, float]]:
+    """The buckets of one histogram, summed over several processes."""
     counts: defaultdict[float, float] = defaultdict(float)
-    for one in samples:
-        counts[float(one.labels["le"])] += one.value
+    for sample in samples:
+        counts[float(sample.labels["le"])] += sample.value
     return sorted(counts.items())

@@ -1,6 +1,6 @@
-"""Numbers out of what is counted: rates over the last seconds, and how each is written.
+"""Numbers derived from counters: rates over the last seconds, and their text.
 
-A number that nobody here can know is None, which no page shows as zero.
+An unknown number is None, and is never shown as zero.
 """
 
 from bisect import bisect_left
@@ -17,16 +17,15 @@ Buckets = Sequence[tuple[float, float]]
 """Of a histogram: upper bounds, each with how many values do not exceed it."""
 
 
-class Number(NamedTuple):
+class ShownNumber(NamedTuple):
     """A value (`rate`: a second; `seconds`; `share`: 0 to 1) and how it is written."""
 
     value: float | None
     text: str | None
 
 
-def number(value: float | None, unit: Unit = "count") -> Number:
-    """A value as a reader takes it in at a glance."""
-    return Number(None, None) if value is None else Number(value, _WRITTEN[unit](value))
+def number(value: float | None, unit: Unit = "count") -> ShownNumber:
+    return ShownNumber(None, None) if value is None else ShownNumber(value, _WRITTEN[unit](value))
 
 
 def _count(value: float) -> str:
@@ -65,12 +64,11 @@ class Window:
             self._readings.popleft()
 
     def clear(self) -> None:
-        """Forgets all: what follows is of something else."""
+        """Forgets all readings: the next ones have another source."""
         self._readings.clear()
 
     def gain(self, name: str) -> float | None:
-        """How much a counter has grown. None before two readings have it, or where it began anew
-        meanwhile."""
+        """Growth of a counter. None before two readings have it, or after a reset."""
         if len(self._readings) < 2:
             return None
         before, after = self._readings[0][1].get(name), self._readings[-1][1].get(name)
@@ -79,23 +77,23 @@ class Window:
         return after - before
 
     def rate(self, name: str) -> float | None:
-        """The same a second."""
+        """Growth per second."""
         gain = self.gain(name)
         return None if gain is None else gain / (self._readings[-1][0] - self._readings[0][0])
 
 
 def quantile(share: float, before: Buckets, after: Buckets) -> float | None:
-    """Below which value this share of the values lies that came between two readings of a
-    histogram, as far as its bounds tell. None where none came."""
+    """The bound below which this share of the values lies that were added between two readings of a
+    histogram, as precise as its buckets; None without any."""
     if len(before) != len(after):
         before = [(bound, 0.0) for bound, _ in after]
     counts = [late - early for (_, late), (_, early) in zip(after, before, strict=True)]
     if not counts or counts[-1] <= 0 or min(counts) < 0:
         return None
-    wanted = share * counts[-1]
-    at = bisect_left(counts, wanted)
+    rank = share * counts[-1]
+    at = bisect_left(counts, rank)
     low, under = (after[at - 1][0], counts[at - 1]) if at else (0.0, 0.0)
     high = after[at][0]
     if high == float("inf"):
         return low
-    return low + (high - low) * (wanted - under) / (counts[at] - under)
+    return low + (high - low) * (rank - under) / (counts[at] - under)

@@ -24,34 +24,34 @@ ENDINGS = (
 
 
 class Replays:
-    """One after the other: what was sent is settled before the next begins."""
+    """Replays one letter at a time: it is settled before the next starts."""
 
     def __init__(self, settings: "KafkaSettings") -> None:
         self._settings = settings
         self._one = asyncio.Lock()
 
     async def replay(self, past: HistoryQueries, tenant: str, place: str, again: bool) -> str:
-        """How it ended (`ENDINGS`). `again`: also a letter that was replayed and refused again.
+        """The result (`ENDINGS`). `again`: also a letter that was rejected again after a replay.
 
-        Raises Problem where there is no such letter of the tenant's, NotReady without a broker.
+        Raises Problem for an unknown letter of the tenant, NotReady without a broker.
         """
         from streams.kafka.tools.dead_letters import of_history
 
         def letters(root: Location) -> "list[Letter]":
-            known = of_history(root, tenant, place)
-            if place not in (one.place for one in known):
+            stored = of_history(root, tenant, place)
+            if place not in (letter.place for letter in stored):
                 raise DataRefused(f"no dead letter {place}")
-            return known
+            return stored
 
-        found = await past.ask("dead letter", tenant, letters)
+        stored = await past.ask("dead letter", tenant, letters)
         async with self._one:
             try:
-                return await asyncio.to_thread(self._send, found, tenant, place, again)
+                return await asyncio.to_thread(self._send, stored, tenant, place, again)
             except (Unreachable, TimeoutError) as error:
                 raise NotReady(str(error) or "Kafka: no answer in time") from None
 
-    def _send(self, found: "list[Letter]", tenant: str, place: str, again: bool) -> str:
-        """In a loop of its own: a long topic is read without holding up who else asks."""
+    def _send(self, stored: "list[Letter]", tenant: str, place: str, again: bool) -> str:
+        """In a separate event loop: a long topic delays no other request."""
         from streams.kafka.tools.dead_letters import of_topic
         from streams.kafka.tools.replay import replay, select
         from streams.kafka.tools.settling import settle, unsettled
@@ -59,11 +59,11 @@ class Replays:
         async def send() -> str:
             async with asyncio.timeout(WITHIN):
                 topic = await of_topic(self._settings, tenant)
-                to_send, passed = select(found, (), again, [place], topic)
+                to_send, passed = select(stored, (), again, [place], topic)
                 if not to_send:
                     return next(why for why in passed if why != "not_named")
                 counts, sent = await replay(to_send[:1], self._settings)
-                await settle(unsettled(sent, [*found, *topic]), None, self._settings)
+                await settle(unsettled(sent, [*stored, *topic]), None, self._settings)
                 return next(name for name, count in counts.items() if count)
 
         return event_loop.run(send())

@@ -1,7 +1,6 @@
-"""One sampler for all who watch: it looks once a second, while there is somebody, and each of them
-gets the newest frame. What a look costs does not grow with the records that flow, nor with the
-number of those who watch: a frame is made and encoded once.
-"""
+"""One sampler for all viewers: it samples once per second while there are any, and each gets the
+newest frame. The cost is independent of the number of records and viewers: a frame is created and
+encoded once."""
 
 import asyncio
 import logging
@@ -14,7 +13,7 @@ import msgspec
 
 from streams.serving.backends.backend import Backend
 from streams.serving.flow.frame import Frame, Frames
-from streams.serving.flow.parts import Broker, Ports
+from streams.serving.flow.parts import BrokerLag, Ports
 from streams.serving.http.event_stream import HEARTBEAT, HEARTBEAT_SECONDS, RETRY
 
 log = logging.getLogger(__name__)
@@ -28,12 +27,12 @@ FIRST_WITHIN = 2.0
 
 
 class Sampler:
-    """Looks at a backend; `ports` are the addresses of workers' metrics."""
+    """`ports`: addresses of workers' metrics."""
 
     def __init__(self, backend: Backend, ports: tuple[str, ...] = ()) -> None:
         self._backend = backend
         kafka: Any = getattr(backend, "kafka", None)
-        self.broker = Broker(kafka) if kafka is not None else None
+        self.broker = BrokerLag(kafka) if kafka is not None else None
         self._ports = Ports(ports)
         self._frames = Frames(self.broker, self._ports)
         self._tasks: list[asyncio.Task[None]] = []
@@ -45,14 +44,14 @@ class Sampler:
         self._closing = False
 
     def close(self) -> None:
-        """Ends every stream, and looks no more."""
+        """Ends every stream and the sampling."""
         self._closing = True
         for task in self._tasks:
             task.cancel()
         self._wake()
 
     async def frame(self) -> Frame:
-        """The newest; the first of them is awaited."""
+        """The newest frame; waits for the first one."""
         self._want()
         if self._frame is None:
             with suppress(TimeoutError):
@@ -65,21 +64,20 @@ class Sampler:
         self._watching += 1
         try:
             yield RETRY
-            sent, said = b"", time.monotonic()
+            sent, sent_at = b"", time.monotonic()
             while not self._closing:
                 self._want()
                 if self._event != sent:
-                    sent, said = self._event, time.monotonic()
+                    sent, sent_at = self._event, time.monotonic()
                     yield sent
-                elif time.monotonic() - said > HEARTBEAT_SECONDS:
-                    said = time.monotonic()
+                elif time.monotonic() - sent_at > HEARTBEAT_SECONDS:
+                    sent_at = time.monotonic()
                     yield HEARTBEAT
                 await self._changes()
         finally:
             self._watching -= 1
 
     async def _changes(self) -> None:
-        """Until the next look was taken."""
         if self._next is None:
             self._next = asyncio.get_running_loop().create_future()
         await asyncio.shield(self._next)
@@ -90,7 +88,7 @@ class Sampler:
         self._next = None
 
     def _want(self) -> None:
-        """Somebody looks: it begins, or goes on."""
+        """Starts or prolongs the sampling."""
         self._wanted_until = time.monotonic() + LINGERS
         if self._tasks or self._closing:
             return
@@ -116,13 +114,12 @@ class Sampler:
 
     def _look(self) -> Frame:
         readiness = self._backend.readiness()
-        found = self._frames.take(self._backend.observed(), readiness.ready, readiness.about)
-        if found != self._frame:
-            self._frame = found
-            self._event = b"event: frame\ndata: %s\n\n" % msgspec.json.encode(found.plain())
-        return found
+        frame = self._frames.take(self._backend.observed(), readiness.ready, readiness.about)
+        if frame != self._frame:
+            self._frame = frame
+            self._event = b"event: frame\ndata: %s\n\n" % msgspec.json.encode(frame.plain())
+        return frame
 
 
 def addresses(text: str) -> tuple[str, ...]:
-    """`HOST:PORT,HOST:PORT` as its parts."""
-    return tuple(one.strip() for one in text.split(",") if one.strip())
+    return tuple(address.strip() for address in text.split(",") if address.strip())

@@ -1,4 +1,4 @@
-"""How many dead letters of a history wait for an operator, as a metric."""
+"""The number of unsettled dead letters of a history, as a metric."""
 
 import asyncio
 import logging

@@ -1,5 +1,5 @@
-"""Questions to the history, in two lanes, each within a time: those to its tables, which may take
-seconds, and look-ups in its search index, which take milliseconds and wait for none of them."""
+"""Queries of the history, in two pools with time limits: queries of its tables, which may take
+seconds, and look-ups in its search index, which take milliseconds and never wait for the former."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
@@ -37,7 +37,7 @@ from streams.search import (
 from streams.serving.backends.backend import Backend, NotReady, Subject
 from streams.serving.backends.live_generation import Live
 from streams.serving.history.indexing import Indexing
-from streams.serving.history.thread_pool import Lane
+from streams.serving.history.thread_pool import QueryPool
 from streams.serving.http.problems import (
     Fault,
     Problem,
@@ -63,8 +63,7 @@ _log = getLogger(__name__)
 
 
 class Watch:
-    """The connections one question opens, under these settings, to be interrupted when its time is
-    over."""
+    """The connections of one query, with their settings, to be interrupted on a timeout."""
 
     def __init__(self, settings: str = SETTINGS) -> None:
         self._settings = settings
@@ -94,61 +93,62 @@ class HistoryQueries:
     def __init__(self, backend: Backend, seconds: float) -> None:
         self._backend = backend
         self._seconds = seconds
-        self._tables = Lane("history", THREADS, WAITING)
-        self._lookups = Lane("lookup", LOOKUP_THREADS, LOOKUPS_WAITING)
+        self._tables = QueryPool("history", THREADS, WAITING)
+        self._lookups = QueryPool("lookup", LOOKUP_THREADS, LOOKUPS_WAITING)
         self._indexes: dict[Location, Indexing] = {}  # of each generation that has answered
         backend.preparing.append(self._prepare)
 
     def begin(self, tenants: Iterable[str]) -> None:
-        """What these are likely to ask for takes its time: it is begun now."""
+        """Prepares the indexes of these tenants, which takes time."""
         with suppress(NotReady):
             if (tables := self._backend.live.tables) is not None:
                 self._index(tables).begin(tenants)
 
     async def _prepare(self, live: Live) -> None:
-        """The index of another generation, for the tenants that have searched in this one."""
+        """Builds the index of another generation, for the tenants that have searched in this
+        one."""
         if live.tables is None:
             return
         index = self._index(live.tables)
         await index.whole(self._tenants())
 
     def _index(self, tables: Location) -> Indexing:
-        """That of a generation; what others have indexed, one that is new here indexes, too."""
-        found = self._indexes.get(tables)
-        if found is None:
+        """The index of a generation; a new one indexes the tenants of the others as well."""
+        index = self._indexes.get(tables)
+        if index is None:
             tenants = self._tenants()
-            found = self._indexes[tables] = Indexing(tables)
-            found.begin(tenants)
-        return found
+            index = self._indexes[tables] = Indexing(tables)
+            index.begin(tenants)
+        return index
 
     def _tenants(self) -> set[str]:
         return {tenant for index in self._indexes.values() for tenant in index.tenants}
 
     async def search(self, tenant: str, query: Query) -> Page:
-        """As `streams.search` answers; with a user or session, of all that memory shows of these.
+        """As `streams.search`, after everything visible of the query's user or session is written.
         Raises Problem, Busy."""
         await self._caught_up(tenant, _subjects(query.user_id, query.session_id))
         return await self._found(tenant, query, search)
 
     async def recall(self, tenant: str, query: Query) -> Recall:
-        """As `streams.search` recalls, as `search` does. Raises Problem, Busy."""
+        """As `search`, for `streams.search.recall`. Raises Problem, Busy."""
         await self._caught_up(tenant, _subjects(query.user_id, query.session_id))
         return await self._found(tenant, query, recall)
 
     async def users(self, tenant: str, query: Listing) -> list[User]:
-        """As `streams.search` lists them. Raises Problem, Busy."""
+        """Raises Problem, Busy."""
         return await self._found(tenant, query, users, "users")
 
-    async def sessions(self, tenant: str, asked: Listing) -> list[Session]:
-        """As `streams.search` lists them. Raises Problem, Busy."""
-        return await self._found(tenant, asked, sessions, "sessions")
+    async def sessions(self, tenant: str, query: Listing) -> list[Session]:
+        """Raises Problem, Busy."""
+        return await self._found(tenant, query, sessions, "sessions")
 
     async def active_as_of(self, tenant: str, query: ActiveQuery) -> dict[str, int]:
-        """As `streams.search` lists them. Raises Problem, Busy."""
+        """Raises Problem, Busy."""
         return await self._found(tenant, query, active_as_of, f"{query.kind}s")
 
     async def counts_as_of(self, tenant: str, query: CountQuery) -> dict[str, OwnerCounts]:
-        """As `streams.search` counts. Raises Problem, Busy."""
+        """Raises Problem, Busy."""
         return await self._found(tenant, query, counts_as_of, f"{query.kind}s")
 
     async def _found(
@@ -156,11 +156,11 @@ class HistoryQueries:
         tenant: str,
         query: Query | Listing | ActiveQuery | CountQuery,
         find: Callable[..., T],
-        what: str = "search",
+        noun: str = "search",
     ) -> T:
         tables = self._backend.live.tables
         if tables is None:
-            raise no_history(what)
+            raise no_history(noun)
         indexing = self._index(tables)
 
         def found(root: Location) -> T:
@@ -177,38 +177,38 @@ class HistoryQueries:
 
         with suppress(NotIndexed):
             if not indexing.is_at(tenant):
-                return await self._asked(self._lookups, what, tenant, found)
+                return await self._asked(self._lookups, noun, tenant, found)
         await indexing.wait(tenant)
         try:
-            return await self._asked(self._lookups, what, tenant, as_built)
+            return await self._asked(self._lookups, noun, tenant, as_built)
         except NotIndexed:
             raise indexing.not_indexed(tenant) from None
 
     async def ask(
         self,
-        what: str,
+        noun: str,
         tenant: str,
         question: Callable[[Location], T],
         *,
         seconds: float | None = None,
         of: Sequence[Subject] = (),
     ) -> T:
-        """The tables' answer; `what` names it in problems. It may take so many `seconds`, as many
-        as any question by default. `of`: the sessions and users of whom the tables then have all
-        that memory shows. What is not there is looked for once more when the tables have what
-        memory had. Raises Problem, Busy."""
+        """Runs `question` on the tables; `noun` names its subject in problems. `seconds`: time
+        limit; default: the server's. `of`: sessions and users that are first written completely. If
+        the subject is not found, the query is repeated after all current changes are written.
+        Raises Problem, Busy."""
         await self._caught_up(tenant, of)
         behind = self._backend.unwritten(tenant)  # before: it may be written while this looks
         try:
-            return await self._asked(self._tables, what, tenant, question, seconds)
+            return await self._asked(self._tables, noun, tenant, question, seconds)
         except Problem as problem:
             if problem.status != 404 or not behind:
                 raise
         await self._backend.written(tenant, WRITTEN_WITHIN)
-        return await self._asked(self._tables, what, tenant, question, seconds)
+        return await self._asked(self._tables, noun, tenant, question, seconds)
 
     async def _caught_up(self, tenant: str, of: Sequence[Subject]) -> None:
-        """Whoever was told that a write is applied reads it. Raises Problem."""
+        """A client whose write was applied can read it. Raises Problem."""
         if not (of and self._backend.unwritten(tenant, *of)):
             return
         if not await self._backend.written(tenant, WRITTEN_WITHIN, *of):
@@ -216,15 +216,15 @@ class HistoryQueries:
 
     async def _asked(
         self,
-        lane: Lane,
-        what: str,
+        lane: QueryPool,
+        noun: str,
         tenant: str,
         question: Callable[[Location], T],
         seconds: float | None = None,
     ) -> T:
-        """The answer, on a lane. Raises Problem, Busy, NotIndexed."""
+        """Runs the question in a pool. Raises Problem, Busy, NotIndexed."""
         if self._backend.history is None:
-            raise no_history(what)
+            raise no_history(noun)
         watch = Watch()
         within = self._seconds if seconds is None else seconds
         try:
@@ -241,10 +241,10 @@ class HistoryQueries:
         except _duckdb.OutOfMemoryException:
             raise Problem(503, "Too slow", "the query needs too much memory; narrow it") from None
         except DataRefused:
-            raise not_found(what) from None
+            raise not_found(noun) from None
         except UsageError as error:
             field, named, reason = str(error).partition(": ")
-            fault = Fault(field, reason) if named and " " not in field else Fault(what, str(error))
+            fault = Fault(field, reason) if named and " " not in field else Fault(noun, str(error))
             raise invalid([fault]) from None
         except NotIndexed:
             raise
@@ -252,7 +252,7 @@ class HistoryQueries:
             raise unreadable(error) from None
 
     def close(self) -> None:
-        """Questions that wait are dropped, those under way left to end."""
+        """Drops waiting queries; running ones finish."""
         for index in self._indexes.values():
             index.close()
         self._tables.close()
@@ -265,7 +265,6 @@ class HistoryQueries:
 
 
 def _subjects(user_id: str | None, session_id: str | None) -> list[Subject]:
-    """What a query is about."""
     subjects: list[Subject] = []
     if user_id is not None:
         subjects.append(("users", user_id))
@@ -287,14 +286,14 @@ def _run(question: Callable[[Location], T], root: Location, watch: Watch) -> T:
 
 
 def is_gone(error: Exception) -> bool:
-    """Whether a question failed for a file that `compact` or `forget` has just replaced."""
+    """Whether a query failed because `compact` or `forget` has just replaced a file."""
     return isinstance(error, _duckdb.IOException) or (
         isinstance(error, _duckdb.Error) and DELETED in str(error)
     )
 
 
 def unreadable(error: Exception) -> Problem:
-    """The reply where tables cannot be read now. Raises the error where it is another's fault."""
+    """The reply while tables cannot be read. Raises the error if it has another cause."""
     failure: Exception | None
     if isinstance(error, HistoryError | _duckdb.IOException):
         failure = file_checks.of_duckdb(error) or error
@@ -308,6 +307,5 @@ def unreadable(error: Exception) -> Problem:
 
 
 def too_slow(seconds: float) -> Problem:
-    """What is answered where the history takes longer."""
     detail = f"the history did not answer in {seconds:g} s; ask for less, or later"
     return Problem(503, "Too slow", detail, retry_after(5))

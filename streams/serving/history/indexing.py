@@ -1,5 +1,4 @@
-"""Search indexes are built in a thread of their own: that takes minutes where much was said, and
-other questions to the history go on."""
+"""Builds search indexes in a separate thread: that may take minutes, and other queries continue."""
 
 import asyncio
 import sqlite3
@@ -26,8 +25,8 @@ _log = getLogger(__name__)
 
 
 class Indexing:
-    """Builds the indexes of a generation's tenants, one after the other, those first that somebody
-    waits for. One event loop's own."""
+    """Builds the indexes of a generation's tenants one after the other, awaited ones first. Belongs
+    to one event loop."""
 
     def __init__(self, root: Location) -> None:
         self._root = root
@@ -44,27 +43,26 @@ class Indexing:
         """Those that have searched."""
 
     def begin(self, tenants: Iterable[str]) -> None:
-        """Brings theirs up to date, whether anybody searches or not."""
+        """Updates these indexes in the background."""
         for tenant in tenants:
             self._begun(tenant)
 
     async def whole(self, tenants: Iterable[str]) -> None:
-        """Until theirs are up to date, however long that takes; what cannot be built is in the
-        log."""
+        """Waits until these indexes are up to date; errors are logged."""
         for tenant in tenants:
             await asyncio.shield(asyncio.wrap_future(self._begun(tenant)))
 
     def embed(self, tenant: str) -> None:
-        """Makes the vectors of what a search has just added to the index, in the background."""
+        """Computes vectors of newly indexed texts in the background."""
         self._embed_later(tenant)
 
     def is_at(self, tenant: str) -> bool:
-        """Whether that of a tenant is being built, or about to be."""
+        """Whether a tenant's index is being built or queued."""
         building = self._under_way.get(tenant)
         return building is not None and not building.done()
 
     async def wait(self, tenant: str) -> None:
-        """Until that of a tenant is up to date, as far as it can be. Raises Problem."""
+        """Waits until a tenant's index is up to date, as far as possible. Raises Problem."""
         building = asyncio.wrap_future(self._begun(tenant))
         with self._lock:
             if tenant in self._next:
@@ -77,7 +75,7 @@ class Indexing:
             raise self.not_indexed(tenant) from None
 
     def not_indexed(self, tenant: str) -> Problem:
-        """What a search is told that finds no index of its tenant."""
+        """The problem of a search without an index."""
         detail = (
             "the search index cannot be written; the server's log says why"
             if tenant in self._unwritable
@@ -125,8 +123,8 @@ class Indexing:
                 return
 
     def _embed_later(self, tenant: str) -> None:
-        """Vectors are made in a thread of their own: no search waits for an endpoint. Nor does the
-        process, when it ends: it is a daemon, and what it had made is on disk."""
+        """Vectors are computed in a separate daemon thread: neither a search nor the end of the
+        process waits for an endpoint."""
         with self._lock:
             if embedder() is None:
                 return
@@ -158,6 +156,6 @@ class Indexing:
             self._fault = ""
 
     def close(self) -> None:
-        """What is being built is given up at the next batch; a start begins it again."""
+        """Stops the current build at its next batch; the next start continues."""
         self._ending.set()
         self._thread.shutdown(wait=False, cancel_futures=True)

@@ -1,5 +1,4 @@
-"""Questions of one sort, in threads of their own: few at once, each within a time, and no tenant's
-before those of the others."""
+"""Queries of one kind, in separate threads: few at once, fair between tenants."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,37 +12,36 @@ A = TypeVar("A")
 T = TypeVar("T")
 
 
-class Lane:
-    """`waiting`: questions of a tenant that wait for one of the `threads`; more are sent away. One
-    event loop's own."""
+class QueryPool:
+    """`waiting`: queued queries per tenant; more are rejected. Belongs to one event loop."""
 
     def __init__(self, name: str, threads: int, waiting: int) -> None:
         self._threads = ThreadPoolExecutor(threads, name)
         self.turns = TenantQueue(threads, waiting)
 
     async def ask(self, tenant: str, question: Callable[[A], T], of: Callable[[], A]) -> T:
-        """The answer. `of`: what is asked, looked up on this loop when the question's turn comes.
-        Who is cancelled leaves the thread to end. Raises Busy."""
+        """The answer. `of`: returns the question's argument, on this loop, when its turn comes.
+        After a cancellation the thread still finishes. Raises Busy."""
         give_back = await self.turns.take(tenant)
         try:
-            asked = self._threads.submit(question, of())
+            answer = self._threads.submit(question, of())
         except BaseException:
             give_back()
             raise
-        _when_ended(asked, give_back)
-        return await asyncio.wrap_future(asked)
+        _when_ended(answer, give_back)
+        return await asyncio.wrap_future(answer)
 
     def close(self) -> None:
-        """Questions that wait are dropped, those under way left to end."""
+        """Drops waiting queries; running ones finish."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
-def _when_ended(asked: Future[Any], call: Callable[[], None]) -> None:
-    """Calls on this loop once the thread is free, which may be long after nobody waits."""
+def _when_ended(answer: Future[Any], call: Callable[[], None]) -> None:
+    """Calls on this loop once the thread is free, possibly long after the last waiter has gone."""
     loop = asyncio.get_running_loop()
 
     def told(_: Future[Any]) -> None:
         with suppress(RuntimeError):  # the server has ended
             loop.call_soon_threadsafe(call)
 
-    asked.add_done_callback(told)
+    answer.add_done_callback(told)

@@ -21,15 +21,15 @@ from streams.serving.flow.replaying import Replays
 from streams.serving.flow.sampler import Sampler
 from streams.serving.history.history_queries import HistoryQueries
 from streams.serving.http.auth import LOCAL, OPEN, Needs
-from streams.serving.http.body_readers import Readers
+from streams.serving.http.body_readers import BodyReaders
 from streams.serving.http.endpoints import ENDPOINTS
 from streams.serving.http.event_stream import SessionEventStreams
 from streams.serving.http.keys import Keys
 from streams.serving.http.quotas import TenantQuotas
-from streams.serving.http.rate_limits import Bounds, guarded
+from streams.serving.http.rate_limits import RequestLimits, guarded
 from streams.serving.http.route import PlainRoute, Route, Router, Serving, encode
 from streams.serving.http.routes_health import INDEX, METRICS
-from streams.serving.http.session_locks import Sessions
+from streams.serving.http.session_locks import SessionLocks
 from streams.serving.http.write_records import IdempotencyCache as Sent
 from streams.serving.inspector.inspector import Inspector
 from streams.serving.mcp.over_http import McpEndpoint
@@ -45,7 +45,7 @@ def create_app(
     backend: Backend,
     keys: Keys | None = None,
     *,
-    bounds: Bounds | None = None,
+    bounds: RequestLimits | None = None,
     quotas: TenantQuotas | None = None,
     within: float = WITHIN,
     page: int = PAGE,
@@ -55,17 +55,17 @@ def create_app(
     inspected: bool = True,
     metrics_from: tuple[str, ...] = (),
 ) -> FastAPI:
-    """The API over a backend that the caller has entered. Without `keys` every client on this
-    machine has full access. `quotas`: how much tenants may write; default: anything. `inspected`:
-    with the inspector's pages.
+    """Creates the API over an entered backend. Every local client has full access if `keys` is
+    None. `quotas`: write limits of tenants; default: unlimited. `inspected`: with the inspector's
+    pages.
 
-    `within`: seconds a write waits to be applied. `page`: most entries of a list. `records`: most
-    records of a request. `mcp_forget`: agents have the tool that erases. `metrics_from`: where
-    workers and sinks tell their metrics (`HOST:PORT`). Before a server waits for its connections to
-    end, it calls `app.state.serving.close_streams()`.
+    `within`: seconds a write waits to be applied. `page`: maximum entries per list. `records`:
+    maximum records per request. `mcp_forget`: agents get the tool that erases. `metrics_from`:
+    metrics ports of workers and sinks (`HOST:PORT`). Call `app.state.serving.close_streams()`
+    before the server waits for its connections to end.
     """
     past, streams = HistoryQueries(backend, query_seconds), SessionEventStreams()
-    readers = Readers()
+    readers = BodyReaders()
     flow = Sampler(backend, metrics_from)
 
     @asynccontextmanager
@@ -96,7 +96,7 @@ def create_app(
     )
     kafka: Any = getattr(backend, "kafka", None)
     app.state.serving = Serving(
-        backend, past, streams, Sent(), quotas, Sessions(), readers, within, page, records,
+        backend, past, streams, Sent(), quotas, SessionLocks(), readers, within, page, records,
         flow, None if kafka is None else Replays(kafka),
     )  # fmt: skip
     app.router.routes += [*ENDPOINTS, METRICS, Route("/openapi.json", _openapi_json, OPEN)]
@@ -109,17 +109,17 @@ def create_app(
 
 
 class _Api(FastAPI):
-    """Routes, lifespan and spans are FastAPI's; the layers around each request are ours alone."""
+    """Routes, lifespan and spans come from FastAPI; the layers around each request are our own."""
 
     def __init__(
         self,
         keys: Keys | None,
-        bounds: Bounds | None,
+        bounds: RequestLimits | None,
         pages: Inspector | None,
         quotas: TenantQuotas,
-        **given: Any,
+        **options: Any,
     ) -> None:
-        super().__init__(**given)
+        super().__init__(**options)
         self._guard = keys, bounds, pages, quotas.charge
 
     def build_middleware_stack(self) -> ASGIApp:
@@ -128,8 +128,8 @@ class _Api(FastAPI):
 
 async def _openapi_json(request: Request) -> Response:
     """The OpenAPI document."""
-    made = await asyncio.to_thread(_document)  # at first it takes 0.3 s
-    return Response(made, media_type="application/json")
+    document = await asyncio.to_thread(_document)  # at first it takes 0.3 s
+    return Response(document, media_type="application/json")
 
 
 @cache

@@ -1,8 +1,9 @@
-"""Who may do what: the outermost layer of the HTTP API (pure ASGI).
+"""Authentication and roles: the outermost layer of the HTTP API (pure ASGI).
 
-It finds the caller by the key, checks the role, and puts `Caller` into `scope["state"]["caller"]`:
-the one place where the tenant of a request comes from. It also answers refusals, adds the security
-headers to every reply, and writes the access log, which holds no id, text or token.
+It identifies the caller by the key, checks the role, and puts `Caller` into
+`scope["state"]["caller"]`: the only source of a request's tenant. It also answers refusals, adds
+the security headers to every reply, and writes the access log, which contains no ids, texts or
+tokens.
 """
 
 import time
@@ -48,10 +49,10 @@ _log = getLogger(__name__)
 
 
 class Needs(NamedTuple):
-    """What a route declares of who may call it. `role`: the least; None: no key is needed.
+    """Access rule of a route. `role`: minimum role; None: no key is needed.
 
-    `of_all`: only a key of all tenants. `is_of_tenant`: it answers of one tenant and its
-    generation. `body_bytes`: of the body of a request without a key. `is_stream`: an event stream.
+    `of_all`: only a key of all tenants. `is_of_tenant`: the reply is for one tenant and its
+    generation. `body_bytes`: maximum body without a key. `is_stream`: an event stream.
     """
 
     role: Role | None
@@ -68,13 +69,13 @@ NEEDS = "needs"
 
 
 class Pages(Protocol):
-    """The inspector, as far as access goes."""
+    """The inspector, as access control uses it."""
 
     def caller(self, scope: Scope) -> Caller | None:
-        """Whose session a browser's request is of."""
+        """The caller of a browser's session."""
 
     async def refuse(self, scope: Scope, refusal: Refusal, send: Send) -> None:
-        """Answers a browser that is refused: a page that says so, or that lets it sign in."""
+        """Answers a rejected browser with an error page or the sign-in page."""
 
 
 class Access:
@@ -91,9 +92,8 @@ class Access:
         pages: Pages | None = None,
         strangers: Callable[[Scope], None] | None = None,
     ) -> None:
-        """`find`: what the route of a request needs; None: there is no such route. `strangers` is
-        called for each request without a valid key; it raises Refusal where the address has sent
-        too many."""
+        """`find`: the access rule of a request's route; None: unknown route. `strangers`: called
+        for each request without a valid key; raises Refusal if the address has sent too many."""
         self._app = app
         self._find = find
         self._keys = keys
@@ -143,7 +143,7 @@ class Access:
         await reply.refuse(refusal)
 
     def _admit(self, scope: Scope, reply: "_Reply") -> Caller:
-        """The caller; one that is refused is in the log, too. Raises Refusal."""
+        """The caller; a rejected caller is logged as well. Raises Refusal."""
         hosts = _values(scope, b"host")
         if len(hosts) > 1 or not (hosts or scope["http_version"] == "1.0"):
             raise Refusal(400, "No host", "an HTTP/1.1 request has one Host header")
@@ -169,15 +169,15 @@ class Access:
         return _of_one_tenant(caller, scope) if caller.tenant == ALL else caller
 
     def _is_open(self, scope: Scope, needs: Needs | None) -> bool:
-        """Whether it needs no key. At `/` a program gets where the API begins; the page that a
-        browser gets needs one."""
+        """Whether no key is needed. `/` returns the API's entry points to programs, and the start
+        page, which needs a key, to browsers."""
         if scope["path"] == START and self._pages is not None:
             return not asks_for_a_page(scope)
         return needs is not None and needs.role is None
 
     def _signed_in(self, scope: Scope, keys: Keys) -> Caller | None:
-        """The caller of a browser's session, on pages alone. Raises Refusal for a write that no
-        page of ours has sent."""
+        """The caller of a browser's session; only for pages. Raises Refusal for a write from
+        another site's page."""
         if self._pages is None or scope["path"].startswith(API):
             return None
         caller = self._pages.caller(scope)
@@ -188,14 +188,14 @@ class Access:
         return caller
 
     def _known(self, scope: Scope, keys: Keys) -> Caller:
-        given = _values(scope, b"authorization")
-        if not given and (caller := self._signed_in(scope, keys)):
+        authorizations = _values(scope, b"authorization")
+        if not authorizations and (caller := self._signed_in(scope, keys)):
             return caller
-        if not given:
+        if not authorizations:
             raise _unauthorized("send a key: Authorization: Bearer ts_...", b"")
-        scheme, _, token = given[0].partition(b" ")
+        scheme, _, token = authorizations[0].partition(b" ")
         caller = keys.caller(token.strip()) if scheme.lower() == b"bearer" else None
-        if caller is None or len(given) > 1:
+        if caller is None or len(authorizations) > 1:
             raise _unauthorized(
                 "the key is unknown, revoked or expired", b', error="invalid_token"'
             )
@@ -203,7 +203,7 @@ class Access:
 
 
 class _Reply:
-    """What was answered, with the headers that every reply has."""
+    """The reply that was sent, with the headers that every reply has."""
 
     def __init__(self, send: Send, keys: Keys | None) -> None:
         self._send = send
@@ -215,7 +215,7 @@ class _Reply:
 
     @property
     def has_begun(self) -> bool:
-        """Whether a part of a reply is on its way."""
+        """Whether a part of the reply was sent."""
         return bool(self._status)
 
     async def send(self, message: Message) -> None:
@@ -244,12 +244,12 @@ class _Reply:
             raise ConnectionAbortedError("a reply was broken off") from None
 
     def log(self, scope: Scope) -> None:
-        """One line: the route's template in place of a path, which holds ids."""
+        """Writes one line, with the route's template: a path contains ids."""
         if not _log.isEnabledFor(INFO):
             return
         caller = self.caller or LOCAL._replace(tenant="-")
         milliseconds = 1000 * (time.perf_counter() - self._began)
-        said = {
+        fields = {
             "method": scope["method"],
             "route": _route(scope),
             "status": self._status,
@@ -258,7 +258,7 @@ class _Reply:
             "key": caller.key_id or "-",
         }
         _log.info(
-            "%(method)s %(route)s %(status)d %(ms).1f ms %(tenant)s %(key)s", said, extra=said
+            "%(method)s %(route)s %(status)d %(ms).1f ms %(tenant)s %(key)s", fields, extra=fields
         )
 
 
@@ -267,17 +267,17 @@ _GUARDING = frozenset(name for name, _ in _GUARDS)
 
 
 def _secured(headers: list[Header]) -> list[Header]:
-    """With the headers that a reply does not have of its own (as pages do)."""
+    """Adds the security headers that a reply does not set itself (as pages do)."""
     for name, _ in headers:
         if name in _GUARDING:
-            own = {name for name, _ in headers}
-            return [*headers, *(one for one in _GUARDS if one[0] not in own)]
+            names = {name for name, _ in headers}
+            return [*headers, *(header for header in _GUARDS if header[0] not in names)]
     return [*headers, *_GUARDS]
 
 
 def asks_for_a_page(scope: Scope) -> bool:
-    """Whether a person's browser asks for what the inspector shows: by the address bar or a link,
-    or for a part of a page. The address of JSON is answered with JSON, whatever was wrong."""
+    """Whether a browser requests a page of the inspector or a part of one. A JSON address always
+    gets JSON, errors included."""
     if scope["path"].startswith(API) or (scope.get("raw_path") or b"").endswith(TWIN.encode()):
         return False
     takes = b",".join(_values(scope, b"accept"))
@@ -285,18 +285,18 @@ def asks_for_a_page(scope: Scope) -> bool:
 
 
 def check_own_page(scope: Scope) -> None:
-    """Raises Refusal for a write that another site's page has sent (CSRF). Browsers say so in
-    `Sec-Fetch-Site`; old ones in `Origin` alone."""
+    """Raises Refusal for a write from another site's page (CSRF). Browsers send `Sec-Fetch-Site`;
+    old ones only `Origin`."""
     site = _values(scope, b"sec-fetch-site")
     origin, host = _values(scope, b"origin"), _values(scope, b"host")
     sent_here = bool(host) and origin[:1] == [b"http://" + host[0]]  # HTTP/1.0 needs no Host
-    own = site == [b"same-origin"] if site else sent_here
-    if not own:
+    is_own = site == [b"same-origin"] if site else sent_here
+    if not is_own:
         raise Refusal(403, "Not this site", "a write has to come from a page of this server")
 
 
 def check_role(caller: Caller, needs: Needs) -> None:
-    """Raises Refusal for a caller who may not do what a route does."""
+    """Raises Refusal if the caller's role does not satisfy the route."""
     if needs.role is not None and not caller.may(needs.role):
         raise _forbidden(f"the key's role is {caller.role}, and this needs {needs.role}")
     if needs.of_all and not caller.of_all:
@@ -316,8 +316,8 @@ def _of_one_tenant(caller: Caller, scope: Scope) -> Caller:
 
 
 def _check_same_machine(scope: Scope, hosts: list[bytes]) -> None:
-    """Refuses what a web page elsewhere makes a browser on this machine send: under a name that it
-    pointed at this address (DNS rebinding), or across origins and sites. Raises Refusal."""
+    """Rejects requests that a web page elsewhere makes a local browser send: through a name that
+    resolves to this address (DNS rebinding), or across origins and sites. Raises Refusal."""
     if not hosts or not _is_loopback(hosts[0].decode("latin-1")):
         detail = "without keys this server answers to localhost alone; make keys for other names"
         raise Refusal(403, "Not this machine", detail)
@@ -350,7 +350,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _values(scope: Scope, name: bytes) -> list[bytes]:
-    return [value for found, value in scope["headers"] if found == name]
+    return [value for field, value in scope["headers"] if field == name]
 
 
 def _unauthorized(detail: str, error: bytes) -> Refusal:
@@ -360,8 +360,8 @@ def _unauthorized(detail: str, error: bytes) -> Refusal:
 
 
 def _forbidden(detail: str) -> Refusal:
-    said = b'Bearer realm="turnfold", error="insufficient_scope"'
-    return Refusal(403, "Forbidden", detail, (b"www-authenticate", said))
+    challenge = b'Bearer realm="turnfold", error="insufficient_scope"'
+    return Refusal(403, "Forbidden", detail, (b"www-authenticate", challenge))
 
 
 def _route(scope: Scope) -> str:
@@ -369,6 +369,5 @@ def _route(scope: Scope) -> str:
 
 
 def where_raised(error: BaseException) -> str:
-    """Files and lines, for the log."""
     frames = traceback.extract_tb(error.__traceback__)[-4:]
-    return " < ".join(f"{Path(one.filename).name}:{one.lineno}" for one in reversed(frames))
+    return " < ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(frames))

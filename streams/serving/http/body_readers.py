@@ -1,7 +1,7 @@
-"""Bodies are read beside the event loop: what one costs to be read delays no other request.
+"""Bodies are parsed in threads: a long body delays no other request.
 
-Tenants take turns: each has all threads but one at most, so that long bodies of one keep others'
-waiting for a body at most.
+Tenants share the threads fairly: each gets all but one, so long bodies of one tenant delay others
+by one body at most.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Readers:
+class BodyReaders:
     """The threads of one server that read bodies."""
 
     def __init__(self) -> None:
@@ -31,19 +31,19 @@ class Readers:
         self._queue = TenantQueue(THREADS, WAITING)
 
     async def read(
-        self, tenant: str, size: int, read: Callable[P, R], *given: P.args, **named: P.kwargs
+        self, tenant: str, size: int, reader: Callable[P, R], *args: P.args, **kwargs: P.kwargs
     ) -> R:
-        """What `read` returns or raises, called with the rest. `size`: bytes of what it reads.
+        """Returns or raises what `reader` does, called with the arguments. `size`: bytes to parse.
         Raises Busy."""
         if size <= SHORT:
-            return read(*given, **named)
+            return reader(*args, **kwargs)
         give_back = await self._queue.take(tenant)
         try:
-            done = self._threads.submit(read, *given, **named)
-            return await asyncio.wrap_future(done)
+            result = self._threads.submit(reader, *args, **kwargs)
+            return await asyncio.wrap_future(result)
         finally:
             give_back()
 
     def close(self) -> None:
-        """Starts no more. What is being read is read to its end."""
+        """Starts no further reads. Running ones finish."""
         self._threads.shutdown(wait=False, cancel_futures=True)

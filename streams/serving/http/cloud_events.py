@@ -1,8 +1,8 @@
 """CloudEvents 1.0 over HTTP as input records: structured, batched, and in binary mode.
 
-`data` is the record. The attributes say again what it says, or for the first time: `type`, `id`
-(the record's own id) and `time` (`occurred_at`). One that contradicts the record is refused; the
-others, `source` among them, are not looked at.
+`data` is the record. The attributes `type`, `id` (the record's id) and `time` (`occurred_at`)
+repeat or set its fields; a contradiction is rejected. Other attributes, such as `source`, are
+ignored.
 """
 
 from base64 import b64decode
@@ -18,7 +18,7 @@ from streams.record_kinds import ID_FIELDS
 PREFIX = "ce-"
 
 
-class NotAnEvent(ValueError):  # noqa: N818 - what it is
+class InvalidCloudEvent(ValueError):  # noqa: N818 - what it is
     """An event that cannot be read as a record; `field` is the attribute."""
 
     def __init__(self, field: str, reason: str) -> None:
@@ -26,8 +26,8 @@ class NotAnEvent(ValueError):  # noqa: N818 - what it is
         self.field = field
 
 
-class Event(msgspec.Struct):
-    """One event; any type, so that what is wrong can be said of each by itself."""
+class CloudEvent(msgspec.Struct):
+    """One event. Fields are untyped, so that each error is reported separately."""
 
     specversion: Any = None
     type: Any = None
@@ -39,16 +39,16 @@ class Event(msgspec.Struct):
     def line(self) -> bytes:
         """The record. Raises NotAnEvent."""
         if self.specversion != "1.0":
-            raise NotAnEvent("specversion", "expected 1.0")
+            raise InvalidCloudEvent("specversion", "expected 1.0")
         data = self._data()
         for field, value in self._attributes(data):
-            known = data.setdefault(field, value)
-            if not _same(field, known, value):
-                raise NotAnEvent(field, "the event's attribute says something else")
+            stored = data.setdefault(field, value)
+            if not _same(field, stored, value):
+                raise InvalidCloudEvent(field, "the event's attribute says something else")
         try:
             return msgspec.json.encode(data)
         except RecursionError:
-            raise NotAnEvent("data", "nested too deep") from None
+            raise InvalidCloudEvent("data", "nested too deep") from None
 
     def _data(self) -> dict[str, Any]:
         data = self.data
@@ -56,29 +56,31 @@ class Event(msgspec.Struct):
             try:
                 data = msgspec.json.decode(b64decode(self.data_base64, validate=True))
             except (ValueError, TypeError, RecursionError):
-                raise NotAnEvent("data_base64", "expected JSON in base64") from None
+                raise InvalidCloudEvent("data_base64", "expected JSON in base64") from None
         if not isinstance(data, dict):
-            raise NotAnEvent("data", "expected one JSON object, the record")
+            raise InvalidCloudEvent("data", "expected one JSON object, the record")
         return dict(data)
 
     def _attributes(self, data: dict[str, Any]) -> list[tuple[str, Any]]:
         kind = data.get("type", self.type)
         name = ID_FIELDS.get(kind) if isinstance(kind, str) else None
-        given = [("type", self.type), (name, self.id), ("occurred_at", self.time)]
-        return [(field, value) for field, value in given if field and value is not None]
+        attributes = [("type", self.type), (name, self.id), ("occurred_at", self.time)]
+        return [(field, value) for field, value in attributes if field and value is not None]
 
 
-def _same(field: str, known: Any, value: Any) -> bool:
-    if known == value or field != "occurred_at":
-        return bool(known == value)
+def _same(field: str, stored: Any, value: Any) -> bool:
+    if stored == value or field != "occurred_at":
+        return bool(stored == value)
     try:
-        return parse_time(known) == parse_time(value)
+        return parse_time(stored) == parse_time(value)
     except ValueError:
         return False
 
 
-def of_headers(headers: Mapping[str, str], body: bytes) -> Event:
+def of_headers(headers: Mapping[str, str], body: bytes) -> CloudEvent:
     """An event in binary mode: attributes as `ce-` headers, the data as the body."""
-    said = {name: unquote(headers[PREFIX + name]) for name in ("specversion", "type", "id", "time")
-            if PREFIX + name in headers}  # fmt: skip
-    return Event(**said, data=msgspec.json.decode(body))
+    names = ("specversion", "type", "id", "time")
+    attributes = {
+        name: unquote(headers[PREFIX + name]) for name in names if PREFIX + name in headers
+    }
+    return CloudEvent(**attributes, data=msgspec.json.decode(body))

@@ -1,8 +1,6 @@
-"""One connection: what uvicorn's parser in C leaves unbounded is bounded here.
-
-That is the size and number of a request's headers, the time until they are here (also of a
-connection that says nothing at all), and the time a client takes to read a reply.
-"""
+"""One connection, with bounds that uvicorn's C parser does not set: size and number of a request's
+headers, the time until they arrive (silent connections included), and the time a client takes to
+read a reply."""
 
 import asyncio
 import resource
@@ -48,14 +46,15 @@ UVICORN: dict[str, Any] = {
 def raise_file_limit() -> None:
     """As many open connections as this process may have; the usual limit of 1,024 is soon full."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    limit = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
+    if soft != resource.RLIM_INFINITY and soft < limit:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
 class _Joining:
-    """A transport for one reply: its head waits for what is written next, or for the end of the
-    event loop's turn. One system call and one packet less, which is a sixth of a short reply."""
+    """A transport for one reply: its head is sent with the first body chunk, or at the end of
+    the event loop's turn. This saves one system call and one packet, a sixth of a short reply's
+    cost."""
 
     def __init__(
         self,
@@ -92,8 +91,8 @@ class _Joining:
         self._end()
 
 
-class Connection(HttpToolsProtocol):
-    """For `uvicorn.Config(http=Connection)`."""
+class HttpConnection(HttpToolsProtocol):
+    """For `uvicorn.Config(http=HttpConnection)`."""
 
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
@@ -181,7 +180,7 @@ class Connection(HttpToolsProtocol):
             self.transport.close()
 
     def _end(self) -> None:
-        """Sends no more, and drops what comes until the client closes, within bounds."""
+        """Sends no more, and drops input until the client closes, within bounds."""
         if self.transport.is_closing():
             return
         self._head_is_here()
@@ -215,7 +214,7 @@ class Connection(HttpToolsProtocol):
         self._watch_reader()
 
     def _watch_reader(self) -> None:
-        """A client that has stopped reading is cut off; closing alone would wait for it."""
+        """Cuts off a client that has stopped reading; closing alone would wait for it."""
         if unread := self.transport.get_write_buffer_size():
             self.loop.call_later(READ_SECONDS, self._check_reader, unread)
 
@@ -243,8 +242,8 @@ class Connection(HttpToolsProtocol):
         self._refuse(408, "Request timeout", f"headers were not here after {HEAD_SECONDS:g} s")
 
     def _refuse(self, status: int, title: str, detail: str) -> None:
-        """Answers where an answer is waited for, and closes: it may be blank lines, the rest of
-        a body that nobody wanted, or a request behind one that is being answered."""
+        """Answers if the client waits for an answer, and closes. The input may be blank lines, the
+        rest of an unwanted body, or a pipelined request."""
         if self.transport.is_closing() or self._is_ended:
             return
         is_awaited = self._is_awaited()
@@ -256,8 +255,8 @@ class Connection(HttpToolsProtocol):
             self._close()
 
     def _is_awaited(self) -> bool:
-        """Whether a client waits for the answer to what is refused: to a head, or to a request
-        whose body cannot be read and that has no answer yet."""
+        """Whether the client waits for an answer: to a head, or to a request with an unreadable
+        body and no reply yet."""
         cycle = self.cycle
         if cycle is None or cycle.response_complete:
             return self._in_head

@@ -1,4 +1,4 @@
-"""What a body is: its media type, and JSON in it, read strictly."""
+"""Media types of bodies, and strict JSON."""
 
 import re
 from typing import Any, TypeVar
@@ -11,7 +11,7 @@ from schemas.base import Wire
 from schemas.events import MAX_RECORD_BYTES
 from streams.pipeline import json_limits
 from streams.pipeline.decode import LONE_SURROGATE, half_of_a_pair
-from streams.serving.http.body_readers import Readers
+from streams.serving.http.body_readers import BodyReaders
 from streams.serving.http.problems import Fault, Problem, faults, invalid
 
 JSON = "application/json"
@@ -23,10 +23,10 @@ PAIR = 16
 def media_type(request: Request) -> str:
     """The body's, without parameters; JSON by default. Raises Problem for another
     charset than UTF-8."""
-    given = request.headers.get("content-type", JSON)
-    if given == JSON:
-        return given
-    kind, *parameters = given.lower().split(";")
+    content_type = request.headers.get("content-type", JSON)
+    if content_type == JSON:
+        return content_type
+    kind, *parameters = content_type.lower().split(";")
     for parameter in parameters:
         name, _, value = parameter.strip().partition("=")
         if name == "charset" and value.strip('"') not in ("utf-8", "utf8"):
@@ -35,7 +35,6 @@ def media_type(request: Request) -> str:
 
 
 def unsupported(detail: str) -> Problem:
-    """Nothing here reads that kind of body."""
     return Problem(415, "Unsupported media type", f"Content-Type: {detail}")
 
 
@@ -48,7 +47,7 @@ def json_of(body: bytes) -> Any:
 
 
 async def json_bytes(request: Request) -> bytes:
-    """A body that is to be JSON. Raises Problem where its type says otherwise."""
+    """The body. Raises Problem if its type is not JSON."""
     if media_type(request) != JSON:
         raise unsupported(f"expected {JSON}")
     return await request.body()
@@ -57,7 +56,7 @@ async def json_bytes(request: Request) -> bytes:
 Body = TypeVar("Body", bound=Wire)
 
 
-async def model_body(request: Request, readers: Readers, model: type[Body]) -> Body:
+async def model_body(request: Request, readers: BodyReaders, model: type[Body]) -> Body:
     """The body as a model that becomes a record. Raises Problem, Busy."""
     body = await json_bytes(request)
     if len(body) > MAX_RECORD_BYTES:  # it is long in being read
@@ -75,7 +74,7 @@ def _modelled(body: bytes, model: type[Body]) -> Body:
 
 
 def said_in(body: Wire) -> dict[str, Any]:
-    """The fields that a body gives, as JSON has them. Raises Problem."""
+    """The fields that a body sets, as JSON values. Raises Problem."""
     try:
         return body.model_dump(mode="json", exclude_none=True)
     except ValueError:  # pydantic's word for lists in lists without end
@@ -102,32 +101,29 @@ def decoded(body: bytes, type: Any = Any) -> Any:
 
 
 def _half_near(body: bytes, reason: str) -> "re.Match[bytes] | None":
-    """The lone surrogate because of which a body is no JSON, if it is one. It stands near the
-    place that the reason names: a search of all of a long body would keep others waiting."""
+    """The lone surrogate that makes a body invalid JSON, if any. It is close to the reported
+    position: searching a long body would delay others."""
     place = PLACE.search(reason)
     return LONE_SURROGATE.search(body, max(int(place[1]) - PAIR, 0)) if place else None
 
 
 def empty() -> Problem:
-    """There is no body, or nothing but blanks."""
     reason = "the body is empty"
     return Problem(400, "Bad JSON", reason, errors=[Fault("body", reason)])
 
 
 def elements(body: bytes, most: int) -> list[bytes]:
-    """The elements of a JSON array, as they are written. Raises Problem, for more than `most`."""
-    found = decoded(body, list[msgspec.Raw])
-    if len(found) > most:
+    """The elements of a JSON array, undecoded. Raises Problem, also for more than `most`."""
+    items = decoded(body, list[msgspec.Raw])
+    if len(items) > most:
         raise too_many(most)
-    return [bytes(one) for one in found]
+    return [bytes(item) for item in items]
 
 
 def too_large(reason: str) -> Problem:
-    """More in a body than may be read."""
     return Problem(413, "Body too large", f"body: {reason}", errors=[Fault("body", reason)])
 
 
 def too_many(most: int) -> Problem:
-    """More records than a request may have."""
     reason = f"more than {most} records; send them in several requests"
     return Problem(413, "Too many records", f"body: {reason}", errors=[Fault("body", reason)])

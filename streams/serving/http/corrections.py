@@ -1,8 +1,8 @@
-"""What is held of a user is corrected or ended by somebody: what both kinds of it share.
+"""Shared by corrections of states and of preferences.
 
-Either becomes a write plan of the extractor `operator`, with a reason, so that `why` tells it like
-every other change. A request that changes nothing writes nothing: it can be sent again. One that is
-sent again before the first is applied finds what the first found: it is the same plan.
+Both become a write plan of the extractor `operator`, with a reason that `why` shows. A request that
+changes nothing writes nothing, so it can be repeated. A repeated request that arrives before the
+first is applied becomes the same plan.
 """
 
 import time
@@ -40,8 +40,8 @@ Why = Annotated[
 
 
 class Kind(NamedTuple):
-    """What can be corrected. `name`: of its revisions and citations; `document`: of a row, as
-    replies show it; `listed`: where a user's are read."""
+    """A kind of memory that can be corrected. `name`: of its revisions and citations; `document`: a
+    row as replies show it; `listed`: the path that lists a user's rows."""
 
     name: str
     rows: RowKind[Any]
@@ -50,31 +50,33 @@ class Kind(NamedTuple):
 
 
 async def owner_of(request: Request, kind: Kind, id: str, user_id: str | None) -> str:
-    """The user of something, out of the history where they are not named; their rows are as new as
-    what any server has written. Raises Problem."""
-    here, tenant = serving(request), tenant_of(request)
+    """The user of a row: `user_id`, or looked up in the history. Waits until this server shows all
+    writes of that user. Raises Problem."""
+    server, tenant = serving(request), tenant_of(request)
     owner = user_id
     if owner is None:
-        owner = await here.past.ask(
+        owner = await server.past.ask(
             kind.name, tenant, lambda root: history_lists.owner_of(root, tenant, kind.name, id)
         )
     # another server may just have written what decides whether there is anything to change
-    await here.backend.catch_up("users", tenant, owner, here.within)
+    await server.backend.catch_up("users", tenant, owner, server.within)
     return owner
 
 
 async def rows_of(request: Request, user_id: str) -> Rows:
-    """The user's rows, now."""
+    """The user's current rows."""
     rows, _ = await serving(request).backend.rows("users", tenant_of(request), user_id)
     return rows
 
 
 def held(rows: Rows, kind: Kind, id: str) -> Any:
-    """A row, by its id or the citation of a context pack. Raises Problem."""
+    """A row by its id or its citation in a context pack. Raises Problem."""
     row = rows.get(kind.rows.key(id))
     citation = Citation.read(id) if row is None else None
     if citation is not None and citation.kind == kind.name:
-        ids = (one for one in kind.rows.ids(rows) if Citation.of(kind.name, one) == citation)
+        ids = (
+            row_id for row_id in kind.rows.ids(rows) if Citation.of(kind.name, row_id) == citation
+        )
         row = rows.get(kind.rows.key(next(ids, "")))
     if row is None:
         raise not_found(kind.name)
@@ -87,12 +89,13 @@ async def written(
     user_id: str,
     id: str,
     before: Json,
-    asked: list[Any],
+    arguments: list[Any],
     updates: Json,
 ) -> Response:
-    """The `updates` as a plan, and what has that `id` once it is applied. `before`: what was found;
-    with `asked` it makes the request the same as another, and it stays where nothing is kept."""
-    here, tenant = serving(request), tenant_of(request)
+    """Submits the `updates` as a plan; replies with the row `id` once it is applied. `before`: the
+    row that was read. The same `before` and `arguments` are the same request. A request that is
+    withheld is answered with `before`."""
+    server, tenant = serving(request), tenant_of(request)
     now = format_time(time.time_ns() // 1000)
     key = request_headers.idempotency_key(request)
     operator = request.scope["state"]["caller"].key_id or ""
@@ -104,13 +107,13 @@ async def written(
         "extractor": {"name": OPERATOR, "version": operator},
         **updates,
     }
-    line, same = encode(plan), encode([kind.name, user_id, before, asked, operator])
+    line, same = encode(plan), encode([kind.name, user_id, before, arguments, operator])
     first = ("corrections", tenant, key or "", blake2b(same, digest_size=16).hexdigest())
     is_withheld = withheld.in_headers(request.headers.items())
-    line = withheld.NOTHING if is_withheld else here.keys.first(first, line)
-    within = request_headers.preference(request, here.within).wait
+    line = withheld.NOTHING if is_withheld else server.keys.first(first, line)
+    within = request_headers.preference(request, server.within).wait
     (result,) = await write_records.submit(
-        here.backend, here.quotas, tenant, [line], within, readers=here.readers
+        server.backend, server.quotas, tenant, [line], within, readers=server.readers
     )
     write_records.check_written(result, "Idempotency-Key" if key else f"{kind.name}_id")
     if result.ending == "withheld":

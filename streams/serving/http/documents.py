@@ -1,7 +1,7 @@
-"""The rows of a session or user as the documents that readers get. Expiry is as of `now`.
+"""The rows of a session or user as documents. Expiry is as of `now`.
 
-Each is made of an entity's rows and of its generation's rules, as `Memory.rows` gives them.
-Every function answers None where the entity is not known, or has nothing of the kind.
+Each document is derived from an entity's rows and its generation's rules, as `Backend.rows` returns
+them. Functions return None if the entity or the data is unknown.
 """
 
 from collections.abc import Iterator
@@ -42,18 +42,18 @@ def task_of(rows: Rows, rules: Rules, task_id: str) -> Json | None:
 
 
 def user(rows: Rows, rules: Rules, now: int) -> Json | None:
-    """Everything that is known of a user (schemas.memory.UserDocument)."""
-    known = {
+    """A user's memory (schemas.memory.UserDocument)."""
+    memories = {
         "profile": profile(rows, rules, rows.key),
-        "states": [one for one in held(rows, now) if one["kind"] != "long_mood_state"],
+        "states": [state for state in held(rows, now) if state["kind"] != "long_mood_state"],
         **_lists(rows),
         "mood": mood(rows, now),
     }
-    return {"user_id": rows.key, **known} if any(known.values()) else None
+    return {"user_id": rows.key, **memories} if any(memories.values()) else None
 
 
 def remembered(rows: Rows, rules: Rules, now: int) -> Json | None:
-    """What a context pack is made of (streams.context.load); None: nothing is known."""
+    """The input of a context pack (streams.context.load); None for an unknown user."""
     if rows.get(memory.USER) is None and profile(rows, rules, rows.key) is None:
         return None
     feeling = _mood_state(rows, now)
@@ -66,7 +66,7 @@ def remembered(rows: Rows, rules: Rules, now: int) -> Json | None:
             for state, version in _standing(rows, now)
         ],
         "preferences": [
-            preferences.document(one) for _, one in preferences.PREFERENCES.scan(rows)
+            preferences.document(preference) for _, preference in preferences.PREFERENCES.scan(rows)
         ],
         "mood": mood_document(feeling, now) if feeling else None,
     }  # fmt: skip
@@ -78,17 +78,18 @@ def _lists(rows: Rows) -> Json:
 
 
 def held(rows: Rows, now: int) -> list[Json]:
-    """What is held true now, the mood with it (schemas.memory.State), by kind and time."""
-    found = [states.document(state, version) for state, version in _standing(rows, now)]
+    """Currently valid states, with the mood (schemas.memory.State), by kind and time."""
+    found_states = [states.document(state, version) for state, version in _standing(rows, now)]
     feeling = _mood_state(rows, now)
     if feeling is not None:
-        found.append(feeling)
-    return sorted(found, key=lambda one: (one["kind"], one["valid_from"], one["state_id"]))
+        found_states.append(feeling)
+    return sorted(
+        found_states, key=lambda state: (state["kind"], state["valid_from"], state["state_id"])
+    )
 
 
 def _standing(rows: Rows, now: int) -> Iterator[tuple[states.State, states.Version]]:
-    """The states that are true now, each with the version that is: the last one begun, if it has
-    not ended."""
+    """States that are currently valid, with their latest started version."""
     for _, state in states.STATES.scan(rows):
         for version in reversed(state.versions):
             if version.valid_from <= now:
@@ -104,7 +105,7 @@ def mood(rows: Rows, at: int) -> Json | None:
 
 
 def mood_since(rows: Rows) -> int | None:
-    """When the mood's latest version began: from then on the rows tell it."""
+    """Start of the mood's latest version; earlier moods are only in the history."""
     row = rows.get(affect.MOOD)
     return affect.newest(row) if row else None
 

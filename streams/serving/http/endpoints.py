@@ -1,4 +1,4 @@
-"""Every endpoint of the API, in the order of the OpenAPI document. Each is declared where it is."""
+"""All endpoints of the API, in the order of the OpenAPI document."""
 
 from streams.serving.http import (
     routes_archive,

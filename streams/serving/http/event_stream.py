@@ -1,7 +1,7 @@
-"""The event stream of a session (server-sent events): its document, whenever a commit changed it.
+"""A session's event stream (server-sent events): its document after each change.
 
-An event's id is the document's hash, so that who comes back with `Last-Event-ID` gets the document
-only if it has changed meanwhile: what was missed in between is in the timeline.
+An event's id is the document's hash, so a client that reconnects with `Last-Event-ID` receives the
+document only if it has changed. Missed changes are in the timeline.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ class SessionEventStreams:
         self._awake: set[asyncio.Event] = set()
 
     def close(self) -> None:
-        """Ends every stream; clients come back, to another server."""
+        """Ends every stream; clients reconnect to another server."""
         self._closing = True
         for event in self._awake:
             event.set()
@@ -46,7 +46,7 @@ class SessionEventStreams:
     async def of(
         self, backend: Backend, tenant: str, session_id: str, last: str | None
     ) -> AsyncIterator[bytes]:
-        """The stream of a session, from behind the event whose id is `last`."""
+        """The stream of a session, after the event with the id `last`."""
         with backend.changes.of(("sessions", tenant, session_id)) as changed:
             self._awake.add(changed)
             try:
@@ -63,7 +63,7 @@ class SessionEventStreams:
                 self._awake.discard(changed)
 
     async def signals(self, backend: Backend, tenant: str, session_id: str) -> AsyncIterator[bytes]:
-        """That a session has changed, and not how: once a second at most, for who then asks."""
+        """Signals that a session has changed, without content: at most one per second."""
         with backend.changes.of(("sessions", tenant, session_id)) as changed:
             self._awake.add(changed)
             try:
@@ -79,7 +79,7 @@ class SessionEventStreams:
                 self._awake.discard(changed)
 
     async def _changes(self, changed: asyncio.Event) -> bool:
-        """Whether something changed before a heartbeat is due."""
+        """Whether the session changed before a heartbeat is due."""
         try:
             async with asyncio.timeout(self._heartbeat):
                 return await changed.wait()
@@ -88,16 +88,16 @@ class SessionEventStreams:
 
 
 async def _event(backend: Backend, tenant: str, session_id: str) -> tuple[str, bytes]:
-    """The session as it is now, and its id; nothing new while the tier cannot tell."""
+    """The current session and its id; a heartbeat while the backend is not ready."""
     while True:
         try:
-            found = await backend.rows("sessions", tenant, session_id)
+            entity = await backend.rows("sessions", tenant, session_id)
             break
         except NotReady:
             return "", HEARTBEAT
         except Busy:  # all streams of a tenant ask at once after a commit
             await asyncio.sleep(AGAIN)
-    document = documents.session(*found, time.time_ns() // 1000)
+    document = documents.session(*entity, time.time_ns() // 1000)
     if document is None:
         return "gone", GONE
     text = _encode(document)

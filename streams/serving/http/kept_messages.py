@@ -1,5 +1,5 @@
-"""Messages that a session keeps as they were sent (`original` of `POST /v1/messages`): what of a
-request memory reads, and the signals that keep the rest."""
+"""Messages that a session keeps as they were sent (`original` of `POST /v1/messages`): selects the
+messages that memory reads, and creates the signals that store the originals."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -23,11 +23,11 @@ IMAGES = "message as it was sent, with an image"
 UNANSWERED = "result of a call that the session does not know"
 
 
-class Read(NamedTuple):
-    """What memory makes of a request's messages, places counted in all of them."""
+class MemoryRecords(NamedTuple):
+    """The records of a request's messages; positions count all messages of the request."""
 
-    found: session_messages.Records
-    made: list[Made]
+    records: session_messages.Records
+    turns: list[Made]
 
 
 def read(
@@ -35,40 +35,42 @@ def read(
     request: session_messages.Request,
     originals: Originals,
     clock: Callable[[], int],
-) -> Read:
-    """Reads the messages that say something. A tool's result without its call, as a window that was
-    cut off has it, is left out here and counted. Raises ImportFault."""
-    said = _said(request.messages, originals)
+) -> MemoryRecords:
+    """Reads the messages with content. A tool result without its call, as in a truncated window, is
+    omitted and counted. Raises ImportFault."""
+    indexes = _said(request.messages, originals)
     unanswered = Skipped()
     while True:
         part = request._replace(
-            ids=[request.ids[at] for at in said],
-            messages=[request.messages[at] for at in said],
+            ids=[request.ids[at] for at in indexes],
+            messages=[request.messages[at] for at in indexes],
         )
         try:
-            found = session_messages.records(rows, part, clock)
+            records = session_messages.records(rows, part, clock)
         except ImportFault as fault:
-            raise _placed(fault, said) from None
-        if not found.unanswering:
-            found.left_out.update(unanswered)
-            return Read(found, [Made(said[place], record) for place, record in found.made])
-        dropped = frozenset(_first_of(found.unanswering, part.messages))
-        said = [at for place, at in enumerate(said) if place not in dropped]
+            raise _placed(fault, indexes) from None
+        if not records.unanswering:
+            records.left_out.update(unanswered)
+            return MemoryRecords(
+                records, [Made(indexes[place], record) for place, record in records.made]
+            )
+        dropped = frozenset(_first_of(records.unanswering, part.messages))
+        indexes = [at for place, at in enumerate(indexes) if place not in dropped]
         unanswered[UNANSWERED] += len(dropped)
 
 
-def _placed(fault: ImportFault, said: Sequence[int]) -> ImportFault:
+def _placed(fault: ImportFault, indexes: Sequence[int]) -> ImportFault:
     """The fault, with the message's index in the whole request."""
     named = FIELD.match(fault.field or "")
     if named is None:
         return fault
-    field = f"messages[{said[int(named[1])]}]{named[2]}"
+    field = f"messages[{indexes[int(named[1])]}]{named[2]}"
     return ImportFault(fault.reason, item=fault.item, field=field)
 
 
 def _first_of(unanswering: Sequence[int], messages: Sequence[JsonObject]) -> Sequence[int]:
-    """Those before anybody speaks: who is the first to speak decides which turn goes on, and so
-    which calls the others may answer. Else all."""
+    """Results before the first message of a speaker, because that message decides which turn
+    continues and so which calls later results answer. Otherwise all results."""
     results = frozenset(unanswering)
     silent = ("system", "developer")
     speaks = (
@@ -81,18 +83,18 @@ def _first_of(unanswering: Sequence[int], messages: Sequence[JsonObject]) -> Seq
 
 
 def _said(messages: Sequence[JsonObject], originals: Originals) -> list[int]:
-    """The indexes of the messages that memory reads. A system message says nothing at the end."""
-    said = [at for at, message in enumerate(messages) if message.get("role") is not None]
-    while said and messages[said[-1]]["role"] in ("system", "developer"):
-        if originals[said[-1]] is None:
+    """Indexes of the messages that memory reads. A trailing system message is skipped."""
+    indexes = [at for at, message in enumerate(messages) if message.get("role") is not None]
+    while indexes and messages[indexes[-1]]["role"] in ("system", "developer"):
+        if originals[indexes[-1]] is None:
             break
-        said.pop()
-    return said
+        indexes.pop()
+    return indexes
 
 
 def without_images(original: str) -> str:
-    """A message as it was sent, with a stand-in for the bytes of each image. A data URL stays one:
-    frameworks check it when they read the message again."""
+    """A message as it was sent, with placeholders for image bytes. A data URL remains one:
+    frameworks validate it when they load the message."""
     if not images.may_hold(original) and "\\" not in original:
         return original
     for start, end in reversed(list(images.find(original))):
@@ -105,7 +107,7 @@ def without_images(original: str) -> str:
 def signals(
     rows: Rows, request: session_messages.Request, originals: Originals, now: int
 ) -> Iterator[Made]:
-    """The signals that keep the originals, but for those that the session has."""
+    """The signals that store originals, except those that the session already has."""
     times = session_messages.given_times(request.messages)
     for at, original in enumerate(originals):
         signal_id = request.ids[at]
@@ -128,7 +130,6 @@ def signals(
 
 
 def is_known(rows: Rows, signal_id: str) -> bool:
-    """Whether the session has a signal of that id."""
     header = rows.get(HEADER)
     return (
         header is not None

@@ -1,8 +1,7 @@
-"""The keys of the HTTP API: who may ask, for which tenant, and what.
+"""The API keys: tenant and role of each caller.
 
-A token is `ts_<id>_<secret>`, the secret 256 random bits. The file keeps its SHA-256 alone: a slow
-hash makes guessing of passwords dear, and nobody guesses 256 bits. Nor is there anything to salt,
-since no two secrets are alike.
+A token is `ts_<id>_<secret>`; the secret has 256 random bits. The file stores its SHA-256: a slow
+hash and a salt only help against guessable passwords.
 """
 
 import hmac
@@ -42,8 +41,8 @@ _log = getLogger(__name__)
 
 
 class Caller(NamedTuple):
-    """Whom a request comes from, as the key says; never as its body or query says. `of_all`: the
-    key is one of all tenants, whichever of them the request is for."""
+    """The origin of a request, from its key only. `of_all`: the key is valid for all tenants;
+    `tenant` is the one of the request."""
 
     tenant: str
     role: Role
@@ -51,7 +50,6 @@ class Caller(NamedTuple):
     of_all: bool = False
 
     def may(self, needed: Role) -> bool:
-        """Whether the role is enough."""
         return ROLES.index(self.role) >= ROLES.index(needed)
 
 
@@ -67,7 +65,7 @@ class Key(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
     note: str = ""
 
 
-class _File(msgspec.Struct, forbid_unknown_fields=True):
+class _KeysFile(msgspec.Struct, forbid_unknown_fields=True):
     version: Literal[1]
     keys: list[Key]
 
@@ -81,9 +79,9 @@ class _Known(NamedTuple):
 
 
 def make(tenant: str, role: Role, expires_at: int | None, note: str) -> tuple[str, Key]:
-    """A new token, and what the file keeps of it; `expires_at` in microseconds.
+    """A new token and its entry in the file; `expires_at` in microseconds.
 
-    Raises UsageError for an invalid tenant, and for a key that would never be good.
+    Raises UsageError for an invalid tenant or a key that is already expired.
     """
     if not TENANT.fullmatch(tenant):
         raise UsageError(
@@ -115,8 +113,8 @@ def read(file: Path) -> list[Key]:
     try:
         if S_IMODE(file.stat().st_mode) & 0o022:
             raise ConfigurationError(f"{file}: others can write it; chmod 600 {file}")
-        found = msgspec.json.decode(file.read_bytes(), type=_File).keys
-        for number, key in enumerate(found):
+        keys = msgspec.json.decode(file.read_bytes(), type=_KeysFile).keys
+        for number, key in enumerate(keys):
             _check(key, f"$.keys[{number}]")
     except FileNotFoundError:
         raise ConfigurationError(
@@ -129,19 +127,19 @@ def read(file: Path) -> list[Key]:
         raise ConfigurationError(
             f"{file}: not a keys file ({error}); `turnfold admin keys add` makes one"
         ) from None
-    if len({key.id for key in found}) < len(found):
+    if len({key.id for key in keys}) < len(keys):
         raise ConfigurationError(f"{file}: not a keys file: an id is there twice")
-    return found
+    return keys
 
 
 def write(file: Path, keys: list[Key], mode: int = 0o600) -> None:
     """Writes the file whole. Raises OSError."""
-    text = msgspec.json.encode(_File(version=1, keys=keys))
+    text = msgspec.json.encode(_KeysFile(version=1, keys=keys))
     replace(file, msgspec.json.format(text, indent=2).decode() + "\n", mode=mode)
 
 
 def _check(key: Key, place: str) -> None:
-    """Raises ValueError for a key that no command of ours has written."""
+    """Raises ValueError for an invalid entry."""
     if not TENANT.fullmatch(key.tenant) or (key.tenant == ALL and key.role != "admin"):
         raise ValueError(f"not a tenant for that role - at `{place}.tenant`")
     if len(bytes.fromhex(key.sha256)) != sha256().digest_size:
@@ -152,10 +150,10 @@ def _check(key: Key, place: str) -> None:
 
 @contextmanager
 def changed(file: Path) -> Iterator[list[Key]]:
-    """The keys of a file, to be changed; it is written whole when the block ends, with the mode it
-    had, a new one for its owner alone.
+    """The keys of a file, to be modified; the file is replaced when the block ends and keeps its
+    mode. A new file is readable by its owner only.
 
-    Raises ConfigurationError where it cannot be read or written.
+    Raises ConfigurationError if it cannot be read or written.
     """
     busy = ConfigurationError(f"{file}: another command is changing it; run it again")
     try:
@@ -181,7 +179,7 @@ def revoke(keys: list[Key], key_id: str) -> Key:
 
 
 class Keys:
-    """The keys as a server knows them: it follows the file, and stands by the last good one."""
+    """The keys of a running server: it follows the file and keeps the last valid content."""
 
     def __init__(self, file: Path) -> None:
         """Raises ConfigurationError where the file cannot be used."""
@@ -194,31 +192,31 @@ class Keys:
         """Why the file cannot be used now, though it once could."""
 
     def caller(self, token: bytes) -> Caller | None:
-        """Whom a token belongs to; None for one that is unknown, revoked or expired."""
+        """The caller of a token; None if it is unknown, revoked or expired."""
         self._follow()
         prefix, _, rest = token.partition(b"_")
         key_id, _, secret = rest.partition(b"_")
         if key_id not in self._known:  # it may have been added just now
             self._next_look = 0.0
             self._follow()
-        known = self._known.get(key_id)
+        entry = self._known.get(key_id)
         # as long for an unknown id as for a wrong secret
-        expected = known.digest if known else _NO_DIGEST
+        expected = entry.digest if entry else _NO_DIGEST
         same = hmac.compare_digest(sha256(secret).digest(), expected)
-        if known is None or not same or prefix != _PREFIX.encode():
+        if entry is None or not same or prefix != _PREFIX.encode():
             return None
-        return known.caller if time.time() < known.expires_at else None
+        return entry.caller if time.time() < entry.expires_at else None
 
     @property
     def tenants(self) -> set[str]:
-        """Those that have a key of their own."""
-        return {known.caller.tenant for known in self._known.values()} - {ALL}
+        """Tenants with a key."""
+        return {entry.caller.tenant for entry in self._known.values()} - {ALL}
 
     def stands(self, caller: Caller) -> bool:
         """Whether the key of a request under way is still good."""
         self._follow()
-        known = self._known.get((caller.key_id or "").encode())
-        return known is not None and time.time() < known.expires_at
+        entry = self._known.get((caller.key_id or "").encode())
+        return entry is not None and time.time() < entry.expires_at
 
     def _follow(self) -> None:
         now = time.monotonic()
@@ -244,10 +242,10 @@ class Keys:
 
     def _look(self) -> tuple[int, ...]:
         try:
-            seen = self._file.stat()
+            status = self._file.stat()
         except OSError:
             return ()
-        return (seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_mode)
+        return (status.st_ino, status.st_size, status.st_mtime_ns, status.st_mode)
 
 
 def _index(keys: list[Key]) -> dict[bytes, _Known]:

@@ -1,14 +1,13 @@
-"""A server of one account's programs: `serve --local` (docs/serving.md).
+"""A server for programs of one account: `serve --local` (docs/serving.md).
 
-What they share lies in the history's folder, below `_local`, or, if that is an object store, in a
-folder of this machine; for this account alone:
+Shared files are in the history's folder, under `_local`; for an object store, in a local folder.
+They are private to the account:
 
-    held         each program has it locked, shared; the server ends when nobody does
-    server.json  the server has it locked while it runs; it says the address, the key and the
-                 extractor
+    held         each program has a shared lock; without any, the server ends
+    server.json  locked while the server runs; contains its address, key and extractor
     keys.json    the key's hash, as `turnfold admin keys` writes it
 
-The system takes a lock back from a process that is killed, so nothing here can be stale.
+The system releases the locks of a killed process, so the files are never stale.
 """
 
 import fcntl
@@ -35,7 +34,7 @@ LOCK_WITHIN = 5.0
 
 
 class LocalServer:
-    """What makes a server local: entered before the server begins, left when it has ended."""
+    """A local server's files: enter before the server starts, leave after it has ended."""
 
     host = "127.0.0.1"
     port = 0
@@ -46,10 +45,10 @@ class LocalServer:
         self.keys = self._folder / KEYS
 
     @classmethod
-    def over(cls, history: Location | None, *given: object) -> Self:
-        """Of a history. Raises UsageError without one, or where an option is given that
-        a local server has a value of its own for."""
-        if history is None or any(one is not None for one in given):
+    def over(cls, history: Location | None, *options: object) -> Self:
+        """A local server for a history. Raises UsageError without one, or with an option that a
+        local server sets itself."""
+        if history is None or any(option is not None for option in options):
             raise UsageError(
                 "--local needs --history, and goes with none of --bootstrap, --host, --port, --keys"
             )
@@ -81,20 +80,20 @@ class LocalServer:
         self._told.close()
 
     def tell(self, url: str, extractor: str | None) -> None:
-        """The server answers: says where, and from now on ends with the last program."""
-        said = {"url": url, "key": self._token, "pid": os.getpid(), "extractor": extractor}
-        self._told.write(json.dumps(said) + "\n")
+        """Publishes the address; the server then ends with the last program."""
+        document = {"url": url, "key": self._token, "pid": os.getpid(), "extractor": extractor}
+        self._told.write(json.dumps(document) + "\n")
         self._told.flush()
         Thread(target=self._end_with_the_last, daemon=True).start()
 
     def _end_with_the_last(self) -> None:
-        """A program that comes while the server ends waits for the lock, and starts another."""
+        """A program that starts while the server ends waits for the lock and starts another."""
         fcntl.flock(self._held, fcntl.LOCK_EX)
         os.kill(os.getpid(), signal.SIGTERM)
 
 
 def place_of(root: Location) -> Path:
-    """Where the files lie that programs share."""
+    """The folder of the shared files."""
     if isinstance(root, Path):
         return root / LOCAL
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
@@ -103,11 +102,11 @@ def place_of(root: Location) -> Path:
 
 def _check_is_ours(folder: Path) -> None:
     """Raises ConfigurationError for a folder of another account, or one that others may enter."""
-    found = folder.stat()
-    if found.st_uid != os.geteuid():
+    status = folder.stat()
+    if status.st_uid != os.geteuid():
         raise ConfigurationError(
             f"{folder}: belongs to another account; several accounts share a server "
             "with keys: turnfold serve --keys"
         )
-    if S_IMODE(found.st_mode) & 0o077:
+    if S_IMODE(status.st_mode) & 0o077:
         raise ConfigurationError(f"{folder}: others can enter it; chmod 700 {folder}")

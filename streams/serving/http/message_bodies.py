@@ -1,4 +1,4 @@
-"""The body of `POST /v1/messages`, checked: each fault names the field and where it stands."""
+"""Validation of `POST /v1/messages`; each fault names its field."""
 
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
@@ -26,7 +26,7 @@ DROPPED = frozenset(
 """Parts of which nothing is kept, as of images without a description: the reply counts them."""
 
 
-class Read(NamedTuple):
+class MessageBody(NamedTuple):
     """A body, and its messages as the chat API writes them. `digest`: equal for equal JSON."""
 
     body: NewMessages
@@ -35,37 +35,37 @@ class Read(NamedTuple):
     digest: bytes
 
 
-def read(sent: bytes) -> Read:
+def read(sent: bytes) -> MessageBody:
     """The body of a request. Raises Problem."""
-    said = json_of(sent)
-    found = list(islice(_of_body(said), MOST_FAULTS))
-    if not found:
+    document = json_of(sent)
+    errors = list(islice(_of_body(document), MOST_FAULTS))
+    if not errors:
         try:
-            body = NewMessages.model_validate(said)
+            body = NewMessages.model_validate(document)
         except ValidationError as error:
-            found = [Fault(_place(one.place), one.reason) for one in faults(error)]
+            errors = [Fault(_place(fault.place), fault.reason) for fault in faults(error)]
         else:
             messages = [
-                as_message(one, Place(None, index)) for index, one in enumerate(said["messages"])
+                as_message(message, Place(None, index))
+                for index, message in enumerate(document["messages"])
             ]
-            digest = blake2b(msgspec.json.encode(said, order="sorted"), digest_size=16).digest()
-            return Read(body, messages, withheld.is_said(sent), digest)
-    raise invalid(found[:MOST_FAULTS])
+            digest = blake2b(msgspec.json.encode(document, order="sorted"), digest_size=16).digest()
+            return MessageBody(body, messages, withheld.is_said(sent), digest)
+    raise invalid(errors[:MOST_FAULTS])
 
 
 def _place(path: Sequence[int | str]) -> str:
-    """`messages[3].id` of a path."""
     text = ""
     for part in path:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
     return text or "body"
 
 
-def _of_body(said: Any) -> Iterator[Fault]:
-    messages = said.get("messages") if isinstance(said, dict) else None
+def _of_body(document: Any) -> Iterator[Fault]:
+    messages = document.get("messages") if isinstance(document, dict) else None
     if not isinstance(messages, list) or not 1 <= len(messages) <= MAX_MESSAGES:
         return  # the model says so
-    seen: set[str] = set()
+    ids: set[str] = set()
     for index, message in enumerate(messages):
         at = f"messages[{index}]"
         if not isinstance(message, dict):
@@ -74,21 +74,21 @@ def _of_body(said: Any) -> Iterator[Fault]:
         yield from _of_message(message, at)
         if message.get("replaces") is not None:
             yield from _of_replacing(message, at)
-        own = message.get("id")
-        if isinstance(own, str):
-            if own in seen:
+        message_id = message.get("id")
+        if isinstance(message_id, str):
+            if message_id in ids:
                 yield Fault(f"{at}.id", "is the id of another message of this request")
-            seen.add(own)
+            ids.add(message_id)
         if message.get("status") == "in_progress" and index + 1 < len(messages):
             yield Fault(f"{at}.status", "only the last message can be in progress")
-    said = [index for index, one in enumerate(messages) if not _is_only_kept(one)]
-    last = messages[said[-1]] if said else {}
+    document = [index for index, message in enumerate(messages) if not _is_only_kept(message)]
+    last = messages[document[-1]] if document else {}
     if (
         isinstance(last, dict)
         and last.get("role") in ("system", "developer")
         and last.get("original") is None
     ):
-        at = f"messages[{said[-1]}].role"
+        at = f"messages[{document[-1]}].role"
         yield Fault(at, "a system message says nothing alone: send it before the user's message")
 
 
@@ -130,7 +130,7 @@ def _of_replacing(message: JsonObject, at: str) -> Iterator[Fault]:
 
 
 def _is_only_kept(message: Any) -> bool:
-    """Whether memory has nothing to read in it."""
+    """Whether the message is only stored, and not read by memory."""
     return (
         isinstance(message, dict)
         and message.get("original") is not None

@@ -44,34 +44,34 @@ def document() -> JsonObject:
     routes = [copy(endpoint) for endpoint in ENDPOINTS]
     for route in routes:
         route.methods = {route.method}  # HEAD says nothing that GET does not
-    made = get_openapi(
+    openapi = get_openapi(
         title="Turnfold",
         version=__version__,
         description=DESCRIPTION,
         routes=routes,
     )
     for endpoint in ENDPOINTS:
-        operation = made["paths"][endpoint.path][endpoint.method.lower()]
+        operation = openapi["paths"][endpoint.path][endpoint.method.lower()]
         _complete(operation, endpoint, refs)
-    made["components"] = {
+    openapi["components"] = {
         "schemas": definitions,
         "securitySchemes": {
             "key": {"type": "http", "scheme": "bearer", "description": "`turnfold admin keys add`"}
         },
     }
-    return made
+    return openapi
 
 
 def _components() -> tuple[dict[Model, JsonObject], JsonObject]:
-    given: list[Model] = [(ProblemDocument, "serialization")]
-    given += [(model, "validation") for model in MODELS.values()]
+    models: list[Model] = [(ProblemDocument, "serialization")]
+    models += [(model, "validation") for model in MODELS.values()]
     for endpoint in ENDPOINTS:
         reply = endpoint.reply
-        given += [(model, "serialization") for model in reply.models.values() if model]
+        models += [(model, "serialization") for model in reply.models.values() if model]
         if isinstance(reply.body, type):
-            given.append((reply.body, "validation"))
+            models.append((reply.body, "validation"))
     refs, definitions = models_json_schema(
-        list(dict.fromkeys(given)),
+        list(dict.fromkeys(models)),
         ref_template="#/components/schemas/{model}",
         schema_generator=Schema,
     )
@@ -108,15 +108,17 @@ def _complete(operation: JsonObject, endpoint: Route, refs: dict[Model, JsonObje
 
 
 def _one_of(parameters: list[JsonObject], names: tuple[str, ...]) -> list[JsonObject]:
-    """The parameters with these as one object that has one of them at least. OpenAPI can say so of
-    the properties of one object, which `form` and `explode` spread over the query: in the URL they
-    are parameters like others."""
-    both = [one for one in parameters if one["name"] in names]
+    """Replaces these parameters by one object that requires at least one of them. OpenAPI can
+    express that for the properties of an object; with `form` and `explode` they remain ordinary
+    query parameters."""
+    both = [parameter for parameter in parameters if parameter["name"] in names]
     properties = {
-        one["name"]: next(kind for kind in one["schema"]["anyOf"] if kind.get("type") != "null")
-        for one in both
+        parameter["name"]: next(
+            kind for kind in parameter["schema"]["anyOf"] if kind.get("type") != "null"
+        )
+        for parameter in both
     }
-    whose: JsonObject = {
+    combined: JsonObject = {
         "name": "whose",
         "in": "query",
         "required": True,
@@ -130,19 +132,19 @@ def _one_of(parameters: list[JsonObject], names: tuple[str, ...]) -> list[JsonOb
             "additionalProperties": False,
         },
     }
-    return [whose, *(one for one in parameters if one not in both)]
+    return [combined, *(parameter for parameter in parameters if parameter not in both)]
 
 
 def _responses(endpoint: Route, refs: dict[Model, JsonObject]) -> JsonObject:
-    made: JsonObject = {}
+    responses: JsonObject = {}
     for status, model in endpoint.reply.models.items():
         content = {endpoint.media: {"schema": refs[model, "serialization"]}} if model else None
-        made[str(status)] = _response(status, content)
+        responses[str(status)] = _response(status, content)
     problem = {MEDIA_TYPE: {"schema": refs[ProblemDocument, "serialization"]}}
     for status in sorted({*ALWAYS, *endpoint.reply.errors} - set(endpoint.reply.models)):
-        made[str(status)] = _response(status, problem)
-    made["default"] = {"description": "Any other problem", "content": problem}
-    return made
+        responses[str(status)] = _response(status, problem)
+    responses["default"] = {"description": "Any other problem", "content": problem}
+    return responses
 
 
 def _response(status: int, content: JsonObject | None) -> JsonObject:

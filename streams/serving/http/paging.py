@@ -1,7 +1,7 @@
-"""Long lists in pages: `limit` how long, `cursor` where the last one ended (its `next`).
+"""Pages of lists: `limit` is the length, `cursor` the end of the previous page (its `next`).
 
-A cursor is text that its pattern describes whole, so that the OpenAPI document can say which are
-valid: `12` (a place in a list), `1772355000000000:e1` (a time and an id).
+A pattern describes each cursor completely, for the OpenAPI document: `12` (a position in a list),
+`1772355000000000:e1` (a time and an id).
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ START: Place = (-FAR, "")
 
 
 def after(cursor: str | None) -> Place:
-    """The time and id behind a cursor that is as `PLACE` or `LETTER_PLACE` says."""
+    """Time and id of a cursor that matches `PLACE` or `LETTER_PLACE`."""
     if cursor is None:
         return START
     at, _, name = cursor.partition(":")
@@ -29,12 +29,12 @@ def after(cursor: str | None) -> Place:
 
 
 def write(at: int, name: str) -> str:
-    """The cursor of what is behind a time and an id."""
+    """The cursor after a time and an id."""
     return f"{at}:{name}"
 
 
 def came(cursor: str) -> Arrival:
-    """The record behind a cursor that is as `LETTER_PLACE` says."""
+    """The record of a cursor that matches `LETTER_PLACE`."""
     at, _, rest = cursor.partition(":")
     topic, partition, offset = rest.rsplit(":", 2)
     return int(at), topic, int(partition), int(offset)
@@ -43,7 +43,7 @@ def came(cursor: str) -> Arrival:
 def window(
     items: Sequence[dict[str, Any]], limit: int, cursor: str | None
 ) -> tuple[Sequence[dict[str, Any]], str | None]:
-    """A page of a list that is at hand, and the cursor of the next one."""
+    """A page of a list, and the cursor of the next one."""
     start = int(cursor or 0)
     end = start + limit
     return items[start:end], str(end) if end < len(items) else None

@@ -1,4 +1,4 @@
-"""What goes wrong, said as RFC 9457 has it. The kinds are listed in docs/http.md.
+"""Errors as RFC 9457 problem documents; docs/http.md lists them.
 
 A problem is a `Refusal`, which `streams.serving.http.auth` answers wherever it is raised.
 """
@@ -17,7 +17,7 @@ MEDIA_TYPE = "application/problem+json"
 
 
 class Fault(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One thing that is wrong: where and why. `position` is a record's, from 1."""
+    """One error: field and reason. `position`: of the record, from 1."""
 
     field: str
     reason: str
@@ -41,21 +41,21 @@ class Problem(Refusal):
             self.body = msgspec.json.encode(whole)
 
 
-def not_found(what: str) -> Problem:
-    """The same for what is nobody's and for what is another tenant's."""
-    return Problem(404, "Not found", f"no {what} of that id")
+def not_found(noun: str) -> Problem:
+    """The same for unknown ids and for ids of another tenant."""
+    return Problem(404, "Not found", f"no {noun} of that id")
 
 
 def invalid(errors: Sequence[Fault]) -> Problem:
-    """What was sent says something that cannot be."""
-    detail = "; ".join(f"{one.field}: {one.reason}" for one in errors[:3])
+    detail = "; ".join(f"{fault.field}: {fault.reason}" for fault in errors[:3])
     return Problem(422, "Invalid", detail, errors=errors)
 
 
 def faults(error: ValidationError) -> list[Fault]:
     """Field and reason of each, without the values."""
     return [
-        Fault(".".join(map(str, one.place)) or "body", one.reason) for one in said.faults(error)[:8]
+        Fault(".".join(map(str, fault.place)) or "body", fault.reason)
+        for fault in said.faults(error)[:8]
     ]
 
 
@@ -64,11 +64,11 @@ def retry_after(seconds: int) -> Header:
     return (b"retry-after", b"%d" % seconds)
 
 
-def no_history(what: str) -> Problem:
-    """There is no history beside this server."""
+def no_history(feature: str) -> Problem:
+    """This server has no history."""
     detail = (
-        f"{what} is asked of the history, and this server has none: start it with --history DIR, "
-        "the folder that `turnfold kafka sink` or `turnfold run` writes"
+        f"{feature} is asked of the history, and this server has none: start it with --history "
+        "DIR, the folder that `turnfold kafka sink` or `turnfold run` writes"
     )
     return Problem(501, "No history", detail)
 
@@ -79,7 +79,7 @@ KNOWN = (NotReady, Busy, NoRoom)
 
 
 def problem_of(error: Exception) -> Problem:
-    """What is answered where one of `KNOWN` was raised."""
+    """The problem for an error of `KNOWN`."""
     assert isinstance(error, NotReady | Busy | NoRoom)
     status, title = _STATES[type(error)]
     return Problem(status, title, str(error), retry_after(error.retry_after))

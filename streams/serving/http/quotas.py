@@ -1,8 +1,8 @@
-"""How much a tenant may write: records and bytes a second, counted by this process. A record that
-takes long to be folded counts as several.
+"""Write quotas of tenants: records and bytes per second, counted by this process. A record that is
+expensive to fold counts as several.
 
-A request is taken whole while anything is left, and what it takes beyond that is waited for: so no
-request is too large for a quota, and in the long run none is exceeded.
+A request is accepted while any quota is left, and the excess delays later requests: no request is
+too large for a quota, and the average is never exceeded.
 """
 
 import logging
@@ -26,24 +26,26 @@ SAY_EVERY = 60.0
 
 
 class OverQuota(Problem):
-    """Nothing is left of a limit. Nothing of the request was stored."""
+    """A quota is used up. The request was not stored."""
 
-    def __init__(self, tenant: str, limit: str, per_second: int, left: int, wait: float) -> None:
+    def __init__(
+        self, tenant: str, limit: str, per_second: int, remaining: int, wait: float
+    ) -> None:
         seconds = max(1, -int(-wait // 1))
         detail = (
-            f"tenant {tenant} may write {per_second} {limit} a second, and {left} are left; "
+            f"tenant {tenant} may write {per_second} {limit} a second, and {remaining} are left; "
             f"try again in {seconds} s"
         )
         whole = per_second * BURST_SECONDS
-        headers = rate_headers(limit.encode(), whole, max(left, 0), seconds)
+        headers = rate_headers(limit.encode(), whole, max(remaining, 0), seconds)
         super().__init__(429, "Over quota", detail, retry_after(seconds), *headers)
-        said = {"tenant": tenant, "limit": limit, "per_second": per_second, "remaining": left}
+        quota = {"tenant": tenant, "limit": limit, "per_second": per_second, "remaining": remaining}
         document = msgspec.json.decode(self.body)
-        self.body = msgspec.json.encode(document | {"quota": said | {"retry_after": seconds}})
+        self.body = msgspec.json.encode(document | {"quota": quota | {"retry_after": seconds}})
 
 
 class TenantQuotas:
-    """Holds tenants to their quotas."""
+    """Enforces the quotas."""
 
     def __init__(
         self, quotas: Quotas | None = None, clock: Callable[[], float] = time.monotonic
@@ -53,17 +55,17 @@ class TenantQuotas:
         self._said: dict[tuple[str, str], float] = {}
 
     def check(self, tenant: str) -> None:
-        """Raises OverQuota where nothing is left."""
+        """Raises OverQuota if a quota is used up."""
         now = self._clock()
         for limit, bucket in self._quotas.buckets(tenant, now).items():
-            if (left := bucket.left(now)) < 1:
+            if (remaining := bucket.left(now)) < 1:
                 QUOTA_REFUSALS.labels(limit).inc()
                 self._say(tenant, limit, bucket.per_second, now)
-                wait = (1 - left) / bucket.per_second
-                raise OverQuota(tenant, limit, bucket.per_second, int(left // 1), wait)
+                wait = (1 - remaining) / bucket.per_second
+                raise OverQuota(tenant, limit, bucket.per_second, int(remaining // 1), wait)
 
     def take(self, tenant: str, records: int, size: int) -> None:
-        """Counts what is about to be stored. Raises OverQuota; nothing is counted then."""
+        """Charges a request before it is stored. Raises OverQuota, without a charge."""
         self.check(tenant)
         now = self._clock()
         for limit, bucket in self._quotas.buckets(tenant, now).items():
@@ -72,7 +74,7 @@ class TenantQuotas:
             QUOTA_CHARGED.labels(limit).inc(amount)
 
     def charge(self, tenant: str, size: int) -> None:
-        """Counts bytes that were read and refused."""
+        """Charges bytes that were read and rejected."""
         now = self._clock()
         bucket = self._quotas.buckets(tenant, now).get("bytes")
         if bucket is not None:
@@ -80,7 +82,7 @@ class TenantQuotas:
             QUOTA_CHARGED.labels("bytes").inc(size)
 
     def charge_work(self, work: Work) -> None:
-        """Counts what records took beyond what they were counted as when they came."""
+        """Charges processing time beyond the records' initial charge."""
         now = self._clock()
         bucket = self._quotas.buckets(work.tenant, now).get("records")
         more = work.seconds / RECORD_SECONDS - work.records
@@ -89,7 +91,7 @@ class TenantQuotas:
             QUOTA_CHARGED.labels("records").inc(more)
 
     def give_back(self, tenant: str, records: int, size: int) -> None:
-        """It was not stored."""
+        """Refunds a request that was not stored."""
         for limit, bucket in self._quotas.buckets(tenant, self._clock()).items():
             bucket.give_back(records if limit == "records" else size)
 

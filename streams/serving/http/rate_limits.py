@@ -1,4 +1,4 @@
-"""How much one caller may ask: requests a second, event streams; and all layers around the app."""
+"""Limits per caller: request rate, event streams; and all layers around the app."""
 
 import time
 from collections import Counter
@@ -21,8 +21,8 @@ MOST_NAMES = 10_000
 """Whose rates are remembered before those that have used nothing lately are forgotten."""
 
 
-class Bounds(NamedTuple):
-    """The limits; rates are requests a second, 0 for none."""
+class RequestLimits(NamedTuple):
+    """The limits; rates are requests per second, 0: unlimited."""
 
     body_bytes: int = 16_000_000
     """Of a body, unpacked."""
@@ -50,39 +50,38 @@ class Rate:
         self._full_at: dict[str, float] = {}
 
     def take(self, name: str, now: float) -> tuple[int, float]:
-        """Takes one token: how many are left, and seconds until there is one, 0 if it was had."""
+        """Takes one token: tokens left, and seconds until the next one (0 if one was taken)."""
         full_at = max(self._full_at.get(name, now), now) + self._interval
         wait = full_at - now - self._room
         if wait > 1e-9:
             return 0, wait
         if len(self._full_at) >= MOST_NAMES:
-            self._full_at = {one: at for one, at in self._full_at.items() if at > now}
+            self._full_at = {caller: at for caller, at in self._full_at.items() if at > now}
         self._full_at[name] = full_at
         return int((self._room - (full_at - now)) / self._interval + 1e-6), 0.0
 
-    def headers(self, name: bytes, left: int, wait: float) -> list[Header]:
-        """What is said of the limit after `take`."""
+    def headers(self, name: bytes, remaining: int, wait: float) -> list[Header]:
         until = max(1, -int(-wait // 1)) if wait else BURST_SECONDS
-        return rate_headers(name, self._quota, left, until)
+        return rate_headers(name, self._quota, remaining, until)
 
 
-def rate_headers(name: bytes, whole: int, left: int, until: int) -> list[Header]:
+def rate_headers(name: bytes, whole: int, remaining: int, until: int) -> list[Header]:
     """`RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-10): how much there
     is in `BURST_SECONDS`, how much is left, and in how many seconds there is more."""
     return [
         (b"ratelimit-policy", b'"%s";q=%d;w=%d' % (name, whole, BURST_SECONDS)),
-        (b"ratelimit", b'"%s";r=%d;t=%d' % (name, left, until)),
+        (b"ratelimit", b'"%s";r=%d;t=%d' % (name, remaining, until)),
     ]
 
 
 class Strangers:
-    """Holds each address to a rate of requests without a key; 0: none."""
+    """Limits the rate of requests without a key per address; 0: unlimited."""
 
     def __init__(self, rate: int) -> None:
         self._rate = Rate(rate) if rate else None
 
     def check(self, scope: Scope) -> None:
-        """Takes a token of the address. Raises Refusal where it has none left."""
+        """Takes a token of the address. Raises Refusal if none is left."""
         if self._rate is None:
             return
         address = (scope.get("client") or ("",))[0]
@@ -94,12 +93,12 @@ class Strangers:
 
 
 class Limits:
-    """Holds every caller with a key to the rates, and every tenant to its streams.
+    """Limits the rates of keys and tenants, and the streams of tenants.
 
-    `Refusal`s are for `Access`, the layer around it, to answer.
+    Raises `Refusal`, which `Access`, the layer around it, answers.
     """
 
-    def __init__(self, app: ASGIApp, bounds: Bounds) -> None:
+    def __init__(self, app: ASGIApp, bounds: RequestLimits) -> None:
         self._app = app
         self._bounds = bounds
         self._keys = Rate(bounds.key_rate) if bounds.key_rate else None
@@ -124,24 +123,24 @@ class Limits:
             raise
 
     def _take(self, caller: Caller) -> list[Header]:
-        """A token of the key's and of the tenant's; headers that say what is left of the key's.
-        Raises Refusal."""
+        """Takes a token of the key and the tenant; returns the headers of the key's limit. Raises
+        Refusal."""
         now = time.monotonic()
         headers: list[Header] = []
         # the key first: what is refused to it costs the tenant's other keys nothing
-        for name, rate, whose in (
+        for name, rate, caller_name in (
             (b"key", self._keys, caller.key_id or ""),
             (b"tenant", self._tenants, caller.tenant),
         ):
             if rate is None:
                 continue
-            left, wait = rate.take(whose, now)
-            said = rate.headers(name, left, wait)
+            remaining, wait = rate.take(caller_name, now)
+            rate_limit = rate.headers(name, remaining, wait)
             if wait:
                 again = (b"retry-after", b"%d" % max(1, -int(-wait // 1)))
                 detail = f"too many requests of this {name.decode()}; try again later"
-                raise Refusal(429, "Too many requests", detail, again, *said)
-            headers = headers or said
+                raise Refusal(429, "Too many requests", detail, again, *rate_limit)
+            headers = headers or rate_limit
         return headers
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -161,24 +160,25 @@ class Limits:
                 del self._streams[tenant]
 
 
-class Found(Protocol):
+class RoutedApp(Protocol):
     """An application that knows its routes."""
 
     def find(self, scope: Scope) -> Needs | None:
-        """What the route of a request needs, which is noted in its scope; None: there is none."""
+        """The access rule of a request's route, which is stored in its scope; None: unknown
+        route."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
 
 
 def guarded(
-    app: Found,
+    app: RoutedApp,
     keys: Keys | None,
-    bounds: Bounds | None = None,
+    bounds: RequestLimits | None = None,
     pages: Pages | None = None,
     charge: Callable[[str, int], None] | None = None,
 ) -> ASGIApp:
-    """The application behind all layers that guard it. `charge`: as `Bodies` calls it."""
-    held_to = bounds or Bounds()
+    """The application inside all protective layers. `charge`: as in `Bodies`."""
+    held_to = bounds or RequestLimits()
     whole = Bodies(app, held_to.body_bytes, held_to.body_seconds, held_to.held_bytes, charge)
     return Access(Limits(whole, held_to), app.find, keys, pages, Strangers(held_to.open_rate).check)
 

@@ -1,4 +1,4 @@
-"""A request that is refused before the application sees it, said as a problem document."""
+"""A rejected request, as a problem document."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ Header = tuple[bytes, bytes]
 
 
 class Refusal(Exception):  # noqa: N818 - an answer, not a fault
-    """Answered as RFC 9457 says. `detail` repeats nothing of what was sent."""
+    """Answered as an RFC 9457 document. `detail` contains no request data."""
 
     def __init__(self, status: int, title: str, detail: str, *headers: Header) -> None:
         super().__init__(title)
@@ -20,7 +20,6 @@ class Refusal(Exception):  # noqa: N818 - an answer, not a fault
         self.body = problem(status, title, detail)
 
     async def answer(self, send: Send) -> None:
-        """Sends it whole."""
         await send(start(self.status, self.body, self.headers))
         await send({"type": "http.response.body", "body": self.body})
 
@@ -28,14 +27,13 @@ class Refusal(Exception):  # noqa: N818 - an answer, not a fault
 def problem(status: int, title: str, detail: str) -> bytes:
     """The document; its type is the title in small letters, under /problems."""
     kind = "/problems/" + title.lower().replace(" ", "-")
-    said = {"type": kind, "title": title, "status": status, "detail": detail}
-    return msgspec.json.encode(said)
+    document = {"type": kind, "title": title, "status": status, "detail": detail}
+    return msgspec.json.encode(document)
 
 
 def start(status: int, body: bytes, headers: Sequence[Header]) -> Message:
-    """The reply's beginning."""
-    own = [
+    content = [
         (b"content-type", b"application/problem+json"),
         (b"content-length", b"%d" % len(body)),
     ]
-    return {"type": "http.response.start", "status": status, "headers": [*own, *headers]}
+    return {"type": "http.response.start", "status": status, "headers": [*content, *headers]}

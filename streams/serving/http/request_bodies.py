@@ -1,7 +1,7 @@
-"""Bodies of requests: gathered whole and unpacked before the application is called (pure ASGI).
+"""Request bodies are received completely and decompressed before the application runs (pure ASGI).
 
-So a client that sends slowly, much, or a little that unpacks to much costs a bounded time and
-memory, holds up no handler, and is answered the same at every endpoint.
+A client that sends slowly, too much, or a decompression bomb costs bounded time and memory, blocks
+no handler, and gets the same errors at every endpoint.
 """
 
 import asyncio
@@ -31,23 +31,23 @@ MEMBERS = 100
 
 
 class Bodies:
-    """Bounds of a body: `most` bytes once unpacked, `seconds` until it is here; and of all bodies
-    under way together, `held` bytes. `charge` is called with the tenant and the bytes of a body
-    that was refused. `Refusal`s are for the layer around it to answer."""
+    """Limits of a body: `most` bytes decompressed, `seconds` until it is complete; `total` bytes of
+    all bodies in progress. `charge` receives the tenant and the bytes of each rejected body. Raises
+    `Refusal`, which the outer layer answers."""
 
     def __init__(
         self,
         app: ASGIApp,
         most: int,
         seconds: float,
-        held: int,
+        total: int,
         charge: Callable[[str, int], None] | None = None,
     ) -> None:
         self._app = app
         self._most = most
         self._seconds = seconds
-        self._room = held
-        self._share = held // SHARES
+        self._room = total
+        self._share = total // SHARES
         self._held: Counter[str] = Counter()
         self._charge = charge
 
@@ -65,7 +65,9 @@ class Bodies:
         body = _Body(_is_packed(head), most, scope["state"]["caller"].key_id)
         try:
             if await self._gather(body, receive):
-                scope["headers"] = [one for one in scope["headers"] if one[0] not in _UNPACKED]
+                scope["headers"] = [
+                    header for header in scope["headers"] if header[0] not in _UNPACKED
+                ]
                 plain = bytes(body.plain).removeprefix(BYTE_ORDER_MARK)
                 await self._app(scope, _given(plain, receive), send)
         except Refusal as refusal:
@@ -80,7 +82,7 @@ class Bodies:
                     del self._held[body.key]
 
     async def _gather(self, body: "_Body", receive: Receive) -> bool:
-        """Whether all of it came; False: the client has gone. Raises Refusal."""
+        """Whether the body is complete; False: the client disconnected. Raises Refusal."""
         try:
             async with asyncio.timeout(self._seconds):
                 while (message := await receive())["type"] == "http.request":
@@ -119,8 +121,8 @@ class Bodies:
                 await asyncio.sleep(0)
 
     def _most_of(self, scope: Scope, head: dict[bytes, bytes]) -> int:
-        """Bytes of the body. Raises Refusal where nobody has shown a key and there is more to it
-        than a short form: nothing is unpacked or gathered for strangers."""
+        """Maximum bytes of the body. Raises Refusal for requests without a key that send more than
+        a short form: their bodies are not decompressed."""
         most: int | None = scope.get("state", {}).get(BODY_BYTES)
         if most is None:
             return self._most
@@ -142,7 +144,7 @@ _UNPACKED = {b"content-encoding", b"content-length", b"transfer-encoding"}
 
 
 class _Body:
-    """What has come of a body, unpacked."""
+    """The received part of a body, decompressed."""
 
     def __init__(self, packed: bool, most: int, key: str | None) -> None:
         self.key = key
@@ -154,7 +156,7 @@ class _Body:
         self._unpack = zlib.decompressobj(zlib.MAX_WBITS | 16) if packed else None
 
     def feed(self, sent: bytes) -> Iterator[int]:
-        """Takes more of it, piece by piece: by how many bytes it grew. Raises zlib.error."""
+        """Adds data; yields the number of bytes gained by each piece. Raises zlib.error."""
         self.sent += len(sent)
         if self._unpack is None:
             self.plain += sent
@@ -172,7 +174,7 @@ class _Body:
             yield len(piece)
 
     def end(self) -> None:
-        """That was all. Raises zlib.error where it is not."""
+        """Raises zlib.error if the data is incomplete."""
         if self._unpack is not None and not self._unpack.eof:
             raise zlib.error
 
@@ -187,7 +189,7 @@ def _is_packed(head: dict[bytes, bytes]) -> bool:
 
 
 def _given(body: bytes, receive: Receive) -> Receive:
-    """A `receive` that gives the whole body, then what comes after it: that the client went."""
+    """A `receive` that returns the whole body, then waits for the disconnect."""
     first: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def given() -> Message:

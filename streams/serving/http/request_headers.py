@@ -1,4 +1,4 @@
-"""What a request's headers ask for: how long to wait, in which language, under which key."""
+"""Request headers: waiting time, language, idempotency key."""
 
 import re
 from typing import NamedTuple
@@ -15,7 +15,8 @@ WAIT_MOST = 30.0
 
 
 class PreferHeader(NamedTuple):
-    """`Prefer` (RFC 7240): seconds to wait for the memory to change, and whether to say little."""
+    """`Prefer` (RFC 7240): seconds to wait until memory changes, and whether to shorten the
+    reply."""
 
     wait: float
     minimal: bool
@@ -27,7 +28,7 @@ def preference(request: Request, wait: float) -> PreferHeader:
     if "prefer" not in request.headers:
         return PreferHeader(wait, minimal)
     for part in ",".join(request.headers.getlist("prefer")).lower().split(","):
-        name, _, value = (one.strip() for one in part.partition("="))
+        name, _, value = (text.strip() for text in part.partition("="))
         if name == "respond-async":
             wait = 0.0
         elif name == "wait" and value.isdecimal():
@@ -38,26 +39,28 @@ def preference(request: Request, wait: float) -> PreferHeader:
 
 def idempotency_key(request: Request) -> str | None:
     """The header's value, quoted or not. Raises Problem."""
-    given = request.headers.get("idempotency-key")
-    if given is None:
+    key = request.headers.get("idempotency-key")
+    if key is None:
         return None
     if len(request.headers.getlist("idempotency-key")) > 1:
         raise invalid([Fault("Idempotency-Key", "is given twice")])
-    if not re.fullmatch(KEY, given.strip()):
+    if not re.fullmatch(KEY, key.strip()):
         raise invalid([Fault("Idempotency-Key", "1 to 256 characters of ASCII, without quotes")])
-    return given.strip().strip('"')
+    return key.strip().strip('"')
 
 
 def language(request: Request) -> Language | None:
-    """The best of Accept-Language that a summary can be made in; None where it asks for none."""
+    """The best supported language of Accept-Language, for summaries; None if there is none."""
     best: tuple[float, int, Language] | None = None
-    asked = request.headers.get("accept-language", "")
-    for place, part in enumerate(asked.split(",")):
+    accepted = request.headers.get("accept-language", "")
+    for place, part in enumerate(accepted.split(",")):
         tag, _, quality = part.partition(";")
-        known = next((one for one in LANGUAGES if _speaks(tag.strip().lower(), one)), None)
+        supported = next(
+            (language for language in LANGUAGES if _speaks(tag.strip().lower(), language)), None
+        )
         weight = _weight(quality)
-        if known and weight > 0 and (best is None or (weight, -place) > best[:2]):
-            best = (weight, -place, known)
+        if supported and weight > 0 and (best is None or (weight, -place) > best[:2]):
+            best = (weight, -place, supported)
     return best[2] if best else None
 
 

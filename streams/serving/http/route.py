@@ -1,7 +1,7 @@
-"""The routes of the API: declared as FastAPI's, so that the OpenAPI document has them, answered
-without its machinery, which doubles what a request costs.
+"""Routes of the API: declared as FastAPI routes for the OpenAPI document, dispatched without
+FastAPI's machinery, which doubles the cost of a request.
 
-An endpoint takes the request, and parameters of path and query by name; it answers a `Response`.
+An endpoint takes the request and, by name, path and query parameters; it returns a `Response`.
 """
 
 import re
@@ -37,13 +37,13 @@ from streams.serving.flow.replaying import Replays
 from streams.serving.flow.sampler import Sampler
 from streams.serving.history.history_queries import HistoryQueries
 from streams.serving.http.auth import READING, Needs
-from streams.serving.http.body_readers import Readers
+from streams.serving.http.body_readers import BodyReaders
 from streams.serving.http.event_stream import SessionEventStreams
 from streams.serving.http.keys import Role
 from streams.serving.http.problems import KNOWN, Fault, Problem, invalid, not_found, problem_of
 from streams.serving.http.quotas import TenantQuotas
 from streams.serving.http.refusal import Header, Refusal
-from streams.serving.http.session_locks import Sessions
+from streams.serving.http.session_locks import SessionLocks
 from streams.serving.http.write_records import IdempotencyCache
 
 SLASH = "\x1f"
@@ -86,10 +86,10 @@ encode = msgspec.json.Encoder().encode
 
 
 class Serving(NamedTuple):
-    """What the endpoints answer from: `request.app.state.serving`.
+    """The objects that endpoints use: `request.app.state.serving`.
 
-    `within`: seconds a write waits to be applied, unless asked otherwise. `page`: the most that
-    one reply lists. `records`: the most that one request posts.
+    `within`: default seconds a write waits to be applied. `page`: maximum entries per reply.
+    `records`: maximum records per request.
     """
 
     backend: Backend
@@ -97,8 +97,8 @@ class Serving(NamedTuple):
     streams: SessionEventStreams
     keys: IdempotencyCache
     quotas: TenantQuotas
-    sessions: Sessions
-    readers: Readers
+    sessions: SessionLocks
+    readers: BodyReaders
     within: float
     page: int
     records: int
@@ -106,29 +106,28 @@ class Serving(NamedTuple):
     replays: Replays | None
 
     async def rows_after(self, table: Table, tenant: str, key: str, until: float) -> Rows:
-        """The rows of a session or user with all that was posted before, to whichever server.
-        Raises NotReady, also where that takes until then (`monotonic`)."""
+        """The rows of a session or user, including everything posted before to any server. Raises
+        NotReady, also when `until` (`monotonic`) has passed."""
         await self.backend.catch_up(table, tenant, key, max(0.0, until - monotonic()))
         return (await self.backend.rows(table, tenant, key)).rows
 
     def close_streams(self) -> None:
-        """Ends all event streams: nobody would wait for their end."""
+        """Ends all event streams, because the server would wait for them."""
         self.streams.close()
         self.flow.close()
 
     def length(self, limit: int | None) -> int:
-        """Of a page: as asked for, within the bound."""
+        """Page length: `limit` within the server's bound."""
         return min(limit or self.page, self.page)
 
 
 def serving(request: Request) -> Serving:
-    """The server's."""
-    found: Serving = request.app.state.serving
-    return found
+    server: Serving = request.app.state.serving
+    return server
 
 
 def tenant_of(request: Request) -> str:
-    """Whose data the caller may see: as the key says, and nothing else."""
+    """The caller's tenant, from the key only."""
     tenant: Tenant = request.scope["state"]["caller"].tenant
     return tenant
 
@@ -139,22 +138,22 @@ def reply(document: Any, status: int = HTTPStatus.OK, **headers: str) -> Respons
 
 
 def accepted(id: str | None, look: str) -> Response:
-    """The record is in the log and not applied yet; `look` will show what it did."""
+    """Reply for a record that is stored and not applied yet; `look`: path of the result."""
     document = {"id": id, "ending": "accepted", "look": look}
     return reply(document, HTTPStatus.ACCEPTED, location=look)
 
 
-def known(document: Any, what: str) -> Response:
-    """A document as JSON. Raises Problem where there is none."""
+def known(document: Any, noun: str) -> Response:
+    """A document as JSON. Raises Problem if it is None."""
     if document is None:
-        raise not_found(what)
+        raise not_found(noun)
     return reply(document)
 
 
 class Reply(NamedTuple):
-    """What the OpenAPI document has of an endpoint besides its signature. `models`: status -> the
-    reply's model, None for no content. `body`: the body's model. `errors`: statuses of problems.
-    `headers`: name -> what it is for. `one_of`: parameters of which one is needed at least."""
+    """OpenAPI data of an endpoint besides its signature. `models`: status -> model of the reply,
+    None for no content. `body`: model of the body. `errors`: statuses of problems. `headers`: name
+    -> description. `one_of`: parameters of which at least one is required."""
 
     models: Mapping[int, type[BaseModel] | None]
     body: type[BaseModel] | Literal["records"] | None = None
@@ -178,10 +177,9 @@ class ReplyFields(TypedDict, total=False):
 
 
 class Route(APIRoute):
-    """Reads the parameters that the endpoint's signature names, and calls it (as ASGI).
+    """Reads the parameters of the endpoint's signature, and calls it (as ASGI).
 
-    `needs`: of who may call it. `media`: of its reply. `operation`: the span of what it does to
-    memory.
+    `needs`: access rule. `media`: of the reply. `operation`: span of the memory operation.
     """
 
     def __init__(
@@ -203,9 +201,10 @@ class Route(APIRoute):
         self.operation = operation
         self.media = media
         self._call: Callable[..., Awaitable[Response]] = endpoint
-        self._in_path = [(one, one.alias) for one in self.dependant.path_params]
+        self._in_path = [(field, field.alias) for field in self.dependant.path_params]
         self._in_query = [
-            (one, one.alias, one.field_info.is_required()) for one in self.dependant.query_params
+            (field, field.alias, field.field_info.is_required())
+            for field in self.dependant.query_params
         ]
         self._names = frozenset(name for _, name, _ in self._in_query)
 
@@ -227,7 +226,7 @@ class Route(APIRoute):
         await response(scope, receive, send)
 
     async def _read_whole(self, request: Request, values: dict[str, Any]) -> Response:
-        """The reply of one generation: where another goes live meanwhile, it is asked again."""
+        """A reply from one generation: if another goes live during the call, it is repeated."""
         backend = serving(request).backend
         for _ in range(ATTEMPTS):
             live = backend.live
@@ -244,14 +243,13 @@ class Route(APIRoute):
         raise NotReady("generations are being switched; try again")
 
     async def _written(self, request: Request, values: dict[str, Any]) -> Response:
-        """A write is done once. It answers from the generation that is live when it has ended."""
+        """Runs a write once. The reply names the generation that is live at its end."""
         response = await self._call(request, **values)
         with suppress(NotReady):
             response.raw_headers += _generation(serving(request).backend.live.name)
         return response
 
     def _values(self, request: Request) -> dict[str, Any]:
-        """Raises Problem."""
         values: dict[str, Any] = {}
         errors: list[Fault] = []
         query = EMPTY
@@ -261,11 +259,11 @@ class Route(APIRoute):
         for field, name in self._in_path:
             self._read(field, request.path_params[name].replace(SLASH, "/"), values, errors)
         for field, name, required in self._in_query:
-            given = query.getlist(name)
-            if len(given) > 1:
+            texts = query.getlist(name)
+            if len(texts) > 1:
                 errors.append(Fault(name, "is given twice"))
-            elif given:
-                self._read(field, given[0], values, errors)
+            elif texts:
+                self._read(field, texts[0], values, errors)
             elif required:
                 errors.append(Fault(name, "is missing"))
         if errors:
@@ -273,16 +271,16 @@ class Route(APIRoute):
         return values
 
     @staticmethod
-    def _read(field: Any, given: str, values: dict[str, Any], errors: list[Fault]) -> None:
-        values[field.name], wrong = field.validate(given)
-        for one in wrong[:1]:
-            is_cursor = field.alias == "cursor" and one["type"] == "string_pattern_mismatch"
-            said = "not a cursor of this list; omit it" if is_cursor else reason(one)
-            errors.append(Fault(field.alias, said))
+    def _read(field: Any, text: str, values: dict[str, Any], errors: list[Fault]) -> None:
+        values[field.name], wrong = field.validate(text)
+        for error in wrong[:1]:
+            is_cursor = field.alias == "cursor" and error["type"] == "string_pattern_mismatch"
+            message = "not a cursor of this list; omit it" if is_cursor else reason(error)
+            errors.append(Fault(field.alias, message))
 
 
 def _error_type(error: Exception) -> str:
-    """What a span calls it: the status that it is answered with, else its type."""
+    """The error's name in spans: the HTTP status, otherwise its type."""
     if isinstance(error, KNOWN):
         return str(problem_of(error).status)
     return str(error.status) if isinstance(error, Refusal) else type(error).__name__
@@ -294,7 +292,7 @@ def _generation(name: str | None) -> list[Header]:
 
 
 class PlainRoute(routing.Route):
-    """A route that answers by itself: files, forms, other protocols."""
+    """A route for files, forms and other protocols."""
 
     def __init__(self, path: str, endpoint: Any, needs: Needs, method: str = "GET") -> None:
         super().__init__(path, endpoint, methods=[method])
@@ -305,8 +303,7 @@ Endpoint = TypeVar("Endpoint", bound=Callable[..., Awaitable[Response]])
 
 
 class Endpoints:
-    """The endpoints of a module of the API, each declared where it is: what it takes and gives, and
-    who may call it."""
+    """The endpoints of a module, each declared at its function."""
 
     def __init__(self) -> None:
         self.routes: list[Route] = []
@@ -323,9 +320,8 @@ class Endpoints:
         operation: Operation | None = None,
         **reply: Unpack[ReplyFields],
     ) -> Callable[[Endpoint], Endpoint]:
-        """Declares the function as an endpoint. `needs`: a role, by default `read` to read, else
-        `write`. `models`: that of a 200, or by status. The rest is as `Route` and `Reply` have it.
-        """
+        """Declares a function as an endpoint. `needs`: a role; default: `read` for reads, otherwise
+        `write`. `models`: of a 200, or by status. Other arguments as in `Route` and `Reply`."""
         if needs is None:
             needs = "read" if method in READING else "write"
         needs = needs if isinstance(needs, Needs) else Needs(needs)
@@ -344,33 +340,32 @@ class Endpoints:
 
 
 class Router:
-    """Finds a request's route among the few that come into question, where FastAPI's router tries
-    one after the other (pure ASGI). What is raised becomes a `Refusal`, for `Access` to answer.
+    """Finds a request's route by the shape of its path; FastAPI's router tries one route after the
+    other (pure ASGI). Errors become a `Refusal`, which `Access` answers.
 
-    `%2F` in a path stays within its part, so that an id may hold a slash.
+    `%2F` in a path is part of an id.
     """
 
     def __init__(self, router: routing.Router) -> None:
-        """Of no route of the API is a parameter among the first two parts of its path; those of
-        others are tried one after the other."""
+        """Routes with a parameter among the first two parts of their path are tried in turn."""
         self._alike: defaultdict[Shape, list[Any]] = defaultdict(list)
         routes: Sequence[Any] = router.routes
-        for route in sorted(routes, key=lambda one: len(one.param_convertors)):
+        for route in sorted(routes, key=lambda route: len(route.param_convertors)):
             if "{" not in "".join(map(str, shape := _shape(route.path))):
                 self._alike[shape].append(route)
         self._routes = routes
         self._lifespan = router
 
     def find(self, scope: Scope) -> Needs | None:
-        """What the route of a request needs, which is noted in its scope; None: there is none. A
-        path that needs no key needs none for the methods that it does not take."""
+        """The access rule of a request's route, which is stored in its scope; None: unknown route.
+        A path that needs no key needs none for unsupported methods either."""
         if _is_no_path(scope):
             return None
         raw: bytes = scope.get("raw_path") or b""
         if b"%2F" in raw or b"%2f" in raw:
-            kept = raw.replace(b"%2F", b"%1F").replace(b"%2f", b"%1F")
-            scope["path"] = unquote(kept.decode("utf-8", "replace"))
-        other: Needs | None = None
+            path = raw.replace(b"%2F", b"%1F").replace(b"%2f", b"%1F")
+            scope["path"] = unquote(path.decode("utf-8", "replace"))
+        open_needs: Needs | None = None
         for route in self._near(scope):
             match, more = route.matches(scope)
             needs: Needs = route.needs
@@ -381,8 +376,8 @@ class Router:
                     traces.name_request(scope["method"], route.path)
                 return needs
             if match is Match.PARTIAL and needs.role is None:
-                other = needs
-        return other
+                open_needs = needs
+        return open_needs
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -404,45 +399,46 @@ class Router:
         return self._alike.get(_shape(scope["path"]), self._routes)
 
     def _not_found(self, scope: Scope) -> Problem:
-        """There is no such path, or it takes other methods."""
         near = self._near(scope)
-        path = next((one.path for one in near if one.matches(scope)[0] is Match.PARTIAL), None)
+        path = next(
+            (route.path for route in near if route.matches(scope)[0] is Match.PARTIAL), None
+        )
         if path is None or _is_no_path(scope):
             return Problem(404, "Not found", "no such path")
-        allowed = {method for one in near if one.path == path for method in one.methods}
+        allowed = {method for route in near if route.path == path for method in route.methods}
         allow = (b"allow", ", ".join(sorted(allowed)).encode())
         detail = "that path takes other methods: see Allow"
         return Problem(405, "Method not allowed", detail, allow)
 
 
 def _is_no_path(scope: Scope) -> bool:
-    """No id ends with a line feed: a route's `$` would match before it. None holds a `SLASH`."""
+    """An id never ends with a line feed, which a route's `$` would ignore, and never contains
+    `SLASH`."""
     raw: bytes = scope.get("raw_path") or b""
     return scope["path"].endswith("\n") or b"%1f" in raw.lower() or SLASH.encode() in raw
 
 
-def check_names(request: Request, known: Collection[str]) -> None:
-    """Raises Problem for a parameter that the endpoint does not have: a slip that would be answered
-    as if nothing had been asked."""
+def check_names(request: Request, names: Collection[str]) -> None:
+    """Raises Problem for an unknown parameter: a typing error would otherwise be ignored."""
     for name in request.query_params:
-        if name not in known:
-            close = get_close_matches(name[:NAME_LENGTH], known, 1, 0.6) or _alike(name, known)
-            meant = f"; did you mean {close[0]}?" if close else ""
-            said = name[:NAME_LENGTH].encode("ascii", "replace").decode()
-            takes = f"; it takes {', '.join(sorted(known))}" if known and not close else ""
-            detail = f"unknown query parameter {said}{meant}{takes}"
-            fault = Fault(said, f"is no parameter here{meant}")
+        if name not in names:
+            close = get_close_matches(name[:NAME_LENGTH], names, 1, 0.6) or _alike(name, names)
+            hint = f"; did you mean {close[0]}?" if close else ""
+            shown_name = name[:NAME_LENGTH].encode("ascii", "replace").decode()
+            takes = f"; it takes {', '.join(sorted(names))}" if names and not close else ""
+            detail = f"unknown query parameter {shown_name}{hint}{takes}"
+            fault = Fault(shown_name, f"is no parameter here{hint}")
             raise Problem(400, "Unknown parameter", detail, errors=[fault])
 
 
-def _alike(name: str, known: Collection[str]) -> list[str]:
-    """Those that differ in case and punctuation alone: `userId`, `session-id`."""
+def _alike(name: str, names: Collection[str]) -> list[str]:
+    """Names that differ only in case and punctuation: `userId`, `session-id`."""
     bare = name.lower().replace("_", "").replace("-", "")
-    return [one for one in known if one.replace("_", "") == bare]
+    return [known_name for known_name in names if known_name.replace("_", "") == bare]
 
 
 def check_accept(scope: Scope, media: str) -> None:
-    """Raises Problem where the client takes nothing of what there is."""
+    """Raises Problem if the client accepts none of the available types."""
     for name, value in scope["headers"]:
         if name == b"accept" and value != b"*/*" and not _accepts(value.lower(), media):
             raise Problem(406, "Not acceptable", f"Accept: this endpoint returns {media} only")
@@ -450,20 +446,26 @@ def check_accept(scope: Scope, media: str) -> None:
 
 @lru_cache(256)
 def _accepts(value: bytes, media: str) -> bool:
-    """Whether one of the ranges takes it; what cannot be read takes anything."""
+    """Whether a media range matches; unreadable values match everything."""
     kind = media.partition("/")[0]
     takes = {"*/*", f"{kind}/*", media, "application/problem+json"}
-    ranges = [one.partition(";") for one in value.decode("latin-1").split(",") if one.strip()]
+    ranges = [
+        media_range.partition(";")
+        for media_range in value.decode("latin-1").split(",")
+        if media_range.strip()
+    ]
     if not ranges or any("/" not in name for name, _, _ in ranges):
         return True
-    return any(name.strip() in takes and not _REFUSED.search(said) for name, _, said in ranges)
+    return any(
+        name.strip() in takes and not _REFUSED.search(parameters) for name, _, parameters in ranges
+    )
 
 
 _REFUSED = re.compile(r"\bq\s*=\s*0(\.0*)?\s*(;|$)")
 
 
 def _check_text(raw: bytes, part: str) -> None:
-    """Raises Problem where what is percent-encoded is not UTF-8: it would be read as other text."""
+    """Raises Problem if percent-encoded text is not UTF-8: it would be read as different text."""
     try:
         unquote_to_bytes(raw).decode()
     except UnicodeDecodeError:
@@ -475,6 +477,6 @@ Shape = tuple[int | str, ...]
 
 
 def _shape(path: str) -> Shape:
-    """How many parts there are, and the first two."""
+    """Number of parts, and the first two."""
     parts = path.split("/")
     return len(parts), *parts[1:3]

@@ -1,4 +1,4 @@
-"""`GET /v1/users/{user_id}/export`: everything that is held of a person, as JSON lines."""
+"""`GET /v1/users/{user_id}/export`: all data of a user, as JSON Lines."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -40,8 +40,8 @@ api = Endpoints()
     needs="admin", media=MEDIA, errors=HISTORY_ERRORS,
 )  # fmt: skip
 async def export_user(request: Request, user_id: UserInPath) -> Response:
-    """Everything that is held of a user, as JSON lines. `turnfold import turnfold` reads them on
-    another server; the last line has the kind `end`."""
+    """Exports all data of a user (JSON Lines). `turnfold import turnfold` imports it on another
+    server; the last line has the kind `end`."""
     tables = serving(request).backend.live.tables
     if tables is None:
         raise no_history("export")
@@ -64,12 +64,12 @@ async def export_user(request: Request, user_id: UserInPath) -> Response:
     if request.method == "HEAD":
         return Response(media_type=MEDIA)
     name = {"content-disposition": 'attachment; filename="turnfold-export.jsonl"'}
-    return Archive(_sent(first, pieces, watch), media_type=MEDIA, headers=name)
+    return ArchiveResponse(_sent(first, pieces, watch), media_type=MEDIA, headers=name)
 
 
-class Archive(StreamingResponse):
-    """Broken off where its reader, or the history, stands still: an archive without its end is no
-    whole one."""
+class ArchiveResponse(StreamingResponse):
+    """Aborted if its reader or the history stalls: an export without its last line is
+    incomplete."""
 
     async def stream_response(self, send: Send) -> None:
         async def within(message: Message) -> None:
@@ -87,7 +87,7 @@ async def _sent(first: bytes, pieces: Iterator[bytes], watch: Watch) -> AsyncIte
 
 
 async def _next(pieces: Iterator[bytes], watch: Watch) -> bytes | None:
-    """Raises TimeoutError; the question is then interrupted."""
+    """Raises TimeoutError; the query is then interrupted."""
     token = history.WATCH.set(watch.opened)
     try:
         async with asyncio.timeout(PIECE_SECONDS):
@@ -100,7 +100,7 @@ async def _next(pieces: Iterator[bytes], watch: Watch) -> bytes | None:
 
 
 def _pieces(tables: Location, tenant: str, user_id: str) -> Iterator[bytes]:
-    """Has its room until it ends, or is dropped. Raises Busy, TimeoutError."""
+    """Occupies a slot until it ends or is closed. Raises Busy, TimeoutError."""
     from streams.apps.export_person import export as lines_of  # not needed before
 
     if not _room.acquire(blocking=False):

@@ -71,9 +71,9 @@ async def context(
     format: Format = "markdown",
 ) -> Response:
     """What an agent should know of a user before it answers, as text for a prompt: a stable part
-    (how to address the user, health, constraints, who they are), what the session decided, and
-    facts and turns about `q`, best first. An unknown user has an empty pack."""
-    here, tenant = serving(request), tenant_of(request)
+    (how to address the user, health, constraints, identity), decisions of the session, and facts
+    and turns about `q`, best first. An unknown user has an empty pack."""
+    server, tenant = serving(request), tenant_of(request)
     question = PackRequest(
         user_id=user_id,
         at=time.time_ns() // 1000 if as_of is None else as_of,
@@ -86,34 +86,36 @@ async def context(
         count=tokenizer(),
     )
     past = as_of is not None or known_at is not None
-    user, session = await (then if past else now)(here, tenant, question)
-    return reply(await packed(here, tenant, question, user, session))
+    user, session = await (then if past else now)(server, tenant, question)
+    return reply(await packed(server, tenant, question, user, session))
 
 
 async def packed(
-    here: Serving, tenant: str, question: PackRequest, user: Json | None, session: Json | None
+    server: Serving, tenant: str, question: PackRequest, user: Json | None, session: Json | None
 ) -> Json:
-    """The pack of what a user and a session remember, with the turns that it is about."""
+    """The context pack of a user and a session, with matching turns."""
     missing: list[str] = []
-    recall = await _recalled(here, tenant, question, missing)
+    recall = await _recalled(server, tenant, question, missing)
     pack = load.build(question, user, session, recall)
-    made = load.Context(pack, user is not None)
+    document = load.Context(pack, user is not None)
     memory_spans.found(
-        len(pack.items), lambda: [{"id": one.id, "content": one.text} for one in pack.items]
+        len(pack.items), lambda: [{"id": item.id, "content": item.text} for item in pack.items]
     )
-    return {**made.document(question), "missing": missing}
+    return {**document.document(question), "missing": missing}
 
 
-async def now(here: Serving, tenant: str, question: PackRequest) -> tuple[Json | None, Json | None]:
-    """The user's and the session's documents, out of the tier's rows. Raises Problem."""
-    held = await here.backend.rows("users", tenant, question.user_id)
-    user = documents.remembered(*held, question.at)
+async def now(
+    server: Serving, tenant: str, question: PackRequest
+) -> tuple[Json | None, Json | None]:
+    """The user's and the session's current documents. Raises Problem."""
+    user_rows = await server.backend.rows("users", tenant, question.user_id)
+    user = documents.remembered(*user_rows, question.at)
     session = None
     if load.needs_session(question):
         assert question.session_id is not None
-        found = await here.backend.rows("sessions", tenant, question.session_id)
+        session_rows = await server.backend.rows("sessions", tenant, question.session_id)
         try:
-            session = session_of(*found, question.user_id)
+            session = session_of(*session_rows, question.user_id)
         except UsageError as error:
             field, _, reason = str(error).partition(": ")
             raise invalid([Fault(field, reason)]) from None
@@ -121,16 +123,16 @@ async def now(here: Serving, tenant: str, question: PackRequest) -> tuple[Json |
 
 
 async def then(
-    here: Serving, tenant: str, question: PackRequest
+    server: Serving, tenant: str, question: PackRequest
 ) -> tuple[Json | None, Json | None]:
-    """The same at another time, out of the history."""
-    user = await here.past.ask(
+    """The same documents as of another time, from the history."""
+    user = await server.past.ask(
         "user",
         tenant,
         lambda root: load.user_documents(root, tenant, question),
         of=[("users", question.user_id)],
     )
-    session = await here.past.ask(
+    session = await server.past.ask(
         "session",
         tenant,
         lambda root: load.session_documents(root, tenant, question),
@@ -140,15 +142,15 @@ async def then(
 
 
 async def _recalled(
-    here: Serving, tenant: str, question: PackRequest, missing: list[str]
+    server: Serving, tenant: str, question: PackRequest, missing: list[str]
 ) -> Recall | None:
-    """What the query matches. If the search is not available, the pack is ordered by recency, and
-    `missing` names the reason."""
+    """Matches of the query. If the search is unavailable, the pack is ordered by recency, and
+    `missing` contains the reason."""
     query = load.search_query(question)
     if query is None:
         return None
     try:
-        return await here.past.recall(tenant, query)
+        return await server.past.recall(tenant, query)
     except Problem as problem:
         if problem.status not in (501, 503):
             raise

@@ -1,5 +1,5 @@
-"""`DELETE /v1/users/{user_id}`, `/v1/sessions/{session_id}` and one of its turns: what is held of a
-person, or what was said in a session or turn, is erased for good, with a receipt."""
+"""`DELETE /v1/users/{user_id}`, `/v1/sessions/{session_id}` and its turns: permanent erasure with a
+receipt."""
 
 import asyncio
 from http import HTTPStatus
@@ -53,9 +53,9 @@ ERASURE = {200: admin_replies.Erasure, 202: admin_replies.Erasure}
     needs="admin", operation=Operation("delete_memory", "forget"), errors=(*LIST_ERRORS, 507),
 )  # fmt: skip
 async def forget_user(request: Request, user_id: UserInPath) -> Response:
-    """Erases a user for good from all tables, files and the search index, as `turnfold forget`
-    does. There is no confirmation. A request that was answered is carried out, even if the server
-    is killed. 202: the erasure is not done yet; `Location` names where to ask."""
+    """Permanently deletes a user from all tables, files and the search index, as `turnfold forget`
+    does, without confirmation. A request that was answered is completed, even if the server is
+    killed. 202: the erasure is not finished; `Location` returns its status."""
     return await _asked(request, user_id=user_id)
 
 
@@ -65,10 +65,10 @@ async def forget_user(request: Request, user_id: UserInPath) -> Response:
     errors=(*LIST_ERRORS, 507),
 )  # fmt: skip
 async def forget_session(request: Request, session_id: SessionInPath) -> Response:
-    """Erases a session for good, whoever spoke in it, with all that memory made of it. What its
-    users said elsewhere stays, and what memory holds of them is made again from that. A request
-    that was answered is carried out, even if the server is killed. 202: the erasure is not done
-    yet; `Location` names where to ask."""
+    """Permanently deletes a session of all its users, and everything derived from it. Other
+    sessions of its users stay, and their memory is rebuilt without this one. A request that was
+    answered is completed, even if the server is killed. 202: the erasure is not finished;
+    `Location` returns its status."""
     return await _asked(request, session_id=session_id)
 
 
@@ -79,10 +79,10 @@ async def forget_session(request: Request, session_id: SessionInPath) -> Respons
 async def forget_turn(
     request: Request, session_id: SessionInPath, event_id: EventInPath
 ) -> Response:
-    """Erases a turn of a session for good: what was said and answered, the steps of its task, and
-    all that memory made of it. Of the rest of the session, and of what its users said elsewhere,
-    memory is made again. A request that was answered is carried out, even if the server is killed.
-    202: the erasure is not done yet; `Location` names where to ask."""
+    """Permanently deletes a turn of a session: message, answer, task steps, and everything derived
+    from it. Memory of the session and its users is rebuilt without the turn. A request that was
+    answered is completed, even if the server is killed. 202: the erasure is not finished;
+    `Location` returns its status."""
     return await _asked(request, session_id=session_id, event_id=event_id)
 
 
@@ -93,16 +93,16 @@ async def _asked(
     session_id: str | None = None,
     event_id: str | None = None,
 ) -> Response:
-    here, tenant = serving(request), tenant_of(request)
-    erasures = erasures_of(here, "user" if session_id is None else "session")
-    within = request_headers.preference(request, here.within).wait
+    server, tenant = serving(request), tenant_of(request)
+    erasures = erasures_of(server, "user" if session_id is None else "session")
+    within = request_headers.preference(request, server.within).wait
     try:
-        asked = await asyncio.to_thread(
+        request_noted = await asyncio.to_thread(
             erasures.ask, tenant, user_id, session_id=session_id, event_id=event_id
         )
     except OSError as error:
         raise NoRoom(f"the erasure cannot be noted ({error.strerror}); make room") from None
-    return _told(await _ended(erasures, asked, within))
+    return _told(await _ended(erasures, request_noted, within))
 
 
 @api.add(
@@ -111,10 +111,10 @@ async def _asked(
 )  # fmt: skip
 async def erasure(request: Request, erasure_id: ErasureInPath) -> Response:
     """An erasure: its status, and its receipt, which names no user, session or turn."""
-    found = erasures_of(serving(request)).find(tenant_of(request), erasure_id)
-    if found is None:
+    state = erasures_of(serving(request)).find(tenant_of(request), erasure_id)
+    if state is None:
         raise not_found("erasure")
-    return reply(_document(found))
+    return reply(_document(state))
 
 
 INSTEAD = {
@@ -125,37 +125,37 @@ INSTEAD = {
 }
 
 
-def erasures_of(here: Serving, what: str = "user") -> Erasures:
-    """What erases here. Raises Problem where this server cannot erase."""
-    if here.backend.erasures is None:
-        detail = f"workers and sinks hold this memory: {INSTEAD[what]}"
+def erasures_of(server: Serving, scope: str = "user") -> Erasures:
+    """Raises Problem if this server cannot erase."""
+    if server.backend.erasures is None:
+        detail = f"workers and sinks hold this memory: {INSTEAD[scope]}"
         raise Problem(501, "Not erased here", detail)
-    return here.backend.erasures
+    return server.backend.erasures
 
 
-async def _ended(erasures: Erasures, asked: Erasure, within: float) -> Erasure:
-    """As it is when it has ended, or so many seconds are over."""
+async def _ended(erasures: Erasures, pending: Erasure, within: float) -> Erasure:
+    """The erasure's state when it has ended, or after `within` seconds."""
     deadline = monotonic() + within
     while True:
-        found = erasures.find(asked.tenant, asked.id) or asked
-        if found.finished_at is not None or monotonic() >= deadline:
-            return found
+        current = erasures.find(pending.tenant, pending.id) or pending
+        if current.finished_at is not None or monotonic() >= deadline:
+            return current
         await asyncio.sleep(LOOK_EVERY)
 
 
-def _told(found: Erasure) -> Response:
-    if found.finished_at is not None:
-        return reply(_document(found))
-    look = f"/v1/erasures/{found.id}"
-    return reply(_document(found), HTTPStatus.ACCEPTED, location=look)
+def _told(current: Erasure) -> Response:
+    if current.finished_at is not None:
+        return reply(_document(current))
+    look = f"/v1/erasures/{current.id}"
+    return reply(_document(current), HTTPStatus.ACCEPTED, location=look)
 
 
-def _document(found: Erasure) -> dict[str, Any]:
-    ended = found.finished_at
+def _document(current: Erasure) -> dict[str, Any]:
+    ended = current.finished_at
     return {
-        "id": found.id,
+        "id": current.id,
         "status": "waiting" if ended is None else "done",
-        "requested_at": format_time(found.requested_at),
+        "requested_at": format_time(current.requested_at),
         "finished_at": None if ended is None else format_time(ended),
-        "receipt": found.receipt,
+        "receipt": current.receipt,
     }

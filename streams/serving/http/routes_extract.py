@@ -1,4 +1,4 @@
-"""`POST /v1/extract`: waits until the model has read the turns that are there."""
+"""`POST /v1/extract`: waits until the model has read all stored turns."""
 
 from http import HTTPStatus
 
@@ -22,19 +22,19 @@ api = Endpoints()
     errors=LIST_ERRORS,
 )  # fmt: skip
 async def extract(request: Request) -> Response:
-    """Has the model read all turns that are stored now, and waits for it. 202: it has not read
-    them all yet, as `about` explains; the server continues. 501: this server asks no model."""
+    """Waits until the model has read all turns that are stored now. 202: some turns are unread,
+    `about` gives the reason; the server continues. 501: this server has no model."""
     backend = serving(request).backend
     within = request_headers.preference(request, WITHIN).wait
-    read = await backend.extract(within)
-    if read is None:
-        whose = (
+    progress = await backend.extract(within)
+    if progress is None:
+        mode = (
             "workers find memory here"
             if backend.extractor is None
             else f"this server runs with extractor {backend.extractor!r}"
         )
-        detail = f"{whose}, and asks no model; start it with --extractor llm"
+        detail = f"{mode}, and asks no model; start it with --extractor llm"
         raise Problem(501, "No model", detail)
-    is_done, about = read
+    is_done, about = progress
     status = HTTPStatus.OK if is_done else HTTPStatus.ACCEPTED
     return reply({"status": "done" if is_done else "waiting", "about": about}, status)

@@ -1,4 +1,4 @@
-"""`GET /v1/users` and `GET /v1/sessions`: who and what there is in a tenant, in pages."""
+"""`GET /v1/users` and `GET /v1/sessions`: lists of a tenant, in pages."""
 
 import time
 from typing import Annotated, Any
@@ -52,25 +52,24 @@ async def users(
     limit: Limit = None,
     cursor: PlaceCursor = None,
 ) -> Response:
-    """The users of whom something is stored, with counts. What was written within the last second
-    or two may be missing."""
-    here, tenant = serving(request), tenant_of(request)
-    length = here.length(limit)
-    asked = _listing(length, prefix, since, until, order, cursor)
-    found = await here.past.users(tenant, asked)
-    told = [
+    """Lists users, with counts. Writes of the last one or two seconds may be missing."""
+    server, tenant = serving(request), tenant_of(request)
+    length = server.length(limit)
+    listing = _listing(length, prefix, since, until, order, cursor)
+    rows = await server.past.users(tenant, listing)
+    entries = [
         {
-            "user_id": one.user_id,
-            "last_active": format_time(one.active),
-            "turns": one.turns,
-            "sessions": one.sessions,
-            "states": one.states,
-            "preferences": one.preferences,
+            "user_id": row.user_id,
+            "last_active": format_time(row.active),
+            "turns": row.turns,
+            "sessions": row.sessions,
+            "states": row.states,
+            "preferences": row.preferences,
         }
-        for one in found[:length]
+        for row in rows[:length]
     ]
-    last = found[length - 1] if len(found) > length else None
-    return reply({"users": told, "next": last and paging.write(last.active, last.user_id)})
+    last = rows[length - 1] if len(rows) > length else None
+    return reply({"users": entries, "next": last and paging.write(last.active, last.user_id)})
 
 
 @api.add("GET", "/v1/sessions", "sessions", admin_replies.SessionList, errors=LIST_ERRORS)
@@ -84,25 +83,25 @@ async def sessions(
     limit: Limit = None,
     cursor: PlaceCursor = None,
 ) -> Response:
-    """The sessions, with counts. What was written within the last second or two may be missing."""
-    here, tenant = serving(request), tenant_of(request)
-    length = here.length(limit)
-    asked = _listing(length, prefix, since, until, order, cursor, user_id)
-    found = await here.past.sessions(tenant, asked)
-    told = [
+    """Lists sessions, with counts. Writes of the last one or two seconds may be missing."""
+    server, tenant = serving(request), tenant_of(request)
+    length = server.length(limit)
+    listing = _listing(length, prefix, since, until, order, cursor, user_id)
+    rows = await server.past.sessions(tenant, listing)
+    entries = [
         {
-            "session_id": one.session_id,
-            "user_id": one.user_id,
-            "users": one.users,
-            "started_at": None if one.begun is None else format_time(one.begun),
-            "last_active": format_time(one.active),
-            "turns": one.turns,
-            "memory_items": one.memory,
+            "session_id": row.session_id,
+            "user_id": row.user_id,
+            "users": row.users,
+            "started_at": None if row.begun is None else format_time(row.begun),
+            "last_active": format_time(row.active),
+            "turns": row.turns,
+            "memory_items": row.memory,
         }
-        for one in found[:length]
+        for row in rows[:length]
     ]
-    last = found[length - 1] if len(found) > length else None
-    return reply({"sessions": told, "next": last and paging.write(last.active, last.session_id)})
+    last = rows[length - 1] if len(rows) > length else None
+    return reply({"sessions": entries, "next": last and paging.write(last.active, last.session_id)})
 
 
 def _listing(
@@ -114,7 +113,7 @@ def _listing(
     cursor: str | None,
     user_id: str | None = None,
 ) -> Listing:
-    """What is asked of the index: one more than the page shows tells whether there are more."""
+    """The index query, for one entry more than the page: it shows whether there is a next page."""
     return Listing(
         now=time.time_ns() // 1000,
         limit=length + 1,

@@ -47,15 +47,15 @@ LIMITS = "微积分-极限"
 @api.add("GET", "/memory/user/{user_id}", "memory", UserLearningProfile, errors=ROW_ERRORS)
 async def profile(request: Request, user_id: UserInPath) -> Response:
     """A user's learning profile."""
-    found = await serving(request).backend.rows("users", tenant_of(request), user_id)
-    return known(documents.profile(*found, user_id), "learning profile")
+    entity = await serving(request).backend.rows("users", tenant_of(request), user_id)
+    return known(documents.profile(*entity, user_id), "learning profile")
 
 
 @api.add("GET", "/memory/session/{session_id}", "memory", SessionContext, errors=ROW_ERRORS)
 async def session_context(request: Request, session_id: SessionInPath) -> Response:
-    """A session's context: what an agent needs before it answers."""
-    found = await serving(request).backend.rows("sessions", tenant_of(request), session_id)
-    return known(documents.context(*found), "session context")
+    """A session's context, for an agent before it answers."""
+    entity = await serving(request).backend.rows("sessions", tenant_of(request), session_id)
+    return known(documents.context(*entity), "session context")
 
 
 @api.add(
@@ -132,8 +132,8 @@ SCOPES: dict[Table, str] = {"sessions": "session", "users": "user"}
 async def _write(
     request: Request, table: Table, owner: str, body: Update, fields: dict[str, Any]
 ) -> Response:
-    """The update as a `signal` record, and the document once it is applied."""
-    here, tenant = serving(request), tenant_of(request)
+    """Submits the update as a `signal` record; returns the document once it is applied."""
+    server, tenant = serving(request), tenant_of(request)
     scope = SCOPES[table]
     key = request_headers.idempotency_key(request)
     signal_id = body.signal_id or (write_records.id_of_key(tenant, key) if key else _new_id())
@@ -141,38 +141,38 @@ async def _write(
     fields = {"occurred_at": now, **fields, "signal_id": signal_id}
     line = encode({**fields, "type": "signal", "scope": scope})
     sent = await request.body()
-    is_said = await here.readers.read(tenant, len(sent), withheld.is_said, sent)
+    is_said = await server.readers.read(tenant, len(sent), withheld.is_said, sent)
     if is_said or withheld.in_headers(request.headers.items()):
         line = withheld.NOTHING
     if (key or body.signal_id) and body.occurred_at is None:
         # sent again it has another time: what came first stands
-        rows, _ = await here.backend.rows(table, tenant, owner)
+        rows, _ = await server.backend.rows(table, tenant, owner)
         if knows_signal(rows, signal_id):
-            return await _document(here, table, tenant, owner)
-        line = here.keys.first((table, tenant, owner, signal_id), line)
-    within = request_headers.preference(request, here.within).wait
+            return await _document(server, table, tenant, owner)
+        line = server.keys.first((table, tenant, owner, signal_id), line)
+    within = request_headers.preference(request, server.within).wait
     (result,) = await write_records.submit(
-        here.backend, here.quotas, tenant, [line], within, readers=here.readers
+        server.backend, server.quotas, tenant, [line], within, readers=server.readers
     )
     if result.ending in ("refused", "dead", "withheld"):
-        here.keys.drop((table, tenant, owner, signal_id))
+        server.keys.drop((table, tenant, owner, signal_id))
     write_records.check_written(result, "signal_id")
     if result.ending != "accepted":
         with suppress(NotReady):  # a 503 would have it sent again, and it is in the log
-            return await _document(here, table, tenant, owner)
+            return await _document(server, table, tenant, owner)
     return accepted(signal_id, f"/memory/{scope}/{quote(owner, safe='')}")
 
 
 def _new_id() -> str:
-    """A UUID 4. Python's own asks the kernel each time, and gives other threads its turn for it."""
+    """A UUID 4. Python's own reads from the kernel each time, which switches threads."""
     return str(UUID(int=_chance.getrandbits(128), version=4))
 
 
 _chance = Random()
 
 
-async def _document(here: Serving, table: Table, tenant: str, owner: str) -> Response:
-    """What was written, as it is now; 204 where it is not kept, for it was withheld."""
-    found = await here.backend.rows(table, tenant, owner)
-    document = documents.profile(*found, owner) if table == "users" else documents.context(*found)
+async def _document(server: Serving, table: Table, tenant: str, owner: str) -> Response:
+    """The updated document; 204 if the update was withheld."""
+    entity = await server.backend.rows(table, tenant, owner)
+    document = documents.profile(*entity, owner) if table == "users" else documents.context(*entity)
     return Response(status_code=HTTPStatus.NO_CONTENT) if document is None else reply(document)

@@ -1,4 +1,4 @@
-"""`DELETE /v1/messages/{message_id}`: what memory made of a message, and of its answer, ends."""
+"""`DELETE /v1/messages/{message_id}`: ends the memory that a message and its answer created."""
 
 import time
 from collections.abc import Iterator
@@ -41,29 +41,29 @@ async def delete_message(
     request: Request, message_id: MessageInPath, session_id: SessionOfMessage
 ) -> Response:
     """Ends the facts and preferences that rest only on a user's message and its answer, and hides
-    the turn from search and context packs. It stays in the session and in the history: to erase it,
-    erase the turn. 202: stored and not applied yet."""
-    here, tenant = serving(request), tenant_of(request)
-    asked = request_headers.preference(request, here.within)
-    until = monotonic() + max(asked.wait, here.within)
-    here.quotas.check(tenant)
-    async with here.sessions.of(tenant, session_id):
-        session = await here.rows_after("sessions", tenant, session_id, until)
+    the turn from search and context packs. The turn stays in the session and in the history; erase
+    the turn to remove it. 202: stored and not applied yet."""
+    server, tenant = serving(request), tenant_of(request)
+    prefer = request_headers.preference(request, server.within)
+    until = monotonic() + max(prefer.wait, server.within)
+    server.quotas.check(tenant)
+    async with server.sessions.of(tenant, session_id):
+        session = await server.rows_after("sessions", tenant, session_id, until)
         if not retract_turns.is_turn(session, message_id):
             raise not_found("user's message")
         at = time.time_ns() // 1000
         now = format_time(at)
         records: list[JsonObject] = []
-        gone = {message_id}
+        versions = {message_id}
         users = speakers_in(session)
         if len(users) >= MAX_USERS:  # it does not name all of them
-            users |= await here.past.ask(
+            users |= await server.past.ask(
                 "message", tenant,
                 lambda root: history_lists.speakers(root, tenant, session_id, message_id),
                 of=[("sessions", session_id)],
             )  # fmt: skip
         for user_id in sorted(users):
-            user = await here.rows_after("users", tenant, user_id, until)
+            user = await server.rows_after("users", tenant, user_id, until)
             since = _retracted_at(user, session_id, message_id)
             if since is None:
                 records.append(
@@ -71,12 +71,12 @@ async def delete_message(
                         tenant, session_id, user_id, message_id, now, retract_turns.DELETED
                     )
                 )
-            gone |= end_facts.versions_until(user, message_id, session_id, since or at)
-        for version in sorted(gone):
+            versions |= end_facts.versions_until(user, message_id, session_id, since or at)
+        for version in sorted(versions):
             records += _taken_back(session, tenant, session_id, version, now)
         results = await write_records.submit(
-            here.backend, here.quotas, tenant, list(map(encode, records)), asked.wait,
-            all_or_none=True, readers=here.readers,
+            server.backend, server.quotas, tenant, list(map(encode, records)), prefer.wait,
+            all_or_none=True, readers=server.readers,
         )  # fmt: skip
     for result in results:
         write_records.check_written(result, "message_id")
@@ -87,7 +87,7 @@ async def delete_message(
 
 
 def _retracted_at(user: Rows, session_id: str, message_id: str) -> int | None:
-    """Since when the message is deleted for a user."""
+    """Time of the message's deletion for a user."""
     marks = user.get(end_facts.mark_key(message_id, session_id))
     sent = None if marks is None else marks.sent
     return sent.at if sent is not None and sent.retracted else None
@@ -96,7 +96,7 @@ def _retracted_at(user: Rows, session_id: str, message_id: str) -> int | None:
 def _taken_back(
     session: Rows, tenant: str, session_id: str, message_id: str, now: str
 ) -> Iterator[JsonObject]:
-    """The signal that takes the message's original back, if one is kept."""
+    """The signal that removes the message's original, if one is stored."""
     signal_id = make_id("deleted", session_id, message_id)
     if kept_messages.is_known(session, message_id) and not kept_messages.is_known(
         session, signal_id

@@ -1,4 +1,4 @@
-"""`POST /v1/messages`: what user, assistant and tools said, as turns of a session."""
+"""`POST /v1/messages`: messages of users, assistants and tools, as turns of a session."""
 
 import time
 from collections.abc import Sequence
@@ -52,8 +52,8 @@ OF_TURNS = {"client_id", "intent", "topic", "artifact", "metadata"}
 """Fields of a body that are said of its turns."""
 
 
-class _Turn(msgspec.Struct):
-    """A turn of a request, and which of its lines are of it."""
+class _TurnLines(msgspec.Struct):
+    """A turn of a request, with the indexes of its lines."""
 
     id: str
     status: str
@@ -61,25 +61,25 @@ class _Turn(msgspec.Struct):
 
 
 class _Plan(msgspec.Struct):
-    """What a request becomes: kept under its key, so that it becomes the same again. `body`: the
-    hash of what was sent. `places`: the index of each line's message. `kept_before`: how many
-    originals the session has already."""
+    """The records of a request, stored under its key for repeats. `body`: hash of the request.
+    `places`: index of each line's message. `kept_before`: number of originals that the session
+    already has."""
 
     body: bytes
     session_id: str
     message_ids: list[str]
     lines: list[bytes]
     places: list[int]
-    turns: list[_Turn]
+    turns: list[_TurnLines]
     left_out: dict[str, int]
     is_old: bool = False
     kept_before: int = 0
 
 
-class _Asked(NamedTuple):
-    """A request, read."""
+class _Post(NamedTuple):
+    """A parsed request."""
 
-    here: Serving
+    server: Serving
     tenant: str
     body: NewMessages
     messages: list[JsonObject]
@@ -91,8 +91,8 @@ class _Asked(NamedTuple):
 
 
 class _Overtaken(Exception):  # noqa: N818 - what happened
-    """A record of a plan conflicts with what came meanwhile. `problem`: what to reply, if that is
-    so each time."""
+    """A record of a plan conflicts with a concurrent write. `problem`: the reply if that
+    repeats."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(str(problem))
@@ -117,30 +117,30 @@ api = Endpoints()
     },
 )  # fmt: skip
 async def post_messages(request: Request) -> Response:
-    """Adds messages of a conversation to memory: what the user said, what the assistant answered,
-    tool calls and their results. They become turns; an answer belongs to the turn that waits for
-    it. All of the request is stored, or nothing. 202: stored and not applied yet."""
-    here, tenant = serving(request), tenant_of(request)
+    """Adds messages of a conversation to memory: user messages, assistant answers, tool calls and
+    their results. They become turns; an answer belongs to the turn that waits for it. A request is
+    stored completely or not at all. 202: stored and not applied yet."""
+    server, tenant = serving(request), tenant_of(request)
     sent = await json_bytes(request)
-    read = await here.readers.read(tenant, len(sent), message_bodies.read, sent)
-    body, messages = read.body, read.messages
+    content = await server.readers.read(tenant, len(sent), message_bodies.read, sent)
+    body, messages = content.body, content.messages
     if body.tenant not in (None, tenant):
         raise Problem(403, "Forbidden", "the body names another tenant than yours")
     key = request_headers.idempotency_key(request)
-    asked_for = request_headers.preference(request, here.within)
+    prefer = request_headers.preference(request, server.within)
     now = time.time_ns() // 1000
     session_id = body.session_id or _session_of_day(body.user_id, _first_time(messages) or now)
-    if withheld.in_headers(request.headers.items()) or read.is_withheld:
+    if withheld.in_headers(request.headers.items()) or content.is_withheld:
         return reply(_told(_Plan(b"", session_id, [], [], [], [], {}), [], {"withheld": 1}))
     _check_times(messages, now)
-    here.quotas.check(tenant)
-    asked = _Asked(here, tenant, body, messages, key, read.digest, len(sent), session_id, now)
-    until = monotonic() + max(asked_for.wait, here.within)
-    async with here.sessions.of(tenant, session_id):
+    server.quotas.check(tenant)
+    post = _Post(server, tenant, body, messages, key, content.digest, len(sent), session_id, now)
+    until = monotonic() + max(prefer.wait, server.within)
+    async with server.sessions.of(tenant, session_id):
         for attempt in range(ATTEMPTS):
-            plan = _kept(asked) or await _plan(asked, until)
+            plan = _kept(post) or await _plan(post, until)
             try:
-                results = await _submit(asked, plan, asked_for.wait)
+                results = await _submit(post, plan, prefer.wait)
                 break
             except _Overtaken as overtaken:  # another server has written to the session meanwhile
                 if attempt == ATTEMPTS - 1:
@@ -152,52 +152,54 @@ async def post_messages(request: Request) -> Response:
 # --- what it becomes ----------------------------------------------------------------------------
 
 
-def _kept(asked: _Asked) -> _Plan | None:
-    """The plan that was made when the request first came. Raises Problem."""
-    kept = asked.here.keys.known(_cache_key(asked)) if asked.key else None
-    if kept is None:
+def _kept(post: _Post) -> _Plan | None:
+    """The plan of the request's first attempt. Raises Problem."""
+    stored = post.server.keys.known(_cache_key(post)) if post.key else None
+    if stored is None:
         return None
-    plan = msgspec.msgpack.decode(kept, type=_Plan)
-    if plan.body != asked.digest:
+    plan = msgspec.msgpack.decode(stored, type=_Plan)
+    if plan.body != post.digest:
         raise _conflict([Fault("Idempotency-Key", "was used for other messages")])
     return plan
 
 
-async def _plan(asked: _Asked, until: float) -> _Plan:
-    """What the request becomes, as its session stands, whichever server the messages before it came
-    to. Raises Problem, and NotReady where they are not applied until then (`monotonic`)."""
-    request = await _request(asked, until)
-    rows = await asked.here.rows_after("sessions", asked.tenant, request.session_id, until)
-    plan = await asked.here.readers.read(asked.tenant, asked.size, _planned, asked, request, rows)
-    if asked.key and not plan.is_old:
-        asked.here.keys.first(_cache_key(asked), msgspec.msgpack.encode(plan))
+async def _plan(post: _Post, until: float) -> _Plan:
+    """The records of the request, given the session's latest state. Raises Problem; NotReady if
+    earlier messages are not applied by `until` (`monotonic`)."""
+    request = await _request(post, until)
+    rows = await post.server.rows_after("sessions", post.tenant, request.session_id, until)
+    plan = await post.server.readers.read(post.tenant, post.size, _planned, post, request, rows)
+    if post.key and not plan.is_old:
+        post.server.keys.first(_cache_key(post), msgspec.msgpack.encode(plan))
     return plan
 
 
-def _planned(asked: _Asked, request: session_messages.Request, rows: Rows) -> _Plan:
-    """The plan, as the session's rows say. Raises Problem."""
-    sent = [one.original for one in asked.body.messages]
-    originals = [one and kept_messages.without_images(one) for one in sent]
+def _planned(post: _Post, request: session_messages.Request, rows: Rows) -> _Plan:
+    """The plan for the session's rows. Raises Problem."""
+    sent = [message.original for message in post.body.messages]
+    originals = [original and kept_messages.without_images(original) for original in sent]
     try:
-        found, made = kept_messages.read(rows, request, originals, lambda: asked.now)
-        kept = list(kept_messages.signals(rows, request, originals, asked.now))
+        records, turns = kept_messages.read(rows, request, originals, lambda: post.now)
+        signals = list(kept_messages.signals(rows, request, originals, post.now))
     except ImportFault as fault:
         raise invalid([Fault(fault.field or "messages", fault.reason)]) from None
-    own = {} if asked.tenant == TENANT else {"tenant": asked.tenant}
-    if images := sum(one != kept for one, kept in zip(sent, originals, strict=True)):
-        found.left_out[kept_messages.IMAGES] += images
-    _name_replaced(asked, request, rows, made)
-    lines = [encode(one.record | own) for one in (*made, *kept)]
+    tenant_field = {} if post.tenant == TENANT else {"tenant": post.tenant}
+    if images := sum(
+        new != original_sent for new, original_sent in zip(sent, originals, strict=True)
+    ):
+        records.left_out[kept_messages.IMAGES] += images
+    _name_replaced(post, request, rows, turns)
+    lines = [encode(record.record | tenant_field) for record in (*turns, *signals)]
     plan = _Plan(
-        asked.digest,
+        post.digest,
         request.session_id,
         list(request.ids),
         lines,
-        [one.place for one in (*made, *kept)],
-        _turns(found),
-        dict(found.left_out),
-        found.is_old,
-        sum(one is not None for one in originals) - len(kept),
+        [record.place for record in (*turns, *signals)],
+        _turns(records),
+        dict(records.left_out),
+        records.is_old,
+        sum(original is not None for original in originals) - len(signals),
     )
     if not plan.is_old:
         _check(rows, plan)
@@ -205,50 +207,50 @@ def _planned(asked: _Asked, request: session_messages.Request, rows: Rows) -> _P
 
 
 def _name_replaced(
-    asked: _Asked, request: session_messages.Request, rows: Rows, made: Sequence[Made]
+    post: _Post, request: session_messages.Request, rows: Rows, turns: Sequence[Made]
 ) -> None:
-    """Turns say in whose place they come. Raises Problem."""
+    """Adds the replaced turn to each turn that replaces one. Raises Problem."""
     replaces = {
         request.ids[place]: (place, message.replaces)
-        for place, message in enumerate(asked.body.messages)
+        for place, message in enumerate(post.body.messages)
         if message.replaces is not None
     }
     for place, event_id in replaces.values():
         if not retract_turns.is_turn(rows, event_id):
             reason = "no turn of this session begins with that message"
             raise invalid([Fault(f"messages[{place}].replaces", reason)])
-    for _, record in made:
+    for _, record in turns:
         if record["type"] == "turn" and record["event_id"] in replaces:
             record["replaces"] = replaces[record["event_id"]][1]
 
 
-async def _request(asked: _Asked, until: float) -> session_messages.Request:
-    """In the session of its day; shortly after midnight in that of the day before, if it goes on
-    there."""
-    body = asked.body
+async def _request(post: _Post, until: float) -> session_messages.Request:
+    """The request in the session of its day; shortly after midnight in the previous day's, if that
+    conversation continues."""
+    body = post.body
     request = session_messages.Request(
-        asked.session_id,
+        post.session_id,
         body.user_id,
-        _ids(asked),
-        asked.messages,
+        _ids(post),
+        post.messages,
         body.model_dump(mode="json", exclude_none=True, include=OF_TURNS),
     )
-    if body.session_id is None and _first_time(asked.messages) is None:
-        before = _session_of_day(body.user_id, asked.now - HOUR)
-        if before != asked.session_id:
+    if body.session_id is None and _first_time(post.messages) is None:
+        before = _session_of_day(body.user_id, post.now - HOUR)
+        if before != post.session_id:
             earlier = request._replace(session_id=before)
-            rows = await asked.here.rows_after("sessions", asked.tenant, before, until)
+            rows = await post.server.rows_after("sessions", post.tenant, before, until)
             if session_messages.goes_on(rows, earlier):
                 return earlier
     return request
 
 
-def _ids(asked: _Asked) -> list[str]:
-    """Of each message: its own, or one made of the key and its position."""
-    key = asked.key or uuid4().hex
+def _ids(post: _Post) -> list[str]:
+    """The id of each message: its own, or derived from the key and its position."""
+    key = post.key or uuid4().hex
     return [
-        message.get("id") or make_id("message", asked.tenant, key, index)
-        for index, message in enumerate(asked.messages)
+        message.get("id") or make_id("message", post.tenant, key, index)
+        for index, message in enumerate(post.messages)
     ]
 
 
@@ -258,7 +260,6 @@ def _session_of_day(user_id: str, at: int) -> str:
 
 
 def _first_time(messages: Sequence[JsonObject]) -> int | None:
-    """Raises Problem."""
     try:
         return session_messages.first_time(messages)
     except ImportFault as fault:
@@ -266,7 +267,7 @@ def _first_time(messages: Sequence[JsonObject]) -> int | None:
 
 
 def _check_times(messages: Sequence[JsonObject], now: int) -> None:
-    """Raises Problem where a message is from the future: of an answer no record keeps the time."""
+    """Raises Problem for a message from the future: an answer's time is not stored."""
     try:
         times = session_messages.given_times(messages)
     except ImportFault as fault:
@@ -280,24 +281,23 @@ def _check_times(messages: Sequence[JsonObject], now: int) -> None:
         raise invalid(faults[: message_bodies.MOST_FAULTS])
 
 
-def _turns(found: session_messages.Records) -> list[_Turn]:
-    """The turns that the records belong to, in order."""
-    turns: dict[str, _Turn] = {}
-    for line, (_, record) in enumerate(found.made):
+def _turns(records: session_messages.Records) -> list[_TurnLines]:
+    turns: dict[str, _TurnLines] = {}
+    for line, (_, record) in enumerate(records.made):
         turn_id = record.get("task_id") or record["event_id"]
-        status = "running" if turn_id == found.open_turn else "done"
-        turn = turns.setdefault(turn_id, _Turn(turn_id, status, []))
+        status = "running" if turn_id == records.open_turn else "done"
+        turn = turns.setdefault(turn_id, _TurnLines(turn_id, status, []))
         turn.lines.append(line)
     return list(turns.values())
 
 
 def _check(rows: Rows, plan: _Plan) -> None:
-    """Raises Problem where messages of these ids came before with other content, or in another
-    turn: nothing is written then."""
+    """Raises Problem if messages with these ids exist with different content or in another turn;
+    the request then writes nothing."""
     places = set()
     for line, place in zip(plan.lines, plan.places, strict=True):
-        given = decode(line, write_records.ALIKE)
-        if isinstance(given, Input) and conflicts(rows, given.record, given.fingerprint):
+        decoded = decode(line, write_records.ALIKE)
+        if isinstance(decoded, Input) and conflicts(rows, decoded.record, decoded.fingerprint):
             places.add(place)
     if places:
         reason = "came before with other content, or in a turn with other content"
@@ -307,38 +307,40 @@ def _check(rows: Rows, plan: _Plan) -> None:
 # --- what became of it --------------------------------------------------------------------------
 
 
-async def _submit(asked: _Asked, plan: _Plan, wait: float) -> list[write_records.Result]:
-    """The results of the plan's records: all are taken, or none, if there is room. Raises Problem,
-    and _Overtaken where the session has not stayed as the plan takes it to be."""
-    here, tenant = asked.here, asked.tenant
+async def _submit(post: _Post, plan: _Plan, wait: float) -> list[write_records.RecordOutcome]:
+    """Results of the plan's records, which are stored together. Raises Problem, and _Overtaken if
+    the session has changed since the plan."""
+    server, tenant = post.server, post.tenant
     if plan.is_old:
-        return [write_records.Result(at, "duplicate") for at in range(1, len(plan.lines) + 1)]
+        return [
+            write_records.RecordOutcome(at, "duplicate") for at in range(1, len(plan.lines) + 1)
+        ]
     try:
         results = await write_records.submit(
-            here.backend, here.quotas, tenant, plan.lines, wait,
-            all_or_none=True, readers=here.readers,
+            server.backend, server.quotas, tenant, plan.lines, wait,
+            all_or_none=True, readers=server.readers,
         )  # fmt: skip
     except (Busy, NoRoom, OverQuota):  # nothing of it was taken
-        here.keys.drop(_cache_key(asked))
+        server.keys.drop(_cache_key(post))
         raise
     faults = [
-        (one, Fault(f"messages[{place}]", one.detail or one.reason or one.ending))
-        for one, place in zip(results, plan.places, strict=True)
-        if one.ending in ("refused", "dead")
+        (result, Fault(f"messages[{place}]", result.detail or result.reason or result.ending))
+        for result, place in zip(results, plan.places, strict=True)
+        if result.ending in ("refused", "dead")
     ]
     if faults:
-        here.keys.drop(_cache_key(asked))
-        if any(one.ending == "refused" for one, _ in faults):
+        server.keys.drop(_cache_key(post))
+        if any(result.ending == "refused" for result, _ in faults):
             raise invalid([fault for _, fault in faults[: message_bodies.MOST_FAULTS]])
         detail = f"{faults[0][1].field}: {faults[0][1].reason}"
-        told = [fault for _, fault in faults]
-        if any(one.reason == "conflicting_duplicate" for one, _ in faults):
-            raise _Overtaken(Problem(409, "Not applied", detail, errors=told))
-        raise Problem(422, "Not applied", detail, errors=told)
+        errors = [fault for _, fault in faults]
+        if any(result.reason == "conflicting_duplicate" for result, _ in faults):
+            raise _Overtaken(Problem(409, "Not applied", detail, errors=errors))
+        raise Problem(422, "Not applied", detail, errors=errors)
     return results
 
 
-def _counts(plan: _Plan, results: Sequence[write_records.Result]) -> dict[str, int]:
+def _counts(plan: _Plan, results: Sequence[write_records.RecordOutcome]) -> dict[str, int]:
     counts = write_records.counts(results)
     if plan.kept_before:
         counts["duplicate"] = counts.get("duplicate", 0) + plan.kept_before
@@ -350,14 +352,13 @@ def _conflict(faults: Sequence[Fault]) -> Problem:
     return Problem(409, "Not applied", detail, errors=faults[: message_bodies.MOST_FAULTS])
 
 
-def _cache_key(asked: _Asked) -> tuple[str, ...]:
-    return ("messages", asked.tenant, asked.key or "")
+def _cache_key(post: _Post) -> tuple[str, ...]:
+    return ("messages", post.tenant, post.key or "")
 
 
 def _told(
-    plan: _Plan, results: Sequence[write_records.Result], counts: dict[str, int]
+    plan: _Plan, results: Sequence[write_records.RecordOutcome], counts: dict[str, int]
 ) -> dict[str, Any]:
-    """The reply (schemas.messages.MessagesReply)."""
     turns = [
         {
             "id": turn.id,

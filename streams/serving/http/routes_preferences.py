@@ -1,5 +1,4 @@
-"""`PATCH` and `DELETE /v1/preferences/{preference_id}`: somebody corrects or ends a like or dislike
-(`corrections`)."""
+"""`PATCH` and `DELETE /v1/preferences/{preference_id}` (`corrections`)."""
 
 from typing import Annotated
 
@@ -46,9 +45,9 @@ api = Endpoints()
 async def correct_preference(
     request: Request, preference_id: PreferenceInPath, user_id: Owner = None
 ) -> Response:
-    """Corrects a preference, and confirms it. Fields that the body omits stay as they are. With
-    another `subject`, `polarity` or `domain` it ends, and another preference holds in its place.
-    Returns what holds, once the correction has been applied."""
+    """Corrects and confirms a preference. Omitted fields stay unchanged. A different `subject`,
+    `polarity` or `domain` ends it and creates another preference. Returns the resulting preference
+    once the correction has been applied."""
     change = said_in(await model_body(request, serving(request).readers, http.PreferenceCorrection))
     return await corrected(request, preference_id, change, change.pop("reason"), user_id)
 
@@ -56,10 +55,10 @@ async def correct_preference(
 async def corrected(
     request: Request, preference_id: str, change: Json, reason: str, user_id: str | None = None
 ) -> Response:
-    """`change`: the fields that become others, as `PreferenceCorrection` has them."""
+    """`change`: the changed fields, as in `PreferenceCorrection`."""
     owner, rows, before = await _held(request, preference_id, user_id)
-    wanted = {name: before[name] for name in (*IDENTITY, "confidence", "note")} | change
-    identity = tuple(wanted[name] for name in IDENTITY)
+    target = {name: before[name] for name in (*IDENTITY, "confidence", "note")} | change
+    identity = tuple(target[name] for name in IDENTITY)
     after = preferences.document(preferences.of_identity(rows, *identity))
     is_same = after["preference_id"] == before["preference_id"]
     is_as_wanted = after["status"] == "confirmed" and all(
@@ -67,7 +66,7 @@ async def corrected(
     )
     if is_as_wanted and (is_same or before["status"] == "revoked"):
         return reply(after)
-    updates = [_update("confirm", wanted, reason)]
+    updates = [_update("confirm", target, reason)]
     if not is_same and before["status"] != "revoked":
         updates.insert(0, _update("revoke", before, reason))
     return await written(
@@ -83,8 +82,8 @@ async def corrected(
 async def end_preference(
     request: Request, preference_id: PreferenceInPath, reason: Why, user_id: Owner = None
 ) -> Response:
-    """Ends a preference: it is revoked. What was said stays in the history. Returns the preference
-    once the end has been applied; one that has ended stays as it is."""
+    """Ends (revokes) a preference. Its messages stay in the history. Returns the preference once
+    the end has been applied; an ended preference is unchanged."""
     owner, _, preference = await _held(request, preference_id, user_id)
     if preference["status"] == "revoked":
         return reply(preference)
@@ -111,6 +110,5 @@ async def _held(
 
 
 def _update(op: str, preference: Json, reason: str) -> Json:
-    """An update of a plan (schemas.plans.PreferenceUpdate)."""
     fields = (*IDENTITY, "confidence", "note")
     return {"op": op, "reason": reason, **{name: preference[name] for name in fields}}

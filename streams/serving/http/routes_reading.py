@@ -1,4 +1,4 @@
-"""`/v1`: documents as they are now, out of the tier's rows; and the past, out of the history."""
+"""`/v1`: current documents from the backend's rows, and the past from the history."""
 
 import time
 from base64 import b64encode
@@ -112,17 +112,17 @@ api = Endpoints()
 @api.add("GET", "/v1/sessions/{session_id}", "sessions", SessionDocument, errors=HISTORY_ERRORS)
 async def session(request: Request, session_id: SessionInPath, as_of: AsOf = None) -> Response:
     """A session with its conversations, memory and context, now or as of a time."""
-    here, tenant = serving(request), tenant_of(request)
+    server, tenant = serving(request), tenant_of(request)
     if as_of is not None:
-        then = await here.past.ask(
+        document = await server.past.ask(
             "session",
             tenant,
             lambda root: history_documents.session(root, tenant, session_id, as_of, _now()),
             of=[("sessions", session_id)],
         )
-        return reply(then)
-    found = await here.backend.rows("sessions", tenant, session_id)
-    return known(documents.session(*found, _now()), "session")
+        return reply(document)
+    entity = await server.backend.rows("sessions", tenant, session_id)
+    return known(documents.session(*entity, _now()), "session")
 
 
 @api.add(
@@ -132,9 +132,9 @@ async def timeline(
     request: Request, session_id: SessionInPath, limit: Limit = None, cursor: PlaceCursor = None
 ) -> Response:
     """The turns of a session in order, from the history."""
-    here, tenant = serving(request), tenant_of(request)
-    page, after = here.length(limit), paging.after(cursor)
-    turns = await here.past.ask(
+    server, tenant = serving(request), tenant_of(request)
+    page, after = server.length(limit), paging.after(cursor)
+    turns = await server.past.ask(
         "session",
         tenant,
         lambda root: history_lists.timeline(
@@ -155,28 +155,28 @@ async def timeline(
 async def events(request: Request, session_id: SessionInPath) -> Response:
     """The session's document as server-sent events: once now, then on every change. With
     `Last-Event-ID` the first event is sent only if the document has changed since."""
-    here, tenant = serving(request), tenant_of(request)
-    rows, _ = await here.backend.rows("sessions", tenant, session_id)
+    server, tenant = serving(request), tenant_of(request)
+    rows, _ = await server.backend.rows("sessions", tenant, session_id)
     if rows.get(HEADER) is None:
         raise not_found("session")
     if request.method == "HEAD":
         return Response(media_type=STREAM)
     last = request.headers.get("last-event-id")
-    stream = here.streams.of(here.backend, tenant, session_id, last)
+    stream = server.streams.of(server.backend, tenant, session_id, last)
     return StreamingResponse(stream, media_type=STREAM)
 
 
 @api.add("GET", "/v1/tasks/{task_id}", "sessions", TaskDocument, errors=HISTORY_ERRORS)
 async def task(request: Request, task_id: TaskInPath, session_id: SessionOfTask = None) -> Response:
-    """A task: plan, recursions, tool results and status. Without `session_id` the task is looked up
-    in the history."""
-    here, tenant = serving(request), tenant_of(request)
+    """A task: plan, recursions, tool results and status. The history is searched for it if
+    `session_id` is omitted."""
+    server, tenant = serving(request), tenant_of(request)
     if session_id is None:
-        found = await here.past.ask(
+        document = await server.past.ask(
             "task", tenant, lambda root: history_documents.task(root, tenant, task_id, None)
         )
-        return reply(found)
-    rows, rules = await here.backend.rows("sessions", tenant, session_id)
+        return reply(document)
+    rows, rules = await server.backend.rows("sessions", tenant, session_id)
     return known(documents.task_of(rows, rules, task_id), "task")
 
 
@@ -186,8 +186,8 @@ async def task(request: Request, task_id: TaskInPath, session_id: SessionOfTask 
 @api.add("GET", "/v1/users/{user_id}", "users", UserDocument, errors=ROW_ERRORS)
 async def user(request: Request, user_id: UserInPath) -> Response:
     """A user's profile, states, preferences and mood, now."""
-    found = await serving(request).backend.rows("users", tenant_of(request), user_id)
-    return known(documents.user(*found, _now()), "user")
+    entity = await serving(request).backend.rows("users", tenant_of(request), user_id)
+    return known(documents.user(*entity, _now()), "user")
 
 
 @api.add("GET", "/v1/users/{user_id}/states", "users", http.States, errors=HISTORY_ERRORS)
@@ -201,22 +201,22 @@ async def states(
 ) -> Response:
     """A user's states that were true at `as_of`, as known at `known_at`; both default to now. An
     unknown user has an empty list."""
-    here, tenant = serving(request), tenant_of(request)
+    server, tenant = serving(request), tenant_of(request)
     at = _now() if as_of is None else as_of
-    found = await here.past.ask(
+    documents = await server.past.ask(
         "user",
         tenant,
         lambda root: history_documents.states(root, tenant, user_id, at, known_at),
         of=[("users", user_id)],
     )
-    page, following = paging.window(found, here.length(limit), cursor)
+    page, following = paging.window(documents, server.length(limit), cursor)
     named = StateVersion.model_fields
     return reply(
         {
             "user_id": user_id,
             "as_of": format_time(at),
             "known_at": None if known_at is None else format_time(known_at),
-            "states": [{name: one[name] for name in named} for one in page],
+            "states": [{name: state[name] for name in named} for state in page],
             "next": following,
         }
     )
@@ -225,19 +225,19 @@ async def states(
 @api.add("GET", "/v1/users/{user_id}/mood", "users", MoodNow, errors=HISTORY_ERRORS)
 async def mood(request: Request, user_id: UserInPath, at: AsOf = None) -> Response:
     """A user's mood, now or at a time. It fades between moments of affect."""
-    here, tenant = serving(request), tenant_of(request)
+    server, tenant = serving(request), tenant_of(request)
     moment = _now() if at is None else at
-    rows, _ = await here.backend.rows("users", tenant, user_id)
+    rows, _ = await server.backend.rows("users", tenant, user_id)
     since = documents.mood_since(rows)
     if since is None or since <= moment:
         return known(documents.mood(rows, moment), "mood")
-    held = await here.past.ask(
+    user_states = await server.past.ask(
         "mood",
         tenant,
         lambda root: history_documents.states(root, tenant, user_id, moment, None),
         of=[("users", user_id)],
     )
-    moods = [one for one in held if one["kind"] == "long_mood_state"]
+    moods = [state for state in user_states if state["kind"] == "long_mood_state"]
     return known(history_documents.mood(moods[0], moment) if moods else None, "mood")
 
 
@@ -249,25 +249,28 @@ async def why(
     request: Request, state_id: EntityInPath, limit: Limit = None, cursor: OffsetCursor = None
 ) -> Response:
     """The revisions of a state, preference, session, session memory item, link or thread, each with
-    the text of its evidence events. A cited turn that changed nothing has none."""
-    here, tenant = serving(request), tenant_of(request)
-    found = await here.past.ask(
+    the text of its evidence events. A cited turn without effect has no revisions."""
+    server, tenant = serving(request), tenant_of(request)
+    rows = await server.past.ask(
         "state", tenant, lambda root: history_lists.revisions(root, tenant, state_id)
     )
-    page, following = paging.window(found, here.length(limit), cursor)
-    told = [{name: one[name] for name in one if name != "tenant"} for one in page]
+    page, following = paging.window(rows, server.length(limit), cursor)
+    revisions = [
+        {name: revision[name] for name in revision if name != "tenant"} for revision in page
+    ]
     memory_spans.found(
-        len(told), lambda: [{"id": one["revision_id"], "content": one} for one in told]
+        len(revisions),
+        lambda: [{"id": revision["revision_id"], "content": revision} for revision in revisions],
     )
-    return reply({"entity_id": state_id, "revisions": told, "next": following})
+    return reply({"entity_id": state_id, "revisions": revisions, "next": following})
 
 
 def _page(
-    name: str, found: list[dict[str, Any]], length: int, time_field: str, id_field: str
+    name: str, rows: list[dict[str, Any]], length: int, time_field: str, id_field: str
 ) -> dict[str, Any]:
-    """Of one row more than a page has: the page, and the cursor of the next."""
-    page = found[:length]
-    last = page[-1] if len(found) > length else None
+    """The page of rows that have one entry more, and the cursor of the next page."""
+    page = rows[:length]
+    last = page[-1] if len(rows) > length else None
     following = paging.write(parse_time(last[time_field]), last[id_field]) if last else None
     return {name: page, "next": following}
 
@@ -302,7 +305,7 @@ async def search(
 ) -> Response:
     """Searches events, states, preferences and session memory, best hits first. `matches` are the
     matching parts of a hit's text, as [start, end) in characters."""
-    here, tenant = serving(request), tenant_of(request)
+    server, tenant = serving(request), tenant_of(request)
     query = SearchQuery(
         text=q,
         now=_now(),
@@ -318,11 +321,11 @@ async def search(
         about=None if about is None else _period(about),
     )
     with SEARCH_SECONDS.time():
-        found = await here.past.search(tenant, query)
+        results = await server.past.search(tenant, query)
     memory_spans.found(
-        len(found.hits), lambda: [{"id": one.id, "content": one.text} for one in found.hits]
+        len(results.hits), lambda: [{"id": hit.id, "content": hit.text} for hit in results.hits]
     )
-    return reply({"hits": found.hits, "next": found.cursor})
+    return reply({"hits": results.hits, "next": results.cursor})
 
 
 # --- dead letters -----------------------------------------------------------------------------
@@ -335,14 +338,14 @@ async def dead_letters(
     request: Request, reason: ReasonInQuery = None, limit: Limit = None, cursor: LetterCursor = None
 ) -> Response:
     """Records that could not be applied, oldest first."""
-    here, tenant = serving(request), tenant_of(request)
-    page, after = here.length(limit), paging.after(cursor)
-    found = await here.past.ask(
+    server, tenant = serving(request), tenant_of(request)
+    page, after = server.length(limit), paging.after(cursor)
+    rows = await server.past.ask(
         "dead letter",
         tenant,
         lambda root: history_lists.dead_letters(root, tenant, reason, after=after, limit=page + 1),
     )
-    return reply(_page("dead_letters", found, page, "recorded_at", "id"))
+    return reply(_page("dead_letters", rows, page, "recorded_at", "id"))
 
 
 @api.add(
@@ -351,12 +354,12 @@ async def dead_letters(
 )  # fmt: skip
 async def dead_letter(request: Request, letter_id: LetterInPath) -> Response:
     """One dead letter with its content. Write a slash in its id as `%2F`."""
-    here, tenant = serving(request), tenant_of(request)
-    found = await here.past.ask(
+    server, tenant = serving(request), tenant_of(request)
+    letter = await server.past.ask(
         "dead letter", tenant, lambda root: history_lists.dead_letter(root, tenant, letter_id)
     )
-    told = {name: found[name] for name in ("reason", "detail", "key", "headers", "recorded_at")}
-    return reply({"id": letter_id, **told, **_bytes(found["payload"])})
+    fields = {name: letter[name] for name in ("reason", "detail", "key", "headers", "recorded_at")}
+    return reply({"id": letter_id, **fields, **_bytes(letter["payload"])})
 
 
 def _bytes(payload: bytes) -> dict[str, str]:

@@ -14,7 +14,7 @@ from schemas.events import MAX_RECORD_BYTES
 from streams.observability.memory_spans import Operation
 from streams.pipeline import json_limits, withheld
 from streams.serving.http import request_headers, write_records
-from streams.serving.http.cloud_events import PREFIX, Event, of_headers
+from streams.serving.http.cloud_events import PREFIX, CloudEvent, of_headers
 from streams.serving.http.content_type import (
     JSON,
     decoded,
@@ -62,12 +62,12 @@ api = Endpoints()
 async def post_records(request: Request) -> Response:
     """Appends input records to the log: turns, recursions, tool results, signals, write plans. 200:
     every record has its outcome; 202: some are stored and not applied yet."""
-    here, tenant = serving(request), tenant_of(request)
+    server, tenant = serving(request), tenant_of(request)
     body = await request.body()
     kind = media_type(request)
     is_binary = kind not in NDJSON and PREFIX + "specversion" in request.headers
-    records = await here.readers.read(
-        tenant, len(body), _records, body, kind, is_binary, here.records
+    records = await server.readers.read(
+        tenant, len(body), _records, body, kind, is_binary, server.records
     )
     form: write_records.Form | None = None
     key = request_headers.idempotency_key(request)
@@ -79,40 +79,48 @@ async def post_records(request: Request) -> Response:
         form = partial(_binary, dict(request.headers))
     elif key is not None:
         form = partial(_keyed, tenant, key, len(records) > 1)
-    asked = request_headers.preference(request, here.within)
+    prefer = request_headers.preference(request, server.within)
     results = await write_records.submit(
-        here.backend, here.quotas, tenant, records, asked.wait, readers=here.readers, form=form
+        server.backend,
+        server.quotas,
+        tenant,
+        records,
+        prefer.wait,
+        readers=server.readers,
+        form=form,
     )
     if len(records) == 1 and kind == JSON and not is_binary:
         _check_json(records[0], results[0])
     status = write_records.status_of(results)
-    told = [one for one in results if one.ending in ("refused", "dead") or not asked.minimal]
-    return reply({"counts": write_records.counts(results), "results": told}, status)
+    shown_results = [
+        result for result in results if result.ending in ("refused", "dead") or not prefer.minimal
+    ]
+    return reply({"counts": write_records.counts(results), "results": shown_results}, status)
 
 
-def _check_json(record: bytes, result: write_records.Result) -> None:
-    """Raises Problem, with the place, where a record was refused because it is no JSON."""
+def _check_json(record: bytes, result: write_records.RecordOutcome) -> None:
+    """Raises Problem, with the position, for a record that was rejected as invalid JSON."""
     if result.ending == "refused" and result.id is None and result.reason != "too_large":
         decoded(record)
 
 
 def _keyed(tenant: str, key: str, several: bool, position: int, record: bytes) -> bytes:
-    """A record of a request with an `Idempotency-Key`: one without an id has one made of the key,
-    and of its position where there are several."""
+    """A record of a request with an `Idempotency-Key`: a missing id is derived from the key, and
+    from the position if there are several records."""
     return write_records.with_key(record, tenant, f"{key}/{position}" if several else key)
 
 
 def _records(body: bytes, kind: str, is_binary: bool, most: int) -> list[bytes]:
-    """The body's records or events as they were sent, so many at most. Raises Problem."""
+    """The body's records or events, undecoded, at most `most`. Raises Problem."""
     if kind not in TAKEN:
         raise unsupported(f"expected one of {', '.join(RECORD_TYPES)}")
     if kind in NDJSON:
         lines = (line for line in BytesIO(BLANK.sub(b"\n", body)) if line.strip())
-        taken = list(islice(lines, most + 1))
-        if len(taken) > most:
+        records = list(islice(lines, most + 1))
+        if len(records) > most:
             raise too_many(most)
-        _check_values(taken)
-        return taken
+        _check_values(records)
+        return records
     if not body or body.isspace():  # of lines there may be none
         raise empty()
     if kind == EVENTS or (kind == JSON and not is_binary and body.lstrip()[:1] == b"["):
@@ -122,7 +130,7 @@ def _records(body: bytes, kind: str, is_binary: bool, most: int) -> list[bytes]:
 
 
 def _check_values(documents: Sequence[bytes]) -> None:
-    """Raises Problem where the documents of a body hold more together than is read at once."""
+    """Raises Problem if the documents of a body contain too many values."""
     most = json_limits.MAX_BODY_VALUES
     if sum(map(len, documents)) <= most:
         return
@@ -130,27 +138,27 @@ def _check_values(documents: Sequence[bytes]) -> None:
         raise too_large(f"more than {most} names and values; send it in several requests")
 
 
-def _event_form(position: int, body: bytes) -> Event | bytes:
+def _event_form(position: int, body: bytes) -> CloudEvent | bytes:
     return _event(body)
 
 
-def _event(body: bytes) -> Event | bytes:
+def _event(body: bytes) -> CloudEvent | bytes:
     _check_event(body)
     if withheld.is_said(body):
         return withheld.NOTHING
-    found: Event = decoded(body, Event)
-    return found
+    event: CloudEvent = decoded(body, CloudEvent)
+    return event
 
 
 def _check_event(body: bytes) -> None:
-    """What is in it is decoded at once, so that it has to be short. Raises Problem."""
+    """An event is decoded at once, so it has to be short. Raises Problem."""
     if len(body) > EVENT_BYTES:
         raise too_large(f"an event of {len(body)} bytes, at most {EVENT_BYTES}")
     if (reason := json_limits.too_many_values(body)) is not None:
         raise too_large(reason)
 
 
-def _binary(headers: Mapping[str, str], position: int, body: bytes) -> Event | bytes:
+def _binary(headers: Mapping[str, str], position: int, body: bytes) -> CloudEvent | bytes:
     _check_event(body)
     if withheld.is_said(body):
         return withheld.NOTHING

@@ -48,37 +48,39 @@ async def session_messages(
     limit: Limit = None,
     cursor: MessageCursor = None,
 ) -> Response:
-    """The messages of a session that were sent with `original`, word for word, in the order in
-    which they came. Every message that was answered with 200 is there; an unknown session has
-    none."""
-    here, tenant = serving(request), tenant_of(request)
-    rows, _ = await here.backend.rows("sessions", tenant, session_id)
+    """The messages of a session that were sent with `original`, word for word, in order of arrival.
+    Every message that was answered with 200 is included; an unknown session has none."""
+    server, tenant = serving(request), tenant_of(request)
+    rows, _ = await server.backend.rows("sessions", tenant, session_id)
     applied = kept_messages.count(rows)
-    deadline, look = monotonic() + here.within, FIRST_LOOK
+    deadline, look = monotonic() + server.within, FIRST_LOOK
     while True:
-        kept = await here.past.ask(
+        stored = await server.past.ask(
             "session", tenant, lambda root: history_lists.messages(root, tenant, session_id)
         )
-        if kept.signals >= applied:
+        if stored.signals >= applied:
             break
         if monotonic() >= deadline:
             raise NotReady("the history does not have the newest messages yet")
         await asyncio.sleep(look)
         look = min(2 * look, LAST_LOOK)
-    page, following = _page(kept.messages, order == "newest", here.length(limit), cursor)
+    page, following = _page(stored.messages, order == "newest", server.length(limit), cursor)
     return reply({"session_id": session_id, "messages": page, "next": following})
 
 
 def _page(
     messages: list[history_lists.Message], newest: bool, limit: int, cursor: str | None
 ) -> tuple[list[dict[str, Any]], str | None]:
-    """Those behind the last one of the page before, whether that is still there or not, and
-    whatever came meanwhile."""
+    """The messages after the previous page's last one, even if that was deleted."""
     if newest:
         messages = messages[::-1]
     if cursor is not None:
         last = paging.came(cursor)
-        messages = [one for one in messages if (one.came < last if newest else one.came > last)]
+        messages = [
+            message
+            for message in messages
+            if (message.came < last if newest else message.came > last)
+        ]
     page = messages[:limit]
     following = ":".join(map(str, page[-1].came)) if len(messages) > limit else None
-    return [one.document for one in page], following
+    return [message.document for message in page], following

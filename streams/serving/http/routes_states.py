@@ -1,5 +1,4 @@
-"""`PATCH` and `DELETE /v1/states/{state_id}`: somebody corrects or ends what is held of a user
-(`corrections`)."""
+"""`PATCH` and `DELETE /v1/states/{state_id}` (`corrections`)."""
 
 import time
 from typing import Annotated, Any
@@ -38,7 +37,6 @@ EndTime = Annotated[
 
 
 def _document(state: Any) -> Json:
-    """The newest version (schemas.memory.State)."""
     return states.document(state, state.versions[-1])
 
 
@@ -55,8 +53,8 @@ api = Endpoints()
     example={"reason": "Emma wrote to support: she moved in June", "body_text": "Lives in Leiden."},
 )  # fmt: skip
 async def correct_state(request: Request, state_id: StateInPath, user_id: Owner = None) -> Response:
-    """Corrects a state. Fields that the body omits stay as they are; a later `valid_from` begins a
-    new version. Returns the state once the correction has been applied."""
+    """Corrects a state. Omitted fields stay unchanged; a later `valid_from` starts a new version.
+    Returns the state once the correction has been applied."""
     change = said_in(await model_body(request, serving(request).readers, http.StateCorrection))
     return await corrected(request, state_id, change, change.pop("reason"), user_id)
 
@@ -64,7 +62,7 @@ async def correct_state(request: Request, state_id: StateInPath, user_id: Owner 
 async def corrected(
     request: Request, state_id: str, change: Json, reason: str, user_id: str | None = None
 ) -> Response:
-    """`change`: the fields that become others, as `StateCorrection` has them."""
+    """`change`: the changed fields, as in `StateCorrection`."""
     owner, state = await held_state(request, state_id, user_id)
     if all(state[name] == value for name, value in change.items()):
         return reply(state)
@@ -83,15 +81,15 @@ async def end_state(
     at: EndTime = None,
     user_id: Owner = None,
 ) -> Response:
-    """Ends a state: it was true until `at`. What it said stays in the history. Returns the state
-    once the end has been applied; a state that has ended stays as it is."""
+    """Ends a state: it was true until `at`. Its text stays in the history. Returns the state once
+    the end has been applied; an ended state is unchanged."""
     owner, state = await held_state(request, state_id, user_id)
     until = format_time(time.time_ns() // 1000 if at is None else at)
     if (state["valid_to"] is not None and at is None) or state["valid_to"] == until:
         return reply(state)
     update = {"op": "close", "valid_to": until, "reason": reason}
-    asked = update | {"valid_to": None if at is None else until}
-    return await _written(request, owner, state, asked, update)
+    request_body = update | {"valid_to": None if at is None else until}
+    return await _written(request, owner, state, request_body, update)
 
 
 async def held_state(
@@ -103,8 +101,8 @@ async def held_state(
 
 
 async def _written(
-    request: Request, user_id: str, state: Json, asked: Json, update: Json
+    request: Request, user_id: str, state: Json, request_body: Json, update: Json
 ) -> Response:
     state_id = state["state_id"]
     updates = {"state_updates": [{"state_id": state_id, **update}]}
-    return await written(request, STATE, user_id, state_id, state, [asked], updates)
+    return await written(request, STATE, user_id, state_id, state, [request_body], updates)

@@ -1,4 +1,4 @@
-"""The process of `turnfold serve`: which memory it answers from, its port, how it ends."""
+"""The process of `turnfold serve`: backend, port, shutdown."""
 
 import asyncio
 import errno
@@ -29,7 +29,7 @@ from streams.search.vector_search import embedder
 from streams.serving.backends.backend import Backend
 from streams.serving.flow.sampler import addresses
 from streams.serving.http.app import create_app
-from streams.serving.http.connection import UVICORN, Connection, raise_file_limit
+from streams.serving.http.connection import UVICORN, HttpConnection, raise_file_limit
 from streams.serving.http.keys import Keys
 from streams.serving.http.settings import ServeSettings
 
@@ -54,12 +54,12 @@ def serve(
     beside: Beside,
     say: Callable[[str, str | None], None],
 ) -> None:
-    """Answers until SIGTERM or SIGINT, then what is under way; what was posted is committed.
+    """Serves until SIGTERM or SIGINT, then completes requests in progress; posted records are
+    committed.
 
-    `say` hears the URL once it answers, and the extractor of a server that writes. `beside` lasts
-    as long: what answers at another port.
-    Raises ConfigurationError, UsageError, Unreachable; TurnfoldError where the memory cannot go
-    on, so that the supervisor starts another.
+    `say` receives the URL and the extractor of a writing server once it answers. `beside`: a second
+    port that runs as long. Raises ConfigurationError, UsageError, Unreachable; TurnfoldError if the
+    backend has failed and a supervisor should restart it.
     """
     tokenizer()  # a wrong one is told now
     if (embeds := embedder()) is not None:
@@ -75,7 +75,7 @@ def serve(
 
 
 def backend_of(settings: ServeSettings, history: Location | None, bootstrap: str | None) -> Entered:
-    """The tier to answer from, not entered yet: Kafka's, if there is a broker; else a history's."""
+    """The backend, not entered yet: Kafka's with a broker, otherwise a history's."""
     if bootstrap is not None:
         from streams.kafka.client.settings import KafkaSettings
         from streams.serving.backends.replica import ReplicaBackend
@@ -106,23 +106,23 @@ def backend_of(settings: ServeSettings, history: Location | None, bootstrap: str
     return EmbeddedBackend(root, settings.extractor, retention, _model(settings.extractor, root))
 
 
-def _model(told: str | None, root: Path) -> "LlmSettings | None":
-    """How the model is reached that is asked beside the server, if one was chosen, now or before.
+def _model(choice: str | None, root: Path) -> "LlmSettings | None":
+    """Settings of the model, if it was chosen now or before.
 
-    Raises ConfigurationError where its settings are wrong; where they are missing, only if it was
-    chosen now: a server that has always been there still answers.
+    Raises ConfigurationError if they are wrong; if they are missing, only if the model was chosen
+    now: an existing server continues to answer.
     """
     try:
-        chosen = told == MODEL or (told is None and is_marked(root) and asks_model(root))
+        chosen = choice == MODEL or (choice is None and is_marked(root) and asks_model(root))
         if chosen:
             from streams.llm.settings import LlmSettings
 
             return LlmSettings.load()
     except ModuleNotFoundError:
-        if told == MODEL:
+        if choice == MODEL:
             raise
     except ConfigurationError:
-        if told == MODEL or os.environ.keys() & {"TURNFOLD_LLM_BASE_URL", "OPENAI_API_KEY"}:
+        if choice == MODEL or os.environ.keys() & {"TURNFOLD_LLM_BASE_URL", "OPENAI_API_KEY"}:
             raise
     return None
 
@@ -161,7 +161,9 @@ async def _serve(
         )
         gc_policy.set_for_server()
         server = _Server(
-            uvicorn.Config(app, http=Connection, timeout_graceful_shutdown=END_WITHIN, **UVICORN),
+            uvicorn.Config(
+                app, http=HttpConnection, timeout_graceful_shutdown=END_WITHIN, **UVICORN
+            ),
             lambda: say(_url(listening), backend.extractor),
         )
 
@@ -170,8 +172,8 @@ async def _serve(
             app.state.serving.close_streams()
 
         loop = asyncio.get_running_loop()
-        for one in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(one, end)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, end)
         failing = loop.create_task(backend.failed())
         failing.add_done_callback(lambda _: end())
         if model:
@@ -186,7 +188,7 @@ async def _serve(
 
 
 class _Server(uvicorn.Server):
-    """Says when it answers."""
+    """Calls `ready` once it answers."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
@@ -202,10 +204,10 @@ def _listening(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host.strip("[]"), port), family=family, backlog=BACKLOG)
     except OSError as error:
-        other = "give another --port, 0 for any that is free"
+        advice = "give another --port, 0 for any that is free"
         if error.errno not in (errno.EADDRINUSE, errno.EACCES):
-            other = "--host is an address or a name of this machine"
-        raise ConfigurationError(f"{host}:{port}: {error.strerror or error}; {other}") from None
+            advice = "--host is an address or a name of this machine"
+        raise ConfigurationError(f"{host}:{port}: {error.strerror or error}; {advice}") from None
 
 
 def _url(listening: socket.socket) -> str:

@@ -1,4 +1,4 @@
-"""What `turnfold serve` is told: from the environment, TURNFOLD_SERVE_…, or by its options."""
+"""Settings of `turnfold serve`: from the environment, TURNFOLD_SERVE_…, or its options."""
 
 from ipaddress import ip_address
 from pathlib import Path
@@ -11,14 +11,14 @@ from streams.extractors.registry import DEFAULT, check_choice
 from streams.pipeline.retention import ABOUT, DEFAULT_DAYS, check_days
 from streams.quota import Quotas, QuotaSettings
 from streams.serving.http.quotas import TenantQuotas
-from streams.serving.http.rate_limits import Bounds
+from streams.serving.http.rate_limits import RequestLimits
 
 PREFIX = "TURNFOLD_SERVE_"
-BOUNDS = Bounds()
+BOUNDS = RequestLimits()
 
 
 class ServeSettings(QuotaSettings):
-    """The settings of a server, whichever tier it answers from."""
+    """The settings of a server."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid")
 
@@ -116,13 +116,12 @@ class ServeSettings(QuotaSettings):
 
     @property
     def all_quotas(self) -> TenantQuotas:
-        """How much tenants may write, none of it used."""
+        """New quotas of all tenants."""
         return TenantQuotas(Quotas(self.quota, self.own_quotas))
 
     @property
-    def bounds(self) -> Bounds:
-        """The limits, as the layers around the application take them."""
-        return Bounds(
+    def bounds(self) -> RequestLimits:
+        return RequestLimits(
             body_bytes=self.body_bytes,
             key_rate=self.key_rate,
             tenant_rate=self.tenant_rate,
@@ -132,7 +131,6 @@ class ServeSettings(QuotaSettings):
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach it."""
     if host == "localhost":
         return True
     try:

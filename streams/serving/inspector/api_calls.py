@@ -1,4 +1,4 @@
-"""What an endpoint of the API answers, as a view shows it: there is one way to ask a question."""
+"""Calls of API endpoints by views: each query exists once."""
 
 from collections.abc import Awaitable
 from typing import Any
@@ -13,21 +13,21 @@ AWAY = (501, 503)
 """Statuses of what cannot be looked up here or now, where the rest of a page can be shown."""
 
 
-async def told(asked: Awaitable[Response]) -> Json:
-    """The document that an endpoint answers. Raises Problem."""
-    answer: Json = msgspec.json.decode((await asked).body)
+async def told(response: Awaitable[Response]) -> Json:
+    """The document that an endpoint returns. Raises Problem."""
+    answer: Json = msgspec.json.decode((await response).body)
     return answer
 
 
-async def told_if_there(asked: Awaitable[Response], missing: list[str]) -> Json | None:
-    """The same; None where it cannot be looked up, which `missing` then says."""
-    return await if_there(told(asked), missing)
+async def told_if_there(response: Awaitable[Response], missing: list[str]) -> Json | None:
+    """The same; None if it is unavailable, with the reason in `missing`."""
+    return await if_there(told(response), missing)
 
 
-async def if_there(asked: Awaitable[Json], missing: list[str]) -> Json | None:
-    """What is asked; None where it cannot be looked up, which `missing` then says."""
+async def if_there(answer: Awaitable[Json], missing: list[str]) -> Json | None:
+    """The answer; None if it is unavailable, with the reason in `missing`."""
     try:
-        return await asked
+        return await answer
     except Problem as problem:
         if problem.status not in AWAY:
             raise

@@ -1,5 +1,5 @@
-"""The files that pages load: scripts, styles, the mark. All of them lie in the package, so a page
-asks no other server for anything."""
+"""The files that pages load: scripts, styles, the mark. All are part of the package: a page loads
+nothing from other servers."""
 
 import gzip
 from functools import cache
@@ -36,11 +36,10 @@ class Asset(NamedTuple):
 
 @cache
 def assets() -> dict[str, Asset]:
-    """All of them by name."""
     return {
-        one.name: _asset(one.name, one.read_bytes())
-        for one in _FOLDER.iterdir()
-        if one.name.rpartition(".")[2] in TYPES
+        file.name: _asset(file.name, file.read_bytes())
+        for file in _FOLDER.iterdir()
+        if file.name.rpartition(".")[2] in TYPES
     }
 
 
@@ -55,12 +54,12 @@ def address(name: str) -> str:
 
 
 async def asset(request: Request) -> Response:
-    """One file; `v`, the digest in its address, lets browsers keep it for ever."""
-    found = assets().get(request.path_params["name"])
-    if found is None:
+    """One file; with `v`, the digest in its address, browsers keep it permanently."""
+    stored = assets().get(request.path_params["name"])
+    if stored is None:
         raise not_found("file")
-    tag = f'"{found.digest}"'
-    current = request.query_params.get("v") == found.digest
+    tag = f'"{stored.digest}"'
+    current = request.query_params.get("v") == stored.digest
     headers = {
         "etag": tag,
         "cache-control": FOR_EVER if current else ASKED_EACH_TIME,
@@ -72,5 +71,5 @@ async def asset(request: Request) -> Response:
     if packs:
         headers["content-encoding"] = "gzip"
     return Response(
-        found.packed if packs else found.body, headers=headers, media_type=found.media_type
+        stored.packed if packs else stored.body, headers=headers, media_type=stored.media_type
     )

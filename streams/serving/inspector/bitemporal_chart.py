@@ -1,7 +1,7 @@
-"""A state on a plane of two clocks: to the right when it is true, downwards when it was known.
+"""A state on two time axes: horizontally its validity, vertically when it was known.
 
-Each revision adds what was believed from the moment it was learnt: a row of bars, until the next
-revision. Places are shares of the width, in thousandths, so that a drawing needs no measuring.
+Each revision adds a row of bars, which is shown until the next revision. Positions are in
+thousandths of the width, so a drawing needs no measuring.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ ROWS, BARS = 12, 40
 
 
 class Bar(NamedTuple):
-    """What was believed for a while: from `x`, so wide; open if no end was known."""
+    """A believed version: from `x`, with this width; open without a known end."""
 
     x: int
     width: int
@@ -26,8 +26,8 @@ class Bar(NamedTuple):
     text: str
 
 
-class Row(NamedTuple):
-    """What was believed from `known_at` on, and until when (None: still)."""
+class ChartRow(NamedTuple):
+    """The versions believed from `known_at` on, and until when (None: still)."""
 
     known_at: str
     until: str | None
@@ -39,79 +39,92 @@ class Plane(NamedTuple):
 
     first: str
     last: str
-    rows: list[Row]
+    rows: list[ChartRow]
     total: int
 
 
-class _Version(NamedTuple):
+class _ChartVersion(NamedTuple):
     begins: int
     ends: int | None
     text: str
 
 
 def plane(revisions: Sequence[dict[str, Any]], now: int) -> Plane | None:
-    """Of a state's revisions in order (listing.why, one each); None where they have no times."""
-    held: dict[str, _Version] = {}
-    learnt: list[tuple[int, list[_Version]]] = []
-    times_known = list(accumulate((parse_time(one["recorded_at"]) for one in revisions), max))
+    """For a state's revisions in order (history_lists.why, one each); None if they have no
+    times."""
+    versions: dict[str, _ChartVersion] = {}
+    learnt: list[tuple[int, list[_ChartVersion]]] = []
+    times_known = list(
+        accumulate((parse_time(revision["recorded_at"]) for revision in revisions), max)
+    )
     rows = sorted(set(times_known))
-    for one, known in zip(revisions, times_known, strict=True):
-        document = one["after"] or one["before"]
+    for revision, recorded_at in zip(revisions, times_known, strict=True):
+        document = revision["after"] or revision["before"]
         if not isinstance(document, dict) or "valid_from" not in document:
             return None
-        if one["after"] is None:
-            held.pop(document["valid_from"], None)
+        if revision["after"] is None:
+            versions.pop(document["valid_from"], None)
         else:
-            held[document["valid_from"]] = _version(document)
-        if known < rows[-ROWS:][0]:
+            versions[document["valid_from"]] = _version(document)
+        if recorded_at < rows[-ROWS:][0]:
             continue
-        believed = _cut(sorted(held.values())[-BARS:])
-        if learnt and learnt[-1][0] == known:
-            learnt[-1] = known, believed
+        believed = _cut(sorted(versions.values())[-BARS:])
+        if learnt and learnt[-1][0] == recorded_at:
+            learnt[-1] = recorded_at, believed
         else:
-            learnt.append((known, believed))
-    times = [at for _, some in learnt for one in some for at in (one.begins, one.ends) if at]
+            learnt.append((recorded_at, believed))
+    times = [
+        at
+        for _, belief in learnt
+        for version in belief
+        for at in (version.begins, version.ends)
+        if at
+    ]
     if not times:
         return None
     first, last = min(times), max(*times, learnt[-1][0], min(now, max(times) + 1))
     wide = max(1, last - first)
-    left, right = first, last + wide * MARGIN
-    if begun := [one.begins for one in learnt[-1][1] if one.ends is None]:
-        right = max(right, (max(begun) - ROOM * left) / (1 - ROOM))
+    start, end = first, last + wide * MARGIN
+    if starts := [version.begins for version in learnt[-1][1] if version.ends is None]:
+        end = max(end, (max(starts) - ROOM * start) / (1 - ROOM))
 
     def place(at: float) -> int:
-        return round(WIDTH * (at - left) / (right - left))
+        return round(WIDTH * (at - start) / (end - start))
 
-    found: list[Row] = []
-    for (at, some), following in zip(learnt, [*learnt[1:], None], strict=True):
+    chart_rows: list[ChartRow] = []
+    for (at, belief), following in zip(learnt, [*learnt[1:], None], strict=True):
         bars = [
             Bar(
-                place(one.begins),
-                max(2, place(right if one.ends is None else one.ends) - place(one.begins)),
-                one.ends is None,
-                one.text,
+                place(version.begins),
+                max(
+                    2, place(end if version.ends is None else version.ends) - place(version.begins)
+                ),
+                version.ends is None,
+                version.text,
             )
-            for one in some
+            for version in belief
         ]
-        found.append(Row(format_time(at), format_time(following[0]) if following else None, bars))
-    return Plane(format_time(first), format_time(round(right)), found, len(rows))
+        chart_rows.append(
+            ChartRow(format_time(at), format_time(following[0]) if following else None, bars)
+        )
+    return Plane(format_time(first), format_time(round(end)), chart_rows, len(rows))
 
 
-def _version(document: dict[str, Any]) -> _Version:
+def _version(document: dict[str, Any]) -> _ChartVersion:
     ends = document.get("valid_to")
-    return _Version(
+    return _ChartVersion(
         parse_time(document["valid_from"]),
         parse_time(ends) if ends else None,
         document.get("body_text", ""),
     )
 
 
-def _cut(versions: list[_Version]) -> list[_Version]:
-    """A version ends at the latest where the next begins."""
+def _cut(versions: list[_ChartVersion]) -> list[_ChartVersion]:
+    """Ends each version at the latest at the start of the next."""
     following = [*versions[1:], None]
     return [
-        one
-        if after is None or (one.ends is not None and one.ends <= after.begins)
-        else one._replace(ends=after.begins)
-        for one, after in zip(versions, following, strict=True)
+        version
+        if after is None or (version.ends is not None and version.ends <= after.begins)
+        else version._replace(ends=after.begins)
+        for version, after in zip(versions, following, strict=True)
     ]

@@ -1,7 +1,7 @@
-"""Browsers that have signed in: a random cookie stands for a key, for this server's lifetime.
+"""Signed-in browsers: a random cookie represents a key, for this server's lifetime.
 
-The cookie holds neither the key nor anything made of it. The server keeps its SHA-256, forgets it
-after `LASTS`, and asks each time whether the key still stands: revoked, it ends its sessions.
+The cookie is unrelated to the key. The server stores its SHA-256 for `LASTS` seconds, and checks
+the key on each request: revoking it ends its sessions.
 """
 
 import secrets
@@ -33,7 +33,7 @@ class Browsers:
         self._sessions: OrderedDict[bytes, _Session] = OrderedDict()
 
     def begin(self, caller: Caller) -> str:
-        """A new session of a caller; what the cookie holds."""
+        """Starts a session; returns the cookie's value."""
         value = secrets.token_urlsafe(32)
         while len(self._sessions) >= MOST:
             self._sessions.popitem(last=False)
@@ -41,7 +41,7 @@ class Browsers:
         return value
 
     def caller(self, scope: Scope) -> Caller | None:
-        """Whose session a request's cookie names; None without one."""
+        """The caller of a request's session; None without one."""
         session = self._sessions.get(_digest(cookie(scope)))
         return session.caller if session and time.monotonic() < session.ends else None
 
@@ -51,8 +51,8 @@ class Browsers:
 
 
 def cookie(scope: Scope) -> str:
-    """The session's cookie in a request; "" without one, or with several."""
-    found = [
+    """The session's cookie in a request; "" without exactly one."""
+    cookies = [
         value.strip()
         for name, line in scope["headers"]
         if name == b"cookie"
@@ -60,16 +60,16 @@ def cookie(scope: Scope) -> str:
         for key, _, value in [part.partition("=")]
         if key.strip() == COOKIE
     ]
-    return found[0] if len(found) == 1 else ""
+    return cookies[0] if len(cookies) == 1 else ""
 
 
 def written(value: str, scope: Scope) -> str:
-    """`Set-Cookie` for a session, or with "" for its end. `Secure` behind a proxy that speaks TLS:
+    """`Set-Cookie` for a session, or with "" for its end. `Secure` behind a proxy that speaks TLS;
     this server itself speaks plain HTTP."""
     lasts = LASTS if value else 0
     proxied = any(
-        name == b"x-forwarded-proto" and said.strip().lower() == b"https"
-        for name, said in scope["headers"]
+        name == b"x-forwarded-proto" and content.strip().lower() == b"https"
+        for name, content in scope["headers"]
     )
     secure = "; Secure" if proxied or scope.get("scheme") == "https" else ""
     return f"{COOKIE}={value}; Path=/; Max-Age={lasts}; HttpOnly; SameSite=Strict{secure}"

@@ -1,7 +1,7 @@
 """The texts of the inspector in its three languages, by key.
 
-A text may hold `{name}`, which a page fills in. `tests/serving/test_inspector_pages.py` finds a key
-that lacks a language, that no page uses, or that a page uses and nobody has written.
+A text may contain `{name}`, which a page fills in. `tests/serving/test_inspector_pages.py` finds
+keys without a language, unused keys, and keys without a text.
 """
 
 from typing import Any
@@ -24,10 +24,10 @@ class Texts:
         self._language = language
 
     def __call__(self, key: str, **values: Any) -> str:
-        """A text with its values put in. Raises KeyError where nobody has written it."""
+        """A text with its values. Raises KeyError for an unknown key."""
         text: str = getattr(TEXTS[key], self._language)
         return text.format(**values) if values else text
 
     def or_else(self, key: str, text: str) -> str:
-        """A text, or another where nobody has written it."""
+        """A text, or the default for an unknown key."""
         return self(key) if key in TEXTS else text

@@ -1,5 +1,5 @@
-"""View: a state or a preference is corrected or ended. The page says what would become of it; the
-act is that of `PATCH` and `DELETE /v1/states/{state_id}` or `/v1/preferences/{preference_id}`."""
+"""View: correct or end a state or preference. The page shows the effect; the act calls `PATCH` and
+`DELETE /v1/states/{state_id}` or `/v1/preferences/{preference_id}`."""
 
 from http import HTTPStatus
 from typing import Annotated
@@ -40,48 +40,54 @@ async def change(
     at: Ends = None,
     reason: Why = None,
 ) -> Json:
-    """A state or preference as it is, and what `do` would make of it; `will` is null where that is
-    nothing. `body_text` is a preference's subject."""
-    owner, held = await _held(request, state_id)
-    answer = {"state_id": state_id, "user_id": owner, "state": held, "do": do, "reason": reason}
+    """A state or preference, and the effect of `do`; `will` is null if there is none. `body_text`
+    is a preference's subject."""
+    owner, entity = await _held(request, state_id)
+    answer = {"state_id": state_id, "user_id": owner, "state": entity, "do": do, "reason": reason}
     if do is None:
         return {**answer, "will": None, "diff": [], "missing": []}
     if reason is None:
         raise invalid([Fault("reason", "is missing")])
     new: Json | None
     if do == "correct":
-        begins = None if valid_from is None or _is_preference(held) else format_time(valid_from)
-        told: Json = {"body_text": body_text, "valid_from": begins}
-        new = {name: value for name, value in told.items() if value not in (None, held[name])}
+        begins = None if valid_from is None or _is_preference(entity) else format_time(valid_from)
+        correction: Json = {"body_text": body_text, "valid_from": begins}
+        new = {
+            name: value for name, value in correction.items() if value not in (None, entity[name])
+        }
     else:
-        until = None if at is None or _is_preference(held) else format_time(at)
-        ended = held["valid_to"] is not None and until in (None, held["valid_to"])
+        until = None if at is None or _is_preference(entity) else format_time(at)
+        ended = entity["valid_to"] is not None and until in (None, entity["valid_to"])
         new = None if ended else {"valid_to": until}
-    will = _will(do, held, new, reason)
-    said: str = held["body_text"]
-    words = [one._asdict() for one in diff(said, (new or {}).get("body_text", said))]
+    will = _will(do, entity, new, reason)
+    text: str = entity["body_text"]
+    words = [piece._asdict() for piece in diff(text, (new or {}).get("body_text", text))]
     return {**answer, "will": will, "diff": words, "missing": []}
 
 
 async def _held(request: Request, id: str) -> tuple[str, Json]:
-    """The user, and the state or preference; of this also what a state has."""
+    """The user, and the state or preference, the latter with the fields of a state."""
     try:
         return await routes_states.held_state(request, id)
     except Problem as problem:
         if problem.status != HTTPStatus.NOT_FOUND:
             raise
-    owner, held = await routes_preferences.held_preference(request, id)
-    until = held["updated_at"] if held["status"] == "revoked" else None
-    return owner, {**held, "body_text": held["subject"], "valid_from": None, "valid_to": until}
+    owner, preference = await routes_preferences.held_preference(request, id)
+    until = preference["updated_at"] if preference["status"] == "revoked" else None
+    return owner, {
+        **preference,
+        "body_text": preference["subject"],
+        "valid_from": None,
+        "valid_to": until,
+    }
 
 
-def _is_preference(held: Json) -> bool:
-    return "polarity" in held
+def _is_preference(entity: Json) -> bool:
+    return "polarity" in entity
 
 
-def _will(do: str, held: Json, new: Json | None, reason: str) -> Json | None:
-    """What would happen. It says as what it found the state, so that the consent to it ends with
-    the next change."""
+def _will(do: str, entity: Json, new: Json | None, reason: str) -> Json | None:
+    """The effect, with the current state in it: consent ends with the next change."""
     if not new:
         return None
     begins = new.get("valid_from")
@@ -89,13 +95,13 @@ def _will(do: str, held: Json, new: Json | None, reason: str) -> Json | None:
         "do": do,
         "new": new,
         "reason": reason,
-        "version": begins is not None and begins > held["valid_from"],
-        "found": held,
+        "version": begins is not None and begins > entity["valid_from"],
+        "found": entity,
     }
 
 
 async def act(request: Request, answer: Json) -> str:
-    """Goes on to its life, where the new revision is."""
+    """Returns the entity's page, which shows the new revision."""
     id, owner, will = answer["state_id"], answer["user_id"], answer["will"]
     new, reason = will["new"], will["reason"]
     if _is_preference(answer["state"]):

@@ -1,9 +1,7 @@
-"""Consent to one act: a token that the page which says what will happen gives, and that the act
-asks for.
+"""Consent to one act: a token from the page that shows the effect, required by the act.
 
-It is made of what was said, of who was told, and of a secret of this process. So another site
-cannot guess it, and it is good for nothing else: not for another person or state, nor for the same
-one after it has changed.
+It is derived from the effect, the caller, and a secret of this process. Another site cannot guess
+it, and it is valid for nothing else: neither for another person or state, nor after a change.
 """
 
 import hmac
@@ -22,13 +20,13 @@ _SECRET = secrets.token_bytes(32)
 
 
 def token(request: Request, will: Any) -> str:
-    """To what a page at this address says will happen. `will` is JSON-ready."""
+    """The token for an effect on the page at this address. `will` is JSON-ready."""
     caller: Caller = request.scope["state"]["caller"]
-    said = msgspec.json.encode([request.url.path, caller, will], order="sorted")
-    return hmac.new(_SECRET, said, sha256).hexdigest()
+    message = msgspec.json.encode([request.url.path, caller, will], order="sorted")
+    return hmac.new(_SECRET, message, sha256).hexdigest()
 
 
-def is_given(request: Request, will: Any, given: str) -> bool:
-    """Whether a form's token is the one for just this; never where nothing would happen."""
+def is_given(request: Request, will: Any, form_token: str) -> bool:
+    """Whether a form's token matches this effect; False without an effect."""
     expected = token(request, will).encode()
-    return will is not None and hmac.compare_digest(expected, given.encode("utf-8", "replace"))
+    return will is not None and hmac.compare_digest(expected, form_token.encode("utf-8", "replace"))

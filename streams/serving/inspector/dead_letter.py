@@ -1,4 +1,4 @@
-"""View: a dead letter with its bytes, why it was refused, and, over Kafka, its replay."""
+"""View: a dead letter with its bytes and reason, and, over Kafka, its replay."""
 
 from base64 import b64decode
 from typing import Annotated, Any
@@ -31,33 +31,33 @@ Ended = Annotated[str | None, Query(pattern=one_of(ENDINGS), description="How a 
 async def letter(
     request: Request,
     letter_id: LetterInPath,
-    asked: Asked = None,
+    confirm: Asked = None,
     ended: Ended = None,
     as_of: AsOf = None,
     known_at: KnownAt = None,
 ) -> Json:
-    """The letter as the API tells it, and its bytes as a page shows them."""
-    here = serving(request)
-    found = await told(routes_reading.dead_letter(request, letter_id))
+    """The letter as in the API, and its bytes as a page shows them."""
+    server = serving(request)
+    document = await told(routes_reading.dead_letter(request, letter_id))
     return {
         "as_of": None if as_of is None else format_time(as_of),
         "known_at": None if known_at is None else format_time(known_at),
-        "letter": found,
-        "shown": _shown(found),
-        "tier": here.backend.observed().tier,
-        "replay": {"possible": here.replays is not None, "asked": asked is not None,
+        "letter": document,
+        "shown": _shown(document),
+        "tier": server.backend.observed().tier,
+        "replay": {"possible": server.replays is not None, "asked": confirm is not None,
                    "ended": ended},
         "missing": [],
     }  # fmt: skip
 
 
-def _shown(found: Json) -> Json:
-    """`text`, or rows of `dump`; `size` in bytes; `cut`: whether it goes on."""
-    text = found.get("text")
+def _shown(document: Json) -> Json:
+    """`text`, or rows of `dump`; `size` in bytes; `cut`: whether the text is truncated."""
+    text = document.get("text")
     if text is not None:
         size = len(text.encode())
         return {"text": text[:MOST_TEXT], "dump": [], "size": size, "cut": len(text) > MOST_TEXT}
-    raw = b64decode(found["base64"])
+    raw = b64decode(document["base64"])
     return {
         "text": None, "dump": dump(raw[:MOST_BYTES]), "size": len(raw),
         "cut": len(raw) > MOST_BYTES,
@@ -65,27 +65,27 @@ def _shown(found: Json) -> Json:
 
 
 def dump(raw: bytes) -> list[dict[str, Any]]:
-    """Bytes that are no text, sixteen a row: where the row begins, in hex, and what is ASCII."""
+    """Binary data, sixteen bytes per row: offset, hex, and ASCII characters."""
     return [
         {
             "at": f"{at:06x}",
             "hex": raw[at : at + 16].hex(" "),
-            "ascii": "".join(chr(one) if 32 <= one < 127 else "." for one in raw[at : at + 16]),
+            "ascii": "".join(chr(byte) if 32 <= byte < 127 else "." for byte in raw[at : at + 16]),
         }
         for at in range(0, len(raw), 16)
     ]
 
 
 async def replay(request: Request, letter_id: LetterInPath) -> Response:
-    """Sends a letter to its topic again, once who asks for it has said so twice. Raises Problem."""
-    here, tenant = serving(request), tenant_of(request)
-    if here.replays is None or here.backend.history is None:
+    """Replays a letter after a confirmation. Raises Problem."""
+    server, tenant = serving(request), tenant_of(request)
+    if server.replays is None or server.backend.history is None:
         raise Problem(501, "No topics", "letters are replayed over Kafka, beside a history")
     form = parse_qs((await request.body()).decode("utf-8", "replace"))
     if form.get("sure") != ["yes"]:
         raise invalid([Fault("sure", "has to be `yes`: the page asks for it")])
-    ended = await here.replays.replay(
-        here.past, tenant, letter_id, again=form.get("again") == ["yes"]
+    ended = await server.replays.replay(
+        server.past, tenant, letter_id, again=form.get("again") == ["yes"]
     )
     there = Links().to(f"/letters/{part(letter_id)}", ended=ended)
     return RedirectResponse(there, 303)

@@ -1,4 +1,4 @@
-"""A sample of how two generations differ (`sinks.diff`), as a reader takes it in."""
+"""A sample of the differences between two generations (`sinks.diff`), for display."""
 
 from typing import Any
 
@@ -17,28 +17,27 @@ BONDS = ("link", "thread")
 """Kinds whose key says it all: which turns belong together."""
 
 
-def sampled(one: Json) -> Json:
-    """With `diff`, how the texts differ, `fields`, what else does, and whose it is."""
-    key, before, after = one["key"], one["before"], one["after"]
-    told = next((name for name in TEXTS if (before or after).get(name)), None)
-    texts = [str((side or {}).get(told) or "") for side in (before, after)]
-    family = one["kind"].partition("/")[0]
+def sampled(sample: Json) -> Json:
+    """Adds `diff` (of the texts), `fields` (other differences) and the owner."""
+    key, before, after = sample["key"], sample["before"], sample["after"]
+    text_field = next((name for name in TEXTS if (before or after).get(name)), None)
+    texts = [str((side or {}).get(text_field) or "") for side in (before, after)]
+    family = sample["kind"].partition("/")[0]
     if family in BONDS:
         texts = [text_of(family, side and key) or "" for side in (before, after)]
     return {
-        **one,
+        **sample,
         "entity_id": next((key[name] for name in ENTITIES if key.get(name)), None),
         "user_id": next((key[name] for name in OWNERS if key.get(name)), None),
         "session_id": key.get("session_id") or None,
         "diff": [piece._asdict() for piece in diff(*texts)],
-        "fields": _fields(before or {}, after or {}, told),
+        "fields": _fields(before or {}, after or {}, text_field),
     }
 
 
-def _fields(before: Json, after: Json, told: str | None) -> list[Json]:
-    """What differs besides the text and the evidence, which is quoted. Of what only one of them
-    has, all that says something."""
-    names = (name for name in {**before, **after} if name not in (told, "evidence_event_ids"))
+def _fields(before: Json, after: Json, text_field: str | None) -> list[Json]:
+    """Differences besides the text and the evidence, which is quoted; without empty values."""
+    names = (name for name in {**before, **after} if name not in (text_field, "evidence_event_ids"))
     return [
         {"name": name, "before": before.get(name), "after": after.get(name)}
         for name in names

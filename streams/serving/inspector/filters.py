@@ -1,4 +1,4 @@
-"""How values look in a page: times, numbers, matches. All times are UTC."""
+"""Formats of values in pages: times, numbers, matches. All times are UTC."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
@@ -46,7 +46,7 @@ def size(count: int) -> str:
 
 
 def said(text: str) -> Markup:
-    """What somebody said: never markup, its direction its own."""
+    """A quoted text: escaped, with its own direction."""
     return Markup('<bdi dir="auto">{}</bdi>').format(text)
 
 
@@ -64,7 +64,7 @@ PAUSES = (("days", 86_400), ("hours", 3_600))
 
 
 def pause(at: str, before: str) -> tuple[str, int] | None:
-    """How long it was quiet before, in the greatest unit; None: less than an hour."""
+    """The pause before a turn, in its largest unit; None: less than an hour."""
     seconds = (parse_time(at) - parse_time(before)) // SECOND
     return next(((unit, seconds // each) for unit, each in PAUSES if seconds >= each), None)
 
@@ -75,7 +75,7 @@ def signed(value: float) -> str:
 
 
 def plain(value: Any) -> str:
-    """A value as a reader takes it in: text as it is, nothing as a dash, the rest as JSON."""
+    """A value for display: text unchanged, empty values as a dash, others as JSON."""
     if value is None or value == "":
         return "–"
     if isinstance(value, str):
@@ -84,7 +84,7 @@ def plain(value: Any) -> str:
 
 
 def called(call: Any) -> str:
-    """The name of the tool that a call calls, as agents write calls."""
+    """The name of the called tool, in the agents' various forms."""
     if not isinstance(call, dict):
         return str(call)
     function = call.get("function")
@@ -93,32 +93,39 @@ def called(call: Any) -> str:
 
 
 def in_order(items: Iterable[dict[str, Any]], name: str) -> list[tuple[Any, list[dict[str, Any]]]]:
-    """Neighbours that have the same value in a field, together."""
-    return [(value, list(some)) for value, some in groupby(items, key=lambda one: one[name])]
+    """Groups neighbours with the same value of a field."""
+    return [
+        (value, list(neighbours))
+        for value, neighbours in groupby(items, key=lambda item: item[name])
+    ]
 
 
 def topics(mastery: Iterable[dict[str, Any]]) -> list[str]:
-    """All topics of some lessons, the first learnt first."""
-    return list(dict.fromkeys(topic for one in mastery for topic in one["scores"]))
+    """All topics of some lessons, in order of first appearance."""
+    return list(dict.fromkeys(topic for lesson in mastery for topic in lesson["scores"]))
 
 
 def place(steps: Sequence[str], at: str | None) -> int:
-    """How many of some times a slider is past; all of them for none, which means now."""
+    """The number of times before a slider's position; all for None, which means now."""
     return len(steps) if at is None else max(bisect_right(steps, at) - 1, 0)
 
 
 def erased_from(receipt: dict[str, Any]) -> list[tuple[str, dict[str, int] | str]]:
-    """Of the live generation, which has no name here, and of each other: how many rows of each
-    table were erased, where there were any; or what else became of it."""
+    """For the live generation (without a name) and each other: erased rows per table, or another
+    result."""
     every = {"": receipt.get("tables", {}), **receipt.get("generations", {})}
     return [
         (
             name,
-            some
-            if isinstance(some, str)
-            else {table: one["erased"] for table, one in sorted(some.items()) if one["erased"]},
+            tables
+            if isinstance(tables, str)
+            else {
+                table: counts["erased"]
+                for table, counts in sorted(tables.items())
+                if counts["erased"]
+            },
         )
-        for name, some in every.items()
+        for name, tables in every.items()
     ]
 
 

@@ -1,5 +1,4 @@
-"""Views: a person is forgotten, and the receipt of it. The act is that of
-`DELETE /v1/users/{user_id}`."""
+"""Views: forget a user, and the receipt. The act calls `DELETE /v1/users/{user_id}`."""
 
 from typing import Any
 
@@ -16,14 +15,14 @@ from streams.serving.inspector.view import View
 
 
 async def forget(request: Request, user_id: UserInPath) -> Json:
-    """What is held of a person, in numbers, and that all of it would go. Raises Problem where this
-    server cannot erase, or knows nobody of that id."""
+    """Counts of a user's data. Raises Problem for an unknown user, or if this server cannot
+    erase."""
     missing: list[str] = []
     routes_erasure.erasures_of(serving(request))
-    asked = routes_lists.users(request, prefix=user_id, order="id", limit=1)
-    found: Json = await told_if_there(asked, missing) or {"users": []}
-    held: list[Any] = [one for one in found["users"] if one["user_id"] == user_id]
-    if not held:  # the list may be on its way
+    listing = routes_lists.users(request, prefix=user_id, order="id", limit=1)
+    users: Json = await told_if_there(listing, missing) or {"users": []}
+    entries: list[Any] = [entry for entry in users["users"] if entry["user_id"] == user_id]
+    if not entries:  # the list may be on its way
 
         def timeline(root: Location) -> list[Json]:
             return history_lists.timeline(root, tenant_of(request), user_id, limit=1)
@@ -31,20 +30,20 @@ async def forget(request: Request, user_id: UserInPath) -> Json:
         await serving(request).past.ask("user", tenant_of(request), timeline)
     return {
         "user_id": user_id,
-        "held": held[0] if held else None,
+        "held": entries[0] if entries else None,
         "will": {"forget": user_id},
         "missing": missing,
     }
 
 
 async def act(request: Request, answer: Json) -> str:
-    """Goes on to the receipt."""
+    """Returns the receipt's page."""
     erasure = await told(routes_erasure.forget_user(request, answer["user_id"]))
     return f"/erasures/{part(erasure['id'])}"
 
 
 async def receipt(request: Request, erasure_id: ErasureInPath) -> Json:
-    """An erasure: whether it is done, and what was erased."""
+    """An erasure: its status, and the erased rows."""
     return {**await told(routes_erasure.erasure(request, erasure_id)), "missing": []}
 
 

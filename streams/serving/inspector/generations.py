@@ -1,8 +1,8 @@
-"""Views: the generations of a history; how one differs from the live one; which is to be live.
+"""Views: the generations of a history; differences from the live one; promotion.
 
-Each is asked of the functions of the commands `generation list`, `diff`, `promote` and `rollback`.
-A generation has the memory of all tenants, so these views are for a key of all of them; the
-differences shown are those of the one tenant that it looks at.
+They use the functions of the commands `generation list`, `diff`, `promote` and `rollback`. A
+generation contains all tenants' memory, so these views need a key of all tenants; differences are
+shown for one tenant.
 """
 
 import asyncio
@@ -38,53 +38,55 @@ Kind = Annotated[str | None, Query(max_length=200, description="Only this kind o
 
 
 async def generations(request: Request) -> Json:
-    """All of them: how each was made, its size, which is live."""
+    """All generations: origin, size, which one is live."""
     root = _root(request)
-    found = await asyncio.to_thread(promotion.list_generations, root) if is_marked(root) else []
-    return {"generations": [_timed(one) for one in found], "missing": []}
+    listed = await asyncio.to_thread(promotion.list_generations, root) if is_marked(root) else []
+    return {"generations": [_timed(generation) for generation in listed], "missing": []}
 
 
 async def difference(
     request: Request, generation: Generation, against: Against = LIVE, kind: Kind = None
 ) -> Json:
-    """What one has that the other has not, by kind, with samples."""
+    """Differences by kind, with samples."""
     tenant, (root, name) = tenant_of(request), _named(request, generation)
-    _, other = _named(request, against)
+    _, other_name = _named(request, against)
 
     def compared(_: Location) -> Json:
         most = SAMPLES if kind is None else OF_ONE_KIND
         return comparing.diff(
-            find(root, other), find(root, name), samples=most, tenant=tenant, kind=kind
+            find(root, other_name), find(root, name), samples=most, tenant=tenant, kind=kind
         )
 
-    here = serving(request)
-    found = await here.past.ask("generation", tenant, compared, seconds=SECONDS)
+    server = serving(request)
+    report = await server.past.ask("generation", tenant, compared, seconds=SECONDS)
     roles = {
-        one["name"]: one["role"]
-        for one in await asyncio.to_thread(promotion.list_generations, root)
+        listed["name"]: listed["role"]
+        for listed in await asyncio.to_thread(promotion.list_generations, root)
     }
     return {
         "generation": name,
         "role": roles.get(name, ""),
-        "against": other,
-        "against_role": roles.get(other, ""),
+        "against": other_name,
+        "against_role": roles.get(other_name, ""),
         "kind": kind,
         "kinds": [
-            {**one, "changes": sum(one[by] for by in CHANGES)}
-            for one in sorted(found["kinds"], key=_first_what_is_held)
+            {**counts, "changes": sum(counts[by] for by in CHANGES)}
+            for counts in sorted(report["kinds"], key=_first_what_is_held)
         ],
-        "samples": [sampled(one) for one in sorted(found["samples"], key=_first_what_is_held)],
+        "samples": [
+            sampled(sample) for sample in sorted(report["samples"], key=_first_what_is_held)
+        ],
         "missing": [],
     }
 
 
 async def promote(request: Request, generation: Generation) -> Json:
-    """What would happen if it went live; of the live one nothing."""
+    """The effect of a promotion; none for the live generation."""
     root, name = _named(request, generation)
     listed = await asyncio.to_thread(promotion.list_generations, root)
-    found = {one["name"]: one for one in listed}
-    live = next(one for one in listed if one["role"] == "live")
-    chosen = found[name]
+    by_name = {row["name"]: row for row in listed}
+    live = next(row for row in listed if row["role"] == "live")
+    chosen = by_name[name]
     will = None
     if chosen is not live:
         will = {"live": name, "before": live["name"], "extractor": chosen["extractor"]}
@@ -98,7 +100,7 @@ async def promote(request: Request, generation: Generation) -> Json:
 
 
 async def act(request: Request, answer: Json) -> str:
-    """Goes on to the list, where it is live."""
+    """Returns the list, where it is live."""
     try:
         name = answer["will"]["live"]
         await asyncio.to_thread(promotion.promote, _root(request), name)
@@ -107,14 +109,14 @@ async def act(request: Request, answer: Json) -> str:
     return "/generations"
 
 
-def _first_what_is_held(one: Json) -> tuple[bool, int]:
-    """What an agent is handed comes before how turns belong together; else the order stays."""
-    family = one["kind"].partition("/")[0]
+def _first_what_is_held(row: Json) -> tuple[bool, int]:
+    """Sorts memory before links and threads; otherwise the order is unchanged."""
+    family = row["kind"].partition("/")[0]
     return family not in HELD, HELD.index(family) if family in HELD else 0
 
 
 def _root(request: Request) -> Location:
-    """The history's. Raises Problem where there is none."""
+    """The history's root. Raises Problem without one."""
     root = serving(request).backend.history
     if root is None:
         raise no_history("generations")
@@ -122,22 +124,22 @@ def _root(request: Request) -> Location:
 
 
 def _named(request: Request, name: str) -> tuple[Location, str]:
-    """The history's root, and a generation's own name. Raises Problem where it has none such."""
+    """The history's root, and a generation's name. Raises Problem if it is unknown."""
     try:
         root = find_root(_root(request))
-        found = resolve(root, name)
-        find(root, found)
+        own_name = resolve(root, name)
+        find(root, own_name)
     except HistoryError:
         raise not_found("generation") from None
-    return root, found
+    return root, own_name
 
 
-def _timed(one: Json) -> Json:
+def _timed(generation: Json) -> Json:
     times: dict[str, Any] = {
-        name: None if one[name] is None else format_time(one[name])
+        name: None if generation[name] is None else format_time(generation[name])
         for name in ("started_at", "ended_at")
     }
-    return {**one, **times}
+    return {**generation, **times}
 
 
 VIEW = View(

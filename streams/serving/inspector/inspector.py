@@ -1,4 +1,4 @@
-"""The inspector as a whole: its routes, how a browser signs in, what one that is refused sees."""
+"""The inspector as a whole: routes, signing in, error pages."""
 
 from urllib.parse import parse_qs, urlsplit
 
@@ -23,14 +23,14 @@ FORM_BYTES = 4_096
 
 
 class Inspector:
-    """Implements `access.Pages`. Without keys nobody has to sign in."""
+    """Implements `auth.Pages`. Without keys no sign-in is needed."""
 
     def __init__(self, keys: Keys | None) -> None:
         self._keys = keys
         self._browsers = Browsers()
 
     def routes(self) -> list[BaseRoute]:
-        """Of all views, and of what they load."""
+        """The routes of all views and of their files."""
         return [
             *(route for view in VIEWS for route in routes(view)),
             pipeline.EVENTS,
@@ -48,13 +48,13 @@ class Inspector:
         request = Request(scope)
         scope.setdefault("state", {}).setdefault("caller", None)
         if refusal.status == 401:
-            made = _to_sign_in(request, address_of(request))
+            response = _to_sign_in(request, address_of(request))
         else:
-            made = refused(request, refusal)
-        await made(scope, _nothing, send)
+            response = refused(request, refusal)
+        await response(scope, _nothing, send)
 
     async def _sign_in(self, request: Request) -> Response:
-        """Takes a key and, for a key of all tenants, a tenant; goes on to the page asked for."""
+        """Takes a key and, for a key of all tenants, a tenant; redirects to the requested page."""
         check_own_page(request.scope)
         form = parse_qs((await request.body()).decode("utf-8", "replace"))
         following = _own_path(form.get("next", [""])[0])
@@ -78,28 +78,28 @@ class Inspector:
 
 
 def _to_sign_in(request: Request, following: str, wrong: str | None = None) -> Response:
-    """The page that asks for a key. A browser that comes by a link on another site sends no cookie
-    (SameSite=Strict): told to ask again at once, it does so as from here, with the cookie."""
-    made = render(request, "sign_in.html", 401, following=following, wrong=wrong)
+    """The page with the key form. After a link from another site a browser sends no cookie
+    (SameSite=Strict): an immediate refresh sends it."""
+    response = render(request, "sign_in.html", 401, following=following, wrong=wrong)
     if request.method == "GET":
-        made.headers["www-authenticate"] = 'Bearer realm="turnfold"'
+        response.headers["www-authenticate"] = 'Bearer realm="turnfold"'
         if request.headers.get("sec-fetch-site") == "cross-site" and not cookie(request.scope):
-            made.headers["refresh"] = "0"
-    return made
+            response.headers["refresh"] = "0"
+    return response
 
 
 def _own_path(text: str) -> str:
-    """A path of this server to go on to; `/` for anything else."""
+    """A path of this server; `/` for anything else."""
     parts = urlsplit(text)
     is_own = text.startswith("/") and not text.startswith("//") and "\\" not in text
     return text if is_own and not parts.netloc and text.isprintable() else "/"
 
 
 def _go(path: str, cookie: str | None = None) -> Response:
-    made = RedirectResponse(path, 303)
+    response = RedirectResponse(path, 303)
     if cookie is not None:
-        made.headers["set-cookie"] = cookie
-    return made
+        response.headers["set-cookie"] = cookie
+    return response
 
 
 async def _nothing() -> dict[str, str]:  # a refused request's body is of no use

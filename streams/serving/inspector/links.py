@@ -1,7 +1,6 @@
 """The addresses of the inspector's pages.
 
-Every link keeps the two clocks of the page that it stands on, so that a reader who looks at memory
-as of a time goes on doing so.
+Every link keeps the two clocks of its page, so a reader stays at the same point in time.
 """
 
 from typing import Any, NamedTuple
@@ -11,19 +10,20 @@ CLOCKS = ("as_of", "known_at")
 
 
 class Links(NamedTuple):
-    """`as_of` and `known_at` are RFC 3339 text, as the page was asked for; None: now."""
+    """`as_of` and `known_at` are RFC 3339 text; None: now."""
 
     as_of: str | None = None
     known_at: str | None = None
 
     def to(self, path: str, **query: Any) -> str:
-        """A path with parameters; those that are None or "" are left out."""
-        given = {"as_of": self.as_of, "known_at": self.known_at} | query
-        said = urlencode({name: one for name, one in given.items() if one not in (None, "")})
-        return f"{path}?{said}" if said else path
+        """A path with parameters; None and "" are omitted."""
+        parameters = {"as_of": self.as_of, "known_at": self.known_at} | query
+        text = urlencode(
+            {name: value for name, value in parameters.items() if value not in (None, "")}
+        )
+        return f"{path}?{text}" if text else path
 
     def user(self, user_id: str, **query: Any) -> str:
-        """What is held of a user."""
         return self.to(f"/users/{part(user_id)}", **query)
 
     def session(self, session_id: str, event_id: str | None = None, **query: Any) -> str:
@@ -32,7 +32,7 @@ class Links(NamedTuple):
         return there if event_id is None else f"{there}#{anchor(event_id)}"
 
     def state(self, entity_id: str, **query: Any) -> str:
-        """The life of a state, a preference, or another thing that has revisions."""
+        """The revisions of a state, a preference, or another entity."""
         return self.to(f"/states/{part(entity_id)}", **query)
 
     def plan(self, user_id: str, plan_id: str, **query: Any) -> str:
@@ -40,22 +40,20 @@ class Links(NamedTuple):
         return self.to(f"/users/{part(user_id)}/plans/{part(plan_id)}", **query)
 
     def letter(self, letter_id: str, **query: Any) -> str:
-        """A dead letter."""
         return self.to(f"/letters/{part(letter_id)}", **query)
 
     def hit(self, hit: dict[str, Any]) -> str:
-        """Where what a search has found is shown."""
+        """The page of a search hit."""
         if hit["kind"] == "event" and hit["session_id"]:
             return self.session(hit["session_id"], hit["id"])
         return self.state(hit["id"])
 
     def at(self, as_of: str | None, known_at: str | None) -> "Links":
-        """The same at other times."""
         return Links(as_of, known_at)
 
 
 def part(id: str) -> str:
-    """An id as a part of a path. `.json` at its end would ask for the JSON."""
+    """An id as a part of a path. A trailing `.json` is escaped."""
     quoted = quote(id, safe="")
     return quoted[:-5] + "%2Ejson" if quoted.endswith(".json") else quoted
 

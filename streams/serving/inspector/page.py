@@ -1,7 +1,7 @@
 """Pages: templates filled with an answer, in the reader's language.
 
-Whatever people, agents and tools have said is data: templates escape it, `bdi` and `dir="auto"`
-keep its direction to itself, and the policy of the page runs nothing that is not a file of ours.
+Texts of people, agents and tools are untrusted: templates escape them, `bdi` and `dir="auto"`
+isolate their direction, and the page's policy runs only our own files.
 """
 
 from functools import cache
@@ -40,7 +40,7 @@ HEADERS = {
 
 @cache
 def _templates() -> Environment:
-    made = Environment(
+    environment = Environment(
         loader=PackageLoader(__package__),
         autoescape=True,
         undefined=StrictUndefined,
@@ -48,7 +48,7 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.globals |= {
+    environment.globals |= {
         "asset": assets.address,
         "anchor": anchor,
         "wide": graph.wide,
@@ -56,30 +56,30 @@ def _templates() -> Environment:
         "tour_begins": tour.FIRST,
         "is_told": tour.is_told,
     }
-    made.filters |= filters.FILTERS
-    return made
+    environment.filters |= filters.FILTERS
+    return environment
 
 
 @cache
 def _compile_the_others() -> Thread:
-    """Who sees one page goes on to another, and to compile a template takes a tenth of a second."""
+    """Compiles all templates in advance, because each takes a tenth of a second."""
 
     def compiled() -> None:
         for name in _templates().list_templates():
             _templates().get_template(name)
 
-    made = Thread(target=compiled, name="templates", daemon=True)
-    made.start()
-    return made
+    thread = Thread(target=compiled, name="templates", daemon=True)
+    thread.start()
+    return thread
 
 
-def render(request: Request, template: str, status: int = HTTPStatus.OK, **given: Any) -> Response:
-    """A page; the two clocks are those of its answer. A form on it can do what `will` says there;
-    `otherwise`: it asked for something else than was said."""
-    answer = given.get("answer") or {}
+def render(request: Request, template: str, status: int = HTTPStatus.OK, **values: Any) -> Response:
+    """A page; its two clocks are those of its answer. A form can do what `will` describes.
+    `otherwise`: the form's consent did not match."""
+    answer = values.get("answer") or {}
     will = answer.get("will")
     spoken = language(request) or "en"
-    shown = (
+    html = (
         _templates()
         .get_template(template)
         .render(
@@ -87,9 +87,11 @@ def render(request: Request, template: str, status: int = HTTPStatus.OK, **given
             language=spoken,
             link=Links(answer.get("as_of"), answer.get("known_at")),
             menu=MENU,
-            twin=_twin(request, given.get("view")),
+            twin=_twin(request, values.get("view")),
             kept=[
-                one for one in request.query_params.multi_items() if one[0] not in CLOCKS and one[1]
+                parameter
+                for parameter in request.query_params.multi_items()
+                if parameter[0] not in CLOCKS and parameter[1]
             ],
             here=address_of(request).partition("?")[0],
             address=address_of(request),
@@ -98,11 +100,11 @@ def render(request: Request, template: str, status: int = HTTPStatus.OK, **given
             origin=f"{request.url.scheme}://{request.url.netloc}",
             caller=request.scope["state"].get("caller"),
             is_part=request.headers.get("hx-target") in PARTS,
-            **{"view": None, "answer": answer, "otherwise": False, **given},
+            **{"view": None, "answer": answer, "otherwise": False, **values},
         )
     )
     _compile_the_others()
-    return Response(shown, status, HEADERS, HTML)
+    return Response(html, status, HEADERS, HTML)
 
 
 def _twin(request: Request, view: Any) -> str:
@@ -113,14 +115,14 @@ def _twin(request: Request, view: Any) -> str:
 
 
 def address_of(request: Request) -> str:
-    """The path and query that were asked for, as they were sent."""
+    """The requested path and query, as sent."""
     raw: bytes = request.scope.get("raw_path") or b"/"
     query: bytes = request.scope["query_string"]
     return (raw + (b"?" + query if query else b"")).decode("ascii", "replace")
 
 
 def refused(request: Request, refusal: Refusal) -> Response:
-    """A page that says what is wrong, as the API's problem document does."""
-    made = render(request, "problem.html", refusal.status, problem=refusal)
-    made.raw_headers += refusal.headers
-    return made
+    """An error page with the contents of the problem document."""
+    response = render(request, "problem.html", refusal.status, problem=refusal)
+    response.raw_headers += refusal.headers
+    return response

@@ -1,5 +1,5 @@
-"""View: a person. What is held, as an agent would be handed it; what has ended, and when;
-preferences; mood and mastery over time."""
+"""View: a user. The context pack for an agent; ended states; preferences; mood and mastery over
+time."""
 
 import time
 
@@ -25,14 +25,14 @@ async def person(
     as_of: AsOf = None,
     known_at: KnownAt = None,
 ) -> Json:
-    """What is known of a user: the context pack, and what it came from."""
-    here, tenant = serving(request), tenant_of(request)
+    """A user's context pack, and its sources."""
+    server, tenant = serving(request), tenant_of(request)
     at = time.time_ns() // 1000 if as_of is None else as_of
     question = PackRequest(
         user_id=user_id, at=at, text=q, session_id=session_id, max_tokens=max_tokens,
         known_at=known_at, count=tokenizer(),
     )  # fmt: skip
-    found = await here.past.ask(
+    history = await server.past.ask(
         "user",
         tenant,
         lambda root: chronicle.past(root, tenant, user_id, at, known_at),
@@ -40,8 +40,8 @@ async def person(
     )
     is_now = as_of is None and known_at is None
     ask = routes_context.now if is_now else routes_context.then
-    user, session = await ask(here, tenant, question)
-    pack = await routes_context.packed(here, tenant, question, user, session)
+    user, session = await ask(server, tenant, question)
+    pack = await routes_context.packed(server, tenant, question, user, session)
     missing = pack.pop("missing")
     return {
         "as_of": None if as_of is None else format_time(as_of),
@@ -51,7 +51,7 @@ async def person(
         "session_id": session_id,
         "pack": pack,
         "preferences": user["preferences"] if user else [],
-        **found,
+        **history,
         "missing": missing,
     }
 

@@ -30,19 +30,19 @@ async def pipeline(
     as_of: AsOf = None,
     known_at: KnownAt = None,
 ) -> Json:
-    """What flows now, whatever the clocks say; a tenant's dead letters. What is of all tenants
-    together (`live`) is for who may see all of them."""
-    here, missing = serving(request), list[str]()
+    """The current flow, independent of the clocks; a tenant's dead letters. `live` covers all
+    tenants, and needs a key of all tenants."""
+    server, missing = serving(request), list[str]()
     caller: Caller = request.scope["state"]["caller"]
-    frame = await here.flow.frame() if caller.of_all else None
-    tier = here.backend.observed().tier
+    frame = await server.flow.frame() if caller.of_all else None
+    tier = server.backend.observed().tier
     letters = routes_reading.dead_letters(request, reason, limit=SHOWN, cursor=cursor)
     return {
         "as_of": None if as_of is None else format_time(as_of),
         "known_at": None if known_at is None else format_time(known_at),
         "reason": reason,
         "tier": tier,
-        "topology": {"nodes": [one._asdict() for one in graph.graph(tier).nodes],
+        "topology": {"nodes": [node._asdict() for node in graph.graph(tier).nodes],
                      "arrows": graph.graph(tier).arrows},
         "live": frame and frame.plain(),
         "letters": await told_if_there(letters, missing),

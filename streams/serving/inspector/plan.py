@@ -1,5 +1,4 @@
-"""View: a write plan as the history keeps it: its extractor, the turn it was made from, what it
-changed, and all that it said."""
+"""View: a write plan from the history: its extractor, source turn, changes, and contents."""
 
 from typing import Annotated
 
@@ -26,27 +25,27 @@ async def plan(
     as_of: AsOf = None,
     known_at: KnownAt = None,
 ) -> Json:
-    """A plan of a user; null as of a time before it was made or recorded."""
-    here, tenant = serving(request), tenant_of(request)
-    found = await here.past.ask(
+    """A plan of a user; null before it was created or recorded."""
+    server, tenant = serving(request), tenant_of(request)
+    document = await server.past.ask(
         "plan", tenant, lambda root: chronicle.plan(root, tenant, user_id, plan_id)
     )
-    changes = found.pop("changes")
-    there = (as_of is None or parse_time(found["occurred_at"]) <= as_of) and (
-        known_at is None or parse_time(found["recorded_at"]) <= known_at
+    changes = document.pop("changes")
+    there = (as_of is None or parse_time(document["occurred_at"]) <= as_of) and (
+        known_at is None or parse_time(document["recorded_at"]) <= known_at
     )
-    text = msgspec.json.format(msgspec.json.encode(found["doc"]), indent=2).decode()
+    text = msgspec.json.format(msgspec.json.encode(document["doc"]), indent=2).decode()
     return {
         "as_of": None if as_of is None else format_time(as_of),
         "known_at": None if known_at is None else format_time(known_at),
         "user_id": user_id,
         "plan_id": plan_id,
-        "plan": found if there else None,
+        "plan": document if there else None,
         "shown": text[:MOST_TEXT] if there else None,
         "cut": there and len(text) > MOST_TEXT,
         "changes": changes[:MOST_CHANGES] if there else [],
         "change_count": len(changes) if there else 0,
-        "steps": {"as_of": [found["occurred_at"]], "known_at": [found["recorded_at"]]},
+        "steps": {"as_of": [document["occurred_at"]], "known_at": [document["recorded_at"]]},
         "missing": [],
     }
 

@@ -1,4 +1,4 @@
-"""View: a session, read as a chat. Beside each turn what it changed; its task as a tree."""
+"""View: a session as a chat. Each turn with its changes; its task as a tree."""
 
 import time
 from typing import Annotated, Any
@@ -41,54 +41,56 @@ async def session(
     as_of: AsOf = None,
     known_at: KnownAt = None,
 ) -> Json:
-    """A session's turns in chunks, with what each changed, its tasks and its memory."""
-    here, tenant = serving(request), tenant_of(request)
+    """A session's turns in chunks, with their changes, tasks and memory."""
+    server, tenant = serving(request), tenant_of(request)
     then = as_of
     if then is None and known_at is not None:
         then = time.time_ns() // 1000
 
     def past(root: Location) -> dict[str, Any]:
-        found = chronicle.session(
+        turns = chronicle.session(
             root, tenant, session_id, size=SIZE, chunk=chunk, turn=turn, as_of=as_of,
             known_at=known_at,
         )  # fmt: skip
-        named = {one["task_id"] for one in found["turns"] if one["task_id"]}
+        named = {turn_row["task_id"] for turn_row in turns["turns"] if turn_row["task_id"]}
         if then is None:
             tasks, document = chronicle.tasks(root, tenant, session_id, named), {}
         else:
-            held, tasks = chronicle.documents_as_of(root, tenant, session_id, then, known_at, named)
-            document = {"document": held}
+            session_document, tasks = chronicle.documents_as_of(
+                root, tenant, session_id, then, known_at, named
+            )
+            document = {"document": session_document}
         return {
-            **found,
+            **turns,
             **document,
-            "tasks": {one["global"]["task_id"]: one for one in tasks},
+            "tasks": {task_row["global"]["task_id"]: task_row for task_row in tasks},
         }
 
-    found = await here.past.ask("session", tenant, past, of=[("sessions", session_id)])
+    answer = await server.past.ask("session", tenant, past, of=[("sessions", session_id)])
     if then is None:
-        found["document"] = await told(routes_reading.session(request, session_id))
-    for one in found["turns"]:
-        one["before"] = _before(one)
+        answer["document"] = await told(routes_reading.session(request, session_id))
+    for turn_row in answer["turns"]:
+        turn_row["before"] = _before(turn_row)
     return {
         "as_of": None if as_of is None else format_time(as_of),
         "known_at": None if known_at is None else format_time(known_at),
         "session_id": session_id,
-        **found,
+        **answer,
         "missing": [],
     }
 
 
 async def events(request: Request, session_id: SessionInPath) -> Response:
     """Server-sent events: `changed` whenever a commit changed the session."""
-    here = serving(request)
+    server = serving(request)
     if request.method == "HEAD":
         return Response(media_type=STREAM)
-    stream = here.streams.signals(here.backend, tenant_of(request), session_id)
+    stream = server.streams.signals(server.backend, tenant_of(request), session_id)
     return StreamingResponse(stream, media_type=STREAM)
 
 
 def _before(turn: Json) -> Json:
-    """The two clocks right before a turn: what an agent could be handed for it."""
+    """The two clocks right before a turn: the memory available to the agent."""
     return {
         "as_of": format_time(parse_time(turn["occurred_at"]) - 1),
         "known_at": format_time(parse_time(turn["recorded_at"]) - 1),

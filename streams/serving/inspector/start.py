@@ -1,5 +1,4 @@
-"""View: who and what there is. People and sessions, the last active first, and a search over all
-that was said and is held."""
+"""View: users and sessions, the last active first, and a search over texts and memory."""
 
 import time
 from typing import Annotated, Any, Literal
@@ -48,7 +47,7 @@ async def start(
     as_of: AsOf = None,
     known_at: KnownAt = None,
 ) -> Json:
-    """What a search has found; without one, people and sessions."""
+    """Search results; without a query, users and sessions."""
     missing: list[str] = []
     answer: dict[str, Any] = {
         "as_of": _text(as_of), "known_at": _text(known_at), "q": q, "kind": kind,
@@ -56,41 +55,43 @@ async def start(
     }  # fmt: skip
     if q:
         at = time.time_ns() // 1000 if status == "now" and as_of is None else as_of
-        asked = routes_reading.search(
+        results = routes_reading.search(
             request, q, kind=kind, since=since, until=until, as_of=at, limit=HITS, cursor=cursor
         )
-        return answer | {"found": await told_if_there(asked, missing)}
+        return answer | {"found": await told_if_there(results, missing)}
     if as_of is not None or known_at is not None:
         at = time.time_ns() // 1000 if as_of is None else as_of
         clocks = {"at": at, "known_at": known_at, "since": since, "until": until}
-        given = {name: value for name, value in clocks.items() if value is not None}
+        parameters = {name: value for name, value in clocks.items() if value is not None}
         return answer | {
             "found": None,
-            "people": await if_there(_then(request, "user", given, people), missing),
-            "sessions": await if_there(_then(request, "session", given, sessions), missing),
+            "people": await if_there(_then(request, "user", parameters, people), missing),
+            "sessions": await if_there(_then(request, "session", parameters, sessions), missing),
         }
     users = routes_lists.users(request, since=since, until=until, limit=SHOWN, cursor=people)
-    held = routes_lists.sessions(request, since=since, until=until, limit=SHOWN, cursor=sessions)
+    session_list = routes_lists.sessions(
+        request, since=since, until=until, limit=SHOWN, cursor=sessions
+    )
     return answer | {
         "found": None,
         "people": await told_if_there(users, missing),
-        "sessions": await told_if_there(held, missing),
+        "sessions": await told_if_there(session_list, missing),
     }
 
 
-async def _then(request: Request, kind: Kind, given: Json, cursor: str | None) -> Json:
-    """A page of users or sessions as of a time, as the API has those of now. Raises Problem."""
+async def _then(request: Request, kind: Kind, parameters: Json, cursor: str | None) -> Json:
+    """A page of users or sessions as of a time, in the API's form. Raises Problem."""
     past, tenant = serving(request).past, tenant_of(request)
-    active = search.ActiveQuery(kind=kind, limit=SHOWN + 1, **given)
+    active = search.ActiveQuery(kind=kind, limit=SHOWN + 1, **parameters)
     if cursor is not None:
         active = msgspec.structs.replace(active, after=paging.after(cursor))
-    found = list((await past.active_as_of(tenant, active)).items())
-    page = dict(found[:SHOWN])
+    owners = list((await past.active_as_of(tenant, active)).items())
+    page = dict(owners[:SHOWN])
     of_those = search.CountQuery(
         kind=kind, names=tuple(page), at=active.at, known_at=active.known_at
     )
     counted = await past.counts_as_of(tenant, of_those)
-    name, at = found[SHOWN - 1] if len(found) > SHOWN else (None, 0)
+    name, at = owners[SHOWN - 1] if len(owners) > SHOWN else (None, 0)
     return {
         f"{kind}s": [
             {f"{kind}_id": name, "last_active": format_time(at), **_counts(kind, counted[name])}

@@ -1,5 +1,5 @@
-"""View: the life of a state, or of another thing that has revisions: its versions on two clocks,
-each revision as a diff with its reason and evidence, and which turn each word comes from."""
+"""View: the revisions of a state or another entity: versions on two clocks, each revision as a diff
+with its reason and evidence, and the source turn of each word."""
 
 import asyncio
 import time
@@ -27,31 +27,32 @@ UNTOLD = frozenset({"evidence_event_ids", "updated_at", "last_confirmed_at", "bo
 async def state(
     request: Request, state_id: EntityInPath, as_of: AsOf = None, known_at: KnownAt = None
 ) -> Json:
-    """The revisions of one entity, as far as they were known; a citation stands for what it
-    cites."""
-    here, tenant = serving(request), tenant_of(request)
-    whole = await here.past.ask(
+    """The known revisions of one entity, also by its citation."""
+    server, tenant = serving(request), tenant_of(request)
+    whole = await server.past.ask(
         "state", tenant, lambda root: history_lists.revisions(root, tenant, state_id)
     )
     rows = [
-        one
-        for one in whole
-        if (known_at is None or parse_time(one["recorded_at"]) <= known_at)
-        and (as_of is None or parse_time(one["occurred_at"]) <= as_of)
+        row
+        for row in whole
+        if (known_at is None or parse_time(row["recorded_at"]) <= known_at)
+        and (as_of is None or parse_time(row["occurred_at"]) <= as_of)
     ]
     if not whole:
         raise not_found("state")
     every = _grouped(rows)
-    shown = every[-SHOWN:]
+    newest = every[-SHOWN:]
     # long texts take a while to compare
-    revisions = await asyncio.to_thread(lambda: list(map(_revision, shown)))
+    revisions = await asyncio.to_thread(lambda: list(map(_revision, newest)))
     first = whole[0]
-    texts = [(one["text"] or "", _newest_evidence(one)) for one in revisions]
+    texts = [(revision["text"] or "", _newest_evidence(revision)) for revision in revisions]
     if len(every) > SHOWN:  # its words come from revisions that are not shown
         texts[0] = texts[0][0], None
     origins = await asyncio.to_thread(blame, texts)
     sessions = {
-        cited["event_id"]: cited["session_id"] for one in revisions for cited in one["evidence"]
+        cited["event_id"]: cited["session_id"]
+        for revision in revisions
+        for cited in revision["evidence"]
     }
     drawn = plane(every, time.time_ns() // 1000) if first["entity_type"] == "state" else None
     return {
@@ -63,19 +64,21 @@ async def state(
         "kind": first["kind"],
         "revisions": revisions[::-1],
         "revision_count": len(every),
-        "blame": [{**one._asdict(), "session_id": sessions.get(one.event_id)} for one in origins],
+        "blame": [
+            {**origin._asdict(), "session_id": sessions.get(origin.event_id)} for origin in origins
+        ],
         "plane": _plain(drawn),
         "steps": {
-            "as_of": sorted({one["occurred_at"] for one in whole}),
-            "known_at": sorted({one["recorded_at"] for one in whole}),
+            "as_of": sorted({row["occurred_at"] for row in whole}),
+            "known_at": sorted({row["recorded_at"] for row in whole}),
         },
         "missing": [],
     }
 
 
 def _grouped(rows: list[Json]) -> list[Json]:
-    """One row a revision, with all its evidence."""
-    found: dict[str, Json] = {}
+    """One row per revision, with all its evidence."""
+    revisions: dict[str, Json] = {}
     for row in rows:
         evidence = {
             "event_id": row["evidence_event_id"],
@@ -84,21 +87,21 @@ def _grouped(rows: list[Json]) -> list[Json]:
             "user_input": row["user_input"],
             "agent_answer": row["agent_answer"],
         }
-        one = found.get(row["revision_id"])
-        if one is None:
-            one = found[row["revision_id"]] = {**row, "evidence": []}
+        revision = revisions.get(row["revision_id"])
+        if revision is None:
+            revision = revisions[row["revision_id"]] = {**row, "evidence": []}
         if evidence["event_id"]:
-            one["evidence"].append(evidence)
-    return list(found.values())
+            revision["evidence"].append(evidence)
+    return list(revisions.values())
 
 
-def _newest_evidence(one: Json) -> str | None:
-    event_id: str | None = one["evidence"][-1]["event_id"] if one["evidence"] else None
+def _newest_evidence(revision: Json) -> str | None:
+    event_id: str | None = revision["evidence"][-1]["event_id"] if revision["evidence"] else None
     return event_id
 
 
 def _revision(row: Json) -> Json:
-    """With how its text differs."""
+    """A revision with the diff of its text."""
     before = text_of(row["entity_type"], row["before"])
     after = text_of(row["entity_type"], row["after"])
     named = ("revision_id", "evidence", "op", "reason", "occurred_at", "recorded_at", "plan_id",
@@ -106,13 +109,13 @@ def _revision(row: Json) -> Json:
     return {
         **{name: row[name] for name in named},
         "text": after,
-        "diff": [one._asdict() for one in diff(before or "", after or "")],
+        "diff": [piece._asdict() for piece in diff(before or "", after or "")],
         "fields": _fields(row["before"], row["after"]),
     }
 
 
 def _fields(before: Any, after: Any) -> list[Json]:
-    """Fields besides the text that changed."""
+    """Changed fields besides the text."""
     old = before if isinstance(before, dict) else {}
     new = after if isinstance(after, dict) else {}
     if not old or not new:

@@ -1,4 +1,4 @@
-"""Which words of a text are new, which went, and which turn each of them comes from."""
+"""Added and removed words of a text, and the source turn of each word."""
 
 import re
 from collections.abc import Iterable
@@ -15,14 +15,14 @@ Block = tuple[int, int, int]
 """Where the same parts begin in the old text and in the new, and how many they are."""
 
 
-class Piece(NamedTuple):
+class DiffPiece(NamedTuple):
     """A part of a text: in both, only in the new one, or only in the old one."""
 
     op: Literal["same", "new", "gone"]
     text: str
 
 
-class Origin(NamedTuple):
+class TextOrigin(NamedTuple):
     """A part of a text, and the event that it comes from; None: unknown."""
 
     text: str
@@ -34,46 +34,46 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
-def diff(before: str, after: str) -> list[Piece]:
-    """How one text became the other, word by word."""
+def diff(before: str, after: str) -> list[DiffPiece]:
+    """The word-by-word change from one text to the other."""
     old, new = words(before), words(after)
-    pieces: list[Piece] = []
+    pieces: list[DiffPiece] = []
     i = k = 0
     for old_at, new_at, length in _same(old, new):
         if old_at > i:
-            pieces.append(Piece("gone", "".join(old[i:old_at])))
+            pieces.append(DiffPiece("gone", "".join(old[i:old_at])))
         if new_at > k:
-            pieces.append(Piece("new", "".join(new[k:new_at])))
+            pieces.append(DiffPiece("new", "".join(new[k:new_at])))
         i, k = old_at + length, new_at + length
         if length:
-            pieces.append(Piece("same", "".join(new[new_at:k])))
+            pieces.append(DiffPiece("same", "".join(new[new_at:k])))
     return pieces
 
 
-def blame(texts: Iterable[tuple[str, str | None]]) -> list[Origin]:
-    """Of the last of several texts, each with the event it rests on: where its words come from."""
-    kept: list[str] = []
-    whose: list[str | None] = []
+def blame(texts: Iterable[tuple[str, str | None]]) -> list[TextOrigin]:
+    """The sources of the words of the last text; each text with its event."""
+    current: list[str] = []
+    sources: list[str | None] = []
     for text, event_id in texts:
         new = words(text)
         now = [event_id] * len(new)
-        for old_at, new_at, length in _same(kept, new):
-            now[new_at : new_at + length] = whose[old_at : old_at + length]
-        kept, whose = new, now
-    origins: list[Origin] = []
-    for word, event in zip(kept, whose, strict=True):
+        for old_at, new_at, length in _same(current, new):
+            now[new_at : new_at + length] = sources[old_at : old_at + length]
+        current, sources = new, now
+    origins: list[TextOrigin] = []
+    for word, event in zip(current, sources, strict=True):
         if origins and origins[-1].event_id == event:
-            origins[-1] = Origin(origins[-1].text + word, event)
+            origins[-1] = TextOrigin(origins[-1].text + word, event)
         else:
-            origins.append(Origin(word, event))
+            origins.append(TextOrigin(word, event))
     return origins
 
 
 def _same(old: list[str], new: list[str]) -> list[Block]:
-    """What both have, in order; the last block is empty, at the end of both."""
+    """Common parts in order; the last block is empty, at the end of both."""
     if max(len(old), len(new)) <= MOST:
         matcher = SequenceMatcher(lambda word: word.isspace(), old, new)
-        return [(one.a, one.b, one.size) for one in matcher.get_matching_blocks()]
+        return [(block.a, block.b, block.size) for block in matcher.get_matching_blocks()]
     most = min(len(old), len(new))
     first = next((at for at in range(most) if old[at] != new[at]), most)
     last = next((at for at in range(most - first) if old[-1 - at] != new[-1 - at]), most - first)

@@ -1,7 +1,7 @@
 """The tour of the demo's story: five pages, from a question to its reason to its past.
 
-A step is an address with `tour=1` and so on; its words stand above the page. The people of the
-sample (`streams.sample`) are in it, so it is offered where they are.
+A step is an address with `tour=1` and so on; its text is above the page. It uses the sample's users
+(`streams.sample`), so it is offered where they exist.
 """
 
 from typing import Any, NamedTuple
@@ -16,16 +16,16 @@ BEFORE = "2026-03-05T23:59:59Z"
 """When Emma still lived elsewhere."""
 
 
-class Step(NamedTuple):
+class TourStep(NamedTuple):
     """One of the tour's pages; `text` is a key of the catalogue."""
 
     text: str
     address: str
 
 
-def _step(number: int, text: str, address: str) -> Step:
+def _step(number: int, text: str, address: str) -> TourStep:
     path, mark, place = address.partition("#")
-    return Step(text, f"{path}{'&' if '?' in path else '?'}{TOUR}={number}{mark}{place}")
+    return TourStep(text, f"{path}{'&' if '?' in path else '?'}{TOUR}={number}{mark}{place}")
 
 
 _NOW, _THEN = Links(), Links(as_of=BEFORE, known_at=BEFORE)
@@ -45,12 +45,12 @@ STEPS = tuple(
 FIRST = STEPS[0].address
 
 
-def step(said: str | None) -> dict[str, Any] | None:
-    """The step that a page's `tour` names, with its number and the next one's address; None: it is
-    none."""
-    if said is None or said not in map(str, range(1, len(STEPS) + 1)):
+def step(number: str | None) -> dict[str, Any] | None:
+    """The step for a page's `tour` parameter, with its number and the next address; None:
+    invalid."""
+    if number is None or number not in map(str, range(1, len(STEPS) + 1)):
         return None
-    at = int(said)
+    at = int(number)
     following = STEPS[at].address if at < len(STEPS) else None
     return {"number": at, "of": len(STEPS), "text": STEPS[at - 1].text, "next": following}
 
@@ -58,7 +58,7 @@ def step(said: str | None) -> dict[str, Any] | None:
 def is_told(answer: dict[str, Any]) -> bool:
     """Whether the lists of the start page name the story's person and session."""
     people = (answer.get("people") or {}).get("users", [])
-    held = (answer.get("sessions") or {}).get("sessions", [])
-    return any(one["user_id"] == PERSON for one in people) and any(
-        one["session_id"] == SESSION for one in held
+    sessions = (answer.get("sessions") or {}).get("sessions", [])
+    return any(user["user_id"] == PERSON for user in people) and any(
+        session["session_id"] == SESSION for session in sessions
     )

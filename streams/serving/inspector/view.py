@@ -1,4 +1,4 @@
-"""What a view is: a question, the template that shows the answer, and who may ask."""
+"""A view: a query, its template, and its access rule."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
@@ -13,12 +13,11 @@ START = "/"
 
 
 class View(NamedTuple):
-    """`ask` takes the request and, by name, parameters of path and query, as an endpoint of the API
-    does; it answers JSON-ready values, or raises Problem. `template` shows them. `title` and
-    `about` are texts of the catalogue. `menu`: whether the menu lists it. `role`: who may see it;
-    `of_all`: only with a key of all tenants. `act` takes the request and the answer, does what
-    `will` in it says, and answers the address to go on to.
-    """
+    """`ask` takes the request and, by name, path and query parameters, like an API endpoint; it
+    returns JSON-ready values, or raises Problem. `template` shows them. `title` and `about` are
+    keys of the catalogue. `menu`: whether the menu lists it. `role`: required role; `of_all`: only
+    with a key of all tenants. `act` takes the request and the answer, performs its `will`, and
+    returns the next address."""
 
     path: str
     ask: Callable[..., Awaitable[Json]]
@@ -31,7 +30,6 @@ class View(NamedTuple):
     act: Callable[[Request, Json], Awaitable[str]] | None = None
 
     def open_to(self, caller: Caller) -> bool:
-        """Whether somebody may see it."""
         return caller.may(self.role) and (caller.of_all or not self.of_all)
 
     @property

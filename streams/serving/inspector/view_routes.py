@@ -1,8 +1,7 @@
-"""The routes of a view: the page, the same answer as JSON, and of a view that changes something the
-act itself.
+"""The routes of a view: the page, the same answer as JSON, and, for a view with an act, the act.
 
-An act is asked for twice. The page says in `will` what would happen; the form on it carries the
-consent to exactly that (`consent`). What happens is what was said, or nothing.
+An act needs a confirmation. The page shows the effect in `will`; its form carries the consent to
+exactly that (`consent`). Without a match only the page is shown again.
 """
 
 from abc import ABC, abstractmethod
@@ -29,12 +28,12 @@ FOR_PAGES = frozenset({*CLOCKS, TOUR})
 
 
 def routes(view: View) -> list[Route]:
-    """The twin first: the page's path fits the twin's, too."""
+    """The twin first, because the page's path also matches the twin's."""
     return [_Twin(view), _Page(view), *([_Act(view)] if view.act else [])]
 
 
 class _Asked(Route, ABC):
-    """What all routes of a view have: the question."""
+    """Shared by all routes of a view: the query."""
 
     def __init__(self, view: View, path: str, media: str, method: str = "GET") -> None:
         super().__init__(path, view.ask, Needs(view.role, view.of_all), method, media=media)
@@ -42,18 +41,17 @@ class _Asked(Route, ABC):
         self._call = self._answered
 
     def _values(self, request: Request) -> Json:
-        """A form sends fields that are empty, too: they say nothing. Raises Problem."""
+        """Ignores empty form fields. Raises Problem."""
         query: bytes = request.scope["query_string"]
         useless = {name.encode() for name in FOR_PAGES - self._names}
-        told = (one.partition(b"=") for one in query.split(b"&"))
-        said = b"&".join(
-            b"=".join((name, value)) for name, _, value in told if value and name not in useless
+        fields = (field.partition(b"=") for field in query.split(b"&"))
+        query_string = b"&".join(
+            b"=".join((name, value)) for name, _, value in fields if value and name not in useless
         )
-        return super()._values(Request({**request.scope, "query_string": said}))
+        return super()._values(Request({**request.scope, "query_string": query_string}))
 
     @abstractmethod
-    async def _answered(self, request: Request, **values: Any) -> Response:
-        """The answer as this route gives it."""
+    async def _answered(self, request: Request, **values: Any) -> Response: ...
 
 
 class _Twin(_Asked):
@@ -74,7 +72,7 @@ class _Twin(_Asked):
 
 
 class _Page(_Asked):
-    """The answer as a page. At `/` programs get what they always had: where the API begins."""
+    """The answer as a page. `/` returns the API's entry points to programs."""
 
     def __init__(self, view: View) -> None:
         super().__init__(view, view.path, HTML)
@@ -91,7 +89,7 @@ class _Page(_Asked):
 
 
 class _Act(_Asked):
-    """Does what the page has said, if the one who asks for it has read that: else says it again."""
+    """Performs the act if the form's consent matches; otherwise shows the page again."""
 
     def __init__(self, view: View) -> None:
         super().__init__(view, view.path, HTML, "POST")

@@ -1,4 +1,4 @@
-"""All views, once. Another one is a module with a `VIEW` of its own, and a line here."""
+"""All views. A new one is a module with a `VIEW`, and a line here."""
 
 from streams.serving.inspector import (
     change,

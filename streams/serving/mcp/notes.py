@@ -1,7 +1,7 @@
-"""Notes about the user, as models write them for themselves, in the user's own voice: the rules
-read what users say ("User lives in Bergen." -> "I live in Bergen.").
+"""Converts models' notes about the user to the user's own voice, because the rules read users'
+messages ("User lives in Bergen." -> "I live in Bergen.").
 
-A line that is no such note stays as it is.
+Other lines stay unchanged.
 """
 
 import re
@@ -51,7 +51,7 @@ _SAID = {
     "native language|mother tongue|first language": "My native language is {}",
     "pet|pets": "I have {a}",
 }  # fmt: skip
-_LABELS = {label: said for labels, said in _SAID.items() for label in labels.split("|")}
+_LABELS = {label: sentence for labels, sentence in _SAID.items() for label in labels.split("|")}
 _LISTED = re.compile(r", (?:and )?| and ")
 _MANY = ("I am allergic to", "I like", "I dislike", "I prefer")
 _OF = re.compile(
@@ -68,12 +68,12 @@ _CJK_LABELS = {
     "年齢": "{}です", "アレルギー": "{}アレルギーがあります", "好きなもの|趣味": "{}が好きです",
 }  # fmt: skip
 _SENTENCE = re.compile(r"(?<=[.!])\s+(?=[A-Z])")
-_CJK = {label: said for labels, said in _CJK_LABELS.items() for label in labels.split("|")}
+_CJK = {label: sentence for labels, sentence in _CJK_LABELS.items() for label in labels.split("|")}
 _CJK_LABEL = re.compile(rf"^(?P<label>{'|'.join(_CJK)})[：:]\s*(?P<value>\S[^。]*)。?$")
 
 
 def own_voice(text: str) -> str:
-    """The text with each line that is a note about the user as the user would say it."""
+    """The text with each note about the user in the first person."""
     return "\n".join(map(_line, text.split("\n")))
 
 
@@ -81,16 +81,16 @@ def _line(line: str) -> str:
     bare = _BULLET.sub("", line).strip()
     if labelled := _CJK_LABEL.match(bare):
         return _CJK[labelled["label"]].format(labelled["value"]) + "。"
-    for pattern, own in ((_CHINESE, "我"), (_JAPANESE, "私")):
+    for pattern, pronoun in ((_CHINESE, "我"), (_JAPANESE, "私")):
         if pattern.match(bare):
-            return pattern.sub(own, bare)
-    if told := _labelled(bare):
-        return told
-    said = _SENTENCE.split(bare)
-    first = _ABOUT.match(said[0])
+            return pattern.sub(pronoun, bare)
+    if sentence := _labelled(bare):
+        return sentence
+    sentences = _SENTENCE.split(bare)
+    first = _ABOUT.match(sentences[0])
     if first is None or first["again"]:  # "they" are others, unless the user was named before
         return line
-    return " ".join(map(_sentence, said))
+    return " ".join(map(_sentence, sentences))
 
 
 def _labelled(line: str) -> str:
@@ -99,11 +99,11 @@ def _labelled(line: str) -> str:
     if match is None:
         return ""
     label, value = match["label"].lower().strip(), match["value"].strip().rstrip(".")
-    if said := _LABELS.get(label):
-        if said.startswith(_MANY):
-            return " ".join(f"{said.format(one)}." for one in _LISTED.split(value) if one)
+    if template := _LABELS.get(label):
+        if template.startswith(_MANY):
+            return " ".join(f"{template.format(item)}." for item in _LISTED.split(value) if item)
         article = "" if re.match(r"(?:an?|the|two|three|\d+)\b", value, re.I) else _article(value)
-        return said.replace("{a}", article + "{}").format(value) + "."
+        return template.replace("{a}", article + "{}").format(value) + "."
     return f"My {label} is {value}." if _OF.match(label) else ""
 
 
@@ -115,18 +115,18 @@ def _sentence(sentence: str) -> str:
     match = _ABOUT.match(sentence)
     if match is None:
         return sentence
-    who, rest = match["who"].lower().replace("’", "'"), match["rest"].replace("’", "'")
-    if who.endswith("'s") or who == "their":
+    subject, rest = match["who"].lower().replace("’", "'"), match["rest"].replace("’", "'")
+    if subject.endswith("'s") or subject == "their":
         return f"My {_placed(rest)}"
     adverbs = ""
     while adverb := _ADVERB.match(rest):
         adverbs, rest = adverbs + adverb[0], rest[adverb.end() :]
     verb, space, rest = rest.partition(" ")
-    return f"I {adverbs}{_verb(verb) if who != 'they' else _plural(verb)}{space}{_placed(rest)}"
+    return f"I {adverbs}{_verb(verb) if subject != 'they' else _plural(verb)}{space}{_placed(rest)}"
 
 
 def _verb(verb: str) -> str:
-    """ "lives" -> "live"; what is no third person stays."""
+    """ "lives" -> "live"; other forms stay."""
     end = verb[len(verb.rstrip(".!,;")) :]
     word = verb.removesuffix(end) if end else verb
     low = word.lower()
@@ -142,7 +142,7 @@ def _verb(verb: str) -> str:
 
 
 def _plural(verb: str) -> str:
-    """Of "they"."""
+    """For "they"."""
     return {"are": "am", "aren't": "am not", "were": "was"}.get(verb.lower(), verb)
 
 

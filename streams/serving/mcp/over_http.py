@@ -1,5 +1,5 @@
-"""`POST /mcp`: the protocol's streamable HTTP, stateless. Each tool asks an endpoint of this
-server, with the rights of the key that the request came with."""
+"""`POST /mcp`: the protocol's streamable HTTP, stateless. Each tool calls an endpoint of this
+server, with the rights of the request's key."""
 
 import asyncio
 import logging
@@ -11,14 +11,14 @@ import msgspec
 from starlette.types import Message, Receive, Scope, Send
 
 from streams.serving.http.auth import check_role, where_raised
-from streams.serving.http.rate_limits import Found
+from streams.serving.http.rate_limits import RoutedApp
 from streams.serving.http.refusal import Refusal, problem
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-    from streams.serving.mcp.server import Context, Reply
-    from streams.serving.mcp.tools import Call
+    from streams.serving.mcp.server import ApiReply, Context
+    from streams.serving.mcp.tools import ApiCall
 
 BODY_BYTES = 4_000_000
 log = logging.getLogger(__name__)
@@ -30,10 +30,10 @@ def is_installed() -> bool:
 
 
 class McpEndpoint:
-    """As a route takes it. The SDK is loaded and begins with the first request, which not every
-    server gets. `endpoints` answer what the tools ask. `forget`: whether they can erase users."""
+    """For a route. The SDK is loaded on the first request. `endpoints`: the API that the tools
+    call. `forget`: whether they can erase users."""
 
-    def __init__(self, endpoints: Found, *, forget: bool = False) -> None:
+    def __init__(self, endpoints: RoutedApp, *, forget: bool = False) -> None:
         self._endpoints = endpoints
         self._forget = forget
         self._begun: asyncio.Future[StreamableHTTPSessionManager] | None = None
@@ -53,14 +53,14 @@ class McpEndpoint:
         if self._running is not None:
             await self._running
 
-    async def _run(self, begun: "asyncio.Future[StreamableHTTPSessionManager]") -> None:
+    async def _run(self, started: "asyncio.Future[StreamableHTTPSessionManager]") -> None:
         try:
             manager = await asyncio.to_thread(self._manager)
         except Exception as error:
-            begun.set_exception(error)
+            started.set_exception(error)
             return
         async with manager.run():
-            begun.set_result(manager)
+            started.set_result(manager)
             await self._ended.wait()
 
     def _manager(self) -> "StreamableHTTPSessionManager":
@@ -76,18 +76,18 @@ class McpEndpoint:
             max_request_body_size=BODY_BYTES,
         )
 
-    async def _ask(self, context: "Context", call: "Call") -> "Reply":
-        """Asks as the caller of the request that the tool was called with."""
-        from streams.serving.mcp.server import Reply
+    async def _ask(self, context: "Context", call: "ApiCall") -> "ApiReply":
+        """Calls the API as the caller of the tool's request."""
+        from streams.serving.mcp.server import ApiReply
 
         assert context.request is not None
         outer: Scope = context.request.scope
         status, body = await self._answered(_inner(outer, call), _body_of(call))
-        return Reply(status, msgspec.json.decode(body))
+        return ApiReply(status, msgspec.json.decode(body))
 
     async def _answered(self, scope: Scope, body: bytes) -> tuple[int, bytes]:
-        """Status and JSON, of refusals too. What nobody foresaw is told by its place alone: its own
-        words may quote a record."""
+        """Status and JSON, including refusals. Unexpected errors are reported by their location
+        only, because their text may quote a record."""
         status, parts = 0, bytearray()
 
         async def receive() -> Message:
@@ -110,27 +110,27 @@ class McpEndpoint:
         return status, bytes(parts)
 
 
-def _body_of(call: "Call") -> bytes:
+def _body_of(call: "ApiCall") -> bytes:
     return b"" if call.body is None else msgspec.json.encode(call.body)
 
 
-def _inner(outer: Scope, call: "Call") -> Scope:
-    """The scope of a tool's request, within that of the request that called it."""
-    kept: dict[str, Any] = {
+def _inner(outer: Scope, call: "ApiCall") -> Scope:
+    """The scope of a tool's request, derived from the outer request."""
+    inherited: dict[str, Any] = {
         name: outer[name]
         for name in ("type", "asgi", "http_version", "scheme", "server", "client", "app", "state")
         if name in outer
     }
-    asked = {name: value for name, value in call.query.items() if value is not None}
+    query = {name: value for name, value in call.query.items() if value is not None}
     headers = [(b"accept", b"application/json")]
     headers += [(name.encode(), value.encode()) for name, value in call.headers.items()]
     if call.body is not None:
         headers.append((b"content-type", b"application/json"))
-    return kept | {
+    return inherited | {
         "method": call.method,
         "path": unquote(call.path),
         "raw_path": call.path.encode("ascii"),
-        "query_string": urlencode(asked).encode("ascii"),
+        "query_string": urlencode(query).encode("ascii"),
         "root_path": "",
         "headers": headers,
     }

@@ -1,4 +1,4 @@
-"""`turnfold mcp`: the protocol over stdin and stdout; the tools ask a server by HTTP."""
+"""`turnfold mcp`: the protocol over stdin and stdout; the tools call a server by HTTP."""
 
 import asyncio
 from collections.abc import Callable
@@ -10,9 +10,9 @@ from mcp.server.stdio import stdio_server
 
 from streams import event_loop
 from streams.errors import TurnfoldError
-from streams.serving.mcp.server import Context, Reply, server
-from streams.serving.mcp.shared import Address
-from streams.serving.mcp.tools import Call
+from streams.serving.mcp.server import ApiReply, Context, server
+from streams.serving.mcp.shared import ServerAddress
+from streams.serving.mcp.tools import ApiCall
 
 TIMEOUT = 35.0
 """Seconds for each step of a request; longer than a write may wait."""
@@ -22,38 +22,38 @@ FIRST_WAIT = 0.2
 AGAIN = (429, 503)
 
 
-def run(address: Callable[[], Address], user: str | None, forget: bool) -> None:
-    """Answers until stdin ends. `address` may wait, and is asked again when the server is lost.
+def run(address: Callable[[], ServerAddress], user: str | None, forget: bool) -> None:
+    """Serves until stdin ends. `address` may wait, and is called again when the server is lost.
     `forget`: whether users can be erased."""
     event_loop.run(_run(address, user, forget))
 
 
-async def _run(address: Callable[[], Address], user: str | None, forget: bool) -> None:
+async def _run(address: Callable[[], ServerAddress], user: str | None, forget: bool) -> None:
     async with httpx2.AsyncClient(timeout=TIMEOUT) as http:
         asking = _Asking(http, address)
-        made = server(asking.ask, user, forget=forget)
+        mcp_server = server(asking.ask, user, forget=forget)
         async with stdio_server() as (incoming, outgoing):
-            await made.run(incoming, outgoing, made.create_initialization_options())
+            await mcp_server.run(incoming, outgoing, mcp_server.create_initialization_options())
 
 
 class _Asking:
-    def __init__(self, http: httpx2.AsyncClient, address: Callable[[], Address]) -> None:
+    def __init__(self, http: httpx2.AsyncClient, address: Callable[[], ServerAddress]) -> None:
         self._http = http
         self._address = address
 
-    async def ask(self, _: Context, call: Call) -> Reply:
+    async def ask(self, _: Context, call: ApiCall) -> ApiReply:
         """A write is sent again under the same id, so it is stored once."""
         wait = FIRST_WAIT
-        for left in reversed(range(ATTEMPTS)):
+        for attempts in reversed(range(ATTEMPTS)):
             reply = await self._tried(call)
-            if reply.status not in AGAIN or not left:
+            if reply.status not in AGAIN or not attempts:
                 break
             await asyncio.sleep(wait)
             wait *= 2
         return reply
 
-    async def _tried(self, call: Call) -> Reply:
-        """No answer is a 503."""
+    async def _tried(self, call: ApiCall) -> ApiReply:
+        """A missing answer is a 503."""
         try:
             at = await asyncio.to_thread(self._address)
             response = await self._http.request(
@@ -69,13 +69,13 @@ class _Asking:
         except httpx2.TransportError as error:
             return _away(f"no answer of the server: {error or type(error).__name__}")
         except msgspec.DecodeError:
-            return Reply(502, {"title": "Bad reply", "detail": "the URL is not a Turnfold's"})
-        return Reply(response.status_code, document)
+            return ApiReply(502, {"title": "Bad reply", "detail": "the URL is not a Turnfold's"})
+        return ApiReply(response.status_code, document)
 
 
 def _key(key: str) -> dict[str, str]:
     return {"authorization": f"Bearer {key}"}
 
 
-def _away(why: str) -> Reply:
-    return Reply(503, {"title": "Server away", "detail": why})
+def _away(why: str) -> ApiReply:
+    return ApiReply(503, {"title": "Server away", "detail": why})

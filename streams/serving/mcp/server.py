@@ -1,4 +1,4 @@
-"""The protocol's server, by its official SDK; how a request is sent is its caller's."""
+"""The protocol's server, with the official SDK; the caller sends the requests."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
@@ -11,7 +11,15 @@ from pydantic import ValidationError
 
 from schemas.validation_text import faults
 from streams import __version__
-from streams.serving.mcp.tools import DOCUMENTS, TOOLS, Arguments, Call, Refused, Tool, document_at
+from streams.serving.mcp.tools import (
+    DOCUMENTS,
+    TOOLS,
+    ApiCall,
+    Arguments,
+    Tool,
+    ToolRefused,
+    document_at,
+)
 
 INSTRUCTIONS = (
     "Long-term memory of users. Call `context` before you answer a user, `remember` when they say "
@@ -24,40 +32,42 @@ INSTRUCTIONS = (
 NOT_FOUND = 404
 
 
-class Reply(NamedTuple):
-    """Of the HTTP API: its status and its JSON, a problem document unless it is a success."""
+class ApiReply(NamedTuple):
+    """Status and JSON of the HTTP API; a problem document unless it succeeded."""
 
     status: int
     document: Any
 
     @property
     def said(self) -> str:
-        """A problem in one line, with what to do."""
+        """A problem in one line."""
         return f"{self.document['title']}: {self.document['detail']}"
 
 
 Context = ServerRequestContext[Any, Any]
-Ask = Callable[[Context, Call], Awaitable[Reply]]
+Ask = Callable[[Context, ApiCall], Awaitable[ApiReply]]
 
 
 def server(ask: Ask, user: str | None = None, *, forget: bool = False) -> Server[Any]:
-    """The tools and resources. `user`: whose memory is meant where a call names none. `forget`:
-    whether there is the tool that erases."""
+    """The tools and resources. `user`: the default user of calls. `forget`: adds the tool that
+    erases."""
     tools = {name: tool for name, tool in TOOLS.items() if forget or not tool.erases}
 
     async def list_tools(_: Context, __: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_described(tool, user) for tool in tools.values()])
 
     async def call_tool(
-        context: Context, given: types.CallToolRequestParams
+        context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        tool = tools.get(given.name)
+        tool = tools.get(params.name)
         if tool is None:
-            known = ", ".join(tools)
-            raise MCPError(types.INVALID_PARAMS, f"no tool {given.name!r}; there are {known}")
+            names = ", ".join(tools)
+            raise MCPError(types.INVALID_PARAMS, f"no tool {params.name!r}; there are {names}")
         try:
-            return _text(await _called(tool, ask, context, _with_user(tool, given.arguments, user)))
-        except Refused as refused:
+            return _text(
+                await _called(tool, ask, context, _with_user(tool, params.arguments, user))
+            )
+        except ToolRefused as refused:
             return _text(str(refused), is_error=True)
 
     async def list_resources(_: Context, __: Any) -> types.ListResourcesResult:
@@ -67,30 +77,32 @@ def server(ask: Ask, user: str | None = None, *, forget: bool = False) -> Server
         return types.ListResourceTemplatesResult(
             resource_templates=[
                 types.ResourceTemplate(
-                    name=one.kind,
-                    title=one.title,
-                    description=one.about,
-                    uri_template=one.template,
+                    name=document.kind,
+                    title=document.title,
+                    description=document.about,
+                    uri_template=document.template,
                     mime_type="application/json",
                 )
-                for one in DOCUMENTS
+                for document in DOCUMENTS
             ]
         )
 
     async def read_resource(
-        context: Context, given: types.ReadResourceRequestParams
+        context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        call = document_at(given.uri)
+        call = document_at(params.uri)
         if call is None:
-            places = " or ".join(one.template for one in DOCUMENTS)
+            places = " or ".join(document.template for document in DOCUMENTS)
             raise MCPError(types.INVALID_PARAMS, f"no resource of that address; there are {places}")
         reply = await ask(context, call)
         if reply.status != 200:
             code = types.INVALID_PARAMS if reply.status < 500 else types.INTERNAL_ERROR
             raise MCPError(code, reply.said)
         text = msgspec.json.encode(reply.document).decode()
-        found = types.TextResourceContents(uri=given.uri, mime_type="application/json", text=text)
-        return types.ReadResourceResult(contents=[found])
+        contents = types.TextResourceContents(
+            uri=params.uri, mime_type="application/json", text=text
+        )
+        return types.ReadResourceResult(contents=[contents])
 
     return Server(
         "turnfold",
@@ -105,22 +117,22 @@ def server(ask: Ask, user: str | None = None, *, forget: bool = False) -> Server
     )
 
 
-async def _called(tool: Tool, ask: Ask, context: Context, given: dict[str, Any]) -> str:
-    """What a tool says. Raises Refused."""
+async def _called(tool: Tool, ask: Ask, context: Context, values: dict[str, Any]) -> str:
+    """A tool's result as text. Raises Refused."""
     try:
-        arguments: Arguments = tool.takes.model_validate(given)
+        arguments: Arguments = tool.takes.model_validate(values)
     except ValidationError as error:
-        told = (
-            f"{'.'.join(map(str, one.place)) or 'arguments'}: {one.reason}"
-            for one in faults(error)[:3]
+        messages = (
+            f"{'.'.join(map(str, fault.place)) or 'arguments'}: {fault.reason}"
+            for fault in faults(error)[:3]
         )
-        raise Refused("; ".join(told)) from None
+        raise ToolRefused("; ".join(messages)) from None
     call = arguments.call()
     reply = await ask(context, call)
-    if reply.status == NOT_FOUND and (other := arguments.otherwise()) is not None:
-        reply = await ask(context, other)
+    if reply.status == NOT_FOUND and (alternative := arguments.otherwise()) is not None:
+        reply = await ask(context, alternative)
     if reply.status >= 300:
-        raise Refused(reply.said)
+        raise ToolRefused(reply.said)
     if tool.then is None:
         return tool.say(reply.document, call)
     following = tool.then(reply.document, call)
@@ -130,11 +142,11 @@ async def _called(tool: Tool, ask: Ask, context: Context, given: dict[str, Any])
     return tool.say(reply.document, call, {} if more.status == NOT_FOUND else more.document)
 
 
-def _with_user(tool: Tool, given: dict[str, Any] | None, user: str | None) -> dict[str, Any]:
-    """The arguments of a call. Many models write null for what they leave out: it counts as
-    absent, so that it cannot lift the limit to one user."""
+def _with_user(tool: Tool, values: dict[str, Any] | None, user: str | None) -> dict[str, Any]:
+    """The arguments of a call. Many models write null for omitted arguments: it counts as absent,
+    so it cannot lift the limit to one user."""
     chosen = {"user_id": user} if user and "user_id" in tool.takes.model_fields else {}
-    return chosen | {name: value for name, value in (given or {}).items() if value is not None}
+    return chosen | {name: value for name, value in (values or {}).items() if value is not None}
 
 
 def _described(tool: Tool, user: str | None) -> types.Tool:
@@ -142,7 +154,7 @@ def _described(tool: Tool, user: str | None) -> types.Tool:
     about = " ".join(str(schema.pop("description")).split())
     if user is not None and "user_id" in schema["properties"]:
         schema["properties"]["user_id"]["default"] = user
-        schema["required"] = [one for one in schema.get("required", ()) if one != "user_id"]
+        schema["required"] = [field for field in schema.get("required", ()) if field != "user_id"]
     return types.Tool(
         name=tool.name,
         title=tool.title,

@@ -1,6 +1,6 @@
-"""The local server of a history, for a program of ours: found, started if there is none, held.
+"""The local server of a history: found, started if needed, and kept alive.
 
-What `Turnfold.local` of the Python client does, by the same files (docs/serving.md).
+It uses the same files as `Turnfold.local` of the Python client (docs/serving.md).
 """
 
 import json
@@ -28,9 +28,8 @@ LOG_CHARACTERS = 500
 PROGRAM = (sys.executable, "-c", "from streams.cli import main; main()")
 
 
-class Address(NamedTuple):
-    """Where a server answers, and with which key. `extractor`: how it finds memory in turns, if it
-    says so."""
+class ServerAddress(NamedTuple):
+    """A server's URL and key. `extractor`: of the server, if it reports one."""
 
     url: str
     key: str | None
@@ -38,25 +37,25 @@ class Address(NamedTuple):
 
 
 class SharedServer:
-    """A history's, as long as it is held."""
+    """A history's local server."""
 
     def __init__(self, root: Location, extractor: str | None) -> None:
-        """Raises HistoryError where the folder is none for a history, or there is none in an object
-        store: only sinks make one there."""
+        """Raises HistoryError if the folder cannot be a history, or for an object store without
+        one: only sinks create histories there."""
         self._root = check_root(root) if isinstance(root, Path) else find_root(root)
         self._folder = place_of(self._root)
         self._extractor = extractor
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Without a holder the server ends. Raises ConfigurationError."""
+        """The server ends without a holder. Raises ConfigurationError."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         late = ConfigurationError(f"{self._root}: the server before does not end")
         with locks.lock_file(self._folder / HELD, late, shared=True, within=WITHIN):
             yield
 
-    def address(self) -> Address:
-        """The address; a server is started if none runs. Raises ConfigurationError."""
+    def address(self) -> ServerAddress:
+        """The address; starts a server if none runs. Raises ConfigurationError."""
         late = ConfigurationError(f"{self._root}: another program does not get the server started")
         with locks.lock_file(self._folder / STARTING, late, within=WITHIN):
             address = self._told() or self._start()
@@ -67,10 +66,10 @@ class SharedServer:
             f"{self._extractor!r}; close the programs that use the folder, or omit --extractor"
         )
 
-    def _start(self) -> Address:
+    def _start(self) -> ServerAddress:
         child: subprocess.Popen[bytes] | None = None
         deadline = time.monotonic() + WITHIN
-        while (told := self._told()) is None:
+        while (address := self._told()) is None:
             if self._is_vacant():
                 if child is None:
                     child = self._spawned()
@@ -79,25 +78,25 @@ class SharedServer:
             if time.monotonic() > deadline:
                 raise ConfigurationError(f"{self._root}: no server in {WITHIN:g} s: {self._said()}")
             time.sleep(LOOK_EVERY)
-        return told
+        return address
 
     def _spawned(self) -> "subprocess.Popen[bytes]":
         command = [*PROGRAM, "serve", "--local", "--history", str(self._root)]
         if self._extractor is not None:
             command += ["--extractor", self._extractor]
-        with (self._folder / SAID).open("wb") as said:
+        with (self._folder / SAID).open("wb") as log_file:
             return subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
-                stdout=said,
-                stderr=said,
+                stdout=log_file,
+                stderr=log_file,
                 start_new_session=True,
                 env={name: os.environ[name] for name in os.environ.keys() - ELSEWHERE}
                 | {configuration.VARIABLE: ""},  # what the file says is in the environment
             )
 
-    def _told(self) -> Address | None:
-        """What the running server said. A file without its lock was left by one that is gone."""
+    def _told(self) -> ServerAddress | None:
+        """The running server's address. A file without a lock is left from an ended server."""
         try:
             with (self._folder / TOLD).open() as file:
                 if locks.acquire(file, shared=True):
@@ -107,8 +106,8 @@ class SharedServer:
             return None
         if not text.endswith("\n"):
             return None
-        said = json.loads(text)
-        return Address(said["url"], said["key"], said.get("extractor"))
+        document = json.loads(text)
+        return ServerAddress(document["url"], document["key"], document.get("extractor"))
 
     def _is_vacant(self) -> bool:
         with (self._folder / TOLD).open("a") as file:

@@ -1,6 +1,6 @@
-"""The tools and resources: what an agent may ask, and which request of the HTTP API that is.
+"""The tools and resources for agents, and their requests of the HTTP API.
 
-Nothing here knows the protocol or how a request is sent.
+Independent of the protocol and the transport.
 """
 
 import re
@@ -23,7 +23,7 @@ LISTED = 20
 """Entries of a list that an agent reads, unless it asks for others."""
 
 
-class Call(NamedTuple):
+class ApiCall(NamedTuple):
     """A request of the HTTP API. Parameters that are None are not sent. `key`: of a write, its
     `Idempotency-Key`, so that it may be sent again."""
 
@@ -35,7 +35,7 @@ class Call(NamedTuple):
 
     @property
     def headers(self) -> dict[str, str]:
-        """Those that the request has besides the usual."""
+        """Additional headers of the request."""
         return {} if self.key is None else {"idempotency-key": self.key}
 
 
@@ -43,16 +43,15 @@ class Call(NamedTuple):
 
 
 class Arguments(BaseModel):
-    """Of a tool; a name that it does not have is refused."""
+    """Arguments of a tool; unknown names are rejected."""
 
     model_config = ConfigDict(extra="forbid")
 
     @abstractmethod
-    def call(self) -> Call:
-        """The request that answers."""
+    def call(self) -> ApiCall: ...
 
-    def otherwise(self) -> Call | None:
-        """The request that answers where the first finds nothing (404)."""
+    def otherwise(self) -> ApiCall | None:
+        """The request for when the first one returns 404."""
         return None
 
 
@@ -75,10 +74,10 @@ class Context(Arguments):
     max_tokens: Annotated[int, Field(ge=1, le=MOST, description="Maximum tokens.")] = MAX_TOKENS
     as_of: Annotated[Instant | None, Field(description="Memory as of then; default: now.")] = None
 
-    def call(self) -> Call:
-        asked = {"q": self.query, "session_id": self.session_id, "max_tokens": self.max_tokens}
+    def call(self) -> ApiCall:
+        query = {"q": self.query, "session_id": self.session_id, "max_tokens": self.max_tokens}
         path = f"/v1/users/{_part(self.user_id)}/context"
-        return Call("GET", path, {**asked, "as_of": self.as_of})
+        return ApiCall("GET", path, {**query, "as_of": self.as_of})
 
 
 class Search(Arguments):
@@ -90,9 +89,9 @@ class Search(Arguments):
     session_id: Annotated[Id | None, Field(description="Only this conversation's.")] = None
     limit: Annotated[int, Field(ge=1, le=MAX_LIMIT, description="Maximum hits.")] = 10
 
-    def call(self) -> Call:
-        asked = {"q": self.query, "user_id": self.user_id, "session_id": self.session_id}
-        return Call("GET", "/v1/search", {**asked, "limit": self.limit})
+    def call(self) -> ApiCall:
+        query = {"q": self.query, "user_id": self.user_id, "session_id": self.session_id}
+        return ApiCall("GET", "/v1/search", {**query, "limit": self.limit})
 
 
 class Remember(Arguments):
@@ -107,15 +106,15 @@ class Remember(Arguments):
     answer: Annotated[str, Field(max_length=20_000, description="What was answered.")] = ""
     session_id: Session = None
 
-    def call(self) -> Call:
+    def call(self) -> ApiCall:
         messages = [
             {"role": "user", "content": own_voice(self.text)},
             # without any answer the turn would wait for one, and nothing be found in it
             {"role": "assistant", "content": self.answer or " "},
         ]
-        said = {"user_id": self.user_id, "messages": messages}
+        body = {"user_id": self.user_id, "messages": messages}
         in_session = {} if self.session_id is None else {"session_id": self.session_id}
-        return Call("POST", "/v1/messages", body=said | in_session, key=uuid4().hex)
+        return ApiCall("POST", "/v1/messages", body=body | in_session, key=uuid4().hex)
 
 
 class Forget(Arguments):
@@ -124,8 +123,8 @@ class Forget(Arguments):
 
     user_id: User
 
-    def call(self) -> Call:
-        return Call("DELETE", f"/v1/users/{_part(self.user_id)}")
+    def call(self) -> ApiCall:
+        return ApiCall("DELETE", f"/v1/users/{_part(self.user_id)}")
 
 
 Known = Annotated[Id, Field(description="An id, or the `s:…` or `p:…` in brackets.")]
@@ -151,15 +150,15 @@ class Correct(Arguments):
     ]
     reason: Because
 
-    def call(self) -> Call:
+    def call(self) -> ApiCall:
         return self._call("states", "body_text")
 
-    def otherwise(self) -> Call | None:
+    def otherwise(self) -> ApiCall | None:
         return self._call("preferences", "subject")
 
-    def _call(self, kind: str, field: str) -> Call:
+    def _call(self, kind: str, field: str) -> ApiCall:
         body = {field: self.text, "reason": self.reason}
-        return Call("PATCH", f"/v1/{kind}/{_part(self.id)}", {"user_id": self.user_id}, body)
+        return ApiCall("PATCH", f"/v1/{kind}/{_part(self.id)}", {"user_id": self.user_id}, body)
 
 
 class End(Arguments):
@@ -170,15 +169,15 @@ class End(Arguments):
     id: Known
     reason: Because
 
-    def call(self) -> Call:
+    def call(self) -> ApiCall:
         return self._call("states")
 
-    def otherwise(self) -> Call | None:
+    def otherwise(self) -> ApiCall | None:
         return self._call("preferences")
 
-    def _call(self, kind: str) -> Call:
+    def _call(self, kind: str) -> ApiCall:
         query = {"user_id": self.user_id, "reason": self.reason}
-        return Call("DELETE", f"/v1/{kind}/{_part(self.id)}", query)
+        return ApiCall("DELETE", f"/v1/{kind}/{_part(self.id)}", query)
 
 
 class Why(Arguments):
@@ -187,8 +186,8 @@ class Why(Arguments):
     id: Annotated[Id, Field(description="An id, or the `s:…` in brackets, from another tool.")]
     limit: Annotated[int, Field(ge=1, le=100, description="Maximum changes.")] = LISTED
 
-    def call(self) -> Call:
-        return Call("GET", f"/v1/states/{_part(self.id)}/why", {"limit": self.limit})
+    def call(self) -> ApiCall:
+        return ApiCall("GET", f"/v1/states/{_part(self.id)}/why", {"limit": self.limit})
 
 
 class StateAsOf(Arguments):
@@ -199,75 +198,78 @@ class StateAsOf(Arguments):
     known_at: Annotated[Instant | None, Field(description="Known by then; default: now.")] = None
     limit: Annotated[int, Field(ge=1, le=1000, description="Maximum facts.")] = 100
 
-    def call(self) -> Call:
-        asked = {"as_of": self.as_of, "known_at": self.known_at, "limit": self.limit}
-        return Call("GET", f"/v1/users/{_part(self.user_id)}/states", asked)
+    def call(self) -> ApiCall:
+        query = {"as_of": self.as_of, "known_at": self.known_at, "limit": self.limit}
+        return ApiCall("GET", f"/v1/users/{_part(self.user_id)}/states", query)
 
 
 # --- what they say ----------------------------------------------------------------------------
 
 
-def _json(document: Json, _: Call) -> str:
+def _json(document: Json, _: ApiCall) -> str:
     return msgspec.json.encode(document).decode()
 
 
-def _pack(document: Json, _: Call) -> str:
-    """The context's text, and what of it could not be looked up."""
+def _pack(document: Json, _: ApiCall) -> str:
+    """The context's text, and the parts that are unavailable."""
     missing: list[str] = document["missing"]
     return "\n".join([document["text"] or "(nothing is known)", *missing])
 
 
-class Refused(Exception):  # noqa: N818 - an answer, not a fault
-    """The tool could not do it; says why, to the agent."""
+class ToolRefused(Exception):  # noqa: N818 - an answer, not a fault
+    """The tool failed; the text is for the agent."""
 
 
-def _stored(document: Json, call: Call) -> Json:
-    """What became of the turn, and its session. Raises Refused where nothing was stored."""
+def _stored(document: Json, call: ApiCall) -> Json:
+    """The turn's outcome and session. Raises Refused if the turn was not stored."""
     if not document["turns"]:
-        raise Refused("not stored: the request says that it is to be withheld")
+        raise ToolRefused("not stored: the request says that it is to be withheld")
     turn = document["turns"][-1]  # one before may have waited for an answer
-    told = {"id": turn["id"], "ending": turn["ending"], "session_id": document["session_id"]}
-    return told | {"left_out": document["left_out"]}
+    result = {"id": turn["id"], "ending": turn["ending"], "session_id": document["session_id"]}
+    return result | {"left_out": document["left_out"]}
 
 
-def _kept_of(document: Json, call: Call) -> Call | None:
-    """The request for the memory in which what was kept of a turn stands, once it is applied."""
+def _kept_of(document: Json, call: ApiCall) -> ApiCall | None:
+    """The request for the memory that a turn created, once it is applied."""
     assert call.body is not None, "it wrote a turn"
     if _stored(document, call)["ending"] not in ("applied", "duplicate"):
         return None
-    return Call("GET", f"/v1/users/{_part(call.body['user_id'])}")
+    return ApiCall("GET", f"/v1/users/{_part(call.body['user_id'])}")
 
 
-def _remembered(document: Json, call: Call, user: Json | None = None) -> str:
-    """What became of the turn; `user`: their memory, if it was read since."""
-    told = dict(_stored(document, call))
+def _remembered(document: Json, call: ApiCall, user: Json | None = None) -> str:
+    """The turn's outcome; `user`: the user's memory, if it was read afterwards."""
+    result = dict(_stored(document, call))
     if user is not None:
-        kept = [
-            {"id": one[f"{kind}_id"], "text": text(one)}
+        items = [
+            {"id": entry[f"{kind}_id"], "text": text(entry)}
             for kind, name, text in (
-                ("state", "states", lambda one: one["body_text"]),
-                ("preference", "preferences", lambda one: f"{one['polarity']}s {one['subject']}"),
+                ("state", "states", lambda state: state["body_text"]),
+                (
+                    "preference",
+                    "preferences",
+                    lambda preference: f"{preference['polarity']}s {preference['subject']}",
+                ),
             )
-            for one in user.get(name, ())
-            if told["id"] in one["evidence_event_ids"]
-            and one.get("status") not in ("revoked", "closed")
+            for entry in user.get(name, ())
+            if result["id"] in entry["evidence_event_ids"]
+            and entry.get("status") not in ("revoked", "closed")
         ]
-        told["kept"] = kept
-        if not kept:
-            told["note"] = "no fact or preference was found in it; the words can be searched"
-    return _json(told, call)
+        result["kept"] = items
+        if not items:
+            result["note"] = "no fact or preference was found in it; the words can be searched"
+    return _json(result, call)
 
 
 class Tool(NamedTuple):
-    """`say` makes text of the reply's document, of the call that it answers, and of the reply to
-    what `then` asks for. `ends`: a client should ask before it calls. One that `erases` is there
-    only where it is allowed."""
+    """`say` converts the reply's document, its call, and the reply to `then` to text. `ends`: a
+    client should confirm the call. Tools with `erases` are optional."""
 
     name: str
     title: str
     takes: type[Arguments]
     say: Callable[..., str] = _json
-    then: Callable[[Json, Call], Call | None] | None = None
+    then: Callable[[Json, ApiCall], ApiCall | None] | None = None
     writes: bool = False
     ends: bool = False
     erases: bool = False
@@ -290,7 +292,7 @@ TOOLS = {
 }
 
 
-class Document(NamedTuple):
+class Resource(NamedTuple):
     """A resource: `turnfold://<kind>/{id}`."""
 
     kind: str
@@ -304,16 +306,16 @@ class Document(NamedTuple):
 
 
 DOCUMENTS = (
-    Document("users", "A user's memory", "States, preferences, profile and mood of a user, now."),
-    Document("sessions", "A session", "A conversation with its turns, memory and context, now."),
+    Resource("users", "A user's memory", "States, preferences, profile and mood of a user, now."),
+    Resource("sessions", "A session", "A conversation with its turns, memory and context, now."),
 )
-_URI = re.compile(f"turnfold://({'|'.join(one.kind for one in DOCUMENTS)})/([^/?#]+)")
+_URI = re.compile(f"turnfold://({'|'.join(document.kind for document in DOCUMENTS)})/([^/?#]+)")
 
 
-def document_at(uri: str) -> Call | None:
-    """The request for a resource; None for an address of none."""
-    found = _URI.fullmatch(uri)
-    return found and Call("GET", f"/v1/{found[1]}/{_part(unquote(found[2]))}")
+def document_at(uri: str) -> ApiCall | None:
+    """The request for a resource; None for an unknown address."""
+    match = _URI.fullmatch(uri)
+    return match and ApiCall("GET", f"/v1/{match[1]}/{_part(unquote(match[2]))}")
 
 
 def _part(text: str) -> str:
