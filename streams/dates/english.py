@@ -92,6 +92,7 @@ ENGLISH = Language(
     r"(?!(?:need|feed|seed|speed|bed|red|wed|hundred|indeed|embed|exceed|proceed|married|excited|tired|bored|interested|scheduled|booked|supposed)\b)[a-z]{2,}ed)\b",
     future=r"\b(?:will|won't|shall|going to|gonna|plan|plans|planning|planned|want|wants|wanna|need|needs|"
     rf"(?:have|has|i've|we've) {_AHEAD}|must|should|can|could|let's|remind|due|book|schedule|scheduled|appointment|deadline|"
+    r"(?:starts|begins|opens|ends|closes|finishes|leaves|departs|arrives|expires|(?:i|we) (?:start|begin|finish|leave))(?! of\b)|takes place|"
     r"upcoming|looking forward|can't wait|(?:i|we|you|they|he|she|it)'ll|"
     r"(?:i'm|we're|he's|she's|they're|you're|am|are|is) (?:\w+ )?\w+ing)\b",
     habit=r"\b(?:every|each|always|usually|normally|typically)\b",

@@ -67,7 +67,7 @@ FRENCH = Language(
     r"(?!trois\b)\w+(?:é|ée|és|ées|i|is|it|u|us|ert|ues|ie)\b|\b(?!(?:fais|fait|mais|sais|vais|jamais|français|lait|plait|connais|souhait|parfait)\b)\w+(?:ais|ait|aient|ions)\b"
     r"|\b(?:fut|naquit|eut|étions|est né|est née))",
     future=r"\b(?:vais|vas|va|allons|allez|vont|veux|veut|voudrais|dois|doit|devons|faut|peux|peut|"
-    r"prévois|prévu|rendez-vous|compte|\w+(?:erai|era|erons|eront|irai|ira|irons|drai|dra))\b",
+    r"prévois|prévu|rendez-vous|compte|commence(?:nt)?|débute|finit|termine|ouvre|ferme|part|\w+(?:erai|era|erons|eront|irai|ira|irons|drai|dra))\b",
     habit=r"\b(?:chaque|tous les|toutes les|toujours|d'habitude)\b",
     yearly=r"\banniversaire est\b",
     since=r"\bdepuis (?:le |la |l'|début |fin |mi-)*",

@@ -78,7 +78,7 @@ GERMAN = Language(
     r"zog|begann|traf|ge\w{2,}(?:t|en)|(?:auf|ab|an|ein|aus|um|vor|zu|mit|nach|weg|kennen|kaputt)ge\w+(?:t|en)|"
     r"\w{3,}iert|verloren|bekommen|verkauft|verpasst|vergessen|unterschrieben|besucht|erlebt|erhalten|verletzt)\b",
     future=r"\b(?:werde|wird|werden|wirst|muss|müssen|will|wollen|soll|sollen|kann|können|möchte|"
-    r"möchten|plane|planen|geplant|fällig|termin|brauche|erinnere|fahre|fahren|fliege|kommen|kommt)\b",
+    r"möchten|plane|planen|geplant|fällig|termin|brauche|erinnere|fahre|fahren|fliege|kommen|kommt|beginnt|beginnen|startet|endet|öffnet|schließt|findet)\b",
     habit=r"\b(?:jeden|jede|jedes|immer|meistens|normalerweise)\b",
     yearly=r"\b(?:geburtstag (?:ist|habe)|jedes jahr)\b",
     since=r"\bseit (?:dem |der |anfang |mitte |ende )*",

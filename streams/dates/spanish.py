@@ -73,7 +73,7 @@ SPANISH = Language(
     r"dije|dijo|vine|vino|puse|puso|quise|pude|pudo|era|éramos|eran|he|ha|hemos|han|había|habíamos|vi|vio|di|dio|"
     r"(?!bebé|café|qué|porqué|puré)\w{2,}(?:(?<![aei]r)é|(?<!r)ó|aron|ieron|aste|iste|imos|aba|aban|ábamos|(?<!tod)(?<!d)ía|ían|íamos)|\w+ró)\b",
     future=r"\b(?:voy|vamos|va|van|tengo|tenemos|tiene|hay|quiero|queremos|debo|puedo|puedes|"
-    r"recuérdame|planeo|cita|vence|\w+(?:aré|eré|iré|drá|ará|erá|irá|remos|rán))\b",
+    r"recuérdame|planeo|cita|vence|empiezan?|comienzan?|termina|abre|cierra|sale|\w+(?:aré|eré|iré|drá|ará|erá|irá|remos|rán))\b",
     habit=r"\b(?:cada|todos los|todas las|siempre|normalmente)\b",
     yearly=r"\bcumpleaños es\b",
     since=rf"\bdesde (?:el |la |a |{_PART}|hace )*",

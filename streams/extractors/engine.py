@@ -93,6 +93,7 @@ class Language:
         )
         self._lead, self._tail, self._when = late("lead"), late("tail"), late("when")
         self._forget, self._bare, self._own = late("forget"), late("bare"), late("own")
+        self._dropped = late("dropped")
         self._introduces = Late(guards.get("introduces", ""), words)
         self._topics = [
             (name.removeprefix(TOPIC), late(name)) for name in guards if name.startswith(TOPIC)
@@ -198,7 +199,9 @@ class Language:
             if clause.stop - clause.begin > MAX_SENTENCE or clause.start < taken:
                 continue
             near = clauses[number : number + 3]
-            if self._own.match(said, clause.start, clause.end):
+            if self._own.match(said, clause.start, clause.end) or (
+                clause.start == clause.begin and self._dropped.match(said, clause.start, clause.end)
+            ):
                 subject = clause.begin
             for last in reversed(near):
                 rules = rules_in(hits, clause.start, last.end) - {len(self.rules)}
@@ -265,7 +268,7 @@ class Language:
         if inside:
             wordings.append(self.reworded(said, first.start, last.end, []))
         yield from wordings
-        if goes_on and self._subject and first.start > first.begin:
+        if goes_on and self._subject:
             for one in wordings:
                 if one.text and not self._own.match(one.text):
                     places = [one.places[0]] * len(self._subject) + one.places

@@ -32,6 +32,10 @@ OWN_WORDS = "chat"  # the one source in which a user speaks
 DOMAIN = "general"
 UNNAMED = "unnamed pet"
 """The slot of a pet whose name is not known yet; it ends when the name is told."""
+LANGUAGE = "answer language"
+"""The one slot of instructions whose end names a value: "stop answering in French"."""
+OF_OTHERS = frozenset(["people", "health", "diet"])
+"""Families of facts about a person close to the user, which end with that person."""
 SLOT = "slot"
 """The family in the id of what has one value at a time."""
 
@@ -94,7 +98,11 @@ def _plan(
     }
     dates = Dates.of(text, turn.occurred_at, found)
     told = _told_once([one for one in found if _is_state(one)], language)
-    states = [_state(turn, one, language, dates) for one in told]
+    states = [
+        _state(turn, one, language, dates, at)
+        for one in told
+        for at in dates.begins(one, bool(_slot(one)))
+    ]
     kept = [{one.rule.family, _slot(one)} for one in told]
     ends = [  # what a later value of its slot replaces needs no end
         update
@@ -151,16 +159,22 @@ def _slot(found: Finding) -> str:
         return " ".join(filter(None, (slot, normalise(found.condition)))) if slot else ""
     if found.rule.family == "pet":
         return "" if found.name else UNNAMED
-    slot = found.slot_name()
+    return _filled(found.slot_name(), found)
+
+
+def _filled(name: str, found: Finding) -> str:
+    """A slot of the table with its parts; "" where one is not said."""
     topic = normalise(found.topic)
-    if "{topic}" in slot:
-        slot = slot.replace("{topic}", languages.TOPICS.get(topic, topic)) if topic else ""
-    if "{whose}" in slot:
-        slot = slot.replace("{whose}", normalise(found.whose)) if found.whose else ""
-    return slot
+    for part, text in (
+        ("{topic}", languages.TOPICS.get(topic, topic)),
+        ("{whose}", normalise(found.whose)),
+    ):
+        if part in name:
+            name = name.replace(part, text) if text else ""
+    return name
 
 
-def _state(turn: Turn, found: Finding, language: Language, dates: Dates) -> JsonObject:
+def _state(turn: Turn, found: Finding, language: Language, dates: Dates, begins: int) -> JsonObject:
     rule, slot = found.rule, _slot(found)
     kind = "task" if rule.kind == "task" else "fact"
     payload: JsonObject = {
@@ -187,7 +201,7 @@ def _state(turn: Turn, found: Finding, language: Language, dates: Dates) -> Json
         "body_text": languages.tell(language, found, dates.fixed(found, language.code)),
         "payload": payload,
         "confidence": float(rule.confidence),
-        "valid_from": format_time(dates.begins(found, bool(slot))),
+        "valid_from": format_time(begins),
         "evidence_event_ids": [turn.event_id],
         "reason": quoted(found.sentence),
     }
@@ -213,7 +227,7 @@ def _name(found: Finding, slot: str) -> tuple[str, str]:
 
 def _ends(turn: Turn, found: Finding, language: Language, dates: Dates) -> Iterator[JsonObject]:
     """What is over by it: an end for each person it may be of, and each time it may have been."""
-    families = found.rule.ends.split("|") if found.rule.ends else []
+    families = _filled(found.rule.ends, found).split("|") if found.rule.ends else []
     if found.rule.kind == "preference" and found.old is None:
         return
     value = found.value if found.old is None else found.old
@@ -221,16 +235,29 @@ def _ends(turn: Turn, found: Finding, language: Language, dates: Dates) -> Itera
         families, value = [UNNAMED], languages.kind_of_pet(found.value)
     if families == ["task"] and language.code == "en":
         value = to_do(value)
+    if families == ["instruction"] and (slot := order_slot(found.value)):
+        families, value = [slot], value if slot == LANGUAGE else ""
     people = (found.whose or found.rule.whose).split("|") if families else ()
-    for whose, at in product(people, dates.ended(found)):
+    ended = _by_value(families, value)
+    for (names, named), whose, at in product(ended, people, dates.ended(found)):
+        if not whose and found.rule.whose:  # the user's own, where it is of a person as well
+            names = [name for name in names if name not in OF_OTHERS]
         yield {
-            "families": families,
-            "value": language.head(value),
+            "families": names,
+            "value": language.head(named),
             **({"whose": whose} if whose else {}),
             "at": format_time(at),
             "evidence_event_ids": [turn.event_id],
             "reason": quoted(found.sentence),
         }
+
+
+def _by_value(families: list[str], value: str) -> list[tuple[list[str], str]]:
+    """Families by the value that an end of them names: those with `*` are over whatever it is."""
+    whole = [name.removesuffix("*") for name in families if name.endswith("*")]
+    if not value or not whole:
+        return [([name.removesuffix("*") for name in families], value)]
+    return [([name for name in families if not name.endswith("*")], value), (whole, "")]
 
 
 def _preference(turn: Turn, found: Finding) -> JsonObject:

@@ -72,22 +72,24 @@ class Dates(NamedTuple):
         between = self.text[begin + len(value) : span.begin]
         return self.text[begin : span.stop] if begin >= 0 and between == " " else value
 
-    def begins(self, found: Finding, slotted: bool) -> int:
+    def begins(self, found: Finding, slotted: bool) -> list[int]:
         """The `valid_from` of a state: the date on which its sentence says that it began, else the
         turn's time.
 
-        What is so since years is told for the first time. Else what has one value at a time has it
-        for certain from the end of the day or week on in which it began, and from the turn on if
-        the date is wider: it would stand before a value that was told meanwhile.
+        What has one value at a time has it for certain from the end of the day or week on in which
+        it began, and from the turn on if the date is wider: it would stand before a value that was
+        told meanwhile. What is so since a long time is so from then on, and again from the turn on.
         """
         span = self._about(found)
         if span is None or found.rule.family not in _BEGINS or self._is_ended(found):
-            return self.at
+            return [self.at]
         if not span.lasting and span.end > self.at:
-            return self.at
-        if not slotted or (span.lasting and self.at - span.start > SEASON):
-            return span.start
-        return self.at if span.lasting or span.end - span.start > WEEK else span.end
+            return [self.at]
+        if not slotted:
+            return [span.start]
+        if span.lasting:
+            return [span.start, self.at] if self.at - span.start > SEASON else [self.at]
+        return [self.at if span.end - span.start > WEEK else span.end]
 
     def ended(self, found: Finding) -> list[int]:
         """The times of the ends that a sentence tells of: the end of its date, and the turn's
@@ -110,7 +112,9 @@ class Dates(NamedTuple):
     def _is_ended(self, found: Finding) -> bool:
         """Whether what is over by this turn may be this very state, if it began before."""
         own = {found.rule.family, found.rule.kind, found.rule.slot} - {""}
-        return any(not own.isdisjoint(one.rule.ends.split("|")) for one in self.found)
+        return any(
+            not own.isdisjoint(one.rule.ends.replace("*", "").split("|")) for one in self.found
+        )
 
     def _in(self, sentence: str) -> list[Span]:
         begin = self.text.find(sentence)

@@ -98,7 +98,7 @@ def _rule(head: tuple[int, str], parts: dict[str, list[str]], name: str) -> Rule
             example=example,
             finds=finds,
             examples=tuple(parts["takes"]),
-            leaves=tuple(parts["leaves"]),
+            leaves=tuple(parts.get("leaves", ())),
             **given,
         )
     except TypeError as error:
@@ -106,5 +106,5 @@ def _rule(head: tuple[int, str], parts: dict[str, list[str]], name: str) -> Rule
 
 
 def missing(parts: dict[str, list[str]]) -> str:
-    """The part that a rule lacks; "" where it has all."""
-    return next((part for part in PREFIXES.values() if part not in parts), "")
+    """The part that a rule lacks; "" where it has all. What it must not take may be left out."""
+    return next((part for part in ("cues", "patterns", "takes") if part not in parts), "")

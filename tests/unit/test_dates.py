@@ -54,6 +54,25 @@ def test_days_move_with_the_day_on_which_they_are_said(days: int, words: str) ->
     assert then.start - now.start == days * DAY
 
 
+@pytest.mark.parametrize("verb", ["starts", "begins", "opens", "ends", "closes"])
+@pytest.mark.parametrize("before", ["I signed up", "They told me", "We got tickets"])
+def test_what_starts_is_to_come_whatever_is_past_in_its_sentence(before: str, verb: str) -> None:
+    assert said(f"{before}, it {verb} on 2 February.") == ["2027-02-02"]
+    assert said(f"{before}, it was on 2 February.") == ["2026-02-02"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ich habe mich angemeldet, der Kurs beginnt am 2. Februar.",
+        "Je me suis inscrit, le cours commence le 2 février.",
+        "Me apunté a un curso, empieza el 2 de febrero.",
+    ],
+)
+def test_what_starts_is_to_come_in_other_languages(text: str) -> None:
+    assert said(text) == ["2027-02-02"]
+
+
 @given(st.sampled_from(["last week", "last Friday", "in May", "on the 31st"]), AGES)
 def test_the_time_of_day_does_not_matter(words: str, at: int) -> None:
     midnight = at // DAY * DAY

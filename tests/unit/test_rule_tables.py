@@ -64,22 +64,6 @@ def test_an_entry_is_found_behind_a_date_and_what_opens_a_sentence(code: str) ->
     assert found >= len(ends) * 0.75
 
 
-@pytest.mark.parametrize("before", ["", "Great news today! ", "It is late. So, ", "Hello.\n"])
-def test_the_subject_of_a_sentence_goes_on_wherever_the_sentence_stands(before: str) -> None:
-    text = f"{before}I live in Leeds and work at Aire Bank, and am allergic to cats."
-    found = [one.value for one in languages.language("en").find(text, AT)]
-    assert found == ["Leeds", "Aire Bank", "cats"]
-
-
-@pytest.mark.parametrize("adverb", ["", "really ", "absolutely "])
-@pytest.mark.parametrize("verb", ["love", "enjoy", "hate", "dislike", "detest", "can't stand"])
-def test_two_tastes_of_one_sentence_are_two(adverb: str, verb: str) -> None:
-    text = f"I love hiking and {adverb}{verb} crowded beaches."
-    found = [(one.value, one.rule.polarity) for one in languages.language("en").find(text, AT)]
-    second = "like" if verb in ("love", "enjoy") else "dislike"
-    assert found == [("hiking", "like"), ("crowded beaches", second)]
-
-
 @pytest.mark.parametrize(
     ("lines", "reason"),
     [

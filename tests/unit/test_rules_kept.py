@@ -306,6 +306,21 @@ FACTS = (  # what is told, what ends it
     ("Remind me to call the plumber.", ("I called the plumber",)),
     ("I'm engaged.", ("We broke off the engagement",)),
 )
+SEEN, UNSEEN = 14, 14
+"""How many dialogues leave a wrong fact: of those that the rules were changed for, of others."""
+WITHOUT_SUBJECT = [
+    (told, end.removeprefix("I ").removeprefix("We ").capitalize())
+    for told, ends in FACTS
+    for end in ends
+    if end.startswith(("I ", "We ")) and " had to " not in end
+]
+BEFORE = ("After the winter", "Since the break-up", "Because of the rent", "Thanks to her")
+SINCE = (
+    (("I live in Madrid.", "I've been living in Seville since September."), ["Lives in Seville."]),
+    (("I live in Madrid.", "I live in Seville since 2012."), ["Lives in Seville."]),
+    (("I live in Seville since 2012.", "We moved to Bonn."), ["Lives in Bonn."]),
+    (("I'm studying law.", "I have been studying botany since 2023."), ["Studies botany."]),
+)
 WHEN = (
     "",
     " yesterday",
@@ -372,6 +387,23 @@ CHANGES: tuple[
     (("I'm single.", "I got married last month."), ["Is married."]),
     (("My name is Bob.", "Call me Rob from now on."), ["Wants to be called Rob."]),
     (("My sister is vegan.", "My sister is no longer vegan."), []),
+    (("My boyfriend is vegan.", "I'm vegetarian.", "We split up."), ["Is vegetarian."]),
+    (("My girlfriend Ana is diabetic.", "Ana and I are getting divorced."), []),
+    (("I'm a barista at Blue Door.", "Yesterday was my last shift at Blue Door."), []),
+    (("My brother works at Bosch.", "My brother left Bosch in May."), []),
+    (("My rent is 900 euros.", "They raised my rent."), []),
+    (("My rent is 900 euros.", "My rent went up, it's 980 euros now."), ["Rent: 980 euros."]),
+    (("Keep your answers short.", "You can write as long as you like."), []),
+    (("Never use emojis.", "Emojis are welcome from now on."), []),
+    (("Always answer in French.", "You can stop using French."), []),
+    (("I live in Ghent.", "Antwerp is home now."), ["Lives in Antwerp."]),
+    (("I live in Ghent.", "Home is where the heart is."), ["Lives in Ghent."]),
+    (("我的房租是三千。", "房租涨了。"), []),
+    (("我在甲公司上班。", "工作也已经辞了。"), []),
+    (("我住在杭州。", "上周我们全家搬回老家宁波了。"), ["用户住在宁波。"]),
+    (("家賃は8万円です。", "家賃が上がりました。"), []),
+    (("出版社で働いています。", "先月で出版社を辞めて、休んでいます。"), []),
+    (("名古屋に住んでいます。", "実家の福岡に戻りました。"), ["ユーザーは福岡に住んでいる。"]),
     (("我住在南京。", "我上个月搬到苏州了。"), ["用户住在苏州。"]),
     (("我在甲公司上班。", "我跳槽到乙公司了。"), ["用户在乙公司工作。"]),
     (("我在甲公司上班。", "我昨天辞职了。"), []),
@@ -515,16 +547,42 @@ def test_a_dialogue_leaves_what_is_true(said: tuple[str, ...], afterwards: list[
     assert current(*said) == afterwards
 
 
-def test_of_dialogues_that_change_something_few_leave_what_is_wrong() -> None:
-    """Hard cases, written after reading parts of the tables: 12 of 20 leave a wrong fact."""
+@pytest.mark.parametrize(("half", "count", "most"), [("seen", 69, SEEN), ("unseen", 20, UNSEEN)])
+def test_of_dialogues_that_change_something_few_leave_what_is_wrong(
+    half: str, count: int, most: int
+) -> None:
+    """`unseen` was written before the rules were changed, and not looked at during it."""
     file = Path(__file__).parents[1] / "acceptance" / "judged" / "changes.ndjson"
     dialogues = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    own = [dialogue for dialogue in dialogues if dialogue["half"] == half]
     wrong = [
-        one["turns"]
-        for one in dialogues
-        if any(word in fact for fact in current(*one["turns"]) for word in one["wrong"])
+        dialogue["turns"]
+        for dialogue in own
+        if any(word in fact for fact in current(*dialogue["turns"]) for word in dialogue["wrong"])
     ]
-    assert len(dialogues) == 20 and len(wrong) <= 12, wrong
+    assert len(own) == count and len(wrong) <= most, wrong
+
+
+@pytest.mark.parametrize(("told", "end"), WITHOUT_SUBJECT)
+def test_a_sentence_without_its_subject_is_of_the_user(told: str, end: str) -> None:
+    assert current(told) and current(told, f"{end}.") == []
+
+
+@pytest.mark.parametrize("before", BEFORE)
+@pytest.mark.parametrize(
+    ("told", "end"), [(told, ends[0]) for told, ends in FACTS if ends[0].startswith(("I ", "We "))]
+)
+def test_what_stands_before_the_subject_is_no_part_of_a_statement(
+    before: str, told: str, end: str
+) -> None:
+    assert current(told, f"{before} {end}.") == []
+
+
+@pytest.mark.parametrize(("said", "afterwards"), SINCE)
+def test_what_is_so_since_a_time_is_so_whatever_was_told_before(
+    said: tuple[str, ...], afterwards: list[str]
+) -> None:
+    assert current(*said) == afterwards
 
 
 @pytest.mark.parametrize("end", sorted({end for _, ends in FACTS for end in ends}))
