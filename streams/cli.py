@@ -39,6 +39,7 @@ KAFKA = Below(
         "map": "mapping:map_",
         "topics": "kafka:topics",
         "lag": "kafka:lag",
+        "acls": "kafka:acls",
         "repartition": "repartition:repartition",
         "reset": "kafka:reset",
         "topology": "topology_schema:topology",

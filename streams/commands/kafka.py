@@ -209,6 +209,61 @@ def lag(bootstrap: str | None, groups: tuple[str, ...], form: str | None) -> Non
 @click.command()
 @options.bootstrap
 @click.option("--app-id", help="App id of the workers. Default: turnfold.")
+@click.option("--principal", help="Print the commands of kafka-acls.sh that grant it all.")
+@options.argument(
+    "processes", nargs=-1, metavar="[PROCESS]...",
+    help="worker, sink, serve, extract, produce or another command. Default: all.",
+)  # fmt: skip
+@options.form
+@options.fails_in_a_line
+def acls(
+    bootstrap: str | None,
+    app_id: str | None,
+    principal: str | None,
+    processes: tuple[str, ...],
+    form: str | None,
+) -> None:
+    """Show the Kafka ACLs that each process needs.
+
+    The names `sink` and GROUP are the sink's --name and the --group of `kafka extract`.
+
+    \b
+    turnfold kafka acls worker sink --topic-prefix acme.
+    turnfold kafka acls worker --principal User:worker > for-the-administrator.sh
+    """
+    from streams.apps.worker_settings import WorkerSettings
+    from streams.kafka.client.settings import KafkaSettings
+    from streams.kafka.tools.acls import PROCESSES, grants
+
+    if unknown := [process for process in processes if process not in PROCESSES]:
+        raise click.BadParameter(
+            f"no process {unknown[0]!r}; there are: {', '.join(PROCESSES)}", param_hint="PROCESS"
+        )
+    settings = KafkaSettings.load(bootstrap=bootstrap)
+    worker = WorkerSettings.load(app_id=app_id)
+    needed = [
+        (process, grant)
+        for process in processes or PROCESSES
+        for grant in grants(PROCESSES[process](worker.app_id), settings.topic_prefix)
+    ]
+    if principal is not None:
+        for line in dict.fromkeys(
+            grant.command(settings.bootstrap, principal) for _, grant in needed
+        ):
+            output.say(line)
+        return
+    rows = [{"process": process, **grant._asdict()} for process, grant in needed]
+    if form:
+        output.say_as(form, rows)
+    else:
+        output.table(
+            [row | {"operations": ", ".join(row["operations"])} for row in rows], list(rows[0])
+        )
+
+
+@click.command()
+@options.bootstrap
+@click.option("--app-id", help="App id of the workers. Default: turnfold.")
 @click.option("--generation", metavar="NAME", help="Also the topics of this generation.")
 @click.option(
     "--partitions", type=options.Whole(1), help="Partitions that each topic must have. Default: 4."

@@ -641,3 +641,16 @@ def test_a_reader_that_leaves_is_no_fault(sample: Path) -> None:
         os.close(reading)
         _, error = process.communicate(timeout=60)
         assert b"Traceback" not in error and b"BrokenPipe" not in error, error.decode()
+
+
+def test_acls_are_commands_for_an_administrator() -> None:
+    at = ("--app-id", "chat", "--topic-prefix", "acme.", "--bootstrap", "b:1")
+    rows = answer("kafka", "acls", "sink", *at)
+    assert {row["name"] for row in rows} == {"acme.history", "acme.dead-letters", "acme.sink"}
+    done = turnfold("kafka", "acls", "worker", *at, "--principal", "User:CN=a b")
+    assert done.out.splitlines()[-1] == (
+        "kafka-acls.sh --bootstrap-server b:1 --add --allow-principal 'User:CN=a b' --operation "
+        "Write --transactional-id acme.chat- --resource-pattern-type prefixed"
+    )
+    wrong = turnfold("kafka", "acls", "lagg")
+    assert (wrong.code, "no process 'lagg'" in wrong.err) == (2, True)

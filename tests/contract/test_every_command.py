@@ -94,6 +94,7 @@ OVER_KAFKA: dict[str, tuple[str, ...]] = {
 ELSE = {
     "import",
     "admin catalog",
+    "kafka acls",
     "kafka broker start",
     "kafka broker stop",
     "kafka broker status",

@@ -8,32 +8,25 @@ from aiokafka.protocol.admin import CreateAclsRequest
 from streams.broker import Broker
 from streams.kafka.client.admin import connected
 from streams.kafka.client.settings import KafkaSettings
-from streams.kafka.tools.acls import ANY, Acl
+from streams.kafka.tools.acls import Acl, grants
 
 RESOURCES = {"topic": 2, "group": 3, "cluster": 4, "transactional id": 5}
 OPERATIONS = {
     "All": 2, "Read": 3, "Write": 4, "Create": 5, "Delete": 6, "Alter": 7, "Describe": 8,
     "DescribeConfigs": 10, "AlterConfigs": 11,
 }  # fmt: skip
-LITERAL, PREFIXED, ALLOW = 3, 4, 3
+PATTERNS, ALLOW = {"literal": 3, "prefixed": 4}, 3
 
 
 def grant(broker: Broker, user: str, prefix: str, acls: Iterable[Acl]) -> None:
     """Lets the user do that, on resources whose names have the prefix."""
-    wanted = []
-    for acl in acls:
-        for name in acl.names:
-            pattern = PREFIXED if name.endswith(ANY) else LITERAL
-            full = prefix + name.removesuffix(ANY)
-            if not full:  # of every name
-                pattern, full = LITERAL, ANY
-            wanted += [
-                CreateAclsRequest(
-                    RESOURCES[acl.resource], full, pattern, f"User:{user}", "*",
-                    OPERATIONS[operation], ALLOW,
-                )
-                for operation in acl.operations
-            ]  # fmt: skip
+    wanted = [
+        CreateAclsRequest(
+            RESOURCES[one.resource], one.name, PATTERNS[one.pattern], f"User:{user}", "*",
+            OPERATIONS[operation], ALLOW,
+        )
+        for one in grants(acls, prefix) for operation in one.operations
+    ]  # fmt: skip
 
     async def ask() -> None:
         async with connected(KafkaSettings.plain(broker.bootstrap)) as admin:

@@ -95,13 +95,13 @@ def test_lag(running: Installation, guarded: Broker, tmp_path: Path) -> None:
 
 
 def test_topics(running: Installation, guarded: Broker, tmp_path: Path) -> None:
-    found = user(guarded, "topics", acls.CHECK, tmp_path).run("kafka", "topics")
+    found = user(guarded, "topics", acls.topics(), tmp_path).run("kafka", "topics")
     assert {one["state"] for one in found} == {"ok"}
     assert all(one["name"] == PREFIX + one["topic"] for one in found)
 
 
 def test_doctor(running: Installation, guarded: Broker, tmp_path: Path) -> None:
-    made = user(guarded, "doctor", acls.DOCTOR, tmp_path)
+    made = user(guarded, "doctor", acls.doctor(), tmp_path)
     done = turnfold("admin", "doctor", "-o", "json", env=made.env)
     found = {one["check"]: one["status"] for one in done.json()["findings"]}
     assert {found.get(name) for name in ("broker", "topics", "memory", "clock")} == {"ok"}, done
@@ -110,7 +110,7 @@ def test_doctor(running: Installation, guarded: Broker, tmp_path: Path) -> None:
 def test_a_doctor_with_one_less_says_what_is_missing(
     running: Installation, guarded: Broker, tmp_path: Path
 ) -> None:
-    given = [one for one in acls.DOCTOR if one.operations != ("Read",)]
+    given = [one for one in acls.doctor() if one.operations != ("Read",)]
     made = user(guarded, "doctor-without", given, tmp_path)
     done = turnfold("admin", "doctor", "-o", "json", env=made.env)
     assert done.code == 2, done
@@ -120,7 +120,7 @@ def test_a_doctor_with_one_less_says_what_is_missing(
 
 
 def test_health(running: Installation, guarded: Broker, tmp_path: Path) -> None:
-    done = health(user(guarded, "health", acls.HEALTH, tmp_path))
+    done = health(user(guarded, "health", acls.health(), tmp_path))
     assert done.returncode == 0, done.stderr
 
 
@@ -218,7 +218,7 @@ COMMANDS: dict[str, tuple[Sequence[Acl], tuple[str, str, str], list[str]]] = {
     "extract": (acls.extract("another"), ("group", "another", "Read"),
                 ["kafka", "extract", "--bootstrap", "{bootstrap}", "--group", "another", "--once",
                  "--model", "m", "--base-url", "http://127.0.0.1:1/v1"]),
-    "topics": (acls.CHECK, ("topic", "moods", "DescribeConfigs"), ["kafka", "topics"]),
+    "topics": (acls.topics(), ("topic", "moods", "DescribeConfigs"), ["kafka", "topics"]),
     "reset": (acls.reset("kept"), ("topic", "kept-session-rows-changelog", "Delete"),
               ["kafka", "reset", "kept", "--yes"]),
     "serve": (acls.serve(), ("topic", "turnfold-memory-rows-changelog", "Read"),

@@ -1,11 +1,11 @@
-"""ACLs that each process needs (docs/shared-clusters.md).
+"""ACLs that each process needs: `turnfold kafka acls`.
 
-The page's table is generated from this module, and tests run each process under a principal with
-exactly these ACLs. Read and Write imply Describe. A process that has to create a missing topic also
-needs Create on it.
+Tests run each process under a principal with exactly these ACLs. Read and Write imply Describe. A
+process that has to create a missing topic also needs Create on it.
 """
 
-from collections.abc import Iterable
+import shlex
+from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, NamedTuple
 
 from streams.kafka.client.topic_names import changelog_name, own_topics, sources_of
@@ -102,35 +102,59 @@ LAG = (
     Acl("topic", _named(TOPICS), ("Describe",)),
     Acl("group", (ANY,), ("Describe",)),
 )
-CHECK = (
-    Acl("topic", (*_named(TOPICS), *_changelogs("turnfold")), ("Describe", "DescribeConfigs")),
-)
-DOCTOR = (
-    *CHECK,
-    Acl("topic", _changelogs("turnfold"), ("Read",)),
-    Acl("group", ("turnfold",), ("Describe",)),
-)
-HEALTH = (Acl("group", ("turnfold",), ("Describe",)),)
+
+
+def topics(app_id: str = "turnfold") -> tuple[Acl, ...]:
+    return (Acl("topic", (*_named(TOPICS), *_changelogs(app_id)), ("Describe", "DescribeConfigs")),)
+
+
+def doctor(app_id: str = "turnfold") -> tuple[Acl, ...]:
+    return (*topics(app_id), Acl("topic", _changelogs(app_id), ("Read",)), *health(app_id))
+
+
+def health(app_id: str = "turnfold") -> tuple[Acl, ...]:
+    """The check of a container."""
+    return (Acl("group", (app_id,), ("Describe",)),)
+
+
 ALL = (
     Acl("topic", (ANY,), ("All",)),
     Acl("group", (ANY,), ("All",)),
     Acl("transactional id", (ANY,), ("All",)),
 )
 
-PROCESSES: dict[str, tuple[Acl, ...]] = {
-    "kafka worker": worker(),
-    "kafka sink": sink(),
-    "serve": serve(),
-    "kafka extract": extract(),
-    "kafka produce": PRODUCE,
-    "admin dlq replay": REPLAY,
-    "admin dlq settle": SETTLE,
-    "kafka lag": LAG,
-    "kafka topics": CHECK,
-    "admin doctor": DOCTOR,
-    "health check": HEALTH,
-    "kafka reset": reset(),
-    "kafka repartition": ALL,
-    "generation drop": ALL,
-}
-"""By command, with its default names."""
+PROCESSES: dict[str, Callable[[str], tuple[Acl, ...]]] = {
+    "worker": worker, "serve": serve, "doctor": doctor, "health": health, "topics": topics,
+    "reset": reset, "sink": lambda _: sink(), "extract": lambda _: extract(),
+    "produce": lambda _: PRODUCE, "lag": lambda _: LAG, "dlq replay": lambda _: REPLAY,
+    "dlq settle": lambda _: SETTLE, "repartition": lambda _: ALL, "generation drop": lambda _: ALL,
+}  # fmt: skip
+"""By command, what it needs with an app id."""
+
+
+class Grant(NamedTuple):
+    """Operations on one resource, or on all whose names have a prefix."""
+
+    resource: Resource
+    name: str
+    pattern: Literal["literal", "prefixed"]
+    operations: tuple[str, ...]
+
+    def command(self, bootstrap: str, principal: str) -> str:
+        """`kafka-acls.sh` for it."""
+        operations = " ".join(f"--operation {operation}" for operation in self.operations)
+        return (
+            f"kafka-acls.sh --bootstrap-server {bootstrap} --add --allow-principal "
+            f"{shlex.quote(principal)} {operations} --{self.resource.replace(' ', '-')} "
+            f"{shlex.quote(self.name)} --resource-pattern-type {self.pattern}"
+        )
+
+
+def grants(acls: Iterable[Acl], prefix: str) -> Iterator[Grant]:
+    """One for each resource, with the topic prefix."""
+    for acl in acls:
+        for name in acl.names:
+            full = prefix + name.removesuffix(ANY)
+            is_prefix = name.endswith(ANY) and full != ""  # Kafka's own `*` is literal
+            pattern: Literal["literal", "prefixed"] = "prefixed" if is_prefix else "literal"
+            yield Grant(acl.resource, full or ANY, pattern, acl.operations)
