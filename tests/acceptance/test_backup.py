@@ -23,6 +23,7 @@ def said(batch: int) -> list[dict[str, object]]:
     ]
 
 
+@pytest.mark.component
 def test_a_copy_of_a_run_s_history_is_continued_by_run(tmp_path: Path) -> None:
     history, records = tmp_path / "history", tmp_path / "records.ndjson"
     folded(ndjson(records, said(0)), history=history)
