@@ -29,8 +29,8 @@ HEADER = ("column", "type", "meaning")
 
 INTRO = """\
 A history is a set of Delta tables in one folder. Every table is also a DuckDB view of the same
-name. [Views and macros](#views-and-macros) show what holds now: start with them. The tables show
-everything that happened.
+name. Start with the [views and macros](#views-and-macros): they show the present. The tables
+contain all changes.
 
 In DuckDB, text and JSON text are VARCHAR, a time is TIMESTAMPTZ in UTC, an integer BIGINT, a list
 of text VARCHAR[]. `turnfold sql` prints times as RFC 3339 text.
@@ -41,19 +41,19 @@ of text VARCHAR[]. `turnfold sql` prints times as RFC 3339 text.
 EXPIRY = """\
 ## Status and expiry
 
-Nothing in the history changes because time passes. So a query for *now* has to compare times.
+The history does not change as time passes. So a query for *now* has to compare times.
 
-**States.** `state_current` has one row a state: the version with the latest `valid_from`, even if
-it has ended or begins in the future. `status` is `closed` as soon as `valid_to` is known, even if
-`valid_to` is in the future. So `status` does not tell what is true now. Ask `state_as_of`:
+**States.** `state_current` has one row per state: the version with the latest `valid_from`, even if
+it has ended or starts in the future. `status` is `closed` as soon as `valid_to` is known, even if
+`valid_to` is in the future. To find the states that are true now, use `state_as_of`, not `status`:
 
 ```sql
 SELECT * FROM state_as_of()
 ```
 
-It returns each version that has begun by `now()` and has not ended: `valid_to` is later or null,
-and no later version has begun. A state whose `valid_to` has passed stays in `state_current` with
-status `closed`, and is no longer in `state_as_of()`.
+It returns each version that has started by `now()` and has not ended: `valid_to` is later or null,
+and no later version has started. After its `valid_to` a state stays in `state_current` with
+status `closed`, but not in `state_as_of()`.
 
 **Sessions.** A session expires 24 h after its latest turn (`session_expiry_hours`).
 `session_current` shows the status as it was folded, so an expired session can still be `active`
@@ -67,7 +67,7 @@ FROM session_current s LEFT JOIN event_current e USING (tenant, session_id) GROU
 ```
 
 **Moods.** `mood_current` has the numbers right after the last moment of affect. After that the
-shock fades. `turnfold show user` and the HTTP API compute the mood at the time that you ask for
+shock fades. `turnfold show user` and the HTTP API compute the mood at the time of your query
 ([rules.md](rules.md#affect)).
 """
 
@@ -111,7 +111,7 @@ MEANINGS = {
     "state": "The version's document; if the version is gone, the one before.",
     "after_finish": "Whether its task had ended before it; the task's document leaves it out.",
     "turns": "Turns of that day that have ended.",
-    "failed_turns": "Those of them whose status is `error`.",
+    "failed_turns": "Turns of that day with status `error`.",
     "weeks": "Their Mondays, in order.",
     "call_index": "Position of the call in its recursion, from 0.",
     "tool_call_id": "`id` of the call; null if it has none.",
@@ -200,12 +200,12 @@ def _views(table: Table) -> list[str]:
 def _view_columns(view: str, shown: Mapping[str, str], table: Table) -> str:
     """The columns; only those that its table, or `state_current`, has not."""
     if view in LIKE_STATES:
-        return "Columns: those of [state_current](#state_current).\n"
+        return "Columns: the same as [state_current](#state_current).\n"
     said = ""
     if of := SAME_AS.get(view):
         same = {*TABLES[of].model_fields, *Source.model_fields} & set(shown)
         but = " without `op`" if "op" in TABLES[of].model_fields else ""
-        said = f"Columns: those of [{of}](#{of}){but} and [of all tables](#columns-of-all-tables)"
+        said = f"Columns: as in [{of}](#{of}){but} and [of all tables](#columns-of-all-tables)"
         shown = {name: kind for name, kind in shown.items() if name not in same}
         said += ", and:\n\n" if shown else ".\n"
     rows = [(f"`{name}`", _kind(kind), _meaning(view, name)) for name, kind in shown.items()]
