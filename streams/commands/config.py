@@ -35,7 +35,7 @@ class Setting(NamedTuple):
 @options.form
 @options.fails_in_a_line
 def config(every: bool, form: str | None) -> None:
-    """Show effective settings and their source: the file or the environment.
+    """Show effective settings: from the file or the environment.
 
     Values of keys and passwords are never printed. Exit code 3: a setting is wrong; the error
     is printed to stderr.

@@ -36,7 +36,7 @@ def context(
     tenant: str,
     form: str | None,
 ) -> None:
-    """Print a user's memory as text for an agent's prompt, within a token budget.
+    """Print a user's memory as text for an agent's prompt.
 
     Example: turnfold context emma --history turnfold-demo --query "When is Nora's birthday?"
     """

@@ -126,9 +126,10 @@ def settle(
     tenant: str | None,
     form: str | None,
 ) -> None:
-    """Mark dead letters as done, so that `admin dlq list`, alerts and replays leave them out.
+    """Mark dead letters as done.
 
-    In a history that sinks write, the mark goes over Kafka and shows when a sink has written it.
+    `admin dlq list`, alerts and replays then leave them out. In a history that sinks write,
+    the mark goes over Kafka and shows when a sink has written it.
 
     \b
     turnfold admin dlq settle /data/turns.ndjson:0:17 --history memory

@@ -100,7 +100,7 @@ def over_kafka(
     observing: options.Observing,
     **options: Any,
 ) -> None:
-    """Extract facts from the topic turns with a model, into write-plans.
+    """Extract facts from turns with a model, into write-plans.
 
     Runs until stopped. Workers do not wait for it. `turnfold admin extract` describes the model's
     settings. Without --once it retries without limit if the endpoint does not answer.

@@ -21,10 +21,10 @@ GB = 1e9
 @options.form
 @options.fails_in_a_line
 def size(sample: str, turns_per_day: int | None, form: str | None) -> None:
-    """Measure the cost of a sample of your records: topics, tables, store, search index, CPU.
+    """Measure the bytes and CPU of a sample of your records.
 
-    Folds the sample in a temporary folder, with the extractor `rules`, and needs no broker.
-    docs/sizing.md explains the figures.
+    Shows topics, tables, store and search index. Folds the sample in a temporary folder, with the
+    extractor `rules`, and needs no broker. docs/sizing.md explains the figures.
 
     Example: turnfold admin size --sample turns.ndjson --turns-per-day 5000000
     """

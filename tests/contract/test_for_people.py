@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.command import PROGRAM, environment, folded, ndjson, turn, turnfold
+from tests.contract.test_every_command import GROUPS
 
 pytestmark = pytest.mark.nightly
 
@@ -103,8 +104,10 @@ def test_nothing_is_said_to_be_nothing(sample: Path, command: str, said: str) ->
     assert done.code == 0 and said in done.out + done.err
 
 
-def test_the_help_says_all_of_what_a_command_does() -> None:
-    usage, _, about = turnfold("--help", env=environment(COLUMNS="80")).out.partition("\n")
+@pytest.mark.parametrize("group", GROUPS)
+def test_the_help_says_all_of_what_a_command_does(group: str) -> None:
+    done = turnfold(*group.split(), "--help", env=environment(COLUMNS="80"))
+    usage, _, about = done.out.partition("\n")
     assert usage.endswith("[ARGS]...") and "..." not in about
 
 
