@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
-from tempfile import gettempdir
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import TYPE_CHECKING, Any
 
 from sinks.locations import Location
@@ -42,6 +42,9 @@ if TYPE_CHECKING:  # only where there is a mapping
 
 log = logging.getLogger(__name__)
 
+FAUST = "turnfold-faust-"
+"""Prefix of a worker's own temporary folder: another account's cannot be written."""
+
 
 def _rows(worker: WorkerSettings, lane: str) -> RowStore:
     """Storage of a lane's rows, by its name."""
@@ -57,9 +60,12 @@ def _mapper(worker: WorkerSettings) -> "Mapper | None":
     return Mapper(worker.mapping)
 
 
-def make_app(kafka: KafkaSettings, worker: WorkerSettings, traced: bool = False) -> App:
-    """The Faust app of both agents. The topics must exist: `prepare`. `traced`: batches have spans
-    (after `streams.observability.traces.begin`)."""
+def make_app(
+    kafka: KafkaSettings, worker: WorkerSettings, datadir: Path, traced: bool = False
+) -> App:
+    """The Faust app of both agents. The topics must exist: `prepare`. `datadir`: of Faust, which
+    stores nothing there. `traced`: batches have spans (after `streams.observability.traces.begin`).
+    """
     span, origin = (traces.span, TracedOrigin) if traced else (no_span, Origin)
     topics = own_topics(worker.generation)
     plans: list[AgentSpec] = []
@@ -83,7 +89,7 @@ def make_app(kafka: KafkaSettings, worker: WorkerSettings, traced: bool = False)
             maps=worker.mapping is not None,
         ),
         bootstrap=kafka.bootstrap,
-        datadir=Path(gettempdir()) / f"{worker.group}-faust",
+        datadir=datadir,
         connection=kafka.client(),
         consumer_group_instance_id=worker.instance,
         broker_session_timeout=worker.session_seconds,
@@ -155,8 +161,9 @@ def work(
     created = prepare(kafka, worker)
     if created:
         log.info("created the topics %s", ", ".join(created))
-    app = make_app(kafka, worker, traced)
-    return run(app, service(app))
+    with TemporaryDirectory(prefix=FAUST) as datadir:
+        app = make_app(kafka, worker, Path(datadir), traced)
+        return run(app, service(app))
 
 
 def __getattr__(name: str) -> Any:
@@ -169,5 +176,5 @@ def __getattr__(name: str) -> Any:
             "only `turnfold kafka worker` supports a model; use the extractor rules"
         )
     prepare(kafka, worker)
-    globals()["app"] = app = make_app(kafka, worker)
+    globals()["app"] = app = make_app(kafka, worker, Path(mkdtemp(prefix=FAUST)))
     return app

@@ -5,7 +5,9 @@ python -m tests.fault.doomed_worker --bootstrap HOST:PORT --instance a --die com
 
 import argparse
 import sys
+import tempfile
 from dataclasses import replace
+from pathlib import Path
 
 from streams.apps.worker import make_app, prepare
 from streams.apps.worker_settings import WorkerSettings
@@ -30,7 +32,7 @@ def main() -> int:
     kafka = KafkaSettings.load(bootstrap=given.bootstrap)
     worker = WorkerSettings.load(instance=given.instance, max_records=500)
     prepare(kafka, worker)
-    app = make_app(kafka, worker)
+    app = make_app(kafka, worker, Path(tempfile.mkdtemp()))
     app.lanes.settings = replace(app.lanes.settings, observe=Death(given.die, given.after))
     return run(app)
 

@@ -235,7 +235,9 @@ def test_a_key_in_the_place_of_its_file_is_not_repeated() -> None:
     assert "secret" not in str(caught.value)
 
 
-def test_faust_s_producer_gets_what_aiokafka_gets(certificates: Certificates) -> None:
+def test_faust_s_producer_gets_what_aiokafka_gets(
+    certificates: Certificates, tmp_path: Path
+) -> None:
     for given in (
         {},
         login("SCRAM-SHA-512"),
@@ -244,7 +246,8 @@ def test_faust_s_producer_gets_what_aiokafka_gets(certificates: Certificates) ->
         {"topic_prefix": "acme."},
     ):
         settings = KafkaSettings.load(bootstrap="a:1", **given)
-        ours, faust = settings.client(), make_app(settings, WorkerSettings()).connection
+        ours = settings.client()
+        faust = make_app(settings, WorkerSettings(), tmp_path).connection
         assert ("ssl_context" in ours) == ("ssl_context" in faust)
         assert {**ours, "ssl_context": None} == {**faust, "ssl_context": None}
 

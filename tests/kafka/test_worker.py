@@ -303,3 +303,21 @@ async def aborted(working: Working) -> None:
         for number in range(PARTITIONS):
             await producer.send_and_wait(TURNS.name, b"never", b"never", partition=number)
         await producer.abort_transaction()
+
+
+START_FAILS = """
+import sys
+from pathlib import Path
+from streams.kafka.transport.app import App
+from streams.kafka.transport.run import run
+sys.exit(run(App("a", [], bootstrap="127.0.0.1:1", datadir=Path(sys.argv[1]) / "absent" / "faust")))
+"""
+
+
+@pytest.mark.component
+def test_a_worker_that_cannot_start_ends_and_says_why(tmp_path: Path) -> None:
+    """Before any broker is asked: a folder of its own that cannot be made."""
+    command = [sys.executable, "-c", START_FAILS, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=WITHIN, check=False)
+    assert done.returncode == 1
+    assert "the worker stops: [Errno 2] No such file or directory" in done.stderr

@@ -1,6 +1,7 @@
 """What the environment says that is no setting."""
 
 import logging
+from pathlib import Path
 from typing import Annotated
 
 import pytest
@@ -66,10 +67,12 @@ def test_every_setting_is_known(
     assert message.count(prefix) == 1 + message.count("did you mean")
 
 
-def test_the_session_of_a_worker_is_a_setting_within_what_a_broker_allows() -> None:
+def test_the_session_of_a_worker_is_a_setting_within_what_a_broker_allows(
+    tmp_path: Path,
+) -> None:
     kafka = KafkaSettings.plain("localhost:1")
     for seconds in (10.0, 30.0):
-        app = make_app(kafka, WorkerSettings(session_seconds=seconds))
+        app = make_app(kafka, WorkerSettings(session_seconds=seconds), tmp_path)
         assert app.conf.broker_session_timeout == seconds
     assert WorkerSettings().session_seconds == 10.0
     for wrong in (5.9, 301):

@@ -33,7 +33,7 @@ async def _until_stopped(app: App) -> int:
     loop.add_signal_handler(signal.SIGTERM, stop.set)
     loop.add_signal_handler(signal.SIGINT, _leave, app, stop)
     app.in_worker = True
-    started = loop.create_task(app.start())
+    started = loop.create_task(_start(app))
     stopped = loop.create_task(stop.wait())
     crashed = loop.create_task(_crashed(app))
     await asyncio.wait({stopped, crashed}, return_when=asyncio.FIRST_COMPLETED)
@@ -56,6 +56,14 @@ async def _until_stopped(app: App) -> int:
 def _leave(app: App, stop: asyncio.Event) -> None:
     app.leaves = True
     stop.set()
+
+
+async def _start(app: App) -> None:
+    """Starts the app; Faust crashes for errors of its services, not for those of its own start."""
+    try:
+        await app.start()
+    except Exception as error:
+        await app.crash(error)
 
 
 async def _crashed(app: App) -> None:
