@@ -69,12 +69,12 @@ def extract(turn: Turn, affect: Estimate | None = None) -> JsonObject | None:
     text = cleaned(turn.user_input)
     language = language_of(text)
     try:
-        found = language.find(text, turn.occurred_at)
+        findings = language.find(text, turn.occurred_at)
     except OverBudget as error:
         return failure(NAME, turn, error)
-    if not found or is_private(text):
+    if not findings or is_private(text):
         return None
-    return _plan(turn, text, found, language, affect if turn.affect is None else None)
+    return _plan(turn, text, findings, language, affect if turn.affect is None else None)
 
 
 def state_id(tenant: str, user_id: str, family: str, name: str) -> str:
@@ -84,7 +84,7 @@ def state_id(tenant: str, user_id: str, family: str, name: str) -> str:
 
 
 def _plan(
-    turn: Turn, text: str, found: list[Finding], language: Language, affect: Estimate | None
+    turn: Turn, text: str, findings: list[Finding], language: Language, affect: Estimate | None
 ) -> JsonObject | None:
     plan: JsonObject = {
         "type": "write_plan",
@@ -96,8 +96,8 @@ def _plan(
         "occurred_at": format_time(turn.occurred_at),
         "extractor": {"name": NAME, "version": VERSION},
     }
-    dates = Dates.of(text, turn.occurred_at, found)
-    told = _told_once([one for one in found if _is_state(one)], language)
+    dates = Dates.of(text, turn.occurred_at, findings)
+    told = _told_once([one for one in findings if _is_state(one)], language)
     states = [
         _state(turn, one, language, dates, at)
         for one in told
@@ -106,14 +106,16 @@ def _plan(
     kept = [{one.rule.family, _slot(one)} for one in told]
     ends = [  # what a later value of its slot replaces needs no end
         update
-        for one in found
+        for one in findings
         for update in _ends(turn, one, language, dates)
         if not any(families.issuperset(update["families"]) for families in kept)
     ]
     likes = [
-        _preference(turn, one) for one in found if one.rule.kind == "preference" and not _slot(one)
+        _preference(turn, one)
+        for one in findings
+        if one.rule.kind == "preference" and not _slot(one)
     ]
-    felt = _moment(found, affect) if affect else None
+    felt = _moment(findings, affect) if affect else None
     if states:
         plan["state_updates"] = states
     if likes:
@@ -141,106 +143,108 @@ def _told_once(states: list[Finding], language: Language) -> list[Finding]:
     ]
 
 
-def _words(found: Finding) -> tuple[str, ...]:
-    words = {stem(word) for word in languages.words(found.value)}
-    return found.rule.kind, normalise(found.whose), *sorted(words)
+def _words(finding: Finding) -> tuple[str, ...]:
+    words = {stem(word) for word in languages.words(finding.value)}
+    return finding.rule.kind, normalise(finding.whose), *sorted(words)
 
 
-def _is_state(found: Finding) -> bool:
+def _is_state(finding: Finding) -> bool:
     """A like is a preference; a favourite has one value at a time and is a state."""
-    kind = found.rule.kind
-    return bool(_slot(found)) if kind == "preference" else kind not in ("feeling", "end")
+    kind = finding.rule.kind
+    return bool(_slot(finding)) if kind == "preference" else kind not in ("feeling", "end")
 
 
-def _slot(found: Finding) -> str:
+def _slot(finding: Finding) -> str:
     """The name of what has one value at a time; "" where its topic is not said."""
-    if found.rule.accepts == "order":
-        slot = order_slot(found.value)
-        return " ".join(filter(None, (slot, normalise(found.condition)))) if slot else ""
-    if found.rule.family == "pet":
-        return "" if found.name else UNNAMED
-    return _filled(found.slot_name(), found)
+    if finding.rule.accepts == "order":
+        slot = order_slot(finding.value)
+        return " ".join(filter(None, (slot, normalise(finding.condition)))) if slot else ""
+    if finding.rule.family == "pet":
+        return "" if finding.name else UNNAMED
+    return _filled(finding.slot_name(), finding)
 
 
-def _filled(name: str, found: Finding) -> str:
+def _filled(name: str, finding: Finding) -> str:
     """A slot of the table with its parts; "" where one is not said."""
-    topic = normalise(found.topic)
+    topic = normalise(finding.topic)
     for part, text in (
         ("{topic}", languages.TOPICS.get(topic, topic)),
-        ("{whose}", normalise(found.whose)),
+        ("{whose}", normalise(finding.whose)),
     ):
         if part in name:
             name = name.replace(part, text) if text else ""
     return name
 
 
-def _state(turn: Turn, found: Finding, language: Language, dates: Dates, begins: int) -> JsonObject:
-    rule, slot = found.rule, _slot(found)
+def _state(
+    turn: Turn, finding: Finding, language: Language, dates: Dates, begins: int
+) -> JsonObject:
+    rule, slot = finding.rule, _slot(finding)
     kind = "task" if rule.kind == "task" else "fact"
     payload: JsonObject = {
         "category": rule.kind,
-        "value": _value(found, language),
-        "evidence": found.sentence,
+        "value": _value(finding, language),
+        "evidence": finding.sentence,
     }
     if slot:
         payload["slot"] = slot
     if rule.family:
         payload["family"] = rule.family
-    if found.whose:
-        payload["whose"] = found.whose
+    if finding.whose:
+        payload["whose"] = finding.whose
     if rule.polarity:
         payload["polarity"] = rule.polarity
-    if found.condition:
-        payload["condition"] = found.condition
+    if finding.condition:
+        payload["condition"] = finding.condition
     if kind == "task":
         payload["status"] = "open"
-    payload |= dates.payload(found)
+    payload |= dates.payload(finding)
     return {
         "kind": kind,
-        "state_id": state_id(turn.tenant, turn.user_id or "", *_name(found, slot)),
-        "body_text": languages.tell(language, found, dates.fixed(found, language.code)),
+        "state_id": state_id(turn.tenant, turn.user_id or "", *_name(finding, slot)),
+        "body_text": languages.tell(language, finding, dates.fixed(finding, language.code)),
         "payload": payload,
         "confidence": float(rule.confidence),
         "valid_from": format_time(begins),
         "evidence_event_ids": [turn.event_id],
-        "reason": quoted(found.sentence),
+        "reason": quoted(finding.sentence),
     }
 
 
-def _value(found: Finding, language: Language) -> str:
-    if not found.name:
-        return found.value
-    return language.called.format(value=found.value, name=found.name)
+def _value(finding: Finding, language: Language) -> str:
+    if not finding.name:
+        return finding.value
+    return language.called.format(value=finding.value, name=finding.name)
 
 
-def _name(found: Finding, slot: str) -> tuple[str, str]:
+def _name(finding: Finding, slot: str) -> tuple[str, str]:
     """What a state is recognised by: its slot, a pet's name, or the words of its value, whatever
     their endings and order."""
-    family = found.rule.family or found.rule.kind
-    if found.name:
-        return family, normalise(found.name)
+    family = finding.rule.family or finding.rule.kind
+    if finding.name:
+        return family, normalise(finding.name)
     if slot and slot != UNNAMED:
         return SLOT, slot
-    _, whose, *words = _words(found)
+    _, whose, *words = _words(finding)
     return family, f"{whose} {' '.join(words)}".strip()
 
 
-def _ends(turn: Turn, found: Finding, language: Language, dates: Dates) -> Iterator[JsonObject]:
+def _ends(turn: Turn, finding: Finding, language: Language, dates: Dates) -> Iterator[JsonObject]:
     """What is over by it: an end for each person it may be of, and each time it may have been."""
-    families = _filled(found.rule.ends, found).split("|") if found.rule.ends else []
-    if found.rule.kind == "preference" and found.old is None:
+    families = _filled(finding.rule.ends, finding).split("|") if finding.rule.ends else []
+    if finding.rule.kind == "preference" and finding.old is None:
         return
-    value = found.value if found.old is None else found.old
-    if found.rule.family == "pet" and found.name:
-        families, value = [UNNAMED], languages.kind_of_pet(found.value)
+    value = finding.value if finding.old is None else finding.old
+    if finding.rule.family == "pet" and finding.name:
+        families, value = [UNNAMED], languages.kind_of_pet(finding.value)
     if families == ["task"] and language.code == "en":
         value = to_do(value)
-    if families == ["instruction"] and (slot := order_slot(found.value)):
+    if families == ["instruction"] and (slot := order_slot(finding.value)):
         families, value = [slot], value if slot == LANGUAGE else ""
-    people = (found.whose or found.rule.whose).split("|") if families else ()
+    people = (finding.whose or finding.rule.whose).split("|") if families else ()
     ended = _by_value(families, value)
-    for (names, named), whose, at in product(ended, people, dates.ended(found)):
-        if not whose and found.rule.whose:  # the user's own, where it is of a person as well
+    for (names, named), whose, at in product(ended, people, dates.ended(finding)):
+        if not whose and finding.rule.whose:  # the user's own, where it is of a person as well
             names = [name for name in names if name not in OF_OTHERS]
         yield {
             "families": names,
@@ -248,7 +252,7 @@ def _ends(turn: Turn, found: Finding, language: Language, dates: Dates) -> Itera
             **({"whose": whose} if whose else {}),
             "at": format_time(at),
             "evidence_event_ids": [turn.event_id],
-            "reason": quoted(found.sentence),
+            "reason": quoted(finding.sentence),
         }
 
 
@@ -260,24 +264,24 @@ def _by_value(families: list[str], value: str) -> list[tuple[list[str], str]]:
     return [([name for name in families if not name.endswith("*")], value), (whole, "")]
 
 
-def _preference(turn: Turn, found: Finding) -> JsonObject:
+def _preference(turn: Turn, finding: Finding) -> JsonObject:
     """The like or dislike, confirmed."""
     return {
         "op": "confirm",
-        "subject": found.value,
+        "subject": finding.value,
         "domain": DOMAIN,
-        "polarity": found.rule.polarity,
-        "confidence": float(found.rule.confidence),
-        "note": found.sentence,
+        "polarity": finding.rule.polarity,
+        "confidence": float(finding.rule.confidence),
+        "note": finding.sentence,
         "evidence_event_ids": [turn.event_id],
-        "reason": quoted(found.sentence),
-        "payload": {"evidence": found.sentence},
+        "reason": quoted(finding.sentence),
+        "payload": {"evidence": finding.sentence},
     }
 
 
-def _moment(found: Iterable[Finding], affect: Estimate) -> JsonObject | None:
+def _moment(findings: Iterable[Finding], affect: Estimate) -> JsonObject | None:
     """The first feeling shown, with the labels of all of them."""
-    shown = [one for one in found if one.rule.kind == "feeling"]
+    shown = [one for one in findings if one.rule.kind == "feeling"]
     felt = affect(shown[0].sentence) if shown else None
     if felt is None:
         return None

@@ -35,27 +35,27 @@ class Dates(NamedTuple):
     found: list[Finding]
 
     @classmethod
-    def of(cls, text: str, at: int, found: list[Finding]) -> "Dates":
+    def of(cls, text: str, at: int, findings: list[Finding]) -> "Dates":
         """Those of a turn in which something was found."""
-        return cls(text, at, resolve(text, at), found)
+        return cls(text, at, resolve(text, at), findings)
 
     def annotations(self) -> JsonObject:
         """`event_annotations`: the first date of what was found, else of the turn."""
         dated = [span for one in self.found if (span := self._about(one))]
         return _shown(next(iter([*dated, *self.spans]), None))
 
-    def payload(self, found: Finding) -> JsonObject:
+    def payload(self, finding: Finding) -> JsonObject:
         """`about_start` and `about_end` of a state, if its sentence has a date of it."""
-        return _shown(self._about(found))
+        return _shown(self._about(finding))
 
-    def fixed(self, found: Finding, language: str) -> str:
+    def fixed(self, finding: Finding, language: str) -> str:
         """The value of what was found with its dates as they stand in a text that is read months
         later: those that are in it once, in the words of the text, and of a task that which
         follows it."""
-        value = self._with_its_date(found)
-        for span in self._in(found.sentence):
+        value = self._with_its_date(finding)
+        for span in self._in(finding.sentence):
             said = self.text[span.begin : span.stop]
-            if YEAR.search(said) or _may_recur(found, span, said):
+            if YEAR.search(said) or _may_recur(finding, span, said):
                 continue
             if value.count(said) == 1:
                 begin = value.index(said)
@@ -63,16 +63,16 @@ class Dates(NamedTuple):
                 value = fixed(language, value, begin, begin + len(said), named)
         return value
 
-    def _with_its_date(self, found: Finding) -> str:
+    def _with_its_date(self, finding: Finding) -> str:
         """The value, and of a task the date that follows it: it is no part of the wording."""
-        value, span = found.value, self._about(found)
-        if span is None or found.rule.kind != "task":
+        value, span = finding.value, self._about(finding)
+        if span is None or finding.rule.kind != "task":
             return value
-        begin = self.text.find(value, self.text.find(found.sentence))
+        begin = self.text.find(value, self.text.find(finding.sentence))
         between = self.text[begin + len(value) : span.begin]
         return self.text[begin : span.stop] if begin >= 0 and between == " " else value
 
-    def begins(self, found: Finding, slotted: bool) -> list[int]:
+    def begins(self, finding: Finding, slotted: bool) -> list[int]:
         """The `valid_from` of a state: the date on which its sentence says that it began, else the
         turn's time.
 
@@ -80,8 +80,8 @@ class Dates(NamedTuple):
         it began, and from the turn on if the date is wider: it would stand before a value that was
         told meanwhile. What is so since a long time is so from then on, and again from the turn on.
         """
-        span = self._about(found)
-        if span is None or found.rule.family not in _BEGINS or self._is_ended(found):
+        span = self._about(finding)
+        if span is None or finding.rule.family not in _BEGINS or self._is_ended(finding):
             return [self.at]
         if not span.lasting and span.end > self.at:
             return [self.at]
@@ -91,27 +91,27 @@ class Dates(NamedTuple):
             return [span.start, self.at] if self.at - span.start > SEASON else [self.at]
         return [self.at if span.end - span.start > WEEK else span.end]
 
-    def ended(self, found: Finding) -> list[int]:
+    def ended(self, finding: Finding) -> list[int]:
         """The times of the ends that a sentence tells of: the end of its date, and the turn's
         time, as what was told in between is over as well."""
-        spans = self._in(found.sentence)
+        spans = self._in(finding.sentence)
         if len(spans) != 1 or spans[0].end > self.at:
             return [self.at]
         return [spans[0].end, self.at]
 
-    def _about(self, found: Finding) -> Span | None:
+    def _about(self, finding: Finding) -> Span | None:
         """The one date of its sentence, if it is of what was found there."""
-        spans, rule = self._in(found.sentence), found.rule
+        spans, rule = self._in(finding.sentence), finding.rule
         if len(spans) != 1:
             return None
         if not _OF_A_TIME.isdisjoint((rule.kind, rule.family)):
             return spans[0]
-        alone = sum(one.sentence == found.sentence for one in self.found) == 1
-        return spans[0] if alone and _BEGAN.search(found.sentence) else None
+        alone = sum(one.sentence == finding.sentence for one in self.found) == 1
+        return spans[0] if alone and _BEGAN.search(finding.sentence) else None
 
-    def _is_ended(self, found: Finding) -> bool:
+    def _is_ended(self, finding: Finding) -> bool:
         """Whether what is over by this turn may be this very state, if it began before."""
-        own = {found.rule.family, found.rule.kind, found.rule.slot} - {""}
+        own = {finding.rule.family, finding.rule.kind, finding.rule.slot} - {""}
         return any(
             not own.isdisjoint(one.rule.ends.replace("*", "").split("|")) for one in self.found
         )
@@ -122,11 +122,11 @@ class Dates(NamedTuple):
         return [one for one in self.spans if begin <= one.begin and one.stop <= stop]
 
 
-def _may_recur(found: Finding, span: Span, said: str) -> bool:
+def _may_recur(finding: Finding, span: Span, said: str) -> bool:
     """Whether what was found may be of each such day: "plays tennis on Sunday"."""
     if span.lasting or span.form not in _ANY_WEEK or SHIFTED.search(said):
         return False
-    return _OF_A_TIME.isdisjoint((found.rule.kind, found.rule.family))
+    return _OF_A_TIME.isdisjoint((finding.rule.kind, finding.rule.family))
 
 
 def _shown(span: Span | None) -> JsonObject:

@@ -6,9 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from tests.command import turnfold
-from tests.inspector.picture_views import texts
-from tests.serving.serving import serving
+from tests.inspector.picture_views import demo_server, texts
 
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
 pytestmark = [pytest.mark.needs("chromium"), pytest.mark.nightly]
@@ -16,11 +14,8 @@ pytestmark = [pytest.mark.needs("chromium"), pytest.mark.nightly]
 
 def test_pictures_say_what_the_views_say(browser: Browser, tmp_path: Path) -> None:
     """Otherwise `scripts/pictures` takes them again."""
-    history = tmp_path / "history"
-    assert turnfold("demo", "--history", history).code == 0
-    with serving("--history", history) as server:
-        server.until("/v1/users", 200)
-        assert texts(browser, server.url) == json.loads((PICTURES / "pages.json").read_text())
+    with demo_server(tmp_path) as url:
+        assert texts(browser, url) == json.loads((PICTURES / "pages.json").read_text())
 
 
 def test_pictures_are_small() -> None:

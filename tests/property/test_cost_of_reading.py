@@ -8,7 +8,6 @@ import base64
 import gzip
 import json
 import sys
-import time
 import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -24,6 +23,7 @@ from schemas.events import MAX_RECORD_BYTES
 from streams.pipeline import escapes, images, json_limits, withheld
 from streams.pipeline.decode import Dead, decode
 from tests.command import turn
+from tests.property.costly import taken_by
 from tests.tiers import soaked
 
 PLACE = ("f", 0, 1)
@@ -164,19 +164,13 @@ def seconds(call: Callable[[], object], most: float) -> float:
     than `most`. How much slower this one is now, reading ordinary JSON beside it shows."""
     least = float("inf")
     for _ in range(3):
-        least = min(least, taken_by(call))
-        if least > most:
-            least /= max(1.0, taken_by(partial(json.loads, ORDINARY)) / SECONDS_OF_ORDINARY)
+        taken = taken_by(call)
+        if taken > most:
+            taken /= max(1.0, taken_by(partial(json.loads, ORDINARY)) / SECONDS_OF_ORDINARY)
+        least = min(least, taken)
         if least <= most:
             break
     return least
-
-
-def taken_by(call: Callable[[], object]) -> float:
-    """Seconds of the processor."""
-    begun = time.thread_time()
-    call()
-    return time.thread_time() - begun
 
 
 def dearest(seed: int, count: int, size: int, most: float) -> tuple[float, bytes]:

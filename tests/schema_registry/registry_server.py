@@ -57,7 +57,9 @@ def _fetch(home: Path, folder: Path) -> None:
         assert found == SHA256, f"{archive.name} is not what is pinned: {found}"
         unpacked = Path(partial) / "unpacked"
         with tarfile.open(archive) as packed:
-            packed.extractall(unpacked, filter="data")
+            # 3.11.0 to 3.11.3 have no filter; what is extracted is pinned
+            filters: Any = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+            packed.extractall(unpacked, **filters)
         shutil.move(unpacked, folder)
 
 

@@ -6,6 +6,7 @@ import httpx
 import pytest
 
 from streams.files import file_runner
+from streams.serving.http import rate_limits
 from tests.planned import CONVERSATIONS
 from tests.serving.serving import Server, serving
 
@@ -23,3 +24,20 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def api(sample: Server) -> httpx.Client:
     """A client of it."""
     return sample.client
+
+
+class Clock:
+    """Stands still until it is moved: otherwise a slow machine would never ask too often."""
+
+    now = 1_000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The time of rates."""
+    made = Clock()
+    monkeypatch.setattr(rate_limits, "time", made)
+    return made

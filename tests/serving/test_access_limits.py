@@ -21,9 +21,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from streams.serving.http import connection, rate_limits
+from streams.serving.http import connection
 from streams.serving.http.keys import Keys, changed, make
 from streams.serving.http.rate_limits import Rate, RequestLimits, guarded
+from tests.serving.conftest import Clock
 from tests.serving.guarded_app import LARGE, Served, everything, served, small_app
 from tests.waiting import WITHIN, until
 
@@ -304,23 +305,6 @@ def test_a_bucket_empties_and_fills_again() -> None:
     assert rate.take("b", 100.0) == (19, 0.0)
     assert rate.take("a", 100.55) == (4, 0.0)
     assert rate.take("a", 200.0) == (19, 0.0)
-
-
-class Clock:
-    """Stands still until it is moved: otherwise a slow machine would never ask too often."""
-
-    now = 1_000.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The time of rates."""
-    made = Clock()
-    monkeypatch.setattr(rate_limits, "time", made)
-    return made
 
 
 @pytest.mark.usefixtures("clock")

@@ -4,12 +4,10 @@ import gzip
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 
 import httpx
 import pytest
 
-from streams.serving.http import rate_limits
 from streams.serving.http.keys import Keys, changed, make
 from streams.serving.http.rate_limits import RequestLimits, guarded
 from streams.serving.inspector.inspector import FORM_BYTES, Inspector
@@ -83,13 +81,7 @@ def test_trailers_are_no_headers() -> None:
             assert opened.recv(1000).startswith(b"HTTP/1.1 200 ")
 
 
-@pytest.fixture
-def stopped_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No token comes back, however slow the machine is."""
-    monkeypatch.setattr(rate_limits, "time", SimpleNamespace(monotonic=lambda: 0.0))
-
-
-@pytest.mark.usefixtures("stopped_clock")
+@pytest.mark.usefixtures("clock")
 def test_who_shows_no_key_has_a_rate(tmp_path: Path) -> None:
     path = tmp_path / "keys.json"
     with changed(path) as held:
@@ -101,7 +93,7 @@ def test_who_shows_no_key_has_a_rate(tmp_path: Path) -> None:
     assert int(refused[0].headers["retry-after"]) >= 1
 
 
-@pytest.mark.usefixtures("stopped_clock")
+@pytest.mark.usefixtures("clock")
 @pytest.mark.parametrize(
     "headers", [{}, {"authorization": "Bearer ts_0_0"}, {"authorization": "x"}]
 )
