@@ -14,7 +14,18 @@ from streams.kafka.client.topics import create
 from tests.waiting import WITHIN
 
 TOPIC = "fetched"
+PARTITION = TopicPartition(TOPIC, 0)
 FOR_EVER_MS = 3_600_000
+
+
+async def assign(consumer: AIOKafkaConsumer) -> None:
+    """Assigns the empty partition; returns when a fetch waits at the broker for records."""
+    consumer.assign([PARTITION])
+    await consumer.seek_to_beginning()
+    async with asyncio.timeout(WITHIN):
+        await consumer.position(PARTITION)
+        while not any(connection._requests for connection in consumer._client._conns.values()):
+            await asyncio.sleep(0.01)
 
 
 async def stop_after_a_failed_fetch(
@@ -25,9 +36,7 @@ async def stop_after_a_failed_fetch(
         await create(admin, [spec(TOPIC, partitions=1)])
     consumer = kind(retry_backoff_ms=FOR_EVER_MS, fetch_max_wait_ms=30_000, **settings.client())
     await consumer.start()
-    consumer.assign([TopicPartition(TOPIC, 0)])
-    await consumer.seek_to_beginning()
-    assert await consumer.getmany(timeout_ms=500) == {}
+    await assign(consumer)
     for connection in list(consumer._client._conns.values()):
         connection.close()
     async with asyncio.timeout(WITHIN):
@@ -63,9 +72,7 @@ async def stops_after_the_assignment_went(
         await create(admin, [spec(TOPIC, partitions=1)])
     consumer = kind(fetch_max_wait_ms=30_000, **settings.client())
     await consumer.start()
-    consumer.assign([TopicPartition(TOPIC, 0)])
-    await consumer.seek_to_beginning()
-    assert await consumer.getmany(timeout_ms=100) == {}
+    await assign(consumer)
     consumer.unsubscribe()
     for _ in range(turns):
         await asyncio.sleep(0)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from aiokafka import AIOKafkaConsumer
 from aiokafka.coordinator.protocol import ConsumerProtocolMemberMetadata
 
 from sinks.digest import digest
@@ -17,7 +16,7 @@ from streams.kafka.client.admin import connected
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.tools.repartition_plan import _has_other_inputs
 from tests.command import environment, folded, start, turn, turnfold
-from tests.kafka.counting import PARTITIONS
+from tests.kafka.counting import PARTITIONS, read_all
 from tests.kafka.installation import Installation, installed
 from tests.kafka.mapped_topics import await_ready, create, send
 from tests.kafka.working import TOO_LONG
@@ -170,7 +169,10 @@ def test_a_topic_that_is_mapped_keeps_its_name(shared: Broker, tmp_path: Path) -
     working.start("--mapping", str(mapping), env=installation.env)
     try:
         await_ready(working, 2 * PARTITIONS + lanes)
-        until(lambda: held(shared, f"{prefix}turns"), lambda found: found == len(records))
+        until(
+            lambda: asyncio.run(read_all(shared.bootstrap, f"{prefix}turns")),
+            lambda found: len(found) == len(records),
+        )
         read = {one["topic"] for one in installation.run("kafka", "lag")}
         assert read >= {topic, "turns"}, read
         found, _ = names(shared, without="nothing")
@@ -192,22 +194,6 @@ def test_an_installation_s_own_topic_is_not_mapped(shared: Broker, tmp_path: Pat
     assert "Traceback" not in done.err
     topics, _ = names(shared, without="nothing")
     assert not {name for name in topics if name.startswith("another.four-")}
-
-
-def held(broker: Broker, topic: str) -> int:
-    """How many records are in a topic, those that mark the end of a transaction left out."""
-
-    async def ask() -> int:
-        async with AIOKafkaConsumer(
-            topic, bootstrap_servers=broker.bootstrap, auto_offset_reset="earliest",
-            isolation_level="read_committed", group_id=None,
-        ) as consumer:  # fmt: skip
-            found = 0
-            while some := await consumer.getmany(timeout_ms=1_000):
-                found += sum(map(len, some.values()))
-            return found
-
-    return asyncio.run(ask())
 
 
 def test_the_way_out_of_wrong_topics_names_the_prefix(shared: Broker, tmp_path: Path) -> None:
