@@ -13,7 +13,7 @@ from streams.commands import options
 from streams.commands.extract import ask as ask_model
 from streams.commands.extract import load_settings
 from streams.errors import ConfigurationError, DataRefused, Unreachable, UsageError
-from streams.extractors.registry import MODEL, NAMES
+from streams.extractors.registry import MODEL, NONE
 
 if TYPE_CHECKING:
     from streams.evaluation.labels import Labels
@@ -33,7 +33,7 @@ BY = {"words": "words", "meaning": "meaning", "both": "words and meaning"}
     "--extractor",
     "extractors",
     multiple=True,
-    type=click.Choice([*NAMES, MODEL]),
+    type=options.Extractor(),
     help="How to find memory in the set's turns; repeat it to compare. Default: none.",
 )
 @click.option(
@@ -97,7 +97,7 @@ def evaluate(
         if history is None:
             records = folder / "records.ndjson"
             labelled = labels.read(file, records)
-            runs = {name: folder / f"history-{name}" for name in extractors or (NAMES[0],)}
+            runs = {name: folder / f"history-{name}" for name in extractors or (NONE,)}
             for name, root in runs.items():
                 _fold(file, records, root, name)
         else:

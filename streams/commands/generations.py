@@ -11,7 +11,7 @@ from sinks.locations import Location, is_url, location_of
 from streams import event_loop, output
 from streams.commands import options
 from streams.errors import UsageError
-from streams.extractors.registry import NAMES, version_of
+from streams.extractors.registry import version_of
 
 SHOWN = 100  # characters of a value in a sample
 COUNTED = ("read", "applied", "duplicate", "dead", "left_out")
@@ -60,7 +60,7 @@ class _PartType(click.ParamType):
 )
 @click.option(
     "--extractor",
-    type=click.Choice(NAMES),
+    type=options.Extractor(model=False),
     help="none: skip the plans that rules made; rules: make them again. Default: replay all plans.",
 )
 @click.option(

@@ -23,11 +23,13 @@ from sinks.locations import Location, is_url, location_of
 from sinks.store_errors import of_duckdb
 from streams import configuration, output
 from streams.errors import ConfigurationError, TurnfoldError
-from streams.extractors.registry import DEFAULT, MODEL, NAMES
+from streams.extractors.registry import BUILT_IN, DEFAULT, MODEL, modules
 from streams.observability import logs
 from streams.pipeline.retention import ABOUT, MEANING, check_days
 
 if TYPE_CHECKING:  # not loaded by a command that has no use for them
+    from click.shell_completion import CompletionItem
+
     from streams.folds.constants import Rules
 
 P = ParamSpec("P")
@@ -336,11 +338,41 @@ mapping = click.option(
 )
 
 
+class Extractor(click.ParamType):
+    """The name of an extractor; without `model` of one that runs while turns are folded."""
+
+    name = "extractor"
+
+    def __init__(self, model: bool = True) -> None:
+        self._names = [name for name in BUILT_IN if model or name != MODEL]
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            if value not in self._names and value not in modules():
+                names = ", ".join(self._all())
+                self.fail(f"unknown extractor {value!r}: use one of {names}", param, ctx)
+        except ConfigurationError as error:
+            self.fail(str(error), param, ctx)
+        return value
+
+    def _all(self) -> list[str]:
+        return list(dict.fromkeys([*self._names, *modules()]))
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        return f"[{'|'.join(self._names)}|NAME]"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> "list[CompletionItem]":
+
+        return [CompletionItem(name) for name in self._all() if name.startswith(incomplete)]
+
+
 def extractor(about: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """`--extractor` of a command that folds turns."""
     return click.option(
         "--extractor",
-        type=click.Choice([*NAMES, MODEL]),
+        type=Extractor(),
         help=f"{about} The choice is stored. Default: the stored choice, at first {DEFAULT}.",
     )
 

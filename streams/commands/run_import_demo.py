@@ -16,7 +16,7 @@ from streams import output
 from streams.commands import options
 from streams.commands.extract import ask, load_settings, said_of_failures
 from streams.errors import ConfigurationError, DataRefused, UsageError
-from streams.extractors.registry import DEFAULT, MODEL
+from streams.extractors.registry import DEFAULT, MODEL, in_process
 from streams.importers import FORMATS
 
 DEMO_PORT = 8400
@@ -214,7 +214,7 @@ def _line_of_found(counts: dict[str, Any]) -> str | None:
         return None
     if (number := counts.get("found")) is not None:
         noun = "fact or preference" if number == 1 else "facts and preferences"
-        return f"{number} {noun} found by {DEFAULT}"
+        return f"{number} {noun} found by {in_process(counts['extractor'])}"
     return None if counts["plans"] else f"0 facts: no extractor (--extractor {DEFAULT} finds them)"
 
 

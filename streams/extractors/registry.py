@@ -1,12 +1,15 @@
-"""Extractors by name.
+"""Extractors by name: `rules`, and those of installed packages.
 
-To add one: a module with `VERSION` and `extract(turn, affect)`, and a line in `MODULES`.
+A package adds one by an entry point of the group `turnfold.extractors`: its value is a module with
+`VERSION` and `extract(turn, affect)`.
 """
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from typing import Any, NamedTuple
+
+from streams.errors import ConfigurationError
 
 Plan = dict[str, Any]
 
@@ -19,21 +22,43 @@ class Extractor(NamedTuple):
     extract: Callable[[Any], Plan | None]
 
 
-MODULES = {"rules": "rules"}
-"""Name -> module of this folder, loaded when turns are extracted by it."""
-OURS = tuple(MODULES)
-"""Those whose plans are made again in a generation, not replayed."""
-NAMES = ("none", *OURS)
-DEFAULT = OURS[0]
-"""What finds memory in turns until another one is chosen."""
+NONE = "none"
+DEFAULT = "rules"
+"""The extractor until another one is chosen."""
 MODEL = "llm"
-"""What is asked when turns are folded; they are not extracted by it while they are."""
+"""A model, which is asked after turns are folded, not while."""
+BUILT_IN = (NONE, DEFAULT, MODEL)
+GROUP = "turnfold.extractors"
+"""Entry points of other packages' extractors."""
+
+
+@cache
+def modules() -> dict[str, str]:
+    """Name -> module of each extractor that runs while turns are folded. A generation makes their
+    plans again. Raises ConfigurationError for an entry point with the name of another extractor."""
+    from importlib.metadata import entry_points  # slow to load, and to read all packages
+
+    found = {DEFAULT: "streams.extractors.rules"}
+    for entry in entry_points(group=GROUP):
+        if entry.name in (*BUILT_IN, *found):
+            package = entry.dist.name if entry.dist else entry.value
+            raise ConfigurationError(
+                f"package {package}: the name of its extractor {entry.name!r} is taken; rename "
+                f"its entry point of the group {GROUP}, or uninstall it"
+            )
+        found[entry.name] = entry.value
+    return found
+
+
+def choices() -> tuple[str, ...]:
+    """All names that may be chosen."""
+    return (NONE, *modules(), MODEL)
 
 
 def check_choice(name: str | None) -> str | None:
-    """The name as it is, for settings. Raises ValueError for one that there is not."""
-    if name is not None and name not in (*NAMES, MODEL):
-        raise ValueError(f"unknown extractor {name!r}: use one of {', '.join((*NAMES, MODEL))}")
+    """Returns the name unchanged. Raises ValueError for an unknown one."""
+    if name is not None and name not in BUILT_IN and name not in choices():
+        raise ValueError(f"unknown extractor {name!r}: use one of {', '.join(choices())}")
     return name
 
 
@@ -47,17 +72,17 @@ def in_process(name: str) -> str:
     """What extracts while turns are folded. Where a model is asked afterwards, the rules come
     first: its plans replace theirs."""
     if name == MODEL:
-        return OURS[0]
-    return name if name in NAMES else NAMES[0]
+        return DEFAULT
+    return name if name in (NONE, DEFAULT) or name in modules() else NONE
 
 
 def named(name: str) -> Extractor | None:
     """The extractor of that name; None for "none"."""
-    if name == "none":
+    if name == NONE:
         return None
     from streams.extractors import affect
 
-    return Extractor(name, partial(_module(name).extract, affect=affect.estimate))
+    return Extractor(name, partial(module(name).extract, affect=affect.estimate))
 
 
 def failure(name: str, turn: Any, error: Exception) -> Plan | None:
@@ -94,12 +119,25 @@ def _text(error: Exception) -> str:
 
 
 def version_of(name: str) -> str | None:
-    """The version of an extractor of ours; None for others."""
-    if name not in MODULES:
+    """The version of an extractor that runs while turns are folded; None for others."""
+    if name in (NONE, MODEL) or name not in modules():
         return None
-    version: str = _module(name).VERSION
+    version: str = module(name).VERSION
     return version
 
 
-def _module(name: str) -> Any:
-    return import_module(f"streams.extractors.{MODULES[name]}")
+@cache
+def module(name: str) -> Any:
+    """Module of an extractor. Raises ConfigurationError if it cannot be loaded or lacks a part."""
+    if name not in modules():
+        raise ConfigurationError(f"unknown extractor {name!r}: use one of {', '.join(choices())}")
+    try:
+        found = import_module(modules()[name])
+    except Exception as error:
+        raise ConfigurationError(f"extractor {name!r}: {type(error).__name__}: {error}") from error
+    lacking = [field for field in ("VERSION", "extract") if not hasattr(found, field)]
+    if lacking:
+        raise ConfigurationError(
+            f"extractor {name!r}: module {found.__name__} has no {' and no '.join(lacking)}"
+        )
+    return found

@@ -17,11 +17,10 @@ from sinks.generation import folder_of, pointer
 from sinks.history_root import open_root, replace
 from sinks.locations import Location
 from streams.errors import ConfigurationError, TurnfoldError
-from streams.extractors.registry import MODEL, NAMES, chosen, in_process, version_of
+from streams.extractors.registry import MODEL, NONE, choices, chosen, in_process, version_of
 from streams.files.manifest import load
 
 FILE = "_extractor.json"
-NONE = "none"
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -124,10 +123,10 @@ def _continue_choice(
 ) -> Choice:
     if stored.name == NONE:
         return stored
-    if stored.name not in (*NAMES, MODEL):
+    if stored.name not in choices():
         raise ConfigurationError(
-            f"{history}: its memory is made by {stored.name!r}, which this version does not have; "
-            f"give --extractor with one of {', '.join((*NAMES, MODEL))}"
+            f"{history}: its memory is made by {stored.name!r}, which is not installed; "
+            f"give --extractor with one of {', '.join(choices())}"
         )
     version = version_of(stored.name)
     if stored.version in (None, version):

@@ -8,7 +8,7 @@ import msgspec
 
 from sinks.locations import Location, replace
 from streams.errors import ConfigurationError, TurnfoldError
-from streams.extractors.registry import OURS
+from streams.extractors.registry import modules
 from streams.folds.constants import Rules
 
 FILE = "_generation.json"
@@ -37,7 +37,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def left_out(self) -> list[str]:
         """Extractors whose stored plans are not replayed."""
-        replaced = OURS if self.extractor is not None else ()
+        replaced = modules() if self.extractor is not None else ()
         return sorted({*replaced, *self.without})
 
     @property

@@ -24,7 +24,7 @@ from sinks.delta import UNWRITTEN, History, written
 from sinks.hard_links import adopt
 from sinks.hard_links import share as link
 from streams.errors import TurnfoldError
-from streams.extractors.registry import OURS
+from streams.extractors.registry import modules
 from streams.files.extractor_choice import NONE, Choice, choice_of, stored_choice
 from streams.files.fold_sources import Progress
 from streams.files.manifest import WORK, Generation, Settings, rules_of, save
@@ -176,7 +176,7 @@ def _pass_extractor(
     extractor = choice.name if choice else generation.run_extractor
     if extractor is None:
         extractors = _extractors(tables.table("plans"))
-        return next((name for name in OURS if name in extractors), NONE)
+        return next((name for name in modules() if name in extractors), NONE)
     return None if extractor == source_choice.name else Choice(extractor).in_process
 
 

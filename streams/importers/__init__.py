@@ -1,6 +1,7 @@
 """Importers of foreign formats: each turns a file into input records (docs/importing.md).
 
-To add one: a module with `read(path, skipped, defaults)`, and its format in `FORMATS`.
+A package adds one by an entry point of the group `turnfold.importers`: its name is the format, its
+value a function `read(path, skipped, defaults)` (`streams.importers.base.Importer`).
 """
 
 from typing import NamedTuple
@@ -45,3 +46,5 @@ FORMATS = {
     ),
 }
 """Name -> format. A module is loaded when a file of its format is imported."""
+GROUP = "turnfold.importers"
+"""Entry points of other packages' importers."""

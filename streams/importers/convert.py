@@ -2,11 +2,27 @@
 
 from collections.abc import Iterator
 from importlib import import_module
+from importlib.metadata import entry_points
 from pathlib import Path
 
 from schemas.base import JsonObject
-from streams.importers import FORMATS
+from streams.importers import FORMATS, GROUP
 from streams.importers.base import NOTHING, ImportDefaults, Importer, ImportFault, Skipped
+
+
+def _importer(format: str) -> Importer:
+    if format in FORMATS:
+        own: Importer = import_module(f"streams.importers.{FORMATS[format].module}").read
+        return own
+    others = {entry.name: entry for entry in entry_points(group=GROUP)}
+    if format not in others:
+        raise ImportFault(f"unknown format {format!r}: use one of {', '.join([*FORMATS, *others])}")
+    try:
+        found: Importer = others[format].load()
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise ImportFault(f"format {format!r} ({others[format].value}): {reason}") from error
+    return found
 
 
 def convert(
@@ -21,7 +37,5 @@ def convert(
     Raises ImportFault for an unknown format at once, and for an invalid file when the fault is
     reached.
     """
-    if format not in FORMATS:
-        raise ImportFault(f"unknown format {format!r}: use one of {', '.join(FORMATS)}")
-    importer: Importer = import_module(f"streams.importers.{FORMATS[format].module}").read
+    importer = _importer(format)
     return importer(Path(path), Skipped() if skipped is None else skipped, defaults)

@@ -16,7 +16,7 @@ from schemas.time import format_time
 from sinks.history import connect, document_type, read
 from sinks.locations import Location
 from sinks.views import STANDING_EVENT
-from streams.extractors.registry import OURS
+from streams.extractors.registry import modules
 from streams.llm.debounce import Group, Turn
 from streams.llm.plans import Author
 from streams.llm.prompted_memory import REPLACED, Remembered, Row
@@ -246,7 +246,7 @@ def _add_replaced(
         for turn in group.turns
     ]
     _create_table(db, "number, tenant, owner_id, session_id, event_id", turns, "turns")
-    for number, entity, text in db.execute(BY_RULES, [list(OURS)]).fetchall():
+    for number, entity, text in db.execute(BY_RULES, [list(modules())]).fetchall():
         row = {"entity": entity, **msgspec.json.decode(text)}
         memories[int(number)].setdefault(REPLACED, []).append(row)
 

@@ -1,43 +1,30 @@
 """A user as of any time: ended facts, moments of affect, levels of mastery, sessions."""
 
 from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
+from schemas.memory_kinds import PREFERENCE
 from schemas.time import format_time
 from sinks.locations import Location
 from sinks.lookup import Lookup
 from streams.files.manifest import rules_of
 from streams.folds import learner
 from streams.folds.effects import UserSignal
-from streams.history_documents import FAR, load_revisions, rows
+from streams.history_documents import FAR, rows
 from streams.pipeline.entity import Entity
+from streams.point_in_time.facts import load_facts
 from streams.point_in_time.session import steps
 
 Json = dict[str, Any]
 Newest = tuple[list[Json], int]
 """The newest rows of a list, and the total."""
 
-ENDED, MOMENTS, LESSONS, SESSIONS = 100, 150, 150, 20
+ENDED, MOMENTS, LESSONS, SESSIONS = 10, 150, 150, 20
 """Maximum number of rows in each list, the newest."""
+LINE = 120
+"""Characters of a session's first line."""
 BY_THEN = "user_id = ? AND epoch_us(occurred_at) <= ? AND epoch_us(recorded_at) <= ?"
-STATES_ENDED = """
-WITH version AS (
-    SELECT *, CAST(state.valid_from AS TIMESTAMPTZ) AS begins,
-        CAST(state.valid_to AS TIMESTAMPTZ) AS ends
-    FROM state_revision WHERE epoch_us(learnt_at) <= ?
-    QUALIFY row_number() OVER (PARTITION BY state_id, state.valid_from ORDER BY seq DESC) = 1
-), bounded AS (
-    SELECT *, lead(begins) OVER (PARTITION BY state_id ORDER BY begins) AS next_begins
-    FROM version WHERE NOT gone
-)
-SELECT state_id, state.kind AS kind, state.body_text AS body_text, begins AS valid_from,
-    least(ends, next_begins) AS ended_at,
-    coalesce(next_begins <= coalesce(ends, next_begins), false) AS followed,
-    count(*) OVER () AS total
-FROM bounded
-WHERE state.kind <> 'long_mood_state' AND epoch_us(least(ends, next_begins)) <= ?
-ORDER BY ended_at DESC, state_id, valid_from DESC LIMIT ?"""
-"""A version of a state ends at the latest when the next one starts."""
 
 
 def past(root: Location, tenant: str, user_id: str, as_of: int, known_at: int | None) -> Json:
@@ -66,8 +53,10 @@ def _newest(records: list[Json]) -> Newest:
 
 
 def _ended(lookup: Lookup, user_id: str, as_of: int, known_at: int) -> Newest:
-    load_revisions(lookup, "owner_id = ? AND entity_type = 'state'", user_id)
-    return _newest(rows(lookup.define("state_revision"), STATES_ENDED, known_at, as_of, ENDED))
+    facts = load_facts(lookup, user_id, as_of, known_at)
+    ended = [fact for fact in facts if fact["ended_at"] and fact["kind"] != PREFERENCE.name]
+    ended.sort(key=itemgetter("ended_at"), reverse=True)
+    return ended[:ENDED], len(ended)
 
 
 def _moments(lookup: Lookup, user_id: str, as_of: int, known_at: int) -> Newest:
@@ -82,12 +71,13 @@ def _moments(lookup: Lookup, user_id: str, as_of: int, known_at: int) -> Newest:
 
 
 def _sessions(lookup: Lookup, user_id: str, as_of: int, known_at: int) -> Newest:
-    """Sessions, the latest first; `turns` counts the user's."""
+    """Sessions, the latest first; `turns` counts the user's, `first_line` begins the first one."""
     sql = (
         "SELECT session_id, count(DISTINCT event_id) AS turns, max(occurred_at) AS last_active, "
+        f"left(trim(arg_min(user_input, occurred_at)), {LINE}) AS first_line, "
         "count(*) OVER () AS total FROM events GROUP BY 1 ORDER BY 3 DESC, 1 LIMIT ?"
     )
-    columns = ("session_id", "event_id", "occurred_at")
+    columns = ("session_id", "event_id", "occurred_at", "user_input")
     lookup.load(
         "events", f"{BY_THEN} AND session_id IS NOT NULL", user_id, as_of, known_at, columns=columns
     )

@@ -8,26 +8,26 @@ from pathlib import Path
 
 import pytest
 
+from tests.building import ROOT, UV, installed, run
 from tests.command import PROGRAM, environment
 from tests.llm.endpoint import Endpoint, Reply, Request, completion
 
-ROOT = Path(__file__).parents[2]
 CHATBOT = ROOT / "examples" / "chatbot.py"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 
 
-@pytest.mark.component
-def test_the_readmes_own_data_is_remembered_by_the_commands_as_written(tmp_path: Path) -> None:
+def follow_the_readme(folder: Path, programs: Path) -> None:
+    """Runs the commands of "Your own data", as written, and compares what they print."""
     section = (ROOT / "README.md").read_text("utf-8").partition("\n## Your own data\n")[2]
     section = section.partition("\n## From your agent\n")[0]
     blocks = BLOCK.findall(section)
     (record,) = [text for kind, text in blocks if kind == "json"]
     (shown,) = [text for kind, text in blocks if kind == "text"]
-    (tmp_path / "turns.ndjson").write_text(record)
+    (folder / "turns.ndjson").write_text(record)
     script = "set -euo pipefail\n" + "".join(text for kind, text in blocks if kind == "sh")
-    path = f"{Path(PROGRAM).parent}{os.pathsep}{os.environ['PATH']}"
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        ["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True,
+        ["bash", "-c", script], cwd=folder, capture_output=True, text=True,
         env=environment(PATH=path), timeout=600, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -37,10 +37,17 @@ def test_the_readmes_own_data_is_remembered_by_the_commands_as_written(tmp_path:
     assert shown in done.stdout, done.stdout
 
 
-def talk(folder: Path, *said: str, **variables: str) -> list[str]:
+@pytest.mark.component
+def test_the_readmes_own_data_is_remembered_by_the_commands_as_written(tmp_path: Path) -> None:
+    follow_the_readme(tmp_path, Path(PROGRAM).parent)
+
+
+def talk(
+    folder: Path, *said: str, python: str | Path = sys.executable, **variables: str
+) -> list[str]:
     """The lines that the chatbot answers in one run."""
     done = subprocess.run(
-        [sys.executable, str(CHATBOT), str(folder)], input="\n".join(said) + "\n",
+        [python, CHATBOT, folder], input="\n".join(said) + "\n",
         env=environment(**variables), capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -64,6 +71,20 @@ def test_the_chatbot_remembers_across_two_runs_with_and_without_a_key(tmp_path: 
         key = {"OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": asked.url}
         assert talk(tmp_path / "memory", "Where?", **key) == ["Where? Leeds"]
         assert talk(tmp_path / "other", "Where?", **key) == ["Where? nowhere"]
+
+
+@pytest.mark.nightly
+def test_the_first_steps_need_the_wheels_alone(tmp_path: Path) -> None:
+    """In an environment that has nothing else, without this repository."""
+    run(UV, "build", "--quiet", "--wheel", "--all-packages", "--out-dir", tmp_path)
+    (server,) = tmp_path.glob("turnfold-*.whl")
+    (client,) = tmp_path.glob("turnfold_client-*.whl")
+    python = installed(f"turnfold[serve] @ {server.as_uri()}", tmp_path / "environment")
+    run(UV, "pip", "install", "--quiet", "--python", python, client)
+    follow_the_readme(tmp_path, python.parent)
+    talk(tmp_path / "chats", "Call me May.", python=python)
+    said = talk(tmp_path / "chats", "Who am I?", python=python)
+    assert any("Wants to be called May." in line for line in said), said
 
 
 @pytest.mark.component

@@ -29,6 +29,10 @@ PAGES = {
         "/users/emma", "/users/lin?q=%E6%9E%81%E9%99%90&max_tokens=100", "/users/nobody",
         "/users/yui?as_of=2026-03-05&known_at=2026-03-05", "/users/emma?tour=1",
     ),
+    "/users/{user_id}/facts": (
+        "/users/emma/facts", "/users/emma/facts?status=ended&kind=fact&as_of=2026-03-05",
+        "/users/nobody/facts",
+    ),
     "/sessions/{session_id}": ("/sessions/emma-move", "/sessions/emma-trains?turn=emma-trains-1",
                                "/sessions/emma-trains?as_of=2026-03-11T08:31:00Z"),
     "/states/{state_id}": (

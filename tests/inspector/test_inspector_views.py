@@ -74,6 +74,44 @@ def test_a_value_leads_to_the_plan_that_proposed_it_and_the_plan_back(visit: Vis
         page.wait_for_url("**/users/emma/plans/*#extractor")
 
 
+def test_facts_that_a_pack_left_out_are_a_click_away(visit: Visit) -> None:
+    with visit() as page:
+        page.goto("/users/emma?max_tokens=50")
+        page.locator("#pack a", has_text="left out").click()
+        page.wait_for_url("**/users/emma/facts")
+        page.locator("select[name=status]").select_option("ended")
+        page.wait_for_url("**/users/emma/facts?status=ended*")
+        expect(page.locator("#found .over")).to_contain_text("Emma lives in Leeds")
+        expect(page.locator("#found")).to_contain_text("extracted by sample")
+
+
+@pytest.mark.parametrize("user_id", ["emma", "lin", "yui"])
+@pytest.mark.parametrize("as_of", ["2026-03-05", "2026-03-12", "2030-01-01"])
+def test_facts_in_force_are_the_states_of_that_time(
+    sample: Server, user_id: str, as_of: str
+) -> None:
+    clock = {"as_of": as_of, "known_at": "2026-03-20"}
+    address = f"/users/{user_id}/facts.json"
+    every = sample.client.get(address, params=clock).json()
+    states = sample.client.get(f"/v1/users/{user_id}/states", params=clock).json()["states"]
+    in_force = [
+        (fact["entity_id"], fact["valid_from"])
+        for fact in every["facts"]
+        if fact["status"] == "in_force" and fact["kind"] != "preference"
+    ]
+    assert sorted(in_force) == sorted(
+        (state["state_id"], state["valid_from"])
+        for state in states
+        if state["kind"] != "long_mood_state"
+    )
+    assert every["fact_count"] == sum(every["counts"]["status"].values())
+    for name, counts in every["counts"].items():
+        for value, count in counts.items():
+            some = sample.client.get(address, params={**clock, name: value}).json()
+            assert some["fact_count"] == count and some["counts"] == every["counts"]
+            assert some["facts"] == [fact for fact in every["facts"] if fact[name] == value]
+
+
 def test_a_plan_is_there_from_when_it_was_known(sample: Server) -> None:
     address = "/users/emma/plans/plan-emma-1.json"
     told = sample.client.get(address).json()

@@ -88,7 +88,7 @@ def test_numbers_move_while_turns_flow_until_a_reader_pauses_them(
         page.keyboard.press("Enter")
         expect(page.get_by_text("Paused.")).to_be_visible()
         stands = number(read.inner_text())
-        page.get_by_role("button", name="Go on").press("Space")
+        page.get_by_role("button", name="Resume").press("Space")
         expect(page.get_by_text("looked at once a second")).to_be_visible()
         expect(read).not_to_have_text(f"{stands}")
         assert number(read.inner_text()) > stands

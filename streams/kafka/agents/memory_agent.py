@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from streams.extractors.registry import MODEL, OURS
+from streams.extractors.registry import MODEL, modules
 from streams.folds.constants import Rules
 from streams.folds.effects import Input
 from streams.kafka.agents import user_signal
@@ -73,7 +73,7 @@ class MemoryAgent(LaneAgent[MemoryEmitter]):
             if message.topic in self.topics:  # the generation's plan, dated like its turn
                 return self.processor.process(decoded, message.value, message).ending
             name: str = decoded.record.extractor.name  # type: ignore[attr-defined]
-            if name in OURS or (self.has_model and name.startswith(f"{MODEL}/")):
+            if name in modules() or (self.has_model and name.startswith(f"{MODEL}/")):
                 return super().apply(message, LEFT_OUT)
         return super().apply(message, decoded)
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from streams.errors import ConfigurationError
-from streams.extractors.registry import MODEL, NAMES, chosen, in_process, named, version_of
+from streams.extractors.registry import NONE, choices, chosen, in_process, named, version_of
 from streams.folds.constants import Rules
 from streams.folds.session_state import HEADER, visible
 from streams.folds.task import TASKS
@@ -24,7 +24,6 @@ from streams.topology import INPUT_BYTES
 
 log = logging.getLogger(__name__)
 
-NONE = "none"
 HEADERS_END = f"\0{HEADER}".encode()
 """Suffix of the changelog keys of session headers."""
 
@@ -133,10 +132,10 @@ class SessionAgent(LaneAgent[SessionEmitter]):
         """Chooses the configured extractor, otherwise the marker's; logs changes once."""
         noted, noted_version = _extractor_in(note)
         name = chosen(self.configured_extractor, noted)
-        if name not in (*NAMES, MODEL):
+        if name not in choices():
             raise ConfigurationError(
-                f"memory was made by {name!r}, which this version does not have; give --extractor "
-                f"with one of {', '.join((*NAMES, MODEL))}"
+                f"memory was made by {name!r}, which is not installed; give --extractor "
+                f"with one of {', '.join(choices())}"
             )
         if name != self.extractor:
             first = in_process(name)

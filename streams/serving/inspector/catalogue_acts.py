@@ -12,6 +12,12 @@ ACTS: dict[str, Text] = {
         "未执行任何操作：此页面生成后情况有变。请重新阅读。",
         "何も実行していません。このページを開いた後に変化がありました。もう一度お読みください。",
     ),
+    "act.type": Text("To confirm, type", "请输入以确认：", "確認のため入力："),
+    "act.mistyped": Text(
+        "Not done: the text does not match.",
+        "未执行：输入的内容不一致。",
+        "実行していません：入力が一致しません。",
+    ),
     "change.link": Text("Correct or end", "更正或结束", "訂正または終了"),
     "change.title": Text("Correct or end", "更正或结束", "訂正または終了"),
     "change.about": Text(

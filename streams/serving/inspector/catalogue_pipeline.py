@@ -31,7 +31,7 @@ PIPELINE: dict[str, Text] = {
         "サーバーが応答しません。自動的に再試行します。",
     ),
     "pipeline.pause": Text("Pause", "暂停", "一時停止"),
-    "pipeline.resume": Text("Go on", "继续", "再開"),
+    "pipeline.resume": Text("Resume", "继续", "再開"),
     "pipeline.away": Text(
         "No broker answers. This page goes on by itself when one does.",
         "Kafka broker 没有响应；恢复后本页会自动继续。",
@@ -82,7 +82,7 @@ PIPELINE: dict[str, Text] = {
         "メトリクスのポートに応答しないワーカーまたは sink があり、その数値はありません。",
     ),
     "pipeline.unknown": Text("not known", "未知", "不明"),
-    "pipeline.who": Text("Who works", "处理者", "処理"),
+    "pipeline.who": Text("Workers", "处理者", "処理"),
     "pipeline.rate": Text("Rate", "速率", "速度"),
     "pipeline.read": Text("Read", "已读", "読込"),
     "pipeline.signals": Text("User signals", "用户信号", "ユーザー信号"),
@@ -92,9 +92,9 @@ PIPELINE: dict[str, Text] = {
     "pipeline.withheld": Text("Withheld", "未保留", "非保存"),
     "pipeline.latency": Text("Transaction, 99 %", "事务，99 %", "トランザクション 99 %"),
     "pipeline.restored": Text("Restored", "已恢复", "復元"),
-    "pipeline.commit": Text("A write takes", "写入耗时", "書き込み時間"),
-    "pipeline.behind": Text("Behind", "积压", "遅れ"),
-    "pipeline.waits": Text("What waits", "等待处理", "待ち"),
+    "pipeline.commit": Text("Write time", "写入耗时", "書き込み時間"),
+    "pipeline.behind": Text("Backlog", "积压", "遅れ"),
+    "pipeline.waits": Text("Backlog", "等待处理", "待ち"),
     "pipeline.wait": Text("wait", "等待", "待ち"),
     "pipeline.waiting": Text("in the log, not folded", "日志中未折叠", "ログにあり、未処理"),
     "pipeline.unwritten": Text(
@@ -128,7 +128,7 @@ PIPELINE: dict[str, Text] = {
     "letter.why": Text("Why it was refused", "拒绝原因", "拒否された理由"),
     "letter.key": Text("Key", "键", "キー"),
     "letter.headers": Text("Headers", "标头", "ヘッダー"),
-    "letter.said": Text("What it says", "内容", "内容"),
+    "letter.said": Text("Content", "内容", "内容"),
     "letter.no_text": Text(
         "These bytes are no text.", "这些字节不是文本。", "テキストではありません。"
     ),

@@ -1,5 +1,6 @@
 """Formats of values in pages: times, numbers, matches. All times are UTC."""
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import groupby
@@ -9,6 +10,8 @@ import msgspec
 from markupsafe import Markup, escape
 
 from schemas.time import SECOND, parse_time
+
+UUID_TEXT = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def moment(at: str | None) -> Markup:
@@ -48,6 +51,13 @@ def size(count: int) -> str:
 def said(text: str) -> Markup:
     """A quoted text: escaped, with its own direction."""
     return Markup('<bdi dir="auto">{}</bdi>').format(text)
+
+
+def short(id: str) -> Markup:
+    """An id; of a UUID the first eight digits, whole in the element's `title`."""
+    if UUID_TEXT.fullmatch(id):
+        return Markup('<bdi title="{}">{}…</bdi>').format(id, id[:8])
+    return said(id)
 
 
 def marked(text: str, matches: Iterable[Sequence[int]]) -> Markup:
@@ -130,6 +140,7 @@ def erased_from(receipt: dict[str, Any]) -> list[tuple[str, dict[str, int] | str
 
 
 FILTERS: dict[str, Any] = {
+    "short": short,
     "moment": moment, "day": day, "number": number, "size": size, "said": said, "marked": marked,
     "signed": signed, "plain": plain, "called": called, "groupby_order": in_order, "topics": topics,
     "place": place, "pause": pause,

@@ -32,6 +32,7 @@ async def forget(request: Request, user_id: UserInPath) -> Json:
         "user_id": user_id,
         "held": entries[0] if entries else None,
         "will": {"forget": user_id},
+        "typed": user_id,
         "missing": missing,
     }
 

@@ -26,6 +26,10 @@ class Links(NamedTuple):
     def user(self, user_id: str, **query: Any) -> str:
         return self.to(f"/users/{part(user_id)}", **query)
 
+    def facts(self, user_id: str, **query: Any) -> str:
+        """All facts of a user."""
+        return self.to(f"/users/{part(user_id)}/facts", **query)
+
     def session(self, session_id: str, event_id: str | None = None, **query: Any) -> str:
         """A session, at one of its turns."""
         there = self.to(f"/sessions/{part(session_id)}", turn=event_id, **query)

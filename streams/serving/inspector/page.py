@@ -75,7 +75,7 @@ def _compile_the_others() -> Thread:
 
 def render(request: Request, template: str, status: int = HTTPStatus.OK, **values: Any) -> Response:
     """A page; its two clocks are those of its answer. A form can do what `will` describes.
-    `otherwise`: the form's consent did not match."""
+    `refusal`: key of the text that says why the act was not done."""
     answer = values.get("answer") or {}
     will = answer.get("will")
     spoken = language(request) or "en"
@@ -100,7 +100,7 @@ def render(request: Request, template: str, status: int = HTTPStatus.OK, **value
             origin=f"{request.url.scheme}://{request.url.netloc}",
             caller=request.scope["state"].get("caller"),
             is_part=request.headers.get("hx-target") in PARTS,
-            **{"view": None, "answer": answer, "otherwise": False, **values},
+            **{"view": None, "answer": answer, "refusal": None, **values},
         )
     )
     _compile_the_others()

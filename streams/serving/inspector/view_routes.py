@@ -1,7 +1,8 @@
 """The routes of a view: the page, the same answer as JSON, and, for a view with an act, the act.
 
 An act needs a confirmation. The page shows the effect in `will`; its form carries the consent to
-exactly that (`consent`). Without a match only the page is shown again.
+exactly that (`consent`). Without a match only the page is shown again. An answer with `typed` needs
+this text in the form as well.
 """
 
 from abc import ABC, abstractmethod
@@ -23,6 +24,8 @@ from streams.serving.inspector.page import HTML, render
 from streams.serving.inspector.tour import TOUR
 from streams.serving.inspector.view import START, Json, View
 
+TYPED = "typed"
+"""Field of a form, and of the answer with the text that has to be typed into it."""
 FOR_PAGES = frozenset({*CLOCKS, TOUR})
 """Parameters that any page may have; a view that has no use for one does without."""
 
@@ -98,10 +101,12 @@ class _Act(_Asked):
         check_own_page(request.scope)
         answer = await self._view.ask(request, **values)
         form = parse_qs((await request.body()).decode("utf-8", "replace"))
-        if not csrf_token.is_given(request, answer["will"], form.get(csrf_token.FIELD, [""])[0]):
+        consent, typed = (form.get(name, [""])[0] for name in (csrf_token.FIELD, TYPED))
+        is_current = csrf_token.is_given(request, answer["will"], consent)
+        if not is_current or typed.strip() != answer.get(TYPED, ""):
             return render(
                 request, self._view.template, HTTPStatus.CONFLICT, view=self._view, answer=answer,
-                otherwise=True,
+                refusal="act.otherwise" if not is_current else "act.mistyped",
             )  # fmt: skip
         assert self._view.act is not None
         return RedirectResponse(await self._view.act(request, answer), HTTPStatus.SEE_OTHER)

@@ -3,6 +3,7 @@
 from streams.serving.inspector import (
     change,
     dead_letter,
+    facts,
     forget,
     generations,
     person,
@@ -17,6 +18,7 @@ from streams.serving.inspector.view import View
 VIEWS: tuple[View, ...] = (
     start.VIEW,
     person.VIEW,
+    facts.VIEW,
     session.VIEW,
     state.VIEW,
     plan.VIEW,
