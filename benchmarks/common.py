@@ -19,11 +19,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-import pytest
 
 from schemas.base import JsonObject
 from tests.acceptance import sgd
-from tests.shared_data import shared
+from tests.shared_data import dialogues
 
 LIBRARIES = ("pydantic", "msgspec", "pyarrow", "deltalake", "rocksdict", "duckdb")
 
@@ -88,11 +87,8 @@ def no_collector() -> Iterator[None]:
 
 
 def sgd_path() -> Path:
-    """The real dialogues, or an end with the reason why not."""
-    try:
-        return shared("data", "sgd", "train_part.jsonl.gz")
-    except pytest.skip.Exception as missing:
-        sys.exit(f"{missing} (benchmarks/README.md says what is needed)")
+    """The real dialogues. Ends the program where there are none."""
+    return dialogues() or sys.exit("no dialogues here: python -m benchmarks.fetch downloads them")
 
 
 def sgd_records(turns: int) -> Iterator[JsonObject]:

@@ -5,7 +5,7 @@
 Folds SGD's dialogues into a store, and then stores all sessions cold, as `run` does (compressed)
 and as a worker does (not). Topics: record batches of the newest message of each key, which is what
 compaction keeps (zstd as a worker writes; batches of 900 kB, and of 20 messages for the small ones
-that compaction leaves). RocksDB: its files once it has compacted them. Needs the shared data.
+that compaction leaves). RocksDB: its files once it has compacted them.
 """
 
 import argparse
@@ -18,14 +18,13 @@ from tempfile import TemporaryDirectory
 import msgspec
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 
+from benchmarks.common import sgd_path
 from streams.files.fold_batch import Applier
 from streams.files.store import Store
 from streams.folds import documents
 from streams.folds.constants import Rules
 from streams.kafka.transport.writer import BATCH_BYTES
 from tests.acceptance import sgd
-from tests.conftest import SGD
-from tests.shared_data import ROOT
 
 ZSTD = 4
 Rows = list[tuple[bytes, bytes]]
@@ -34,11 +33,8 @@ Rows = list[tuple[bytes, bytes]]
 def folded(path: Path, turns: int) -> Store:
     """A store of so many turns of SGD, sessions alone."""
     encode = msgspec.json.Encoder().encode
-    source = ROOT.parent.joinpath("shared", *SGD)
-    if not source.exists():
-        sys.exit("needs the shared data: SGD is not beside the project")
     store = Store(path)
-    said = enumerate(islice(sgd.records(source, repeat=20), turns), 1)
+    said = enumerate(islice(sgd.records(sgd_path(), repeat=20), turns), 1)
     Applier(store, Rules()).apply([(encode(one), ("sgd", 0, number)) for number, one in said])
     store.commit({})
     for tenant, key in list(store.entities("users")):

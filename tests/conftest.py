@@ -12,14 +12,13 @@ from streams.files import file_runner
 from tests import durations
 from tests.acceptance import ledger, reflexion, sgd, tau_bench
 from tests.command import checked, ndjson, once
-from tests.shared_data import shared
+from tests.shared_data import SGD, shared
 
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ["TURNFOLD_MEANING"] = "off"  # no test fetches a model (tests/command.py)
 # the tests start hundreds of processes: each would compile all it loads, half of its time
 
-SGD = ("data", "sgd", "train_part.jsonl.gz")
 TAU = ("data", "tau_bench", "gpt-4o-airline_tasks_0-29.json.gz")
 REFLEXION = ("data", "reflexion", "hotpotqa_react_reflexion_trials_1-2.txt.gz")
 LEDGER = ("data", "corrections", "ledger.json")

@@ -7,6 +7,15 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 
+SGD = ("data", "sgd", "train_part.jsonl.gz")
+FETCHED = ROOT / "benchmarks" / "data" / "sgd" / "train_part.jsonl.gz"
+
+
+def dialogues() -> Path | None:
+    """SGD's file for programs: beside the project, or fetched by `benchmarks.fetch`."""
+    return next(filter(Path.exists, (ROOT.parent.joinpath("shared", *SGD), FETCHED)), None)
+
+
 def shared(*parts: str) -> Path:
     """A path below ../shared of the project's root.
 

@@ -29,9 +29,9 @@ from tests.command import (
     turn,
     turnfold,
 )
-from tests.conftest import LEDGER, REFLEXION, SGD
+from tests.conftest import LEDGER, REFLEXION
 from tests.planned import CONVERSATIONS
-from tests.shared_data import shared
+from tests.shared_data import SGD, shared
 from tests.tiers import soaked
 
 pytestmark = pytest.mark.nightly

@@ -8,8 +8,7 @@ from sinks.history import connect
 from streams import history_documents
 from tests.acceptance import sgd
 from tests.command import rows, turnfold
-from tests.conftest import SGD
-from tests.shared_data import shared
+from tests.shared_data import SGD, shared
 
 
 def test_every_turn_is_in_the_history_once(sgd_run: Path) -> None:

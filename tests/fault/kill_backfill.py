@@ -204,8 +204,8 @@ def _compare(history: _History, quiet: Path) -> list[str]:
 
 def main(kill: Callable[[Path, Path, int, int], Result], about: str | None) -> int:
     """The long form, for people: kills over the shared data, as the command line says."""
-    from tests.conftest import SGD
     from tests.shared_data import ROOT as SHARED
+    from tests.shared_data import SGD
 
     parser = argparse.ArgumentParser(description=about.split("\n", 1)[0] if about else "")
     parser.add_argument("--kills", type=int, default=40)

@@ -206,8 +206,7 @@ def _differing(result: Result) -> list[str]:
 
 def main() -> int:
     """The long form, for people."""
-    from tests.conftest import SGD
-    from tests.shared_data import ROOT
+    from tests.shared_data import ROOT, SGD
 
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else "")
     parser.add_argument("--kills", type=int, default=50)

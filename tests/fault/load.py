@@ -9,9 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from streams.importers.base import Skipped
+from streams.sample import CONVERSATIONS
 from tests.acceptance import ledger, reflexion, sgd, tau_bench
-from tests.conftest import LEDGER, REFLEXION, SGD, TAU
+from tests.conftest import LEDGER, REFLEXION, TAU
+from tests.shared_data import dialogues
 
 REPEATS = 1_000
 TURNS_FOR_ONE = 3
@@ -21,9 +25,13 @@ Record = dict[str, Any]
 
 
 def records(shared: Path) -> Iterator[Record]:
-    """The records in one order, always the same; `shared` is the folder of the shared data."""
-    others = agents_and_plans(shared)
-    for number, turn in enumerate(sgd.records(shared.joinpath(*SGD), repeat=REPEATS)):
+    """The records, always in the same order; `shared` is the folder of the shared data. Without it
+    fetched dialogues and the sample's steps and tool results take its place. Raises
+    FileNotFoundError without dialogues."""
+    if (turns := dialogues()) is None:
+        raise FileNotFoundError("no dialogues here: python -m benchmarks.fetch downloads them")
+    others = agents_and_plans(shared) if shared.exists() else sample()
+    for number, turn in enumerate(sgd.records(turns, repeat=REPEATS)):
         yield turn
         if number % TURNS_FOR_ONE == 0:
             yield next(others)
@@ -39,6 +47,13 @@ def agents_and_plans(shared: Path) -> Iterator[Record]:
     for number in range(REPEATS):
         for record in _side_by_side(once):
             yield {**record, "tenant": f"again-{number}"}
+
+
+def sample() -> Iterator[Record]:
+    """The sample conversations, again and again, each time as another tenant."""
+    once = list(map(msgspec.json.decode, CONVERSATIONS.read_bytes().splitlines()))
+    for number in range(REPEATS):
+        yield from ({**record, "tenant": f"again-{number}"} for record in once)
 
 
 def _side_by_side(lists: list[list[Record]]) -> Iterator[Record]:

@@ -28,10 +28,9 @@ from tests.command import (
     turnfold,
     words,
 )
-from tests.conftest import SGD
 from tests.fault.disk import can_mount, mounted
 from tests.fault.kill_run import found
-from tests.shared_data import shared
+from tests.shared_data import SGD, shared
 from tests.waiting import until
 
 TURNS = 10_000

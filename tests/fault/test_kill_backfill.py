@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from tests.conftest import SGD
 from tests.fault.kill_backfill import kill_backfill, kill_parts
-from tests.shared_data import shared
+from tests.shared_data import SGD, shared
 
 
 def test_guarantee_3_backfill_and_switches_killed_at_any_moment_lose_nothing(

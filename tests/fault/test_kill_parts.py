@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from tests.conftest import SGD
 from tests.fault.kill_parts import PLACES, kill_parts
-from tests.shared_data import shared
+from tests.shared_data import SGD, shared
 
 
 def test_guarantee_3_parts_killed_at_any_moment_lose_and_double_nothing(tmp_path: Path) -> None:

@@ -11,8 +11,7 @@ from streams.files.store import Store
 from streams.pipeline.entity import Entity
 from tests.acceptance import sgd
 from tests.command import folded, killed, ndjson, start, turn
-from tests.conftest import SGD
-from tests.shared_data import shared
+from tests.shared_data import SGD, shared
 
 TURNS = 20_000
 A_BATCH = 200_000

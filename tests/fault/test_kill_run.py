@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import SGD
 from tests.fault.kill_run import kill_run, problems
-from tests.shared_data import shared
+from tests.shared_data import SGD, shared
 
 
 @pytest.mark.component

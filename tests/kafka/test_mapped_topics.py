@@ -14,7 +14,6 @@ import pytest
 from sinks.digest import digest
 from tests.acceptance import sgd
 from tests.command import folded, ndjson, rows, turn, turnfold
-from tests.conftest import SGD
 from tests.kafka.counting import PARTITIONS
 from tests.kafka.mapped_topics import (
     await_mapped,
@@ -26,7 +25,7 @@ from tests.kafka.mapped_topics import (
 )
 from tests.kafka.working import Working, message
 from tests.mapped import foreign, write_mapping
-from tests.shared_data import shared
+from tests.shared_data import SGD, shared
 from tests.waiting import WITHIN
 
 pytestmark = pytest.mark.nightly

@@ -13,9 +13,8 @@ from schemas.base import DAY, format_time, parse_time
 from sinks.digest import digest
 from tests.acceptance import sgd
 from tests.command import folded, ndjson, rows
-from tests.conftest import SGD
 from tests.kafka.working import Working, message
-from tests.shared_data import shared
+from tests.shared_data import SGD, shared
 
 YEAR = 365 * DAY
 LIVE, LATE_IN_LIVE = 600, 40

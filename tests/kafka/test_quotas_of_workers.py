@@ -26,11 +26,10 @@ from streams.quota import BURST_SECONDS
 from streams.topology import HISTORY, SESSION_AGENT, TURNS, USER_SIGNALS
 from tests.acceptance import sgd
 from tests.command import environment, ndjson, turn, turnfold
-from tests.conftest import SGD
 from tests.kafka.counting import PARTITIONS
 from tests.kafka.test_worker import lines_of, same_memory
 from tests.kafka.working import TOO_LONG, Working, message
-from tests.shared_data import shared
+from tests.shared_data import SGD, shared
 from tests.waiting import WITHIN
 
 pytestmark = pytest.mark.nightly

@@ -23,11 +23,11 @@ from streams.pipeline.row_formats import ROW_FORMAT, Reached
 from streams.topology import SESSION_AGENT, TOPICS, TURNS
 from tests.acceptance import ledger, sgd
 from tests.command import environment, folded, ndjson, rows, turn, turnfold
-from tests.conftest import LEDGER, SGD
+from tests.conftest import LEDGER
 from tests.kafka.counting import PARTITIONS
 from tests.kafka.working import APP, OUTCOMES, Working, message
 from tests.planned import CONVERSATIONS
-from tests.shared_data import shared
+from tests.shared_data import SGD, shared
 from tests.waiting import WITHIN, until
 
 KILLS = 3

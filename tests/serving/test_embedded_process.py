@@ -17,10 +17,9 @@ from sinks.digest import digest
 from streams.files import file_runner
 from tests.acceptance import sgd
 from tests.command import checked, files_holding, folded, ndjson, rows, snapshot, turn, turnfold
-from tests.conftest import SGD
 from tests.fault.kill_run import _commits, stored
 from tests.serving.serving import Server, serving
-from tests.shared_data import shared
+from tests.shared_data import SGD, shared
 from tests.waiting import until
 
 pytestmark = pytest.mark.nightly
