@@ -22,7 +22,7 @@ async def security(kafka: KafkaSettings) -> Finding:
             "security",
             f"{kafka.security_protocol} to {remote[0]}",
             f"Whoever is on the way can read what users said{login}.",
-            'Use SASL_SSL or SSL (docs/operations.md, "Login and TLS").',
+            'Use SASL_SSL or SSL (docs/shared-clusters.md, "Logins and TLS").',
         )
     host, port = kafka.addresses[0]
     try:

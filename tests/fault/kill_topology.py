@@ -32,7 +32,7 @@ def say(title: str, result: Result) -> None:
 def main() -> int:
     """The long form, for people."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else "")
-    parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--kills", type=int, default=50, help="at least, with one broker")
     parser.add_argument("--turns", type=int, default=500_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--nodes-killed", type=int, default=6, help="of three brokers, one by one")
