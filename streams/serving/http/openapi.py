@@ -24,7 +24,7 @@ from streams.serving.http.routes_records import EVENT, EVENTS, NDJSON
 
 DESCRIPTION = """Turnfold turns the events of a chat platform into memory.
 
-Every error is a problem document (RFC 9457). docs/http.md has an example of each endpoint."""
+Every error is a problem document (RFC 9457). docs/http.md describes the behaviour."""
 ALWAYS = (400, 401, 403, 406, 429, 500)
 """Problems that every endpoint with a key can answer."""
 HEADERS = {
