@@ -1,7 +1,7 @@
 """A session's memory in the pack of one of its users.
 
 Every user with a turn in a session may read it. Statements of other users are attributed to them
-(docs/context.md, "Sessions of several users").
+(docs/context.md, "Content").
 """
 
 from typing import Any
