@@ -158,8 +158,9 @@ FIGURES = (
     Figure("search quality", SGD, ("benchmarks.search", "quality", "--questions", "500"), _quality),
     Figure("search speed", SGD, ("benchmarks.search", "speed", "--questions", "300"), _speed),
     Figure("context", SGD, ("benchmarks.context_load", "--rates", "200"), _context),
-    Figure("kills", "SGD, tau-bench, Reflexion", ("tests.fault.kill_topology", "--kills", "30", "--turns", "200000",
-                          "--nodes-killed", "3"), _kills),
+    Figure("kills", "SGD, tau-bench, Reflexion",
+           ("tests.fault.kill_topology", "--kills", "30", "--turns", "200000",
+            "--nodes-killed", "3"), _kills),
 )  # fmt: skip
 
 

@@ -13,11 +13,16 @@ AT = TopicPartition("turns", 0)
 
 
 class Group:
-    """Takes offsets after so many refusals; `hangs` once before."""
+    """Takes offsets after so many refusals; `hangs` once before. `assigned`: the member's
+    partitions."""
 
     def __init__(self, refusals: int, hangs: bool = False) -> None:
         self.refusals, self.hangs = refusals, hangs
         self.offsets: dict[TopicPartition, int] = {}
+        self.assigned = {AT}
+
+    def assignment(self) -> set[TopicPartition]:
+        return self.assigned
 
     async def commit(self, offsets: Mapping[TopicPartition, int]) -> bool:
         if self.hangs:
@@ -33,6 +38,7 @@ class Group:
 def worker(group: Group, offset: int) -> Consumer:
     made = Consumer.__new__(Consumer)
     made._unreported, made.source = {AT: offset}, group  # type: ignore[assignment]
+    made.kafka = group  # type: ignore[assignment]
     return made
 
 
@@ -58,3 +64,19 @@ def test_offsets_that_a_group_refuses_for_a_moment_are_told_again(
     group = Group(refusals)
     asyncio.run(worker(group, 7)._report_last_offsets())
     assert group.offsets == {AT: 7}
+
+
+def test_offsets_that_were_refused_are_not_told_once_another_member_has_the_partition() -> None:
+    """It may have committed later ones, and the group takes whatever a member says."""
+
+    async def run() -> dict[TopicPartition, int]:
+        group = Group(1)
+        loses = worker(group, 20)
+        await loses.report_offsets()
+        group.assigned = set()
+        await loses.report_offsets()
+        group.assigned = {AT}  # it comes back: the other's offset stands
+        await loses.report_offsets()
+        return group.offsets
+
+    assert asyncio.run(run()) == {}
