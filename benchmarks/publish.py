@@ -8,6 +8,7 @@ Data is public or generated. Each figure stands beside a peer or a bare loop of 
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
@@ -168,13 +169,14 @@ def measure(figure: Figure) -> dict[str, Any]:
     """Runs a figure's command. Ends the program if it fails or prints something else."""
     began = time.monotonic()
     done = subprocess.run(
-        [sys.executable, "-m", *figure.command], stdout=subprocess.PIPE, text=True, check=False
-    )
+        [sys.executable, "-m", *figure.command], stdout=subprocess.PIPE, text=True, check=False,
+        env={**os.environ, "TURNFOLD_MEANING": "off"},  # search by words: no model is downloaded
+    )  # fmt: skip
     command = f"python -m {' '.join(figure.command)}"
     if done.returncode:
         sys.exit(f"{command}: exit code {done.returncode}")
     try:
-        values = figure.read(done.stdout)
+        values = {name: float(f"{value:.4g}") for name, value in figure.read(done.stdout).items()}
     except (ValueError, LookupError, StopIteration) as error:
         sys.exit(f"{command}: {error}; it printed\n{done.stdout}")
     seconds = round(time.monotonic() - began)
