@@ -7,15 +7,20 @@ KINDS = frozenset(["preference", "constraint", "background", "task", "feeling", 
 
 
 class Rule(NamedTuple):
-    """One way to say something: an entry of a table (`table`).
+    """An entry of a table (`table`). The options of its head are the fields with a default.
 
     `cues`: texts of which every match contains one; `pattern`: of a whole clause; `example` and
-    `finds`: the first sentence that it takes, and its value; `examples`, `leaves`: all that it
-    takes, and what it must not take. `slot` names what has one value at a time; `{topic}` in it is
-    the group `topic`. `says`: the text of the state. `ends`: families in which what the group
-    `old`, else the value, names is over; `whose`: the people whose, with `|` between them.
-    `accepts`: the kind of value, if that is not the slot's. `opens`: "text" where it stands only
-    at the beginning of a turn. `more`: the rules after it are tried on the same clause, too.
+    `finds`: its first sentence and that sentence's value; `examples`, `leaves`: all sentences that
+    it matches, and must not match.
+    `family`, `slot`, `polarity`: stored with the value; a slot may contain the pattern's groups
+    `{topic}` and `{whose}`, and has one value at a time.
+    `says`: text of the state; it may contain `{value}`, `{a }` (article), `{topic}`, `{whose}`.
+    `accepts`: the entry of `[takes]` that checks the value; default: the slot's.
+    `ends`, `whose`: families of the facts that end, and the people, with `|` between them. The
+    words of the group `old` (default: of the value) select the facts; `job*` ends that family for
+    any value.
+    `opens`: "wide": the pattern may match several clauses; "text": only the start of a turn.
+    `lists`: the value may contain commas. `more`: later rules are tried on the same clause.
     """
 
     kind: str

@@ -479,9 +479,8 @@ class Turnfold(Sender):
         sections: str | None = None,
         format: str | None = None,
     ) -> ContextPack:
-        """What an agent should know of a user before it answers, as text for a prompt: a stable
-        part (how to address the user, health, constraints, identity), decisions of the session, and
-        facts and turns about `q`, best first. An unknown user has an empty pack."""
+        """A context pack: the part of a user's memory that matters for the next answer, as text for
+        a prompt. An unknown user has an empty pack."""
         return self._send(
             operations.context(
                 user_id,

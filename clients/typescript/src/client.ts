@@ -381,9 +381,8 @@ export class Turnfold extends Sender {
   }
 
   /**
-   * What an agent should know of a user before it answers, as text for a prompt: a stable part
-   * (how to address the user, health, constraints, identity), decisions of the session, and
-   * facts and turns about `q`, best first. An unknown user has an empty pack.
+   * A context pack: the part of a user's memory that matters for the next answer, as text for
+   * a prompt. An unknown user has an empty pack.
    */
   context(user_id: string, options: { q?: string; session_id?: string; max_tokens?: number; as_of?: Moment; known_at?: Moment; sections?: string; format?: string } = {}): Promise<ContextPack> {
     return this.send({
