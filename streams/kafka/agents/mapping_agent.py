@@ -2,7 +2,7 @@
 
 A platform's topic has different keys and partitions. So its events are mapped first, and the
 records are sent to their owner's partition, in the transaction that also stores the topic's
-position. A lane has no rows: its changelog holds its marker only.
+position. A lane has no rows: its changelog contains only its marker.
 """
 
 from collections import Counter

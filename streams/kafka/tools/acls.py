@@ -133,7 +133,7 @@ PROCESSES: dict[str, Callable[[str], tuple[Acl, ...]]] = {
 
 
 class Grant(NamedTuple):
-    """Operations on one resource, or on all whose names have a prefix."""
+    """Operations on one resource, or on all with a name prefix."""
 
     resource: Resource
     name: str

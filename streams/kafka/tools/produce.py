@@ -1,6 +1,6 @@
 """`turnfold kafka produce`: sends files of input records to their topics.
 
-One idempotent producer sends all records, so those of a key keep the order of their file. The
+One idempotent producer sends all records, so the records of a key keep their file's order. The
 partition follows from the key's murmur2, as with Java's clients. Workers detect records that were
 sent before as duplicates: after a failure, run the command again.
 """

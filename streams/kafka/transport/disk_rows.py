@@ -157,7 +157,7 @@ class DiskRows:
             raise self._fault(error) from None
 
     def settle(self) -> None:
-        """Does nothing: the rows are on disk."""
+        """No-op, as the rows are on disk."""
 
     async def rest(self) -> None:
         """Flushes a full memtable before the next `commit` would, and waits for `renew`."""
@@ -204,7 +204,7 @@ class DiskRows:
 
     async def renew(self) -> None:
         """Reopens the store: names of deleted rows leave RocksDB's file list, and cursors release
-        old files. Readers get `Renewed` until it ends. No-op on a closed store.
+        old files. Readers get `Renewed` until it ends. A closed store stays closed.
 
         Raises StoreError, OSError: the store is closed then.
         """
