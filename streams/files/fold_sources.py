@@ -52,7 +52,7 @@ class Readable(Protocol):
 
 class Runner:
     """Folds sources into the store and tables in batches. `retention` in microseconds: sessions
-    that were last updated so long ago are stored cold; None: never."""
+    that were last updated so long ago are stored cold (None: never)."""
 
     batch_records, batch_seconds = BATCH_RECORDS, BATCH_SECONDS
 

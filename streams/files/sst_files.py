@@ -25,7 +25,7 @@ WINDOW_BITS = -14  # RocksDB's default
 
 
 def export(cursor: RdictIter, folder: Path, without: bytes) -> None:
-    """Writes all rows, except those whose keys start with `without`, into a new folder."""
+    """Writes all rows into a new folder, except keys that start with `without`."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     rows = _rows(cursor, without)

@@ -125,7 +125,7 @@ DIRECTORIES = RowKind("O", Directory)
 
 
 def find_turn(newest: Newest, event_id: str) -> bytes | None:
-    """Returns the check of a turn among the newest; None for any other."""
+    """Returns the check of a turn among the newest, or None for any other."""
     for _, entry_id, _, check in newest.entries:
         if entry_id == event_id:
             return check

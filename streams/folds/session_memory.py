@@ -33,8 +33,8 @@ class Showing(NamedTuple):
 
 
 class Op(NamedTuple):
-    """A direct write: add, update or delete. `said_by` are the users of its turns (several after a
-    merge of writes); None for a turn without a user."""
+    """A direct write: add, update or delete. `said_by` are the users of its turns, several after a
+    merge of writes (None for a turn without a user)."""
 
     occurred_at: int
     event_id: str
@@ -255,7 +255,7 @@ def visible(rows: Rows, entries: dict[str, MemoryEntry], rules: Rules) -> dict[s
 
 
 def speakers(rows: Rows, rules: Rules) -> dict[str, set[str | None]]:
-    """Item id -> users of its supporting turns; None for a turn without a user."""
+    """Item id -> users of its supporting turns (None for a turn without a user)."""
     entries = {row.id: row for _, row in ENTRIES.scan(rows)}
     return {id: set(item["said_by"]) for id, item in _standing(rows, entries, rules).items()}
 

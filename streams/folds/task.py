@@ -342,7 +342,7 @@ def _calls(step: Step) -> list[Any]:
 
 
 def _fitting(calls: list[Any], result: Result) -> int | None:
-    """Returns the position of a result's call, by tool_call_id or by index; None without one."""
+    """Returns the position of a result's call, by tool_call_id or by index, or None without one."""
     if result.tool_call_id is not None:
         for at, call in enumerate(calls):
             if isinstance(call, dict) and call.get("id") == result.tool_call_id:

@@ -69,7 +69,7 @@ def fold(
 
 
 class _Refold(Runner):
-    """File runner without the rows of input records, whose files the generation shares. Batches are
+    """File runner without the rows of input records: the generation shares their files. Batches are
     larger, as each creates a file per table and day, and latency does not matter."""
 
     batch_records, batch_seconds = 65_536, 60.0

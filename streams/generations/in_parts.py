@@ -50,7 +50,7 @@ class Part(NamedTuple):
 
 
 class Folded(NamedTuple):
-    """The generation, and the counts of the part; None if it was folded before."""
+    """The generation. `counts` of the part: None if it was folded before."""
 
     generation: Generation
     counts: dict[str, int] | None
