@@ -115,7 +115,7 @@ def documents(stream: TextIO) -> Iterator[Any]:
 class _Reader:
     """A window over the stream that moves on as values are read.
 
-    `indent`: the blanks before the next character; None if its line has other text before it.
+    `indent`: the blanks before the next character, or None if its line has other text before it.
     `is_lost`: the window is at the start of a value without an end.
     """
 

@@ -44,9 +44,9 @@ class AnsweredCall(Call):
 class Waiting(NamedTuple):
     """The turn that a request continues; its task has the same id.
 
-    `record`: the turn's record if it ends without another message; None if it has ended and the
-    request came before. `until`: time of its latest record, microseconds. `iteration`: index of its
-    last step before the request.
+    `record`: the turn's record if it ends without another message; if it has ended after the
+    request, None. `until`: time of its latest record, microseconds. `iteration`: index of its last
+    step before the request.
     """
 
     event_id: str

@@ -57,7 +57,7 @@ def _validator(kind: str) -> Any:
 class Dead(NamedTuple):
     """A record that cannot be applied, with its reason and the bytes that may be stored.
 
-    `hidden`: it may have to be withheld, so neither key nor headers are stored.
+    `hidden`: it may have to be withheld, so its key and headers are not stored.
     """
 
     reason: Reason
@@ -129,7 +129,7 @@ def decode_again(line: bytes, source: tuple[str, int, int]) -> Input | Dead:
 
 
 def _too_much(line: bytes) -> tuple[Reason, str] | None:
-    """Reason why a line exceeds the limits; None if it does not."""
+    """Reason why a line exceeds the limits, or None if it does not."""
     if len(line) > MAX_RECORD_BYTES:
         return "too_large", f"{_length(line)} bytes, at most {MAX_RECORD_BYTES}"
     detail = json_limits.too_many_values(line)

@@ -181,7 +181,7 @@ class _Beginnings:
             heappush(self._next, (match.start() - before, number))
 
     def after(self, at: int) -> int | None:
-        """The first one from a place on; places are asked for in order."""
+        """The first one from a position on; positions must ascend."""
         while self._next:
             start, number = self._next[0]
             if start >= at:
@@ -204,7 +204,7 @@ class _Look:
         self._is_drawn = True  # as far as somebody has looked
 
     def end(self, at: int) -> int | None:
-        """Where the image ends that begins here, if one does."""
+        """End of the image that starts here, if any."""
         url = _URL.match(self._text, at)
         if url is not None:
             return self._end_of_url(url)
@@ -268,7 +268,7 @@ def _unescaped(text: str) -> tuple[str, Callable[[int], int], int]:
 
     @cache
     def ends() -> tuple[list[int], list[int]]:
-        """Of each escape, in the text as it is meant and as it was."""
+        """End of each escape in the decoded and in the original text."""
         lengths = list(map(len, between[:-1]))
         lengths_so_far = accumulate(map(add, lengths, repeat(1)), initial=0)
         was = accumulate(map(add, lengths, map(len, escaped)), initial=0)

@@ -1,11 +1,12 @@
-"""How rows are kept, by number, and how an older version's become today's (docs/upgrades.md).
+"""Numbered formats of stored rows, and migrations from older ones (docs/upgrades.md).
 
 A migration is a pure function of all rows of one session or user. The tiers apply it to one after
-the other, in the order of their keys, and write with the rows how far they are:
+the other, in the order of their keys, and write their progress with the rows:
 
     format 1 ── "2, up to s1" ── "2, up to s9" ──> format 2
 
-Killed anywhere, the next one goes on behind the last; who only reads applies it to what it reads.
+After a kill, the next run continues after the last one; readers apply it to the rows that they
+read.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -42,7 +43,7 @@ ENTITIES, BYTES = 1_000, 2_000_000
 
 class Reached(NamedTuple):
     """The format of stored rows. During an upgrade `after` is the key of the last upgraded session
-    or user; later keys have the format before. None if all are upgraded."""
+    or user; later keys have the previous format. After the upgrade `after` is None."""
 
     format: int = ROW_FORMAT
     after: str | None = None
@@ -62,7 +63,7 @@ class Reached(NamedTuple):
         return f"not all of its rows have format {self.format} yet; upgrades the others"
 
     def refusal(self) -> str | None:
-        """Why this version cannot continue them, and the way out; None where it can."""
+        """Why this version cannot continue them, and the remedy, or None if it can."""
         reads = "this version reads "
         reads += f"{OLDEST} to {ROW_FORMAT}" if OLDEST < ROW_FORMAT else f"{ROW_FORMAT}"
         if self.format > ROW_FORMAT:

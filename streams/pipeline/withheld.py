@@ -83,8 +83,8 @@ def _bare(text: str) -> str:
 
 
 def may_be_said(line: bytes) -> bool:
-    """Whether a line needs a full check. Called for every line: most have neither the letter nor an
-    escape that may hide it."""
+    """Whether a line needs a full check. Called for every line: most lack the letter and any escape
+    that may hide it."""
     if not (LOWER_Q in line or UPPER_Q in line or BACKSLASH in line):
         return False
     if line.find(b"\\u00") < 0:
