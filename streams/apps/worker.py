@@ -64,7 +64,7 @@ def make_app(
     kafka: KafkaSettings, worker: WorkerSettings, datadir: Path, traced: bool = False
 ) -> App:
     """The Faust app of both agents. The topics must exist: `prepare`. `datadir`: of Faust, which
-    stores nothing there. `traced`: batches have spans (after `streams.observability.traces.begin`).
+    leaves it empty. `traced`: batches have spans (after `streams.observability.traces.begin`).
     """
     span, origin = (traces.span, TracedOrigin) if traced else (no_span, Origin)
     topics = own_topics(worker.generation)
@@ -130,7 +130,7 @@ async def _prepare(kafka: KafkaSettings, worker: WorkerSettings) -> list[str]:
 
 
 def asks_model(lanes: Lanes) -> bool | None:
-    """Whether a model also extracts, according to the markers; None while no lane has one."""
+    """Whether a model also extracts, according to the markers, or None while no lane has one."""
     names = {
         lane.standing.marker.note.get("extractor", {}).get("name")
         for lane in lanes.running()

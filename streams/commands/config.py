@@ -129,7 +129,7 @@ def _plain(value: Any) -> str:
 
 
 def class_of(family: str) -> Any:
-    """The class of a family's settings; None: its extra is not installed."""
+    """The class of a family's settings, or None if its extra is not installed."""
     module, name = FAMILIES[family].settings.split(":")
     try:
         return getattr(import_module(module), name)

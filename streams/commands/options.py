@@ -78,8 +78,8 @@ class _OfField(click.ParamType):
     name = "text"
 
     def __init__(self, field: str, plain: str) -> None:
-        """`field`: of schemas.base. `plain`: pattern of what it takes for sure; all else is left to
-        pydantic, for which most calls need not wait."""
+        """`field`: of schemas.base. `plain`: pattern of texts that are certainly valid; pydantic,
+        which is slow to import, validates all others."""
         self._field = field
         self._is_plain = re.compile(plain).fullmatch
 
@@ -219,7 +219,7 @@ def yes(action: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def forms(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """`-o`: the output format. None is the first one, for people."""
+    """`-o`: the output format. The first one, for people, is passed as None."""
     return click.option(
         "-o",
         "--output",
@@ -562,7 +562,8 @@ class Observing(NamedTuple):
     def answering(
         self, samples: Callable[[], Iterable[Any]], readiness: Callable[[], Any]
     ) -> AbstractAsyncContextManager[None]:
-        """Answers at the metrics port while it lasts; nothing is opened where none is named."""
+        """Answers at the metrics port while the context lasts; without a configured port it is a
+        no-op."""
         if self.metrics_port is None:
             return nullcontext()
         from streams.apps.metrics_port import served

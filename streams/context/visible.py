@@ -1,8 +1,8 @@
 """Removes invisible characters and quotes untrusted text, by properties of Unicode.
 
-A model reads characters that people do not see, and marks that look like those of a pack. So text
-in a pack has neither invisible characters nor marks that could end its quotation or look like a
-citation.
+A model reads characters that people do not see, and marks that look like a pack's own. So invisible
+characters, and marks that could end a quotation or look like a citation, are removed from text in a
+pack.
 """
 
 import re
