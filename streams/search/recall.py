@@ -143,8 +143,8 @@ def _later(
 
 def _overlap(terms: list[QueryTerm], text: str) -> float:
     """`SAME` of a fact's terms and a turn's text. Shared names count double. Other terms of the
-    turn weigh as much as the fact's terms on average. Each weight is raised by 2, because rarity
-    says little in a small memory."""
+    turn weigh as much as the fact's terms on average. Each weight is raised by 2, because rarity is
+    a weak signal in a small memory."""
     total = sum(2 + term.weight for term in terms)
     shared = [term for term in terms if f" {term.term} " in text]
     weight = sum(2 + term.weight for term in shared)
