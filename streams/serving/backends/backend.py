@@ -104,7 +104,7 @@ class Backend(Protocol):
 
     async def catch_up(self, table: Table, tenant: str, key: str, within: float) -> None:
         """Waits until `rows` shows each record of a session or user that is in the log now, from
-        any server. Raises NotReady, also after `within` seconds."""
+        any server. Raises NotReady, at the latest after `within` seconds."""
 
     async def submit(
         self,
@@ -131,12 +131,12 @@ class Backend(Protocol):
 
     @property
     def extractor(self) -> str | None:
-        """The extractor of this server; None: workers extract, or the server is read-only."""
+        """The extractor of this server, or None if workers extract or the server is read-only."""
 
     async def extract(self, within: float) -> tuple[bool, str] | None:
         """Waits up to `within` seconds until the model has read every turn that is in the log now:
-        whether it has, and its status. Returns at once if the model is unavailable; None if this
-        server has no model. Raises NotReady."""
+        whether it has, and its status. Returns at once if the model is unavailable, and None if
+        this server has no model. Raises NotReady."""
 
     def readiness(self) -> Readiness:
         """Current readiness, including progress of a restore."""

@@ -96,7 +96,7 @@ class EmbeddedBackend:
         *,
         beside: bool = True,
     ) -> None:
-        """`extractor`: from now on; None: the stored choice. `retention` in microseconds, as in
+        """`extractor`: from now on (None: the stored choice). `retention` in microseconds, as in
         `streams.files.fold_sources.Runner`. `model`: settings of the model, if the extractor is
         one; without them only the rules extract. `beside`: run the model in a thread; otherwise the
         caller runs it.

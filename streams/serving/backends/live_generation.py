@@ -23,7 +23,7 @@ UNREADABLE = (HistoryError, TurnfoldError, OSError)
 class Live(NamedTuple):
     """A serving generation. Compare by identity: each switch creates a new object.
 
-    `name`: None without a history. `tables`: the path of its history tables, independent of the
+    `name` is None without a history. `tables`: the path of its history tables, independent of the
     pointer. `at_any_rate`: promoted with --behind, so the server does not wait for it. `rules`: of
     its fold and its readers.
     """
@@ -45,7 +45,7 @@ def promoted(root: Location) -> Live:
 
 
 def pinned(root: Location | None, app_id: str) -> Live | None:
-    """The generation that an app id contains (`APP.NAME`); None without one."""
+    """The generation that an app id contains (`APP.NAME`), or None without one."""
     if root is None:
         return None
     candidates = [name for name in names(root) if name != ROOT and app_id.endswith(f".{name}")]

@@ -74,8 +74,9 @@ class _Sent(NamedTuple):
 
 
 class ReplicaBackend:
-    """Implements `backend.Backend`. `app_id` names the workers' changelogs; those of a generation
-    are named `APP.NAME`. An `app_id` of that form pins the generation, whichever is promoted.
+    """Implements `backend.Backend`. `app_id` names the workers' changelogs; a generation's
+    changelogs are named `APP.NAME`. An `app_id` of that form pins the generation, whichever is
+    promoted.
 
     `store`: of the rows; default: memory.
     """

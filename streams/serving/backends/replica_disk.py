@@ -1,10 +1,10 @@
 """The folder in which a replica keeps its rows (docs/serving.md, "Rows on disk").
 
-    DIR/serve.json                       whose rows they are: app id and cluster
+    DIR/serve.json                       owner of the rows: app id and cluster
     DIR/lock                             a running server has it
-    DIR/GROUP+PARTITIONS/CHANGELOG-N/    a lane's rows, and where they stand in the changelog
+    DIR/GROUP+PARTITIONS/CHANGELOG-N/    a lane's rows, and their position in the changelog
 
-All of it can be read from Kafka again, so what is not used any more is removed.
+All of it can be read from Kafka again, so unused folders are removed.
 """
 
 import asyncio
@@ -182,7 +182,7 @@ def _others(folder: Path) -> bool:
 
 
 def _owner(file: Path) -> dict[str, str] | None:
-    """None if the folder has no readable owner."""
+    """Reads the owner of a folder, or returns None if it is missing or unreadable."""
     try:
         document = json.loads(file.read_text())
         return {"app_id": str(document["app_id"]), "cluster": str(document["cluster"])}

@@ -1,4 +1,4 @@
-"""One changelog partition as a replica holds it: its rows, who waits for them, records' outcomes.
+"""A replica's copy of one changelog partition: its rows, waiting readers, and records' outcomes.
 
 restoring ── all of it is read ──> ready ── another changelog in its place ──> restoring
 """
@@ -37,8 +37,8 @@ speaks was not away."""
 
 
 class LanePosition(NamedTuple):
-    """How far a lane has come. `offsets`: the next of each source topic. `signals`: for each
-    partition of turns, the newest record whose user signals are folded."""
+    """Progress of a lane. `offsets`: the next of each source topic. `signals`: for each partition
+    of turns, the newest record with folded user signals."""
 
     offsets: Mapping[str, int]
     signals: Mapping[str, int]

@@ -208,7 +208,7 @@ class HistoryQueries:
         return await self._asked(self._tables, noun, tenant, question, seconds)
 
     async def _caught_up(self, tenant: str, of: Sequence[Subject]) -> None:
-        """A client whose write was applied can read it. Raises Problem."""
+        """Waits until a client's applied write can be read. Raises Problem."""
         if not (of and self._backend.unwritten(tenant, *of)):
             return
         if not await self._backend.written(tenant, WRITTEN_WITHIN, *of):

@@ -123,8 +123,8 @@ class Indexing:
                 return
 
     def _embed_later(self, tenant: str) -> None:
-        """Vectors are computed in a separate daemon thread: neither a search nor the end of the
-        process waits for an endpoint."""
+        """Vectors are computed in a separate daemon thread: searches and the end of the process do
+        not wait for an endpoint."""
         with self._lock:
             if embedder() is None:
                 return

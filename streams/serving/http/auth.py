@@ -49,7 +49,7 @@ _log = getLogger(__name__)
 
 
 class Needs(NamedTuple):
-    """Access rule of a route. `role`: minimum role; None: no key is needed.
+    """Access rule of a route. `role`: minimum role, or None if no key is needed.
 
     `of_all`: only a key of all tenants. `is_of_tenant`: the reply is for one tenant and its
     generation. `body_bytes`: maximum body without a key. `is_stream`: an event stream.
@@ -92,8 +92,9 @@ class Access:
         pages: Pages | None = None,
         strangers: Callable[[Scope], None] | None = None,
     ) -> None:
-        """`find`: the access rule of a request's route; None: unknown route. `strangers`: called
-        for each request without a valid key; raises Refusal if the address has sent too many."""
+        """`find`: the access rule of a request's route, or None for an unknown route. `strangers`:
+        called for each request without a valid key; raises Refusal if the address has sent too
+        many."""
         self._app = app
         self._find = find
         self._keys = keys

@@ -113,7 +113,8 @@ def empty() -> Problem:
 
 
 def elements(body: bytes, most: int) -> list[bytes]:
-    """The elements of a JSON array, undecoded. Raises Problem, also for more than `most`."""
+    """The elements of a JSON array, undecoded. Raises Problem for invalid JSON and for more than
+    `most`."""
     items = decoded(body, list[msgspec.Raw])
     if len(items) > most:
         raise too_many(most)

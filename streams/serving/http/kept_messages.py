@@ -107,7 +107,7 @@ def without_images(original: str) -> str:
 def signals(
     rows: Rows, request: session_messages.Request, originals: Originals, now: int
 ) -> Iterator[Made]:
-    """The signals that store originals, except those that the session already has."""
+    """The signals that store originals, except originals that the session already has."""
     times = session_messages.given_times(request.messages)
     for at, original in enumerate(originals):
         signal_id = request.ids[at]

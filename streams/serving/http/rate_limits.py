@@ -164,8 +164,8 @@ class RoutedApp(Protocol):
     """An application that knows its routes."""
 
     def find(self, scope: Scope) -> Needs | None:
-        """The access rule of a request's route, which is stored in its scope; None: unknown
-        route."""
+        """The access rule of a request's route, which is stored in its scope, or None for an
+        unknown route."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
 

@@ -50,7 +50,7 @@ def idempotency_key(request: Request) -> str | None:
 
 
 def language(request: Request) -> Language | None:
-    """The best supported language of Accept-Language, for summaries; None if there is none."""
+    """The best supported language of Accept-Language, for summaries, or None."""
     best: tuple[float, int, Language] | None = None
     accepted = request.headers.get("accept-language", "")
     for place, part in enumerate(accepted.split(",")):

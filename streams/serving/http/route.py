@@ -107,7 +107,7 @@ class Serving(NamedTuple):
 
     async def rows_after(self, table: Table, tenant: str, key: str, until: float) -> Rows:
         """The rows of a session or user, including everything posted before to any server. Raises
-        NotReady, also when `until` (`monotonic`) has passed."""
+        NotReady, at the latest at `until` (`monotonic`)."""
         await self.backend.catch_up(table, tenant, key, max(0.0, until - monotonic()))
         return (await self.backend.rows(table, tenant, key)).rows
 
@@ -153,7 +153,7 @@ def known(document: Any, noun: str) -> Response:
 class Reply(NamedTuple):
     """OpenAPI data of an endpoint besides its signature. `models`: status -> model of the reply,
     None for no content. `body`: model of the body. `errors`: statuses of problems. `headers`: name
-    -> description. `one_of`: parameters of which at least one is required."""
+    -> description. `one_of`: parameters; at least one of them is required."""
 
     models: Mapping[int, type[BaseModel] | None]
     body: type[BaseModel] | Literal["records"] | None = None
@@ -357,8 +357,8 @@ class Router:
         self._lifespan = router
 
     def find(self, scope: Scope) -> Needs | None:
-        """The access rule of a request's route, which is stored in its scope; None: unknown route.
-        A path that needs no key needs none for unsupported methods either."""
+        """The access rule of a request's route, which is stored in its scope, or None for an
+        unknown route. A path that needs no key needs none for unsupported methods either."""
         if _is_no_path(scope):
             return None
         raw: bytes = scope.get("raw_path") or b""

@@ -293,7 +293,7 @@ def _turns(records: session_messages.Records) -> list[_TurnLines]:
 
 def _check(rows: Rows, plan: _Plan) -> None:
     """Raises Problem if messages with these ids exist with different content or in another turn;
-    the request then writes nothing."""
+    the request is then not written."""
     places = set()
     for line, place in zip(plan.lines, plan.places, strict=True):
         decoded = decode(line, write_records.ALIKE)

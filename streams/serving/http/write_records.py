@@ -1,7 +1,7 @@
 """Bodies as records: validated, given the caller's tenant, appended to the log together.
 
-The body is complete and decompressed (`request_bodies`). Records that `decode` rejects reach
-neither a topic nor the dead letters; the reply gives the reason.
+The body is complete and decompressed (`request_bodies`). Records that `decode` rejects are not
+stored, even as dead letters; the reply gives the reason.
 """
 
 import re
@@ -84,7 +84,7 @@ async def submit(
     form: Form | None = None,
 ) -> list[RecordOutcome]:
     """The result of each record, in order. `all_or_none`: a rejected record rejects all. `readers`:
-    threads that parse long bodies; None: the event loop does. `form`: converts the sent bytes and
+    threads that parse long bodies (None: the event loop does). `form`: converts the sent bytes and
     their position (from 1) to a record.
 
     Raises NotReady, Busy, OverQuota, Problem without storing anything; NoRoom: the first records of
@@ -272,7 +272,7 @@ class IdempotencyCache:
         self._known: dict[tuple[str, ...], bytes] = {}
 
     def known(self, key: tuple[str, ...]) -> bytes | None:
-        """The first record of the key; None if there is none or it is too old."""
+        """The first record of the key, or None if it is missing or too old."""
         return self._known.get(key)
 
     def first(self, key: tuple[str, ...], line: bytes) -> bytes:

@@ -1,5 +1,5 @@
-"""The files that pages load: scripts, styles, the mark. All are part of the package: a page loads
-nothing from other servers."""
+"""The files that pages load: scripts, styles, the mark. All are part of the package: other servers
+are not contacted."""
 
 import gzip
 from functools import cache

@@ -23,7 +23,7 @@ FORM_BYTES = 4_096
 
 
 class Inspector:
-    """Implements `auth.Pages`. Without keys no sign-in is needed."""
+    """Implements `auth.Pages`. A server without keys needs no sign-in."""
 
     def __init__(self, keys: Keys | None) -> None:
         self._keys = keys

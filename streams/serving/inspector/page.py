@@ -74,8 +74,8 @@ def _compile_the_others() -> Thread:
 
 
 def render(request: Request, template: str, status: int = HTTPStatus.OK, **values: Any) -> Response:
-    """A page; its two clocks are those of its answer. A form can do what `will` describes.
-    `refusal`: key of the text that says why the act was not done."""
+    """A page with its answer's two clocks. A form can do the act that `will` describes. `refusal`:
+    key of the text that explains why the act was not done."""
     answer = values.get("answer") or {}
     will = answer.get("will")
     spoken = language(request) or "en"

@@ -27,7 +27,7 @@ UNTOLD = frozenset({"evidence_event_ids", "updated_at", "last_confirmed_at", "bo
 async def state(
     request: Request, state_id: EntityInPath, as_of: AsOf = None, known_at: KnownAt = None
 ) -> Json:
-    """The known revisions of one entity, also by its citation."""
+    """The known revisions of one entity, by its id or citation."""
     server, tenant = serving(request), tenant_of(request)
     whole = await server.past.ask(
         "state", tenant, lambda root: history_lists.revisions(root, tenant, state_id)

@@ -23,7 +23,7 @@ class DiffPiece(NamedTuple):
 
 
 class TextOrigin(NamedTuple):
-    """A part of a text, and the event that it comes from; None: unknown."""
+    """A part of a text, and the event that it comes from, or None if unknown."""
 
     text: str
     event_id: str | None
