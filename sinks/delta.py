@@ -167,7 +167,7 @@ class History:
     def append(self, table: str, rows: pa.Table, app_id: str, version: int) -> bool:
         """Commits `rows` (from `to_arrow`) once; returns whether it did.
 
-        A version at or below the table's is not written. Without rows only the version of an
+        A version at or below the table's is not written. If `rows` is empty, only the version of an
         existing table is updated. Raises HistoryWriteError; the table is then unchanged.
         """
         if version < 0:

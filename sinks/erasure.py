@@ -112,7 +112,7 @@ def person_conditions(table: str) -> str:
 
 
 def turn_conditions(table: str) -> str:
-    """`session_conditions` for a turn: the caller rebuilds its session's memory, too."""
+    """`session_conditions` for a turn: the caller also rebuilds its session's memory."""
     return _with_derived(table, OF_TURNS.get(table) or conditions(table))
 
 

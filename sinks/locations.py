@@ -38,7 +38,7 @@ def location_of(path: ObjectPath) -> ObjectPath: ...
 @overload
 def location_of(path: str | Location) -> Location: ...
 def location_of(path: str | Location) -> Location:
-    """Converts a text or path into a location; paths become absolute. No I/O. Raises
+    """Converts a text or path into a location, without I/O; paths become absolute. Raises
     HistoryError."""
     if isinstance(path, ObjectPath):
         return path

@@ -1,9 +1,9 @@
 """The demo's data: two weeks of three people's conversations, written for this project.
 
-Emma (English) moves to Manchester; 林晓 (Chinese) learns limits; 結衣 (Japanese) gets through a
-hard week. In time order, as a platform sends them: turns, and the steps and tool results of agents. The
-rules find the memory in them. One record is sent twice, one is rejected (a share of 80), and one is
-a `meta_request`: Turnfold must not write its text anywhere.
+Emma (English) moves to Manchester; 林晓 (Chinese) learns limits; 結衣 (Japanese) gets through
+a hard week. In time order, as a platform sends them: turns, and the steps and tool results of
+agents. The rules find the memory in them. One record is sent twice, one is rejected (a share of
+80), and one is a `meta_request`: Turnfold must not write its text anywhere.
 """
 
 from importlib.resources import files
