@@ -73,8 +73,8 @@ WRITER = WriterProperties(
     column_properties={name: _column(name) for name in (*DISTINCT_VALUES, *LOOKUP_COLUMNS)},
 )
 PLACES_APP = "commit_order"
-"""App whose version is added to the table's version in `commit_order`: rows written after files of
-another table were taken over are newer than those files."""
+"""App with a version that is added to the table's version in `commit_order`: rows written after
+files of another table were adopted are newer than those files."""
 REPLACING_APP = "replacing"
 """App of each commit that replaces files."""
 ATTEMPTS = 20

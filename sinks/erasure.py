@@ -151,7 +151,7 @@ OF_PERSONS = {
         ELSE t.owner_id = {USER} END""",
     "threads": f"t.owner_id = {USER}",
 }
-"""Conditions of a person whose derived memory is rebuilt: rows of remaining plans stay."""
+"""Conditions of a person with rebuilt memory: rows of remaining plans stay."""
 OF_TURNS = {
     "events": "(t.session_id, t.event_id) IN (SELECT (session_id, event_id) FROM erased_event)",
     "signals": "t.session_id IN (FROM shared_session) AND t.signal_id IN (FROM erased_message) "

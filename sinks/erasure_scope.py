@@ -128,7 +128,7 @@ HEARD_OF = """
 CREATE TEMP TABLE heard AS
     SELECT DISTINCT user_id FROM erased_plan WHERE user_id <> {user};
 """
-"""Other users whose memory rests on the person's turns."""
+"""Other users with memory that rests on the person's turns."""
 
 SESSION_SCOPE = """
 CREATE TEMP TABLE person AS SELECT NULL::VARCHAR AS user_id, {tenant} AS tenant;
@@ -180,7 +180,7 @@ INSERT INTO erased_plan
     SELECT DISTINCT owner_id, plan_id FROM revisions
     WHERE plan_id IS NOT NULL AND {plan} IN (FROM noted);
 """
-"""Plans that an erasure has noted, and whose revisions arrived after it."""
+"""Plans that an erasure has noted, if their revisions arrived after it."""
 
 
 def scope(

@@ -30,13 +30,13 @@ from sinks.tables import TIMESTAMP
 
 FILE = "_forgotten.json"
 NOTES = "_forgotten"
-"""Folder of notes in an object store: `00000001.json`, … A copy in a folder has them, too."""
+"""Folder of notes in an object store: `00000001.json`, … A copy in a folder also has them."""
 UNFINISHED = "_forgetting"
 AT_ONCE = 16
 """Notes that are read in parallel."""
 OF_SPEAKERS = frozenset({Event.table, Signal.table, Affect.table})
-"""Tables whose rows belong only to the user they name: other users may continue a session that was
-erased with one person."""
+"""Tables with rows that belong only to the user they name: other users may continue a session that
+was erased with one person."""
 OwnerKey = tuple[str, str]
 """tenant, id"""
 

@@ -390,7 +390,7 @@ def _check_is_query(statement: Statement) -> None:
     if kind == StatementType.SELECT:
         return
     if kind == StatementType.EXPLAIN and "analyze" not in text.lower():
-        return  # EXPLAIN ANALYZE runs what it explains
+        return  # EXPLAIN ANALYZE runs the query
     raise QueryError(f"{kind.name} is not a query; `sql` takes SELECT, SHOW, DESCRIBE, EXPLAIN")
 
 

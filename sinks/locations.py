@@ -57,7 +57,7 @@ def location_of(path: str | Location) -> Location:
 
 
 def make_folder(place: Location) -> None:
-    """Creates a folder; does nothing in an object store. Raises OSError."""
+    """Creates a folder, unless it is in an object store. Raises OSError."""
     if isinstance(place, Path):
         place.mkdir(parents=True, exist_ok=True)
 

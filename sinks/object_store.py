@@ -24,7 +24,7 @@ URL = re.compile(r"(s3|gs|az)://[A-Za-z0-9][A-Za-z0-9._-]+(/[A-Za-z0-9._=-]+)*/?
 CONNECT_WITHIN = 5
 """Seconds."""
 ANSWER_WITHIN = 30
-"""Seconds for one request, the largest of which uploads some MB."""
+"""Seconds for one request; the largest uploads some MB."""
 RETRIES = 8
 RETRY_WITHIN = 60
 """Seconds in which `obstore` retries throttling and faults of the store."""

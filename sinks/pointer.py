@@ -56,7 +56,7 @@ def is_switched(root: Location) -> bool:
     if isinstance(root, Path):
         return (root / FILE).exists()
     try:
-        (root / FILE).read_bytes()  # `exists` would list, too
+        (root / FILE).read_bytes()  # `exists` would also list
     except FileNotFoundError:
         return False
     return True

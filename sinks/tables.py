@@ -75,7 +75,7 @@ def to_arrow(table: str, rows: Rows) -> pa.Table:
 
     Raises ValueError with the column and the first row with an invalid value.
     """
-    try:  # by row: a third faster than by column, whose values are far apart in memory
+    try:  # by row: a third faster than by column, with values far apart in memory
         structs: Any = pa.array(rows, _STRUCTS[table])
     except (pa.ArrowInvalid, pa.ArrowTypeError, ValueError, OverflowError) as error:
         raise ValueError(_misfit(table, rows) or f"{table}: {error}") from error

@@ -65,7 +65,7 @@ COMMON = {
 }
 """Settings without a family -> meaning."""
 SECRETS = re.compile(r"_PASSWORD$|_SECRET$|_API_KEY$|^TURNFOLD_KEY$")
-"""Variables whose values are secret."""
+"""Variables with secret values."""
 
 LOGIN = re.compile(r"[^\s/,\"'=]+@(?=[^\s/,]+)")
 QUERY = re.compile(r"(?<=://)([^\s?,]*\?)[^\s,]*")

@@ -65,8 +65,8 @@ LAST_RECORDED = "SELECT max(epoch_us(recorded_at)) FROM ({}) WHERE session_id = 
 )
 ELSEWHERE = "Kafka's topics and the workers' tables still contain them; see docs/erasure.md"
 SESSIONS, HEARD = "forgetting", "forgetting_heard"
-"""Notes in the fold's tables of an unfinished `forget`: sessions and other users whose memory it
-rebuilds, each as (tenant, id)."""
+"""Notes in the fold's tables of an unfinished `forget`: sessions and other users with memory to
+rebuild, each as (tenant, id)."""
 OF_BUCKET = (
     "a bucket with versions or copies still has deleted objects, and search indexes on other "
     "machines still have their content: docs/object-stores.md"

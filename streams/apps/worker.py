@@ -117,7 +117,7 @@ def prepare(kafka: KafkaSettings, worker: WorkerSettings) -> list[str]:
 
 
 async def _prepare(kafka: KafkaSettings, worker: WorkerSettings) -> list[str]:
-    mapper = _mapper(worker)  # a wrong file is told before a broker is asked
+    mapper = _mapper(worker)  # reports an invalid file before it contacts a broker
     await check(kafka, worker.group, worker.generation, kafka.partitions)
     changelogs = agents.changelogs(worker.group, kafka.partitions)
     if mapper is not None:

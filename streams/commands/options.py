@@ -164,7 +164,7 @@ class _Days(click.ParamType):
 
 argument = functools.partial(click.argument, cls=_Argument)
 SOURCE = click.types.StringParamType()
-"""Name of a file of records, or -: the sources open it, and report what it is."""
+"""Name of a file of records, or -: the sources open it, and report its type."""
 sources = argument(
     "files", nargs=-1, required=True, type=SOURCE, help="NDJSON, .gz, .parquet, or - for stdin."
 )
@@ -418,7 +418,7 @@ def constants(about: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 MISTAKEN = (EACCES, EISDIR, ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR, EPERM)
-"""Errors of the system that say that a path or its permissions are not what they should be."""
+"""System errors of a wrong path or wrong permissions."""
 EXTRAS = {
     "aiokafka": "kafka", "faust": "kafka", "mode": "kafka", "pydantic_settings": "kafka",
     "httpx": "embeddings", "openai": "llm", "prometheus_client": "serve", "aiohttp": "kafka",
@@ -458,7 +458,7 @@ def fails_in_a_line(function: Callable[P, R]) -> Callable[P, R]:
         _check_texts()
         try:
             result = function(*args, **kwargs)
-            sys.stdout.flush()  # at the end of Python it would be too late to say what fails
+            sys.stdout.flush()  # at the end of Python it would be too late to report an error
             return result
         except (TurnfoldError, HistoryError) as error:
             output.fail(with_remedy(str(error)))
@@ -472,7 +472,7 @@ def fails_in_a_line(function: Callable[P, R]) -> Callable[P, R]:
             )
             raise click.exceptions.Exit(3) from None
         except BrokenPipeError:
-            sys.stderr.close()  # the reader of our output has gone: nothing to say to it
+            sys.stderr.close()  # the reader of our output has gone
             raise click.exceptions.Exit(0) from None
         except OSError as error:
             output.fail(with_remedy(f"{_place_of(error)}: {error.strerror or error}"))

@@ -16,7 +16,7 @@ _IGNORABLE = re.compile(
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 """Default_Ignorable_Code_Point of DerivedCoreProperties.txt, which `unicodedata` lacks: variation
-selectors and fillers are invisible, too, in spite of their categories."""
+selectors and fillers are also invisible, in spite of their categories."""
 _JOINERS = "\u200c\u200d"
 _VIRAMA = 9
 _CITATION = re.compile(r"(\W)(?=\s*\w\s*\W\s*\w{6})")

@@ -32,8 +32,8 @@ UNION ALL
 SELECT owner_id, preference_id, 'preference', subject, evidence_event_ids, status = 'confirmed'
 FROM preference_current WHERE tenant = $tenant
 """
-"""Without states that were never valid: a model's plan that replaces a state of the rules leaves it
-so."""
+"""Omits states that were never valid: a model's plan that replaces a state of the rules leaves such
+a state."""
 
 
 class Item(msgspec.Struct, frozen=True):

@@ -23,8 +23,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     `extractor`: "none" omits plans of the rules, "rules" omits them and extracts again, None
     replays the stored plans. `without`: plans of these extractors are also omitted. `first` and
-    `last`: the days (UTC) whose records are read, inclusive. `constants`: name -> value, including
-    the source's.
+    `last`: days (UTC) of the records that are read, inclusive. `constants`: name -> value,
+    including the source's.
     """
 
     extractor: str | None = None

@@ -40,7 +40,7 @@ UTF_16_LE, UTF_16_BE = b"\xff\xfe", b"\xfe\xff"
 BEGINNING = 4_096
 """Bytes by which binary files are recognised."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-TORN = "Input data was truncated"  # msgspec's word for the beginning of a JSON value
+TORN = "Input data was truncated"  # msgspec's word for the start of a JSON value
 BREAKS_OFF = re.compile(rb"[-+.eE]\Z|\\u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?\Z")
 """Incomplete number or surrogate pair, which msgspec reports with other messages."""
 _decode = msgspec.json.Decoder().decode

@@ -16,7 +16,7 @@ from rocksdict import (
 )
 
 ROWS = 200_000
-"""Rows per file, whose index must fit in memory."""
+"""Rows per file: its index must fit in memory."""
 BLOCK = 65_536
 LEVEL = 6
 """zstd level: a sixth smaller than blocks of 16 KB at the default level 3, for 2 µs more per row.

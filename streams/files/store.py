@@ -37,7 +37,7 @@ PACKED = 300
 VALUES = b"m\0"  # prefix of the runner's values
 
 Changes = list[tuple[bytes, bytes | None]]
-"""Key -> new row or value; None deletes it."""
+"""Key -> new row or value, or None to delete it."""
 
 _encode = msgspec.msgpack.Encoder().encode
 

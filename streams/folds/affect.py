@@ -208,7 +208,7 @@ def put_words(row: MoodRow, words: Words, rules: Rules) -> MoodRow:
     ordered = sorted(
         (*rest, _over(same, words, rules) if same else words), key=lambda entry: entry.since
     )
-    if len(ordered) > MAX_WORDS:  # what the oldest said stands on in the next
+    if len(ordered) > MAX_WORDS:  # the next one takes over the oldest one's text
         oldest, after, *newer = ordered
         merged = after._replace(
             text=after.text or oldest.text,

@@ -81,7 +81,7 @@ def fold(rows: Rows, turn: Turn, out: Effects) -> None:
         rows.put(ENTRIES.key(entry.id), entry)
     after = visible(rows, entries, rules)
     evicted: set[str] = set()
-    while excess := _over_cap(entries, after, rules):  # what falls out may have hidden something
+    while excess := _over_cap(entries, after, rules):  # a dropped entry may have hidden another one
         for item_id in excess:
             rows.delete(ENTRIES.key(item_id))
             del entries[item_id]

@@ -48,7 +48,7 @@ class Version(Row, frozen=True):
     updated_at: int
     over: Over | None = None
     session_id: str | None = None
-    """Of its evidence (`ends.retraction`)."""
+    """Session of its evidence (`ends.retraction`)."""
 
 
 Versions = tuple[Version, ...]

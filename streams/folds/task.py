@@ -35,7 +35,7 @@ class Task(Row, frozen=True):
     checkpoint: Machine = Machine()
     before: Machine = Machine()
     tip: Machine = Machine()
-    pending: int = 0  # results whose recursion has not ended
+    pending: int = 0  # results before the end of their recursion
     undated: bool = False  # tool results alone have come (dating.dated)
     unfit: int = 0  # results that fit no call of their recursion, as it stands
 

@@ -42,7 +42,7 @@ EXPORTED = "exported"
 UNMATCHED = "unmatched_tool_result"
 REASON = DeadLetter.__struct_fields__.index("reason")
 LOCK_SECONDS = 10.0
-"""A process whose parent was killed exits much sooner."""
+"""A process exits much sooner if its parent was killed."""
 
 
 class Reading(NamedTuple):
@@ -212,7 +212,7 @@ _done: Any = None
 def _start_process(counts: Any, parent: int) -> None:
     global _done
     _done = counts
-    signal(SIGINT, SIG_IGN)  # the parent gets it, too, and stops this process
+    signal(SIGINT, SIG_IGN)  # the parent also gets it, and stops this process
     Thread(target=_exit_with_parent, args=(parent,), daemon=True).start()
 
 

@@ -60,7 +60,7 @@ def backfill(
     """
     root, folder = create_folder(history, name, settings)
     with erasing(root, alone=False), locked(folder):
-        source = source_of(root, name)  # again: `promote` takes this lock, too
+        source = source_of(root, name)  # again: `promote` also takes this lock
         with opened(folder) as (store, tables):
             generation = load_or_create(folder, name, settings, tables, source)
             rules_of(folder)  # raises before records are gathered

@@ -170,7 +170,7 @@ def micros(value: Any, *, item: int, field: str) -> int:
             raise ImportFault(str(error), item=item, field=field) from None
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ImportFault("expected Unix seconds or RFC 3339 text", item=item, field=field)
-    # also refuses NaN
+    # also rejects NaN
     since = round(value * SECOND) if abs(value) <= LAST // SECOND else LAST
     if not FIRST <= since < LAST:
         reason = f"{value} lies outside the years 1 to 9999: give Unix seconds, not milliseconds"

@@ -43,7 +43,7 @@ USER = "user.json"
 MAX_USER = 1 << 20
 """Bytes of it that are read."""
 MAX_UPDATES = 200
-"""Of one write plan."""
+"""Maximum updates of one write plan."""
 REASONS = {
     "retract": "the message was edited or answered again",
     "restore": "the conversation goes on from this message again",

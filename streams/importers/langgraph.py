@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 CHANNEL = "messages"
 THREADS = "SELECT thread_id FROM checkpoints GROUP BY thread_id ORDER BY min(checkpoint_id)"
-"""Oldest first: the ids of checkpoints begin with their times."""
+"""Oldest first: the ids of checkpoints start with their times."""
 BROKEN = "a checkpoint cannot be read"
 ROLES = {"human": "user", "ai": "assistant"}  # LangChain's names; the others are OpenAI's
 

@@ -23,7 +23,7 @@ THREADS = """
 SELECT thread_id FROM checkpoints WHERE checkpoint_ns = '' GROUP BY thread_id
 ORDER BY min(checkpoint_id), thread_id
 """
-"""Oldest first: the ids of checkpoints begin with their times."""
+"""Oldest first: the ids of checkpoints start with their times."""
 CONNECT_SECONDS = 10
 
 

@@ -17,7 +17,7 @@ from streams.importers.base import NOTHING, ImportDefaults, ImportFault, Skipped
 from streams.importers.memories import Fields, Statement, plan, unwrapped
 
 KEPT = ("metadata", "categories", "agent_id", "run_id", "app_id", "actor_id", "role")
-"""What else a memory says that is kept, in the state's payload."""
+"""Other fields of a memory that are stored, in the state's payload."""
 BINDING = "health"
 """The category of mem0's that a context pack puts first."""
 

@@ -131,8 +131,8 @@ class _Conversation:
         return self._ids.messages[index] if kind == "trace" else self._ids.turns[index]
 
     def _user(self, item: JsonObject, defaults: ImportDefaults) -> str | None:
-        """Returns the user of the conversation. Raises NoUser if neither the file nor the defaults
-        have one."""
+        """Returns the user of the conversation. Raises NoUser if the file and the defaults lack
+        one."""
         named_user = item.get("user_id")
         if named_user is None:
             named_user = _named_elsewhere(item)

@@ -18,13 +18,13 @@ from streams.errors import ConfigurationError
 from streams.pipeline.entity import COLD, PACKED, ROW_KINDS, pack_cold, unpack_cold
 
 ROW_FORMAT = 1
-"""Raised whenever a row's type changes, also if it only gains a field: a version that does not know
-the field would drop it, so it must refuse the rows."""
+"""Incremented whenever a row's type changes, even if it only gains a field: a version that does not
+know the field would drop it, so it must reject the rows."""
 
 Rows = Mapping[str, bytes]
-"""All rows of an entity, by name. Those of a cold session are unpacked before a migration."""
+"""All rows of an entity, by name. A cold session's are unpacked before a migration."""
 Changed = dict[str, bytes | None]
-"""Rows that are other ones in the next format; None: gone."""
+"""Rows that differ in the next format (None: deleted)."""
 Migration = Callable[[str, Rows], Changed]
 """From (table, rows of one format)."""
 
@@ -32,13 +32,13 @@ Migration = Callable[[str, Rows], Changed]
 _encode = msgspec.msgpack.Encoder().encode
 
 MIGRATIONS: dict[int, Migration] = {}
-"""By the format that they begin with; each ends with the next one."""
+"""Source format -> migration to the next format."""
 OLDEST = min(MIGRATIONS, default=ROW_FORMAT)
 
 TABLE_OF = {table[0].encode(): table for table in ROW_KINDS}
 """By the first byte of an entity's keys."""
 ENTITIES, BYTES = 1_000, 2_000_000
-"""Of one step of an upgrade, at most: some 20 ms, and a transaction of a size that is common."""
+"""Maximum per step of an upgrade: about 20 ms, and a transaction of usual size."""
 
 
 class Reached(NamedTuple):

@@ -14,6 +14,6 @@ from streams.extractors.rules import SLOT, state_id
 CONVERSATIONS: Traversable = files(__name__) / "conversations.ndjson"
 TENANT, PERSON = "default", "emma"
 HOME = state_id(TENANT, PERSON, SLOT, "home")
-"""Where Emma lives: Leeds, then Manchester since 9 March, which she tells on the 13th."""
+"""Where Emma lives: Leeds, then Manchester since 9 March, which she mentions on the 13th."""
 MOVED, MOVE_TOLD = "2026-03-11T00:00:00Z", "2026-03-14T00:00:00Z"
 """A time at which she had moved and memory did not know it, and one at which it did."""

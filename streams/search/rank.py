@@ -161,7 +161,7 @@ class Ranker:
     def _score_dates(self, rows: list[Row], scores: Scores) -> None:
         """Raises turns of a date that the query names, and documents that name a date in it."""
         dates = of_event(self.query.text, self.at)
-        if any(start > self.at for start, _ in dates):  # "in May" may be the last May, too
+        if any(start > self.at for start, _ in dates):  # "in May" may also be the last May
             dates += of_event(self.query.text, max(0, self.at - YEAR))
         dates = _short(dates)
         for row in rows if dates else ():

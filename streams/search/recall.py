@@ -27,8 +27,8 @@ ANSWERS = 0.2
 """Minimum share of the query's terms, by weight, that an answer adds to the user's words to be part
 of a pack."""
 SAME = 0.4
-"""Overlap of the terms of a fact and of a later turn about the same subject: the weight of those
-that both have, as a share of the lighter one's weight."""
+"""Overlap of the terms of a fact and of a later turn about the same subject: the weight of the
+shared terms, as a share of the lighter one's weight."""
 TERMS, NEWEST = 8, 40
 """Rarest terms of a fact, and the newest documents with any of them, that are compared."""
 

@@ -1,7 +1,7 @@
 """Search by meaning: documents with vectors near the query's vector.
 
-By a local model if the extra `meaning` is installed, or by an endpoint (`TURNFOLD_EMBED_…`). If
-neither is set up, search uses words alone.
+By a local model if the extra `meaning` is installed, or by an endpoint (`TURNFOLD_EMBED_…`).
+Otherwise search uses words alone.
 """
 
 import importlib.util

@@ -35,9 +35,9 @@ START_WITHIN = 300.0
 """Seconds until a server answers."""
 LOOK_EVERY = 0.02
 TELL_AFTER = 4.0
-"""Seconds until a log line tells who waits why; a start usually takes one."""
+"""Seconds until a log line reports the wait and its reason; a start usually takes one."""
 LOG_CHARACTERS = 1000
-"""Of the log's end, in an error."""
+"""Characters from the log's end in an error."""
 OTHER_SERVERS = {
     "TURNFOLD_HISTORY",
     "TURNFOLD_KAFKA_BOOTSTRAP",
@@ -47,7 +47,7 @@ OTHER_SERVERS = {
 }
 """Settings of the environment that are not for this server."""
 NO_FILE = {"TURNFOLD_CONFIG": ""}
-"""Nor is a `turnfold.toml` in the current folder."""
+"""A `turnfold.toml` in the current folder is also ignored."""
 INSTALL = "pip install 'turnfold[serve]'"
 
 SLOW = (

@@ -19,7 +19,7 @@ P = TypeVar("P")
 log = logging.getLogger(__name__)
 
 READ_WITHIN = 30.0
-"""Seconds in which a server's model reads what a program has written, when that ends."""
+"""Seconds in which a server's model reads a program's writes when the program ends."""
 
 
 class LocalTransport(httpx.BaseTransport):

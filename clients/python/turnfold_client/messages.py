@@ -13,7 +13,7 @@ from turnfold_client.models import MessagesReply
 from turnfold_client.times import format_time
 
 Messages = Iterable[BaseModel | Mapping[str, Any]]
-"""As JSON objects, or as models: those of OpenAI's own client, too."""
+"""JSON objects, or models, including OpenAI's own client's."""
 TIMES = ("created_at", "created", "create_time", "timestamp")
 
 AWAY = (errors.UnreachableError, errors.BusyError, errors.ServerError)

@@ -10,7 +10,7 @@ from turnfold_client.sync_client import Turnfold
 from turnfold_client.times import format_time
 
 WAIT = "wait=30"
-"""An adapter returns once the server has applied what it wrote."""
+"""An adapter returns once the server has applied its write."""
 MOST = 1000
 """Messages of a request."""
 
@@ -127,7 +127,7 @@ def encoded(value: Any, what: str) -> str:
     """A value as JSON text that restores it exactly. Raises NotKeptError."""
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-        text.encode()  # half of a pair of surrogates is no text
+        text.encode()  # half of a surrogate pair is not text
         if json.loads(text) == value:
             return text
         reason = "would come back changed"

@@ -16,7 +16,7 @@ from turnfold_client.session_log import Json, encoded
 from turnfold_client.times import format_time
 
 FIELD = "langgraph"
-"""Of a state's payload: what the store knows of the item."""
+"""Field of a state's payload with the store's data of the item."""
 IDS = UUID("3c1f6a0e-6d0e-4b0e-9a55-0f3b7d1f2c11")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -62,7 +62,7 @@ _OPERATIONS = [
 ]
 """By method and path; a group is the id of the record that it is about."""
 _LISTS = ("items", "hits", "revisions", "turns", "results")
-"""What the replies call their records."""
+"""Names of the lists of records in replies."""
 
 
 class Sending:
@@ -117,7 +117,7 @@ def sending(call: Call[Any], server: httpx.URL, tenant: str | None) -> Iterator[
         operation.name,
         kind=trace.SpanKind.CLIENT,
         attributes=attributes,
-        record_exception=False,  # its text may quote what somebody said
+        record_exception=False,  # its text may quote a user
         set_status_on_exception=False,
     ) as span:
         try:

@@ -81,10 +81,10 @@ class MappingAgent:
         self.restored(self._note)
 
     def restore(self, rows: Sequence[Row]) -> None:
-        """Does nothing: there are no rows."""
+        """Ignores them: this agent has no rows."""
 
     def index_rows(self, heads: Sequence[Row]) -> None:
-        """Does nothing: there are no rows."""
+        """Ignores them: this agent has no rows."""
 
     def restored(self, note: Mapping[str, Any]) -> None:
         self._note = note

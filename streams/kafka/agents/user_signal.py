@@ -20,7 +20,7 @@ from streams.pipeline.interfaces import Signalled
 from streams.topology import SESSION_AGENT
 
 AGAIN = ("again", b"1")
-"""Header of a hop whose turn was set aside and folded after later turns of the log
+"""Header of a hop from a turn that was set aside and folded after later turns of the log
 (docs/quotas.md)."""
 SET_ASIDE = "/again"
 """Suffix of the source name of such hops."""

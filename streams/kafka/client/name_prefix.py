@@ -50,7 +50,7 @@ class Names(NamedTuple):
 
 
 OWN = Names()
-"""No prefix."""
+"""Names without a prefix."""
 
 
 def prefix_of(connection: Mapping[str, Any]) -> str:

@@ -129,7 +129,7 @@ PROCESSES: dict[str, Callable[[str], tuple[Acl, ...]]] = {
     "produce": lambda _: PRODUCE, "lag": lambda _: LAG, "dlq replay": lambda _: REPLAY,
     "dlq settle": lambda _: SETTLE, "repartition": lambda _: ALL, "generation drop": lambda _: ALL,
 }  # fmt: skip
-"""By command, what it needs with an app id."""
+"""Command -> the ACLs that it needs, by app id."""
 
 
 class Grant(NamedTuple):

@@ -31,7 +31,7 @@ Progress = Callable[[str, int, int, int], None]  # path, bytes read, bytes in al
 BATCH_BYTES = 256_000
 LINGER_MS = 5
 DELIVER_MS = 120_000
-"""Delivery timeout of a record, whose broker may be restarting: Kafka's default."""
+"""Delivery timeout of a record, as its broker may be restarting: Kafka's default."""
 STOP_WITHIN = 2.0
 """Seconds to wait for acknowledgements after an error."""
 OVERHEAD = 1_000

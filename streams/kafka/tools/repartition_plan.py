@@ -31,7 +31,7 @@ STAGING = "-repartition"
 MEMBERS = 5
 """Index of the members in the broker's group description."""
 WRITTEN_WITHIN = 30.0
-"""Seconds for a running sink to write what it has read."""
+"""Seconds for a running sink to write the rows that it has read."""
 LEAVE_WITHIN = 15.0
 """Seconds until stopped members of a group time out."""
 

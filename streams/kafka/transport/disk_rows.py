@@ -33,7 +33,7 @@ from streams.pipeline.row_formats import OLDEST, ROW_FORMAT
 
 log = logging.getLogger(__name__)
 
-STANDING_KEY = b"\0standing"  # sorts before all rows, whose keys start with a letter
+STANDING_KEY = b"\0standing"  # sorts before all rows, as their keys start with a letter
 WRITE_BUFFER = BLOCK_CACHE = 4 * 1024 * 1024
 OF_THE_SYSTEM = "IO error", "(os error ", "[Errno "
 """Substrings of operating system errors in messages of RocksDB, rocksdict and Python."""

@@ -43,10 +43,10 @@ class LaneTable(faust.Table[bytes, bytes]):
         return False
 
     async def on_rebalance(self, *_: Any) -> None:
-        """No-op, as lanes handle rebalances."""
+        """Disabled, as lanes handle rebalances."""
 
     async def on_recovery_completed(self, *_: Any) -> None:
-        """No-op, as lanes restore themselves."""
+        """Disabled, as lanes restore themselves."""
 
     def _new_store(self) -> Any:
         raise TypeError(f"table {self.name}: its rows are the lanes' (transport.rows)")

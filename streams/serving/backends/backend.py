@@ -53,7 +53,7 @@ BEHIND = "records before these are not applied yet; nothing was stored"
 """Why a request cannot be read yet."""
 
 Prepare = Callable[[Live], Awaitable[None]]
-"""Makes something ready for a generation before it answers."""
+"""Prepares a generation before it answers."""
 
 
 class Work(NamedTuple):
@@ -73,7 +73,7 @@ class Backend(Protocol):
     @property
     def history(self) -> Location | None: ...
 
-    """The history's folder; None: there is no history here."""
+    """The history's folder, or None without a history."""
 
     preparing: list[Prepare]
     """Called before another generation answers, where that can be known before."""
@@ -93,7 +93,7 @@ class Backend(Protocol):
         """The promoted generation, while it does not answer yet; usually None."""
 
     erasures: Erasures | None
-    """Erases users of the history; None: this server cannot."""
+    """Erases users of the history, or None if this server cannot."""
 
     changes: Changes
     """Who waits for an entity to change."""

@@ -16,7 +16,7 @@ from streams.folds.constants import Rules
 log = logging.getLogger(__name__)
 
 AGAIN = 1.0
-"""Seconds until a promoted generation that could not be read is looked at again."""
+"""Seconds until a promoted generation that could not be read is checked again."""
 UNREADABLE = (HistoryError, TurnfoldError, OSError)
 
 
@@ -56,7 +56,7 @@ def pinned(root: Location | None, app_id: str) -> Live | None:
 
 
 def _tables(root: Location, name: str) -> Location:
-    return root / FOLDER / name  # of `root`, too: it is no word for the live one then
+    return root / FOLDER / name  # also for `root`, which then does not name the live one
 
 
 def _checked(root: Location, live: Live) -> Live:

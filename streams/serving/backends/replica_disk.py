@@ -37,9 +37,9 @@ OWNER, LOCK, COMPACTED, GONE = "serve.json", "lock", "compacted", ".gone-"
 CACHE = 64_000_000
 """Bytes of rows as they are on disk, of all lanes together."""
 ENTITIES = 8_192
-"""Sessions and users whose rows are decoded, of all lanes together."""
+"""Maximum sessions and users with decoded rows, in all lanes together."""
 WRITE_BUFFERS = 64_000_000
-"""Bytes of all lanes, of which each has some anyhow and up to two are in use."""
+"""Bytes of all lanes; each lane has a minimum, and up to two buffers are in use."""
 LEAST_BUFFER, MOST_BUFFER = 1_000_000, 4_000_000
 LOOK_EVERY = 60.0
 COMPACT_EVERY = 80_000.0
@@ -193,7 +193,7 @@ def _owner(file: Path) -> dict[str, str] | None:
 def _is_due(folder: Path) -> bool:
     """Whether a lane's files are due for a rewrite; from its first day on."""
     stamp = folder / COMPACTED
-    with suppress(OSError):  # it is not there yet, or is made again
+    with suppress(OSError):  # it does not exist yet, or is being rebuilt
         if stamp.exists():
             return time() - stamp.stat().st_mtime > COMPACT_EVERY
         stamp.touch()

@@ -28,12 +28,12 @@ from streams.serving.backends.change_waiters import Changes, Where
 log = logging.getLogger(__name__)
 
 ENDINGS = 20_000
-"""Records whose ending is remembered that were not applied: somebody may be about to ask."""
+"""Maximum remembered outcomes of records that were not applied: a client may still request them."""
 COMPACTED = 60.0
-"""Seconds without the changelog after which compaction may have swallowed markers unseen."""
+"""Seconds without the changelog after which compaction may have removed unread markers."""
 NOTED_EVERY = 600.0
-"""Seconds after which a store on disk notes that nothing new has come: a lane in which nobody
-speaks was not away."""
+"""Seconds after which a store on disk notes an idle changelog: a lane without traffic was not
+away."""
 
 
 class LanePosition(NamedTuple):
@@ -111,12 +111,12 @@ class ReplicaLane:
     def _changed(self, rows: Sequence[Row]) -> Iterator[Where]:
         for where in {key.rpartition(b"\0")[0] for key, _ in rows}:
             parts = where.decode(errors="replace").split("\0")
-            if len(parts) == 3:  # else somebody else's row, which nobody asks for
+            if len(parts) == 3:  # otherwise another entity's row, which is not requested
                 yield self.table, parts[1], parts[2]
 
     async def forget(self) -> None:
         """Restores everything from the changelog's start."""
-        self._begin(Progress(self.at))  # before: nobody reads rows that are being removed
+        self._begin(Progress(self.at))  # before: rows that are being removed must not be read
         await self.rows.rest()
         await open_store(self.rows.clear)
 

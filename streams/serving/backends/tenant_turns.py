@@ -19,7 +19,7 @@ TRUST = 4
 ALONE = 60.0
 """Seconds after which a tenant is alone, if no other has put anything."""
 MOST_ACCOUNTS = 10_000
-"""Tenants whose accounts are kept while none of theirs waits."""
+"""Maximum accounts kept for tenants without waiting items."""
 
 
 class Account(Generic[T]):

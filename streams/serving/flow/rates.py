@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 SECONDS = 5.0
-"""What a rate is the mean of: workers commit in batches, so that a second alone says little."""
+"""Window of a rate's mean: workers commit in batches, so that a single second is not
+representative."""
 THIN = "\N{NARROW NO-BREAK SPACE}"
 
 Unit = Literal["count", "rate", "seconds", "share"]
 Buckets = Sequence[tuple[float, float]]
-"""Of a histogram: upper bounds, each with how many values do not exceed it."""
+"""Buckets of a histogram: upper bound, and number of values up to it."""
 
 
 class ShownNumber(NamedTuple):

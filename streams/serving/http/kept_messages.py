@@ -17,7 +17,7 @@ from streams.importers.turns import Made
 from streams.pipeline import images
 
 Originals = Sequence[str | None]
-"""Of each message of a request."""
+"""The original of each message of a request."""
 FIELD = re.compile(r"^messages\[(\d+)\](.*)$")
 IMAGES = "message as it was sent, with an image"
 UNANSWERED = "result of a call that the session does not know"

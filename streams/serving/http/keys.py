@@ -33,7 +33,7 @@ ALL = "*"
 LOOK_SECONDS = 0.5
 """How often the server looks whether the file has changed."""
 SAY_SECONDS = 60
-"""How often it says that the file is broken."""
+"""Interval of log lines about an invalid file."""
 
 _PREFIX = "ts"
 _NO_DIGEST = sha256(b"").digest()

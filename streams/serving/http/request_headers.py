@@ -11,7 +11,7 @@ from streams.serving.http.problems import Fault, invalid
 KEY = r'^("[ !#-~]{1,256}"|[!#-~]([ !#-~]{0,254}[!#-~])?)$'
 """An `Idempotency-Key`: 1 to 256 characters of ASCII, in quotes or not."""
 WAIT_MOST = 30.0
-"""Seconds a client may ask to wait."""
+"""Maximum seconds that a client may request to wait."""
 
 
 class PreferHeader(NamedTuple):

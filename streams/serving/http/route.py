@@ -47,7 +47,7 @@ from streams.serving.http.session_locks import SessionLocks
 from streams.serving.http.write_records import IdempotencyCache
 
 SLASH = "\x1f"
-"""Stands for a `/` within an id on its way through the router; no id holds it."""
+"""Replaces a `/` within an id in the router; ids cannot contain it."""
 
 SessionInPath = Annotated[Id, Path(description="Id of the session; a slash in it is `%2F`.")]
 UserInPath = Annotated[Id, Path(description="Id of the user; a slash in it is `%2F`.")]
@@ -72,15 +72,15 @@ WRITE_ERRORS = (400, 403, 408, 409, 413, 415, 422, 429, 503, 507)
 ROW_ERRORS = (404, 422, 429, 503)
 LIST_ERRORS = (422, 429, 501, 503)
 HISTORY_ERRORS = (404, *LIST_ERRORS)
-"""Statuses of problems, beyond those of every endpoint: of what writes, of what answers from rows,
-of lists, of what answers from the history."""
+"""Statuses of problems in addition to every endpoint's: for writes, replies from rows, lists, and
+replies from the history."""
 NAME_LENGTH = 64
 """Characters of an unknown parameter's name that are said."""
 EMPTY = QueryParams()
 ATTEMPTS = 5
 """To answer from one generation; switches are rare."""
 GENERATION = b"turnfold-generation"
-"""The header that says which one answered."""
+"""The header with the generation that answered."""
 
 encode = msgspec.json.Encoder().encode
 

@@ -20,7 +20,7 @@ TYPES = {
     "LICENSE": "text/plain; charset=utf-8",
 }
 FOR_EVER = "public, max-age=31536000, immutable"
-"""Of a file whose address names its content."""
+"""Cache-Control of a file with its content's hash in its address."""
 ASKED_EACH_TIME = "no-cache"
 _FOLDER = files(__package__) / "static"
 

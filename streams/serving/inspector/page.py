@@ -29,7 +29,8 @@ POLICY = "; ".join(
     )
 )  # fmt: skip
 PARTS = frozenset({"main", "pack", "found", "turns"})
-"""Parts of a page that scripts ask for alone; the clocks, with all times of change, are in none."""
+"""Parts of a page that scripts request separately; they exclude the clocks, with all times of
+change."""
 HEADERS = {
     "content-security-policy": POLICY,
     "referrer-policy": "same-origin",  # with none at all a form's Origin would be `null`

@@ -21,7 +21,7 @@ from streams.serving.inspector.view import View
 SHOWN = 100
 """The newest revisions that a page shows."""
 UNTOLD = frozenset({"evidence_event_ids", "updated_at", "last_confirmed_at", "body_text"})
-"""Fields whose changes say nothing that is not said elsewhere."""
+"""Fields with changes that are shown elsewhere."""
 
 
 async def state(

@@ -20,7 +20,7 @@ from streams.serving.mcp.notes import own_voice
 
 Json = Mapping[str, Any]
 LISTED = 20
-"""Entries of a list that an agent reads, unless it asks for others."""
+"""Entries of a list that an agent reads by default."""
 
 
 class ApiCall(NamedTuple):
@@ -109,7 +109,7 @@ class Remember(Arguments):
     def call(self) -> ApiCall:
         messages = [
             {"role": "user", "content": own_voice(self.text)},
-            # without any answer the turn would wait for one, and nothing be found in it
+            # without an answer the turn would wait for one, and no memory be extracted
             {"role": "assistant", "content": self.answer or " "},
         ]
         body = {"user_id": self.user_id, "messages": messages}
