@@ -130,7 +130,8 @@ async def _prepare(kafka: KafkaSettings, worker: WorkerSettings) -> list[str]:
 
 
 def asks_model(lanes: Lanes) -> bool | None:
-    """Whether a model also extracts, according to the markers, or None while no lane has one."""
+    """Whether a model also extracts, according to the markers, or None before a lane has a
+    marker."""
     names = {
         lane.standing.marker.note.get("extractor", {}).get("name")
         for lane in lanes.running()

@@ -27,7 +27,7 @@ class Entry(NamedTuple):
 
 
 class Spool:
-    """A file with one request a line, the oldest first. Programs may share it.
+    """A file with one request per line, the oldest first. Programs may share it.
 
     A line counts once it is complete: a writer killed before that had not stored it. A request that
     is sent twice, because its sender was killed before dropping it, counts once by its key.

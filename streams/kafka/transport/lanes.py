@@ -272,7 +272,7 @@ class Lanes:
         )  # fmt: skip
 
     def _stalled(self, lane: Lane) -> str | None:
-        """Reason why a lane makes no progress, or None if it does, or is idle."""
+        """Reason why a lane makes no progress, or None if it progresses or is idle."""
         patience = self.settings.stall_after
         if lane.state == "ready" and not lane.waiting:
             return self._starved(lane)
@@ -281,7 +281,8 @@ class Lanes:
         return "no progress" if monotonic() - lane.since > patience else None
 
     def _starved(self, lane: Lane) -> str | None:
-        """Reason why a lane receives no messages, or None if there are none, or not for long."""
+        """Reason why messages do not reach a lane, or None if there are none or the delay is
+        short."""
         patience = self.settings.stall_after
         if (silent := lane.fetch_age) > patience:
             topics = " or ".join(lane.sources)
