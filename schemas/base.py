@@ -44,7 +44,7 @@ AsWhole = BeforeValidator(_whole)
 """Accepts 1.0 as the integer 1, as JSON Schema does. Place it after the bounds of the field."""
 Id = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=ID)]
 EntityId = Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=ID)]
-"""Of anything that has revisions: a thread's is its key, a `Label`."""
+"""Id of anything that has revisions: a thread's is its key, a `Label`."""
 Tenant = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=TENANT)]
 Label = Annotated[str, StringConstraints(max_length=256, pattern=TEXT)]
 UnsignedZero = AfterValidator(lambda value: value + 0.0)

@@ -32,7 +32,7 @@ class Citation(NamedTuple):
 
     @classmethod
     def read(cls, text: str) -> Self | None:
-        """Parses a citation with or without brackets; None for any other text."""
+        """Parses a citation with or without brackets, or returns None for any other text."""
         match = PATTERN.fullmatch(text.removeprefix("[").removesuffix("]"))
         return cls(_KINDS[match[1]], match[2]) if match else None
 

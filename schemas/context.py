@@ -49,10 +49,10 @@ class ContextItem(Reply):
 
 
 class ContextPack(Reply):
-    """Memory of a user within a token budget. `text` is ready for a prompt and about `tokens`
-    long. `known` is false if there is no memory of the user. `left_out` counts the items that were
-    omitted to stay within the budget. `missing` lists failed lookups and their reasons; usually it
-    is empty."""
+    """Memory of a user within a token budget. `text` is ready for a prompt and about `tokens` long.
+    `known` is false without memory of the user. `left_out` counts the items that were omitted to
+    stay within the budget. `missing` lists failed lookups and their reasons; usually it is
+    empty."""
 
     user_id: str = Field(description="Id of the user.")
     known: bool = Field(description="Whether memory of the user exists.")

@@ -188,7 +188,7 @@ RECORD_TYPES: dict[str, type[Record]] = {
 
 
 def first_intent(intent: str | list[str] | None) -> str | None:
-    """Returns the intent, or the first of a list; None without one."""
+    """Returns the intent (the first one of a list), or None without one."""
     if type(intent) is list:
         return intent[0] if intent else None
     return intent or None  # type: ignore[return-value]

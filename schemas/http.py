@@ -24,7 +24,7 @@ def _since(value: Any) -> int:
 
 
 def _day(value: Any) -> int | None:
-    """Start of a date in microseconds; None for any other text."""
+    """Start of a date in microseconds, or None for any other text."""
     if isinstance(value, str) and len(value) == 10:
         return (date.fromisoformat(value) - EPOCH.date()).days * DAY
     return None
@@ -236,7 +236,7 @@ class RecordResult(Reply):
 
 
 class RecordsReply(Reply):
-    """Counts by outcome, and the result of each record. With `Prefer: return=minimal` only refused
+    """Counts by outcome, and the result of each record. With `Prefer: return=minimal` only rejected
     and dead records are listed."""
 
     counts: dict[Ending, int] = Field(description="Number of records by outcome.")
@@ -482,8 +482,8 @@ class Ready(Reply):
 
 
 class Archive(RootModel[str]):
-    """JSON Lines: a header, all data of the user, and a line of kind `end` (docs/erasure.md).
-    Without that line the archive is incomplete."""
+    """JSON Lines: a header, all data of the user, and a line of kind `end` (docs/erasure.md). An
+    archive that lacks that line is incomplete."""
 
 
 class EventStream(RootModel[str]):

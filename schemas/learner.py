@@ -76,7 +76,7 @@ class UserLearningProfile(Reply):
 
 
 class MemorySummary(Reply):
-    """Mastery of the current topic. `known` is false if there is no answer on it yet."""
+    """Mastery of the current topic. `known` is false before the first answer on it."""
 
     topic_hint: str | None = Field(
         default=None,

@@ -3,7 +3,7 @@
 `MEMORY_KINDS` drives the views (`sinks/views.py`), `digest`, `diff`, search, the prompts of model
 extractors, the document of a user and the topics. The models of the documents are in
 `schemas/memory.py`, the folds of kinds that plans write in `streams/folds/revised_kinds.py`. This
-module has names only, in named tuples: readers of a history load neither pydantic nor
+module has names only, in named tuples: readers of a history start without loading pydantic or
 `dataclasses`.
 """
 

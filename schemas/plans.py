@@ -127,8 +127,8 @@ class PreferenceUpdate(Wire):
 
 
 class EndUpdate(Wire):
-    """Closes the matching states and revokes the matching preferences, including those that older
-    records add later.
+    """Closes the matching states and revokes the matching preferences, even if older records add
+    them later.
 
     `families` match a state's `payload.family` (`payload.category` if it is missing) or
     `payload.slot`, or a preference's polarity. `value`: words that the value must contain; empty
@@ -328,7 +328,7 @@ class Extraction(Wire):
 class WritePlan(Record):
     """Updates of a user's memory, derived from an event. Applied atomically.
 
-    Key: tenant/user_id. `event_id` is the event that it was made from; missing when tidying.
+    Key: tenant/user_id. `event_id` is the event that it is derived from; missing when tidying.
     """
 
     # `fail_fast` reports the first invalid element of each list: 200 have up to 800 errors
@@ -341,7 +341,7 @@ class WritePlan(Record):
     )
     event_id: Id | None = Field(
         default=None,
-        description="Event that the plan was made from; added to all evidence.",
+        description="Event that the plan is derived from; added to all evidence.",
     )
     extractor: Extractor = Field(description="Author of the plan.")
     extraction: Extraction | None = Field(default=None, description="Model calls behind the plan.")

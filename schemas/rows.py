@@ -282,7 +282,7 @@ class PlanRow(Reply):
     plan_id: str = Field(description="Id of the plan, unique for its user.")
     user_id: str = Field(description="Id of the user; the plan changes this user's memory.")
     event_id: str | None = Field(
-        description="Event that the plan was made from; null if none, as for tidying."
+        description="Event that the plan is derived from; null if none, as for tidying."
     )
     extractor_name: str = Field(
         description="Author of the plan, such as `rules`, `llm` or your extractor's name."

@@ -110,7 +110,7 @@ def _shape(model: type[Wire]) -> Shape:
 
 
 def _nested(hint: Any) -> type[Wire] | None:
-    """The model in an annotation, such as a list or an optional; None without one."""
+    """The model in an annotation (of a list, an optional and so on), or None without one."""
     if isinstance(hint, type) and issubclass(hint, Wire):
         return hint
     return next((model for part in get_args(hint) if (model := _nested(part))), None)

@@ -11,8 +11,8 @@ from schemas.rows import TABLES, Day, Json, Source
 
 ABOUT = '''"""The rows of the history tables as structs, each a table's own columns in their order.
 
-Made by scripts/generate of the models in `schemas/rows.py`. Times are microseconds UTC, JSON is
-text. Here alone is known in which order values stand: everybody else names them.
+Made by scripts/generate from the models in `schemas/rows.py`. Times are microseconds UTC, JSON is
+text. Only this module knows the order of values: other code uses their names.
 """
 '''
 STORED = '''def stored(row: HistoryRow, source: Source, at: int) -> tuple[Any, ...]:

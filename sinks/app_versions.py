@@ -1,7 +1,7 @@
 """Cache of the last version that each app has committed to each table.
 
 For each app `deltalake` reads all commits since the last checkpoint again; in an object store each
-commit is a request. The apps of one table version never change, and those of the next version are
+commit is a request. The apps of one table version never change, and the next version's apps are
 known if this process committed it.
 """
 
@@ -41,5 +41,5 @@ class AppVersions:
             self._known[table] = before + 1, {**apps, **versions}
 
     def forget(self, table: str) -> None:
-        """Drops a table whose commit failed: its version is unknown."""
+        """Drops a table after a failed commit: its version is unknown."""
         self._known.pop(table, None)

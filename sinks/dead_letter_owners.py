@@ -136,7 +136,7 @@ class _Searched:
             try:
                 self._budget.spend(0, sum(map(stripped.count, "{[,")))
                 self.value(json.loads(stripped, object_pairs_hook=_Pairs), deep)
-            except (ValueError, RecursionError):  # TooMuch, too
+            except (ValueError, RecursionError):  # including TooMuch
                 self.is_unclear = True
             else:
                 return

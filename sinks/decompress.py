@@ -47,8 +47,8 @@ def of_base64(letters: str) -> bytes:
 
 
 def inflated(content: bytes, budget: Budget) -> bytes | None:
-    """Unpacks a gzip or zlib stream up to where it is truncated or damaged; None for other bytes.
-    Raises TooMuch."""
+    """Unpacks a gzip or zlib stream up to where it is truncated or damaged, or returns None for
+    other bytes. Raises TooMuch."""
     if content[:1] not in _BEGINS:
         return None
     limit, unpack = budget.bytes + 1, zlib.decompressobj(_ZLIB_OR_GZIP)

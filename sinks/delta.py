@@ -73,8 +73,8 @@ WRITER = WriterProperties(
     column_properties={name: _column(name) for name in (*DISTINCT_VALUES, *LOOKUP_COLUMNS)},
 )
 PLACES_APP = "commit_order"
-"""App whose version is added to the table's version in `commit_order`: rows written after files of
-another table were taken over are newer than those files."""
+"""App with a version that is added to the table's version in `commit_order`: rows written after
+files of another table were adopted are newer than those files."""
 REPLACING_APP = "replacing"
 """App of each commit that replaces files."""
 ATTEMPTS = 20
@@ -167,7 +167,7 @@ class History:
     def append(self, table: str, rows: pa.Table, app_id: str, version: int) -> bool:
         """Commits `rows` (from `to_arrow`) once; returns whether it did.
 
-        A version at or below the table's is not written. Without rows only the version of an
+        A version at or below the table's is not written. If `rows` is empty, only the version of an
         existing table is updated. Raises HistoryWriteError; the table is then unchanged.
         """
         if version < 0:

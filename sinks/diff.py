@@ -24,9 +24,9 @@ from sinks.views import MEMORY_VIEWS
 MEMORY_LIMIT = "1GB"
 SIDES = ("a", "b")
 UNKNOWN_EVENT: dict[str, str | None] = {"session_id": None, "text": None}
-"""Text of an event that is in neither history."""
+"""Text of an event that is missing in both histories."""
 JSON_TEXT = ("doc", "payload")
-"""Columns whose text is JSON."""
+"""Columns with JSON text."""
 RELATIONS = {
     "session": """(SELECT * REPLACE (json_merge_patch(doc, '{"session_memory": null}') AS doc)
         FROM session_current)""",

@@ -1,7 +1,7 @@
 """Hashes of a history's memory and of its log (docs/guarantees.md, "One fold in every tier").
 
-DuckDB computes a SHA-256 of each row as JSON text. A table's hash is that of its sorted row hashes,
-so it does not depend on the order of arrival.
+DuckDB computes a SHA-256 of each row as JSON text. A table's hash covers its sorted row hashes, so
+it does not depend on the order of arrival.
 """
 
 import hashlib

@@ -61,7 +61,7 @@ def with_remedy(message: str) -> str:
 
 
 def trouble(error: BaseException) -> str | None:
-    """The system's text of a disk error ("No space left on device"); None for other errors."""
+    """The system's text of a disk error ("No space left on device"), or None for other errors."""
     if isinstance(error, OSError) and error.errno in TROUBLES:
         return os.strerror(error.errno)
     text = str(error).lower()

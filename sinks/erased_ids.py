@@ -22,7 +22,7 @@ EVENT, TASK, SESSION, WHOLE = "event", "task", "session", "whole"
 """Kinds of ids in a session. SESSION: the session itself, shared with other users; WHOLE: the
 session itself, erased completely."""
 PLAN = "plan"
-"""Kind of a write plan's id, in the user whose memory it changes instead of a session."""
+"""Kind of a write plan's id, in the user that it changes instead of a session."""
 AT_ONCE = 16
 """Notes that are read in parallel."""
 

@@ -112,7 +112,7 @@ def person_conditions(table: str) -> str:
 
 
 def turn_conditions(table: str) -> str:
-    """`session_conditions` for a turn: the caller rebuilds its session's memory, too."""
+    """`session_conditions` for a turn: the caller also rebuilds its session's memory."""
     return _with_derived(table, OF_TURNS.get(table) or conditions(table))
 
 
@@ -151,7 +151,7 @@ OF_PERSONS = {
         ELSE t.owner_id = {USER} END""",
     "threads": f"t.owner_id = {USER}",
 }
-"""Conditions of a person whose derived memory is rebuilt: rows of remaining plans stay."""
+"""Conditions of a person with rebuilt memory: rows of remaining plans stay."""
 OF_TURNS = {
     "events": "(t.session_id, t.event_id) IN (SELECT (session_id, event_id) FROM erased_event)",
     "signals": "t.session_id IN (FROM shared_session) AND t.signal_id IN (FROM erased_message) "

@@ -128,7 +128,7 @@ HEARD_OF = """
 CREATE TEMP TABLE heard AS
     SELECT DISTINCT user_id FROM erased_plan WHERE user_id <> {user};
 """
-"""Other users whose memory rests on the person's turns."""
+"""Other users with memory that rests on the person's turns."""
 
 SESSION_SCOPE = """
 CREATE TEMP TABLE person AS SELECT NULL::VARCHAR AS user_id, {tenant} AS tenant;
@@ -180,7 +180,7 @@ INSERT INTO erased_plan
     SELECT DISTINCT owner_id, plan_id FROM revisions
     WHERE plan_id IS NOT NULL AND {plan} IN (FROM noted);
 """
-"""Plans that an erasure has noted, and whose revisions arrived after it."""
+"""Plans that an erasure has noted, if their revisions arrived after it."""
 
 
 def scope(
@@ -213,8 +213,8 @@ def scope_made(
     heard: Iterable[str] = (),
 ) -> None:
     """Creates the tables of plans and dead letters derived from the person's events, after `scope`:
-    reads all plans and dead letters of the tenant. Also the table `heard`: users whose memory rests
-    on the person's turns, with the users `heard`."""
+    reads all plans and dead letters of the tenant. Also the table `heard`: users with memory that
+    rests on the person's turns, and the users `heard`."""
     db.execute(MADE_OF_THEM)
     if noted:
         db.execute(LATE_PLANS.format(plan=_plan_hash(tenant, "owner_id")))
@@ -234,7 +234,7 @@ def scope_session(
     users: Iterable[str] = (),
 ) -> None:
     """`scope` and `scope_made` of one session, or of one turn of it. The table `heard` has the
-    users whose memory rests on the session, with `users`."""
+    users with memory that rests on the session, and `users`."""
     names = {"session": quoted(session_id), "tenant": quoted(tenant)}
     if event_id is None:
         begin = SESSION_SCOPE.format(**names)

@@ -1,8 +1,8 @@
 """Erasing from tables in an object store while others write them (docs/object-stores.md).
 
-There is no lock. But Delta rejects a commit if the table's metadata has changed since the version
-that it is based on. So a commit that only changes metadata is a fence: no commit after it is based
-on a version before it.
+An object store has no lock. But Delta rejects a commit if the table's metadata has changed since
+the version that it is based on. So a commit that only changes metadata is a fence: no commit after
+it is based on a version before it.
 """
 
 from uuid import uuid4
@@ -19,8 +19,8 @@ FENCE = "turnfold.fence"
 
 
 def fence(history: History) -> None:
-    """Fences all tables: concurrent writers must read them again. Does nothing in a folder, whose
-    lock the caller has. Raises HistoryWriteError."""
+    """Fences all tables: concurrent writers must read them again. In a folder it is a no-op, as the
+    caller has the lock. Raises HistoryWriteError."""
     if isinstance(history.at, ObjectPath):
         for name in history.tables():
             _fenced(history, name)

@@ -42,8 +42,8 @@ def damage(table: Location) -> tuple[int, list[Damage]]:
 
 
 def of_duckdb(error: BaseException, folder: Location | None = None) -> HistoryError | None:
-    """Translates a DuckDB error that a data file caused; None for other errors. `folder` contains
-    the tables, and is searched if the error names no file."""
+    """Translates a DuckDB error that a data file caused, or returns None for other errors. `folder`
+    contains the tables, and is searched if the error names no file."""
     if not isinstance(error, _duckdb.Error):
         return None
     if match := DATA_FILE.search(str(error)):

@@ -1,7 +1,8 @@
 """Forgotten users and sessions of a history that sinks continue to write (docs/guarantees.md).
 
 A sink may lag: its topics can still contain rows of records from before `forget`. This module
-stores hashes of the owners whose rows, up to a time, are no longer written; later rows are.
+stores hashes of owners and a time each: their rows up to that time are no longer written; later
+rows are.
 
 A folder has one file, replaced under the history's lock. In an object store writers are concurrent:
 each creates a separate object with the next free number.
@@ -29,13 +30,13 @@ from sinks.tables import TIMESTAMP
 
 FILE = "_forgotten.json"
 NOTES = "_forgotten"
-"""Folder of notes in an object store: `00000001.json`, … A copy in a folder has them, too."""
+"""Folder of notes in an object store: `00000001.json`, … A copy in a folder also has them."""
 UNFINISHED = "_forgetting"
 AT_ONCE = 16
 """Notes that are read in parallel."""
 OF_SPEAKERS = frozenset({Event.table, Signal.table, Affect.table})
-"""Tables whose rows belong only to the user they name: other users may continue a session that was
-erased with one person."""
+"""Tables with rows that belong only to the user they name: other users may continue a session that
+was erased with one person."""
 OwnerKey = tuple[str, str]
 """tenant, id"""
 
@@ -62,7 +63,8 @@ class Forgotten:
         return len(names)
 
     def refresh(self) -> None:
-        """Reads notes that other writers added; in a folder there are none, as its lock is held."""
+        """Reads notes that other writers added; in a folder there are none, as the caller has its
+        lock."""
         if isinstance(self._root, ObjectPath):
             while (text := _read(self._next())) is not None:
                 self._take(text)
@@ -97,8 +99,8 @@ class Forgotten:
             )
 
     def writable(self, table: str, rows: pa.Table) -> Sequence[int] | None:
-        """Indices of the rows that may be written; None for all. Omitted events are noted first, as
-        rows without user may follow. Raises OSError, StoreError."""
+        """Indices of the rows that may be written, or None for all. Omitted events are noted first,
+        as rows without user may follow. Raises OSError, StoreError."""
         if not any(self._until.values()):
             return None
         dropped: Any = pa.nulls(rows.num_rows, pa.bool_()).fill_null(False)
@@ -156,7 +158,7 @@ class Unfinished:
         self.shared = {(tenant, session_id) for tenant, session_id in note.get("shared", ())}
 
     def begin(self, whole: Iterable[OwnerKey], shared: Iterable[OwnerKey]) -> None:
-        """Adds sessions to those of a killed call."""
+        """Adds sessions to a killed call's."""
         self.whole |= set(whole)
         self.shared |= set(shared)
         every = {name: sorted(getattr(self, name)) for name in ("whole", "shared")}

@@ -91,7 +91,7 @@ def folder_of(root: P, name: str) -> P:
 def resolve(root: Location, name: str) -> str:
     """Resolves `live` and `previous` to a generation's name; returns other names unchanged.
 
-    Raises HistoryError if there is no previous generation.
+    Raises HistoryError without a previous generation.
     """
     if name not in (LIVE, "previous"):
         return name
@@ -123,7 +123,7 @@ def own_folder(folder: P) -> P:
 
 
 def generation_path(path: P, name: str | None) -> P:
-    """Path of a generation, for functions that take a history; None: the live generation.
+    """Path of a generation, for functions that take a history (None: the live generation).
 
     Raises HistoryError if the history or generation does not exist.
     """
@@ -137,7 +137,7 @@ def find_tables(path: P) -> P:
     """Folder of the tables of a path: a history's live generation, or the generation that the path
     names (`DIR/generations/NAME`, including `root`).
 
-    Raises HistoryError if there is no history.
+    Raises HistoryError without a history.
     """
     location = location_of(path)
     if location.parent.name == FOLDER and location.name == ROOT:

@@ -1,7 +1,8 @@
 """Shares Parquet files between tables: hard links, and the commits that reference them.
 
 A file is never changed, so two generations can reference the same one; `compact` and `forget`
-rewrite files of one generation without changing the other. Without hard links the files are copied.
+rewrite files of one generation without changing the other. If hard links are not supported, the
+files are copied.
 """
 
 from __future__ import annotations  # pyarrow-stubs: as in sinks.tables
@@ -48,7 +49,7 @@ class DataFile(NamedTuple):
 
 
 def files_at(table: Location, version: int | None = None) -> list[DataFile]:
-    """Files of a table at a Delta version (default: newest); empty if there is no table.
+    """Files of a table at a Delta version (default: newest); empty for a missing table.
 
     Raises HistoryError if it cannot be read.
     """
@@ -72,7 +73,7 @@ def files_of(table: DeltaTable) -> list[DataFile]:
 
 
 def version_of(table: Path) -> int:
-    """Newest Delta version of a table; -1 if there is no table."""
+    """Newest Delta version of a table; -1 for a missing one."""
     if not DeltaTable.is_deltatable(str(table)):
         return -1
     return DeltaTable(str(table)).version()

@@ -1,9 +1,9 @@
 """Reads a history with DuckDB: the tables and views of docs/tables.md in an in-memory database.
 
 The file lists are read once, when the connection is opened: later commits are visible in the next
-connection (in a catalog file, when `catalog` runs again). To start fast, this module imports
-neither pyarrow nor pydantic: column types come from the generated JSON Schemas. It uses `_duckdb`,
-as the package `duckdb` adds relations, which take longer to import than a query takes.
+connection (in a catalog file, when `catalog` runs again). To start fast, this module does not
+import pyarrow or pydantic: column types come from the generated JSON Schemas. It uses `_duckdb`, as
+the package `duckdb` adds relations, which take longer to import than a query takes.
 """
 
 import json
@@ -73,7 +73,7 @@ class QueryError(HistoryError):
 
 @cache
 def columns(table: str) -> dict[str, str]:
-    """Column -> DuckDB type: the table's own columns, then those of its source."""
+    """Column -> DuckDB type: the table's own columns, then its source's columns."""
     schema = json.loads((ROWS / f"{table}.json").read_bytes())
     types = {name: _duckdb_type(name, field) for name, field in schema["properties"].items()}
     source = list(types)[:6]  # `Source` is first in the schema, and last in a row
@@ -110,11 +110,11 @@ def connect(
 ) -> DuckDBPyConnection:
     """Opens the history as it is now; with `tenant` only that tenant's rows, including macros.
 
-    `views` names the tables, views and macros to define (default all): fewer open faster.
-    `locked` is for untrusted SQL: it can read only this history's files. The tenant's filter is
-    then a convenience, not access control: the files contain all tenants. `profiled` enables
+    `views` names the tables, views and macros to define (default all): fewer open faster. `locked`
+    is for untrusted SQL: it can read only this history's files. The tenant's filter is then a
+    convenience, not access control: the files contain all tenants. `profiled` enables
     `sinks.query_profile`. `max_iteration`: default limit of tasks, if the generation was folded
-    under another one. Raises HistoryError if there is no history.
+    under another one. Raises HistoryError without a history.
     """
     folder = find_tables(root)
     connection = connect_empty()
@@ -250,8 +250,8 @@ def query(
 
 
 def _named_views(sql: str) -> list[str] | None:
-    """Tables and views whose names occur in the query, or None for all: each definition takes some
-    milliseconds, more in histories with many files."""
+    """Tables and views with names that occur in the query, or None for all: each definition takes
+    some milliseconds, more in histories with many files."""
     words = {word.lower() for word in re.findall(r"\w+", sql)}
     if any(LISTS_VIEWS.fullmatch(word) for word in words):
         return None
@@ -355,7 +355,7 @@ def catalog(
     tenant: str | None = None,
     max_iteration: int = MAX_ITERATION,
 ) -> None:
-    """Writes the views into a DuckDB database file, replacing those of a former run.
+    """Writes the views into a DuckDB database file, replacing a former run's views.
 
     They refer to the history's files by absolute path: run it again after the history has grown,
     was compacted or moved. `max_iteration`: see `connect`. Raises HistoryError if `file` is not a
@@ -390,7 +390,7 @@ def _check_is_query(statement: Statement) -> None:
     if kind == StatementType.SELECT:
         return
     if kind == StatementType.EXPLAIN and "analyze" not in text.lower():
-        return  # EXPLAIN ANALYZE runs what it explains
+        return  # EXPLAIN ANALYZE runs the query
     raise QueryError(f"{kind.name} is not a query; `sql` takes SELECT, SHOW, DESCRIBE, EXPLAIN")
 
 

@@ -1,4 +1,4 @@
-"""Opens and recognises the place of a history. Imports only fast modules: readers use it, too."""
+"""Opens and recognises the place of a history. Imports only fast modules, as readers use it."""
 
 import json
 import time

@@ -38,7 +38,7 @@ def location_of(path: ObjectPath) -> ObjectPath: ...
 @overload
 def location_of(path: str | Location) -> Location: ...
 def location_of(path: str | Location) -> Location:
-    """Converts a text or path into a location; paths become absolute. No I/O. Raises
+    """Converts a text or path into a location, without I/O; paths become absolute. Raises
     HistoryError."""
     if isinstance(path, ObjectPath):
         return path
@@ -57,7 +57,7 @@ def location_of(path: str | Location) -> Location:
 
 
 def make_folder(place: Location) -> None:
-    """Creates a folder; does nothing in an object store. Raises OSError."""
+    """Creates a folder, unless it is in an object store. Raises OSError."""
     if isinstance(place, Path):
         place.mkdir(parents=True, exist_ok=True)
 

@@ -1,8 +1,8 @@
 """Compacts a history, and erases persons and sessions from it (docs/guarantees.md).
 
 Both rewrite files: the caller has the writer's lock and no incomplete batch to roll back, as older
-versions cannot be read after a vacuum. In an object store there is no lock: conflicting commits
-are retried (`sinks.fences`).
+versions cannot be read after a vacuum. An object store has no lock: conflicting commits are retried
+(`sinks.fences`).
 """
 
 import hashlib
@@ -146,7 +146,7 @@ def _keep_newest(history: History, name: str, key: str, table: DeltaTable) -> in
 class Sessions(NamedTuple):
     """Scope of a `forget`: sessions as (tenant, session_id), `whole` to be erased completely,
     `shared` in part, including rows that arrived after an earlier erasure. `erased`: hashes of the
-    erased ids. `heard`: other users whose memory rests on the user's turns."""
+    erased ids. `heard`: other users with memory that rests on the user's turns."""
 
     whole: list[tuple[str, str]]
     shared: list[tuple[str, str]]
@@ -220,7 +220,7 @@ def forget(
     complete: Location | None = None,
 ) -> ErasedPerson:
     """Erases one person from every table: their rows, then the bytes of the old files. `noted`,
-    `complete`: see `sessions_of`. `heard`: users whose derived memory is erased completely, as the
+    `complete`: see `sessions_of`. `heard`: users: their derived memory is erased completely, as the
     caller rebuilds it from the remaining records; without it, memory from plans of the person's
     turns is erased.
 
@@ -274,7 +274,7 @@ def erase_remade(root: Location, tenant: str, sessions: list[str]) -> None:
 def users_of(
     root: Path, tenant: str, session_id: str, event_id: str | None, complete: Location | None
 ) -> list[str]:
-    """Users whose memory is derived from a session, or from the session of a turn."""
+    """Users with memory derived from a session, or from the session of a turn."""
     with _connected(root, tenant, complete) as db:
         scope_session(db, tenant, session_id, event_id)
         return _other_users(db)
@@ -315,8 +315,8 @@ def _erased(
 
 def _drop_unnamed(history: History, root: Path) -> None:
     """Deletes all files that no table's newest version references: replaced files, and leftovers of
-    killed writers, including those of tables that were never created. The caller is the only
-    writer. Raises HistoryWriteError."""
+    killed writers, even of tables that were never created. The caller is the only writer. Raises
+    HistoryWriteError."""
     for name in TABLES:
         folder = root / name
         files = [entry for entry in folder.rglob("*") if entry.is_file()]

@@ -24,7 +24,7 @@ URL = re.compile(r"(s3|gs|az)://[A-Za-z0-9][A-Za-z0-9._-]+(/[A-Za-z0-9._=-]+)*/?
 CONNECT_WITHIN = 5
 """Seconds."""
 ANSWER_WITHIN = 30
-"""Seconds for one request, the largest of which uploads some MB."""
+"""Seconds for one request; the largest uploads some MB."""
 RETRIES = 8
 RETRY_WITHIN = 60
 """Seconds in which `obstore` retries throttling and faults of the store."""
@@ -189,7 +189,7 @@ class ObjectPath:
         return self._request(listed)
 
     def stat(self) -> Stat:
-        """Raises FileNotFoundError if there is no object with this key."""
+        """Raises FileNotFoundError if the object does not exist."""
         import obstore
 
         head = self._request(lambda: obstore.head(self.store, self.key))
@@ -336,7 +336,7 @@ def _without_empty(environ: MutableMapping[str, str]) -> None:
 def settings_of(environ: MutableMapping[str, str], scheme: str) -> None:
     """Checks the variables that the libraries read from the environment.
 
-    Raises StoreError if half of a key is missing, or there is neither a key nor a role.
+    Raises StoreError if half of a key is missing, or both key and role are.
     """
     _without_empty(environ)
     if scheme == "az":

@@ -30,8 +30,8 @@ Stamp = tuple[int, int]
 
 class Pointer(NamedTuple):
     """The live generation, and the previous one, for `rollback`. `behind`: it was promoted although
-    it lacks records, so readers do not wait for them. `number`: that of its object; 0: a file
-    without number, or none."""
+    it lacks records, so readers do not wait for them. `number`: its object's number, or 0 for a
+    file without one and for no pointer."""
 
     current: str = ROOT
     previous: str | None = None
@@ -56,7 +56,7 @@ def is_switched(root: Location) -> bool:
     if isinstance(root, Path):
         return (root / FILE).exists()
     try:
-        (root / FILE).read_bytes()  # `exists` would list, too
+        (root / FILE).read_bytes()  # `exists` would also list
     except FileNotFoundError:
         return False
     return True
@@ -86,7 +86,7 @@ def check_name(name: str) -> None:
 def switch(root: Location, target: Pointer) -> None:
     """Makes another generation live, atomically; durable when it returns.
 
-    In an object store `target.number` is that of the current pointer. Raises HistoryError for an
+    In an object store `target.number` is the current pointer's number. Raises HistoryError for an
     invalid name and if the pointer has changed, HistoryWriteError.
     """
     check_name(target.current)

@@ -2,9 +2,9 @@
 
 In an object store other writers are active. An overwrite by a condition conflicts with each row
 that a sink adds to these days, so the commit lists removed and added files. Delta also lets a
-commit remove a file that a concurrent merge has removed, whose rows would then be duplicated or
-reappear; so all commits that replace files carry one app's transaction, and Delta rejects the
-second (docs/decisions.md).
+commit remove a file that a concurrent merge has removed: its rows would be duplicated or reappear.
+So all commits that replace files carry one app's transaction, and Delta rejects the second
+(docs/decisions.md).
 """
 
 from __future__ import annotations  # pyarrow-stubs: as in sinks.tables
@@ -42,7 +42,7 @@ def rewrite(
     remaining: str,
     days: list[Any],
 ) -> None:
-    """Replaces the rows of `days` by those of the SQL `remaining`, which reads the files of
+    """Replaces the rows of `days` by the result of the SQL `remaining`, which reads the files of
     `table`."""
     listed = ", ".join(f"DATE '{day}'" for day in days)
     with _batches(db, name, f"SELECT * FROM ({remaining}) WHERE date IN ({listed})") as rows:
@@ -107,7 +107,7 @@ def _replace(
     *,
     same_rows: bool = False,
 ) -> None:
-    """Writes the rows as a scratch table, whose files then replace `old` in the table.
+    """Writes the rows as a scratch table; its files then replace `old` in the table.
 
     `same_rows`: readers of the table's changes skip the commit.
     """

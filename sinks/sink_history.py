@@ -117,7 +117,7 @@ class SharedHistory(History):
     ) -> int:
         """Writes the missing rows of each table, one commit each; returns their number.
 
-        `upto`: app -> last offset that was read, `complete`: that of the previous write. Rows of
+        `upto`: app -> last offset that was read, `complete`: the previous write's. Rows of
         forgotten owners are left out. Raises HistoryWriteError; any writer may repeat the call.
         """
         notes = self._refresh_forgotten()
@@ -244,7 +244,7 @@ def _opened_lock(file: Path) -> IO[str]:
 
 
 def _unwritten(piece: Piece, last_version: Callable[[str], int]) -> Piece | None:
-    """The part of a piece that the table lacks; None if it has all rows."""
+    """The part of a piece that the table lacks, or None if it has all rows."""
     first = bisect_right(piece.offsets, last_version(piece.app_id))
     if first == len(piece.offsets):
         return None
@@ -338,7 +338,7 @@ def _owner(root: Location) -> dict[str, str] | None:
 
 
 def _note_owner(root: Location, owner: dict[str, str]) -> dict[str, str]:
-    """Stores the owner; returns it, or that of a concurrent writer."""
+    """Stores the owner; returns it, or a concurrent writer's."""
     try:
         create(root / OWNER, json.dumps(owner) + "\n")
     except OSError as error:

@@ -14,8 +14,8 @@ ENDED = """SEMI JOIN (
 
 
 def stale_documents(folder: Location) -> dict[str, int]:
-    """Table -> number of keys whose newest document (`version`) has an earlier `updated_at` than
-    another one; without tables that have none. The tables are in `folder` itself. Raises
+    """Table -> number of keys with a newest document (`version`) that has an earlier `updated_at`
+    than another one; without tables that have none. The tables are in `folder` itself. Raises
     HistoryError, duckdb.Error."""
     counts = {}
     with connect(folder, views=("events",)) as db:

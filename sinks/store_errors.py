@@ -114,8 +114,8 @@ FAULTS = {
 
 
 def patiently(request: Callable[[], T]) -> T:
-    """Retries transient errors of a store: the libraries retry rejected requests, but not those
-    whose reply breaks off."""
+    """Retries transient errors of a store: the libraries retry rejected requests, but not requests
+    with an incomplete reply."""
     deadline = time.monotonic() + PATIENCE
     while True:
         try:
@@ -127,8 +127,8 @@ def patiently(request: Callable[[], T]) -> T:
 
 
 def write_error(error: BaseException, address: str) -> HistoryWriteError | None:
-    """Translates an error of reading or writing a table; None if the store is not its cause, as in
-    a conflict with another writer."""
+    """Translates an error of reading or writing a table, or returns None if the store is not its
+    cause, as in a conflict with another writer."""
     fault, names = _fault(error)
     if fault is None:
         return None
@@ -151,7 +151,8 @@ OF_DUCKDB = re.compile(r"^(?:sinks\.errors\.)?StoreError: (.+)$", re.MULTILINE)
 
 
 def of_duckdb(error: BaseException) -> StoreError | None:
-    """Store error in a DuckDB error, which contains it as a Python traceback; None for others."""
+    """Store error in a DuckDB error, which contains it as a Python traceback, or None for
+    others."""
     match = OF_DUCKDB.search(str(error))
     if match is None:
         return None

@@ -1,7 +1,7 @@
 """Arrow schemas of the history tables, and conversion of rows into columns (docs/tables.md).
 
-A row is a tuple from `schemas.generated.history.stored`: the table's columns, then those of
-`Source`. Tables of documents have one more column on disk, `commit_order`.
+A row is a tuple from `schemas.generated.history.stored`: the table's columns, then `Source`'s.
+Tables of documents have one more column on disk, `commit_order`.
 """
 
 from __future__ import annotations  # the types of pyarrow-stubs have parameters, pyarrow has none
@@ -73,9 +73,9 @@ _STRUCTS = {name: pa.struct(list(schema)) for name, schema in SCHEMAS.items()}
 def to_arrow(table: str, rows: Rows) -> pa.Table:
     """Converts row tuples into columns; times are microseconds, `date` days since 1970-01-01.
 
-    Raises ValueError with the column and the first row whose value does not fit.
+    Raises ValueError with the column and the first row with an invalid value.
     """
-    try:  # by row: a third faster than by column, whose values are far apart in memory
+    try:  # by row: a third faster than by column, with values far apart in memory
         structs: Any = pa.array(rows, _STRUCTS[table])
     except (pa.ArrowInvalid, pa.ArrowTypeError, ValueError, OverflowError) as error:
         raise ValueError(_misfit(table, rows) or f"{table}: {error}") from error

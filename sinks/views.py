@@ -148,7 +148,8 @@ WITH latest AS (
 )
 SELECT tenant, owner_id, entity_id AS {id}, $columns({kind}) FROM decoded
 """
-"""View of a kind whose newest revision is its newest document; `sinks.history` expands fields."""
+"""View of a kind with its newest revision as its newest document; `sinks.history` expands
+fields."""
 
 AFFECT_CURRENT = """
 -- Of several moments of one event a plan's stands, then the latest, then the greater. An event is

@@ -147,7 +147,7 @@ class Commands(click.Group):
         }
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Ctrl-C while a command is loaded is exit 130 as well; click would say 1."""
+        """Ctrl-C while a command is loaded is exit 130 as well; click's exit code would be 1."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
@@ -207,8 +207,8 @@ def paths() -> dict[str, str | Below]:
 
 
 def suggested(words: Sequence[str]) -> list[str]:
-    """Paths that a wrong command may have meant: those that end in its words, otherwise those with
-    a similar name, otherwise those whose help mentions its first word."""
+    """Paths that a wrong command may have meant: commands that end in its words, otherwise with a
+    similar name, otherwise with its first word in their help."""
     every = paths()
     for count in range(len(words), 0, -1):
         tail = list(words[:count])

@@ -65,7 +65,7 @@ COMMON = {
 }
 """Settings without a family -> meaning."""
 SECRETS = re.compile(r"_PASSWORD$|_SECRET$|_API_KEY$|^TURNFOLD_KEY$")
-"""Variables whose values are secret."""
+"""Variables with secret values."""
 
 LOGIN = re.compile(r"[^\s/,\"'=]+@(?=[^\s/,]+)")
 QUERY = re.compile(r"(?<=://)([^\s?,]*\?)[^\s,]*")
@@ -127,7 +127,7 @@ def is_open_to_others(path: Path) -> bool:
 
 
 def find(path: str | None) -> Path | None:
-    """Path of the file: the argument, otherwise the current folder's if it exists. None if
+    """Path of the file: the argument, otherwise the current folder's if it exists. Returns None if
     TURNFOLD_CONFIG is empty, which click treats as unset."""
     if path is not None:
         return Path(path)
@@ -212,7 +212,7 @@ NOT_TEXT = "expected text, in quotes"
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The most similar name, ignoring case; None without a similar one."""
+    """The most similar name, ignoring case, or None without a similar one."""
     by_name = {candidate.lower(): candidate for candidate in names}
     close = get_close_matches(name.lower(), by_name, 1)
     return by_name[close[0]] if close else None

@@ -140,7 +140,7 @@ def _session_as_of(
 
 
 def session_of_rows(entity: "Rows", session_id: str, as_of: int, rules: Rules) -> dict[str, Any]:
-    """Document of a session whose rows were folded up to a time. Raises DataRefused if it had no
+    """Document of a session from its rows, folded up to a time. Raises DataRefused if it had no
     events."""
     from streams.folds import documents
     from streams.folds.session_state import HEADER

@@ -25,7 +25,7 @@ WHY_COLUMNS = (
     "tenant", "event_id", "session_id", "user_id", "occurred_at", "user_input",
     "agent_answer", "status", "recorded_at", "src_topic", "src_partition", "src_offset",
 )  # fmt: skip
-"""Columns of an event in `why`, and those that decide which of its rows counts."""
+"""Columns of an event in `why`, and columns that decide which of its rows counts."""
 PLAN_COLUMNS = ("tenant", "user_id", "plan_id", "extractor_name", "extractor_version", "doc")
 """Columns of a revision's plan in `why`."""
 TIMELINE_COLUMNS = (*WHY_COLUMNS, "source", "error", "intent", "topic")

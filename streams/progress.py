@@ -9,7 +9,7 @@ Progress = Callable[[str, int, int, int], None]
 
 @contextmanager
 def progress_bar() -> Iterator[Progress | None]:
-    """Yields a callback (path, bytes read, total bytes, records); None without a terminal."""
+    """Yields a callback (path, bytes read, total bytes, records), or None without a terminal."""
     if not sys.stderr.isatty():
         yield None
         return

@@ -85,8 +85,8 @@ def kind_of(record: Record) -> RecordKind:
 
 
 def kind_by_fields(type_: Any, scope: Any) -> RecordKind | None:
-    """The kind of a record that may be invalid, by two of its fields. None for an unknown type; the
-    first kind of the type for an unknown scope."""
+    """The kind of a record that may be invalid, by two of its fields: for an unknown scope the
+    first kind of the type, for an unknown type None."""
     kind = _BY_TYPE.get(type_) if isinstance(type_, str) else None
     if kind is None or kind.scope is None or not isinstance(scope, str):
         return kind

@@ -38,9 +38,9 @@ SOURCE = "the key of the record it comes from"
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic. `payloads` are the models of its JSON messages, `rows` the history tables whose rows
-    it carries. Compacted: the newest message of a key stays, a tombstone deletes it. Append-only:
-    messages stay `retention_days`; None: forever."""
+    """A topic. `payloads` are the models of its JSON messages, `rows` the history tables that it
+    feeds. Compacted: the newest message of a key stays, a tombstone deletes it. Append-only:
+    messages stay `retention_days` (None: forever)."""
 
     name: str
     direction: Direction

@@ -10,7 +10,7 @@ PRIVATE = "077"
 
 
 def keep_files_private() -> None:
-    """Creates files with mode 0600 and folders with 0700 from now on, including those of libraries
+    """Creates files with mode 0600 and folders with 0700 from now on, including files of libraries
     and child processes.
 
     Raises ConfigurationError for an invalid setting, or one that excludes the owner.

@@ -1,7 +1,7 @@
 """Operations on a whole history under the writer's lock: compact, forget a person.
 
-A history is written by `turnfold run`, which also has the fold's tables, or by sinks, whose fold's
-tables are in the workers.
+A history is written by `turnfold run`, which also has the fold's tables, or by sinks; with sinks
+the workers have the fold's tables.
 """
 
 import math
@@ -65,8 +65,8 @@ LAST_RECORDED = "SELECT max(epoch_us(recorded_at)) FROM ({}) WHERE session_id = 
 )
 ELSEWHERE = "Kafka's topics and the workers' tables still contain them; see docs/erasure.md"
 SESSIONS, HEARD = "forgetting", "forgetting_heard"
-"""Notes in the fold's tables of an unfinished `forget`: sessions and other users whose memory it
-rebuilds, each as (tenant, id)."""
+"""Notes in the fold's tables of an unfinished `forget`: sessions and other users with memory to
+rebuild, each as (tenant, id)."""
 OF_BUCKET = (
     "a bucket with versions or copies still has deleted objects, and search indexes on other "
     "machines still have their content: docs/object-stores.md"
@@ -75,14 +75,14 @@ IN_STORE = f"{ELSEWHERE}; {OF_BUCKET}"
 
 
 class Erased(NamedTuple):
-    """Receipt of one generation, and the other users whose memory was rebuilt."""
+    """Receipt of one generation, and the other users with rebuilt memory."""
 
     receipt: dict[str, Any]
     heard: Collection[str] = ()
 
 
 def compact(history: Location) -> dict[str, Any]:
-    """Merges small files; returns table -> counts. Raises HistoryError if there is no history."""
+    """Merges small files; returns table -> counts. Raises HistoryError for a missing history."""
     root = find_root(history)
     if is_shared(root) or not isinstance(root, Path):
         with alone(root):
@@ -127,8 +127,8 @@ def in_every_generation(
     index_within: float = math.inf,
 ) -> dict[str, Any]:
     """Erases in each generation's folder, the live one last, then in all other places of the
-    history; returns the receipt with the tables of the other generations. No index of the tenant is
-    built during that time. `erase` receives a generation's folder and, if that has only some days,
+    history; returns the receipt with the tables of the other generations. The tenant's indexes are
+    locked during that time. `erase` receives a generation's folder and, if that has only some days,
     the folder of a complete one. `target`: the erased user, session or turn."""
     from streams import search  # slow to load
     from streams.apps import personal_data
@@ -347,7 +347,7 @@ def _written(tables: History, name: str) -> int:
 
 
 def _refolded(root: Location, sessions: Iterable[tuple[str, str]], rules: Rules) -> list[Entity]:
-    """Folds the remaining records of sessions. Revision numbers continue those of the history, on
+    """Folds the remaining records of sessions. Revision numbers continue the history's numbers, on
     which views rely."""
     entities = []
     for tenant, session_id in sorted(sessions):

@@ -290,8 +290,8 @@ def _end_one(part: DevPart, within: float, signals: list[int], say: Say) -> None
 
 @contextmanager
 def _signals() -> Iterator[list[int]]:
-    """Received SIGINTs and SIGTERMs. Not an Event: its lock would deadlock if the handler
-    interrupts the thread that has it."""
+    """Received SIGINTs and SIGTERMs. A list rather than an Event: the lock of an Event would
+    deadlock if the handler interrupts the thread that has it."""
     signals: list[int] = []
     before: dict[signal.Signals, Any] = {
         kind: signal.signal(kind, lambda number, _: signals.append(number))

@@ -92,7 +92,7 @@ class Erasures:
         return erasure
 
     def find(self, tenant: str, id: str) -> Erasure | None:
-        """An erasure of a tenant by its id; None if unknown."""
+        """An erasure of a tenant by its id, or None if unknown."""
         erasure = self._waiting.get(id)
         if erasure is None:
             try:

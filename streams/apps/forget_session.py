@@ -1,7 +1,7 @@
 """Erases one session, or one turn of it, from a history, with the memory derived from it.
 
-The memory of its users, and that of a turn's session, is rebuilt from the remaining records, as if
-the session or turn had never existed. After a kill, the same call completes the work: a note in the
+The memory of its users and of a turn's session is rebuilt from the remaining records, as if the
+session or turn had never existed. After a kill, the same call completes the work: a note in the
 fold's tables has the users until then.
 """
 

@@ -105,9 +105,9 @@ def _lane(lane: "Lane") -> Iterator[Sample]:
 
 
 def worker_readiness(lanes: "Lanes", model: "Beside | None" = None) -> Readiness:
-    """Ready when all assigned lanes run; before that with the progress of the restore, in offsets
-    of the changelogs. Not ready while a lane is stalled or the broker does not answer. The model
-    does not affect readiness."""
+    """Ready when all assigned lanes run, until a lane stalls or the broker stops answering; before
+    that with the progress of the restore, in offsets of the changelogs. The model does not affect
+    readiness."""
     return _lanes_run(lanes, model).judged(lanes.ages())
 
 

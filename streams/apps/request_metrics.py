@@ -24,7 +24,7 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 UNMATCHED = "unmatched"
 FAILED = 500
 GONE = 499
-"""Status of a request whose client disconnected before the reply, as in nginx."""
+"""Status of a request if the client disconnected before the reply, as in nginx."""
 
 
 class Requests:

@@ -1,7 +1,7 @@
 """Measures a sample of records: bytes in topics, tables, store and search index, and CPU.
 
 The agents of the Kafka tier fold the sample in this process, and their output is packed as in a
-worker; then `run` folds it into a history. No broker is needed (docs/sizing.md).
+worker; then `run` folds it into a history. It works without a broker (docs/sizing.md).
 """
 
 import time

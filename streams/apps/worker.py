@@ -64,7 +64,7 @@ def make_app(
     kafka: KafkaSettings, worker: WorkerSettings, datadir: Path, traced: bool = False
 ) -> App:
     """The Faust app of both agents. The topics must exist: `prepare`. `datadir`: of Faust, which
-    stores nothing there. `traced`: batches have spans (after `streams.observability.traces.begin`).
+    leaves it empty. `traced`: batches have spans (after `streams.observability.traces.begin`).
     """
     span, origin = (traces.span, TracedOrigin) if traced else (no_span, Origin)
     topics = own_topics(worker.generation)
@@ -117,7 +117,7 @@ def prepare(kafka: KafkaSettings, worker: WorkerSettings) -> list[str]:
 
 
 async def _prepare(kafka: KafkaSettings, worker: WorkerSettings) -> list[str]:
-    mapper = _mapper(worker)  # a wrong file is told before a broker is asked
+    mapper = _mapper(worker)  # reports an invalid file before it contacts a broker
     await check(kafka, worker.group, worker.generation, kafka.partitions)
     changelogs = agents.changelogs(worker.group, kafka.partitions)
     if mapper is not None:
@@ -130,7 +130,8 @@ async def _prepare(kafka: KafkaSettings, worker: WorkerSettings) -> list[str]:
 
 
 def asks_model(lanes: Lanes) -> bool | None:
-    """Whether a model also extracts, according to the markers; None while no lane has one."""
+    """Whether a model also extracts, according to the markers, or None before a lane has a
+    marker."""
     names = {
         lane.standing.marker.note.get("extractor", {}).get("name")
         for lane in lanes.running()

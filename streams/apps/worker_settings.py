@@ -128,5 +128,5 @@ class WorkerSettings(QuotaSettings):
 
     @property
     def retention(self) -> int | None:
-        """Retention in microseconds; None for never."""
+        """Retention in microseconds, or None for never."""
         return retention_of(self.retention_days)

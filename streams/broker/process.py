@@ -1,4 +1,4 @@
-"""Manages processes by id, including those of commands that have ended."""
+"""Manages processes by id, even after the command that started them."""
 
 import ctypes
 import os
@@ -29,8 +29,8 @@ def spawn(command: Sequence[str | Path], log: Path, tied: bool = False) -> subpr
 
 
 def tie() -> None:
-    """In a new process on Linux: requests a SIGTERM when the parent ends. No-op elsewhere: whoever
-    kills the parent also has to end the child."""
+    """In a new process on Linux: requests a SIGTERM when the parent ends. On other systems it is a
+    no-op: whoever kills the parent also has to end the child."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 

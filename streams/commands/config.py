@@ -129,7 +129,7 @@ def _plain(value: Any) -> str:
 
 
 def class_of(family: str) -> Any:
-    """The class of a family's settings; None: its extra is not installed."""
+    """The class of a family's settings, or None if its extra is not installed."""
     module, name = FAMILIES[family].settings.split(":")
     try:
         return getattr(import_module(module), name)
@@ -185,7 +185,7 @@ CHECKS: dict[str, Callable[[str], object]] = {
     "umask": umask_of,
     "tokenizer": _tokenizer,
 }
-"""Of the settings without a family that are read by options."""
+"""Checks of the settings without a family that are read by options."""
 
 
 def _warnings(file: Path | None, settings: list[Setting]) -> Iterator[str]:
@@ -194,7 +194,7 @@ def _warnings(file: Path | None, settings: list[Setting]) -> Iterator[str]:
     families = tuple(f"{configuration.PREFIX}{name.upper()}_" for name in FAMILIES)
     for name in sorted(os.environ):
         if name.startswith(configuration.PREFIX) and name not in names:
-            if name.startswith(families):  # told where the family is read
+            if name.startswith(families):  # reported where the family is read
                 continue
             warning = configuration.unknown_setting(name, sorted(names))
             yield f"{name}: ignored: {warning}"

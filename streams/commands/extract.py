@@ -103,7 +103,7 @@ def over_kafka(
     """Extract facts from turns with a model, into write-plans.
 
     Runs until stopped. Workers do not wait for it. `turnfold admin extract` describes the model's
-    settings. Without --once it retries without limit if the endpoint does not answer.
+    settings. If the endpoint does not answer, it retries without limit, except with --once.
 
     Example: turnfold kafka extract --bootstrap localhost:9092 --history memory --model gpt-4.1-mini
     """

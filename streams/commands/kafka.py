@@ -432,9 +432,9 @@ def replay(
     """Send dead letters to their input topics again, marked by a header.
 
     A letter that is applied now has the effect of the original record. A letter that was sent is
-    settled, and no later replay sends it. If a worker rejects it again, that is a new letter;
-    neither is sent any more without --again. Letters whose bytes were not kept (images, withheld
-    text) are sent only if --reason names their reason.
+    settled, and no later replay sends it. If a worker rejects it again, that is a new letter; only
+    --again sends either of them once more. Letters without their bytes (images, withheld text) are
+    sent only if --reason names their reason.
 
     With --mapping the letters of a platform's own topics and files are mapped again, and the
     resulting records are sent to the input topics.

@@ -78,8 +78,8 @@ class _OfField(click.ParamType):
     name = "text"
 
     def __init__(self, field: str, plain: str) -> None:
-        """`field`: of schemas.base. `plain`: pattern of what it takes for sure; all else is left to
-        pydantic, for which most calls need not wait."""
+        """`field`: of schemas.base. `plain`: pattern of texts that are certainly valid; pydantic,
+        which is slow to import, validates all others."""
         self._field = field
         self._is_plain = re.compile(plain).fullmatch
 
@@ -164,7 +164,7 @@ class _Days(click.ParamType):
 
 argument = functools.partial(click.argument, cls=_Argument)
 SOURCE = click.types.StringParamType()
-"""Name of a file of records, or -: the sources open it, and report what it is."""
+"""Name of a file of records, or -: the sources open it, and report its type."""
 sources = argument(
     "files", nargs=-1, required=True, type=SOURCE, help="NDJSON, .gz, .parquet, or - for stdin."
 )
@@ -219,7 +219,7 @@ def yes(action: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def forms(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """`-o`: the output format. None is the first one, for people."""
+    """`-o`: the output format. The first one, for people, is passed as None."""
     return click.option(
         "-o",
         "--output",
@@ -418,7 +418,7 @@ def constants(about: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 MISTAKEN = (EACCES, EISDIR, ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR, EPERM)
-"""Errors of the system that say that a path or its permissions are not what they should be."""
+"""System errors of a wrong path or wrong permissions."""
 EXTRAS = {
     "aiokafka": "kafka", "faust": "kafka", "mode": "kafka", "pydantic_settings": "kafka",
     "httpx": "embeddings", "openai": "llm", "prometheus_client": "serve", "aiohttp": "kafka",
@@ -458,7 +458,7 @@ def fails_in_a_line(function: Callable[P, R]) -> Callable[P, R]:
         _check_texts()
         try:
             result = function(*args, **kwargs)
-            sys.stdout.flush()  # at the end of Python it would be too late to say what fails
+            sys.stdout.flush()  # at the end of Python it would be too late to report an error
             return result
         except (TurnfoldError, HistoryError) as error:
             output.fail(with_remedy(str(error)))
@@ -472,7 +472,7 @@ def fails_in_a_line(function: Callable[P, R]) -> Callable[P, R]:
             )
             raise click.exceptions.Exit(3) from None
         except BrokenPipeError:
-            sys.stderr.close()  # the reader of our output has gone: nothing to say to it
+            sys.stderr.close()  # the reader of our output has gone
             raise click.exceptions.Exit(0) from None
         except OSError as error:
             output.fail(with_remedy(f"{_place_of(error)}: {error.strerror or error}"))
@@ -562,7 +562,8 @@ class Observing(NamedTuple):
     def answering(
         self, samples: Callable[[], Iterable[Any]], readiness: Callable[[], Any]
     ) -> AbstractAsyncContextManager[None]:
-        """Answers at the metrics port while it lasts; nothing is opened where none is named."""
+        """Answers at the metrics port while the context lasts; without a configured port it is a
+        no-op."""
         if self.metrics_port is None:
             return nullcontext()
         from streams.apps.metrics_port import served

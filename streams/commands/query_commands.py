@@ -48,8 +48,8 @@ def _now() -> int:
 def sql(query: str, history: Location, explain: bool, tenant: str | None, form: str | None) -> None:
     """Query the history in SQL (DuckDB), read-only.
 
-    Without QUERY it opens a shell: a query ends with `;`, Ctrl-D ends the shell, and a pipe may
-    give several queries. `SHOW TABLES;` lists the tables and views.
+    A missing QUERY opens a shell: a query ends with `;`, Ctrl-D ends the shell, and a pipe may give
+    several queries. `SHOW TABLES;` lists the tables and views.
 
     \b
     turnfold sql --history memory "SELECT intent, count(*) FROM events GROUP BY ALL"
@@ -104,7 +104,7 @@ def _shell(answer: Callable[[str], None]) -> None:
 
 
 def _line(before: list[str], is_terminal: bool) -> str | None:
-    """The next line of a query; None at the end. Ctrl-C at a terminal drops the lines before."""
+    """The next line of a query, or None at the end. Ctrl-C at a terminal drops the lines before."""
     while True:
         prompt = ("    ...> " if before else "turnfold> ") if is_terminal else ""
         try:

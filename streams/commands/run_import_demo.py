@@ -209,7 +209,7 @@ def _say_counts(counts: dict[str, Any], form: str | None) -> None:
 
 
 def _line_of_found(counts: dict[str, Any]) -> str | None:
-    """The extractor's result; None if the input contained plans."""
+    """The extractor's result, or None if the input contained plans."""
     if not counts["read"]:
         return None
     if (number := counts.get("found")) is not None:

@@ -12,7 +12,7 @@ from streams import output
 from streams.commands import options
 
 REQUESTS = "streams.serving.http.auth"
-"""Logs a line a request: of use to a program, a flood in a terminal."""
+"""Logs one line per request: useful to a program, a flood in a terminal."""
 
 
 @click.command()

@@ -127,7 +127,7 @@ def worker(
     if settings.extractor == MODEL:
         from streams.commands.extract import load_settings
 
-        load_settings()  # what is missing is said before anything begins
+        load_settings()  # reports missing settings before the start
 
     def beside(app: Any) -> AbstractAsyncContextManager[None]:
         return _beside(observing, app, model_beside(app, kafka, settings, history))

@@ -43,7 +43,7 @@ def _densest(text: str, width: int, weights: Mapping[str, float]) -> int:
 
 
 class _Stems(NamedTuple):
-    """A pattern of word beginnings, and the term of each beginning."""
+    """A pattern of word prefixes, and the term of each prefix."""
 
     pattern: re.Pattern[str]
     terms: dict[str, str]

@@ -89,7 +89,7 @@ def build(
 
 
 def _as_known(hit: search.Recalled, known_at: int) -> search.Recalled | None:
-    """A hit without what was recorded later than `known_at`."""
+    """A hit without the data recorded after `known_at`."""
     if hit.turn is not None and hit.turn.recorded_at > known_at:
         return None
     if hit.later is not None and hit.later.recorded_at > known_at:
@@ -98,8 +98,8 @@ def _as_known(hit: search.Recalled, known_at: int) -> search.Recalled | None:
 
 
 def user_documents(root: Location, tenant: str, request: PackRequest) -> Json | None:
-    """Returns the user's documents valid at `question.at`, in the form that `items` takes; None for
-    an unknown user."""
+    """Returns the user's documents valid at `question.at`, in the form that `items` takes, or None
+    for an unknown user."""
     documents = history_documents.memory_as_of(
         root, tenant, request.user_id, request.at, request.known_at
     )
@@ -123,8 +123,8 @@ def mood_document(state: Json, at: int) -> Json:
 
 
 def session_documents(root: Location, tenant: str, request: PackRequest) -> Json | None:
-    """Returns the session's memory at `question.at`; None before its start. Raises UsageError for
-    another user's session."""
+    """Returns the session's memory at `question.at`, or None before its start. Raises UsageError
+    for another user's session."""
     if not needs_session(request):
         return None
     assert request.session_id is not None
@@ -139,7 +139,7 @@ def needs_session(request: PackRequest) -> bool:
 
 
 def search_query(request: PackRequest) -> search.Query | None:
-    """The search query of a pack; None if it needs none."""
+    """The search query of a pack, or None if it needs no search."""
     kinds = tuple(dict.fromkeys(KINDS[name] for name in request.sections if name in KINDS))
     if not request.text or not kinds:
         return None

@@ -55,8 +55,8 @@ class Item(NamedTuple):
     remembered text, `detail` an addition of the pack. `source`: user or agent. `said_by`: the
     speakers in a session of several users, if not this user alone (streams.context.session). `key`
     is the sort key within a section. `rank` orders the stable part and `now`: the budget takes the
-    lowest first. `place` is the position in the ranking; None: no match. `later`: a turn that may
-    have overtaken a fact. `evidence`: ids of the events that it is based on.
+    lowest first. `place` is the position in the ranking, or None without a match. `later`: a turn
+    that may have overtaken a fact. `evidence`: ids of the events that it is based on.
     """
 
     section: str
@@ -110,8 +110,8 @@ def items(
     """Returns all items of a pack, by part and place, without duplicates.
 
     `user`: `states`, each a `ValidState`, `preferences` and the `mood`. `session`: the result of
-    `session_of`. `recall`: the hits of the query; None: no query, or no index. `at`: the time of
-    the answer.
+    `session_of`. `recall`: the hits of the query, or None without a query or an index. `at`: the
+    time of the answer.
     """
     normal = _NormalText()
     memory = list(_user_items(user or {}, normal, at))
@@ -193,7 +193,8 @@ def _is_past(state: ValidState, at: int) -> bool:
 
 
 class _StateTexts:
-    """The texts of states: a pack omits what a longer state of the same evidence contains."""
+    """The texts of states: a pack omits a text that a longer state of the same evidence
+    contains."""
 
     def __init__(self, states: list[ValidState], normal: "_NormalText") -> None:
         self._normal = normal

@@ -16,10 +16,10 @@ Json = dict[str, Any]
 
 
 def session_of(rows: Rows, rules: Rules, user_id: str) -> Json | None:
-    """Returns the session's id and `session_memory`, each item with `said_by`; None for an unknown
-    session.
+    """Returns the session's id and `session_memory`, each item with `said_by`, or None for an
+    unknown session.
 
-    `said_by` has the users of the turns that an item is based on, None for a turn without a user;
+    `said_by` has the users of the turns that an item is based on (None for a turn without a user);
     it is empty if that is the given user alone. Raises UsageError for a session of other users.
     """
     base = rows.get(HEADER)

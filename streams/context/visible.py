@@ -1,8 +1,8 @@
 """Removes invisible characters and quotes untrusted text, by properties of Unicode.
 
-A model reads characters that people do not see, and marks that look like those of a pack. So text
-in a pack has neither invisible characters nor marks that could end its quotation or look like a
-citation.
+A model reads characters that people do not see, and marks that look like a pack's own. So invisible
+characters, and marks that could end a quotation or look like a citation, are removed from text in a
+pack.
 """
 
 import re
@@ -16,7 +16,7 @@ _IGNORABLE = re.compile(
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 """Default_Ignorable_Code_Point of DerivedCoreProperties.txt, which `unicodedata` lacks: variation
-selectors and fillers are invisible, too, in spite of their categories."""
+selectors and fillers are also invisible, in spite of their categories."""
 _JOINERS = "\u200c\u200d"
 _VIRAMA = 9
 _CITATION = re.compile(r"(\W)(?=\s*\w\s*\W\s*\w{6})")

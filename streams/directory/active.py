@@ -32,7 +32,8 @@ class ActiveQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def active_as_of(db: sqlite3.Connection, query: ActiveQuery) -> dict[str, int]:
-    """Returns id -> time of last activity. Without a turn by then, a user's last plan counts."""
+    """Returns id -> time of last activity. For a user without a turn by then, the last plan
+    counts."""
     page: dict[str, int] = {}
     latest = _latest(db, query)
     if latest is None:
@@ -51,7 +52,7 @@ def active_as_of(db: sqlite3.Connection, query: ActiveQuery) -> dict[str, int]:
 
 
 def _latest(db: sqlite3.Connection, query: ActiveQuery) -> int | None:
-    """An upper bound of all activity recorded by then; None without any."""
+    """An upper bound of all activity recorded by then, or None without any."""
     sql = """SELECT hour FROM active_hour WHERE hour <= ? AND recorded <= ?
         ORDER BY hour DESC LIMIT 1"""
     result = db.execute(sql, [query.at // HOUR, query.known_at]).fetchone()

@@ -27,8 +27,8 @@ WITH learnt AS (
 )
 SELECT count(*) FROM last WHERE ends > :at
 """
-"""Equivalent to the macro `state_as_of` (`sinks.views`). In SQLite, bare columns beside `max` are
-those of its row."""
+"""Equivalent to the macro `state_as_of` (`sinks.views`). In SQLite, bare columns next to `max` come
+from its row."""
 
 
 class StateRevision(NamedTuple):

@@ -1,2 +1,2 @@
-"""Checks of `turnfold admin doctor`. Each module checks one part of an installation, changes
-nothing, and yields findings (docs/operations.md)."""
+"""Checks of `turnfold admin doctor`. Each module checks one part of an installation, read-only, and
+yields findings (docs/operations.md)."""

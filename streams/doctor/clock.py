@@ -28,8 +28,7 @@ DO = "Let NTP set the clocks of this machine and of the brokers."
 
 
 async def clock(kafka: KafkaSettings, worker: WorkerSettings) -> Finding:
-    """Checks the existing records for future times. Writes nothing. Raises Unreachable,
-    KafkaError."""
+    """Checks the existing records for future times, read-only. Raises Unreachable, KafkaError."""
     async with connected(kafka) as admin:
         counts = await partitions_of(admin, ["turns", *changelogs_of(worker.group)])
     parts = [TopicPartition(name, n) for name, count in counts.items() for n in range(count)]

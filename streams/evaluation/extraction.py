@@ -32,8 +32,8 @@ UNION ALL
 SELECT owner_id, preference_id, 'preference', subject, evidence_event_ids, status = 'confirmed'
 FROM preference_current WHERE tenant = $tenant
 """
-"""Without states that were never valid: a model's plan that replaces a state of the rules leaves it
-so."""
+"""Omits states that were never valid: a model's plan that replaces a state of the rules leaves such
+a state."""
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -50,9 +50,9 @@ class Item(msgspec.Struct, frozen=True):
 
 
 class ExtractionFigures(msgspec.Struct, frozen=True):
-    """Counts of observations and of their users' items, and of those with a match.
+    """Counts of observations and of their users' items, in all and with a match.
 
-    `precision`: share of items with a match; `recall`: share of observations (0..1; None without
+    `precision`: share of items with a match; `recall`: share of observations (0..1, or None without
     any).
     """
 
@@ -95,7 +95,7 @@ def figures(observations: Sequence[Observation], items: Sequence[Item]) -> Extra
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """Shares (0..1; None without any) of judged items that are useful, and useful or arguable;
+    """Shares (0..1, or None without any) of judged items that are useful, and useful or arguable;
     counts of wrong and missing current facts, of labelled users, and of users with a wrong one."""
 
     judged: int
@@ -109,7 +109,7 @@ class Facts(msgspec.Struct, frozen=True):
 
 
 def facts(history: Path, labels: Labels) -> Facts | None:
-    """Returns the figures of judgements and current facts; None without such labels."""
+    """Returns the figures of judgements and current facts, or None without such labels."""
     if not labels.judgements and not labels.current:
         return None
     verdicts = {

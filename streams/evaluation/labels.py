@@ -35,8 +35,8 @@ class Label(
 class Question(Label, tag="question", frozen=True):
     """A question to memory; figures are per `category`.
 
-    `answer`: one wording or several, any of which counts. `asked_at`: RFC 3339; default: the time
-    of the newest event of the tenant. Without `user_id` the whole tenant is searched.
+    `answer`: one wording or several; any of them counts. `asked_at`: RFC 3339; default: the time of
+    the newest event of the tenant. If `user_id` is missing, the whole tenant is searched.
     """
 
     question: Text
@@ -121,7 +121,7 @@ def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def _label(file: Path, number: int, line: bytes) -> AnyLabel | None:
-    """The label of a line; None for an input record or an empty line."""
+    """The label of a line, or None for an input record or an empty line."""
     if not line.strip():
         return None
     try:

@@ -56,7 +56,7 @@ class PackResult(msgspec.Struct, frozen=True):
 
 class Figures(msgspec.Struct, frozen=True):
     """The questions of a category: their number, and for each property of `SearchResult` its share
-    (0..1) among the questions to which it applies; None without any."""
+    (0..1) among the questions to which it applies, or None without any."""
 
     category: str
     questions: int
@@ -141,7 +141,7 @@ def rows(results: Iterable[R]) -> list[tuple[str, list[R]]]:
 
 
 def share(outcomes: Iterable[bool | None]) -> float | None:
-    """The share of True among the outcomes that are not None; None without any."""
+    """The share of True among the outcomes that are not None, or None without any."""
     applicable = [outcome for outcome in outcomes if outcome is not None]
     return sum(applicable) / len(applicable) if applicable else None
 

@@ -26,7 +26,7 @@ not during flushes."""
 
 
 def rows_under(cursor: RdictIter, prefix: bytes) -> dict[str, bytes]:
-    """The rows whose keys start with a prefix: rest of the key -> row.
+    """The rows with a key prefix: rest of the key -> row.
 
     Raises what rocksdict raises of a block that cannot be read: a bare Exception.
     """
@@ -57,8 +57,8 @@ def keys_after(cursor: RdictIter, after: bytes) -> Iterator[bytes]:
 
 
 def rows_named(cursor: RdictIter, name: bytes, after: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Yields the row `name` of each entity whose prefix is greater than `after`: key prefix up to
-    the last NUL, and row. Seeks from entity to entity.
+    """Yields the row `name` of each entity with a prefix greater than `after`: key prefix up to the
+    last NUL, and row. Seeks from entity to entity.
 
     Raises what rocksdict raises of a block that cannot be read: a bare Exception.
     """

@@ -41,7 +41,7 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 def choice_of(folder: Location) -> Choice | None:
-    """Extractor of a generation's plans; None if none was ever chosen.
+    """Extractor of a generation's plans, or None if it was never chosen.
 
     Raises ConfigurationError for an unreadable file.
     """
@@ -105,7 +105,7 @@ def update_choice(history: Path, option: str | None, say: Callable[[str], None])
 
 
 def dev_choice(history: Path, option: str | None) -> str | None:
-    """Extractor option of `turnfold dev`, now or from an earlier run; None without one. A new
+    """Extractor option of `turnfold dev`, now or from an earlier run, or None without one. A new
     option is stored, which creates the history; the processes of `dev` apply it."""
     if option is not None:
         _save(open_root(history), Choice(option, version_of(option), time.time_ns() // 1000))

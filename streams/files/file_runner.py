@@ -36,11 +36,11 @@ def run(
     decoder: Callable[[str], Decode] = lambda file: decode,
 ) -> dict[str, Any]:
     """Folds files of input records into the history; returns counts, including plans of the
-    extractor; `unfinished`: files whose last line is incomplete -> its bytes; `read_before`: lines
-    that earlier runs read. `choose` returns the extractor, under the history's lock.
-    `retention_days`: time after its last update when a session is stored cold; None and 0: never.
-    `decoder`: returns the decoder of a file's lines; called for all files before any change.
-    `borrow`: requests the history's lock from a server.
+    extractor; `unfinished`: file -> bytes of its incomplete last line; `read_before`: lines that
+    earlier runs read. `choose` returns the extractor, under the history's lock. `retention_days`:
+    time after its last update when a session is stored cold (None or 0: never). `decoder`: returns
+    the decoder of a file's lines; called for all files before any change. `borrow`: requests the
+    history's lock from a server.
 
     Raises TurnfoldError: 2 for another retention, 3 for a folder that is not a history, 4 for a
     truncated file.

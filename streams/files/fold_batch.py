@@ -102,7 +102,7 @@ class RowCollector:
 class Applier:
     """Folds records into `store`, collecting history rows and counts until they are taken.
 
-    `decode`: decoder of lines, for events of another shape. `rules`: those of the generation in
+    `decode`: decoder of lines, for events of another shape. `rules`: constants of the generation in
     `store`. `extract` finds memory in turns; its plans are folded after their turns.
     """
 
@@ -124,7 +124,7 @@ class Applier:
 
     @property
     def found(self) -> int | None:
-        """Number of facts and preferences that `extract` found; None without an extractor."""
+        """Number of facts and preferences that `extract` found, or None without an extractor."""
         return None if self._processor.extract is None else self._processor.found
 
     def forget_touched(self) -> None:

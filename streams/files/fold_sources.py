@@ -28,7 +28,7 @@ from streams.pipeline.retention import is_past, updated_at_of
 BATCH_RECORDS = 16_384
 PACK_RECORDS = 512
 BATCH_BYTES = 32_000_000
-BATCH_ENTITIES = 10_000  # sessions and users whose rows wait to be written, twice 7 KB each
+BATCH_ENTITIES = 10_000  # sessions and users with rows to be written, twice 7 KB each
 BATCH_SECONDS = 10.0
 LOOKED_AT = 2_000  # sessions that a pass looks at in one batch
 
@@ -52,7 +52,7 @@ class Readable(Protocol):
 
 class Runner:
     """Folds sources into the store and tables in batches. `retention` in microseconds: sessions
-    that were last updated so long ago are stored cold; None: never."""
+    that were last updated so long ago are stored cold (None: never)."""
 
     batch_records, batch_seconds = BATCH_RECORDS, BATCH_SECONDS
 

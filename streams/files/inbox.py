@@ -169,7 +169,7 @@ def has_records(folder: Path) -> bool:
 
 def recorded_after(folder: Path, after: int) -> int | None:
     """Time at which the first record after an offset was accepted (microseconds), in a log that a
-    server may be writing; None without such a record."""
+    server may be writing, or None without such a record."""
     for first, last, path in _files(folder, sys.maxsize):
         if last > after:
             with path.open("rb") as file:

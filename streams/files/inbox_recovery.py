@@ -71,7 +71,7 @@ def committed_of(store: Store) -> int:
 
 
 def inbox_of(root: Path, store: Store) -> Inbox:
-    """Opens the log of a history whose live generation has this store."""
+    """Opens the log of a history. `store`: of its live generation."""
     return Inbox(root / FOLDER, committed_of(store), store.value(RECORDED) or 0)
 
 

@@ -21,10 +21,10 @@ Stage = Literal["reading", "folding", "complete"]
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How a generation differs from its source.
 
-    `extractor`: None replays the stored plans; "none" omits plans of the rules; "rules" omits them
-    and extracts again. `without`: plans of these extractors are also omitted. `first` and `last`:
-    the days (UTC) whose records are read, inclusive. `constants`: name -> value, including those of
-    the source.
+    `extractor`: "none" omits plans of the rules, "rules" omits them and extracts again, None
+    replays the stored plans. `without`: plans of these extractors are also omitted. `first` and
+    `last`: days (UTC) of the records that are read, inclusive. `constants`: name -> value,
+    including the source's.
     """
 
     extractor: str | None = None
@@ -36,7 +36,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def left_out(self) -> list[str]:
-        """Extractors whose stored plans are not replayed."""
+        """Extractors without replay of their stored plans."""
         replaced = modules() if self.extractor is not None else ()
         return sorted({*replaced, *self.without})
 
@@ -69,8 +69,9 @@ class Generation(msgspec.Struct, kw_only=True):
     parts. `counts` of all passes: `read` records were folded, `left_out` plans omitted.
     `inherited`: constants of the generation that was live at the start. `ended_at`: end of the last
     pass, None before the first. `seconds`: total time of its commands. `pass_extractor`: extractor
-    of the current pass, if not that of `settings`. `made_of`: the generation that was live at the
-    start; `run_extractor`: that generation's extractor when it was last read, if one was chosen.
+    of the current pass, if `settings` has another one. `made_of`: the generation that was live at
+    the start; `run_extractor`: that generation's extractor when it was last read, if one was
+    chosen.
     """
 
     name: str
@@ -107,12 +108,12 @@ class Generation(msgspec.Struct, kw_only=True):
 
     @property
     def extracts(self) -> str | None:
-        """Extractor of new turns: a replay continues with that of its source."""
+        """Extractor of new turns: a replay continues with its source's."""
         return self.settings.extractor or self.run_extractor
 
 
 def load(folder: Location) -> Generation | None:
-    """Reads a generation's manifest; None if it was not built by `backfill`.
+    """Reads a generation's manifest, or returns None if it was not built by `backfill`.
 
     Raises ConfigurationError for an unreadable file.
     """

@@ -30,7 +30,7 @@ def writing(
     """Tables and store of a history's live generation, for one writer at a time. Raises
     ConfigurationError for a history in an object store: only sinks write there.
 
-    The live generation is determined under the lock, which `promote` takes, too. `any_format`:
+    The live generation is determined under the lock, which `promote` also takes. `any_format`:
     accepts rows of other versions, if no rows are read or written.
     """
     if not isinstance(root, Path):
@@ -75,8 +75,8 @@ def erasing(root: Path, *, alone: bool) -> Iterator[None]:
 
 @contextmanager
 def opened(folder: Path, *, any_format: bool = False) -> Iterator[tuple[Store, History]]:
-    """A generation's tables and store, whose rows are upgraded first; the caller has the lock.
-    Raises ConfigurationError if this version cannot continue with it."""
+    """A generation's tables and store, with upgraded rows; the caller has the lock. Raises
+    ConfigurationError if this version cannot continue with it."""
     rules_of(folder)  # before anything is touched
     tables = History(folder)
     path = folder / "_store"

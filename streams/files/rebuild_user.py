@@ -90,7 +90,7 @@ def rebuilt_user(
 def rebuilt_session(
     root: Location, tenant: str, session_id: str, rules: Rules
 ) -> tuple[Entity, dict[str, list[Stored]]]:
-    """`remade` of a session: its rows, without those of its users."""
+    """`remade` of a session: its rows, without its users' rows."""
     rows = _Rows()
     session = rows.entity("sessions", tenant, session_id)
     collector = _OfSession(rows, session)
@@ -107,7 +107,7 @@ def rebuilt_session(
 
 
 class _Rows:
-    """Rows in memory: those of one user and their sessions."""
+    """Rows of one user and their sessions, in memory."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str, str], Entity] = {}

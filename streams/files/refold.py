@@ -91,7 +91,7 @@ def refold_user(
     """A user's rows (up to `until`, recorded by `known_at`): signals of their turns per session,
     then records of the user, plans in the order in which they were applied.
 
-    Without `turns` only plans: enough for memory that is only written by plans.
+    `turns`: False for plans alone, enough for memory that is only written by plans.
     """
     rows = _Rows()
     user = rows.entity("users", tenant, user_id)
@@ -119,7 +119,7 @@ def user_records(
     as_it_came: bool = False,
 ) -> list[Given]:
     """A user's records, session by session, then those without session; or all in order of arrival
-    (`as_it_came`). Without `turns` only plans."""
+    (`as_it_came`). `turns`: False for plans alone."""
     tables = [table for table in INPUT_TABLES if turns and names_user(table)]
     time_sql = "epoch_us(occurred_at) <= $until AND epoch_us(recorded_at) <= $known"
     selects = [

@@ -40,7 +40,7 @@ UTF_16_LE, UTF_16_BE = b"\xff\xfe", b"\xfe\xff"
 BEGINNING = 4_096
 """Bytes by which binary files are recognised."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-TORN = "Input data was truncated"  # msgspec's word for the beginning of a JSON value
+TORN = "Input data was truncated"  # msgspec's word for the start of a JSON value
 BREAKS_OFF = re.compile(rb"[-+.eE]\Z|\\u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?\Z")
 """Incomplete number or surrogate pair, which msgspec reports with other messages."""
 _decode = msgspec.json.Decoder().decode
@@ -59,8 +59,8 @@ class TruncatedError(Exception):
 
 
 class Truncated(DataRefused):
-    """Files could not be read to their ends. `became`: what has become of what came before;
-    `where`: each file, its last line that could be read, and why; `counts`: of the command."""
+    """Files could not be read to their ends. `became`: outcome of the records before the damage;
+    `where`: each file, its last readable line, and the error; `counts`: of the command."""
 
     def __init__(
         self, became: str, where: Sequence[str], counts: dict[str, Any] | None = None
@@ -95,7 +95,7 @@ class Source:
 
     @property
     def position(self) -> Position | None:
-        """Position after the yielded lines; None for a stream, which cannot be continued."""
+        """Position after the yielded lines, or None for a stream, which cannot be continued."""
         if self.is_stream:
             return None
         return Position(self._bytes, self._lines, self._hash.copy().hexdigest())
@@ -325,7 +325,7 @@ def _open(path: str) -> tuple[IO[bytes], bytes]:
 
 
 def _binary_problem(beginning: bytes) -> str | None:
-    """Problem and remedy of a file that cannot contain JSON lines in UTF-8; None if it can."""
+    """Problem and remedy of a file that cannot contain JSON lines in UTF-8; otherwise None."""
     if beginning[:2] in (UTF_16_LE, UTF_16_BE) or beginning[:4].count(0) == 2:
         return "is UTF-16; convert it first (iconv -f UTF-16 -t UTF-8)"
     if 0 in beginning and not any(line[:1] == b"{" for line in beginning.split(b"\n")):

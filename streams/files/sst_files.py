@@ -16,7 +16,7 @@ from rocksdict import (
 )
 
 ROWS = 200_000
-"""Rows per file, whose index must fit in memory."""
+"""Rows per file: its index must fit in memory."""
 BLOCK = 65_536
 LEVEL = 6
 """zstd level: a sixth smaller than blocks of 16 KB at the default level 3, for 2 µs more per row.
@@ -25,7 +25,7 @@ WINDOW_BITS = -14  # RocksDB's default
 
 
 def export(cursor: RdictIter, folder: Path, without: bytes) -> None:
-    """Writes all rows, except those whose keys start with `without`, into a new folder."""
+    """Writes all rows into a new folder, except keys that start with `without`."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     rows = _rows(cursor, without)

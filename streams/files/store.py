@@ -37,7 +37,7 @@ PACKED = 300
 VALUES = b"m\0"  # prefix of the runner's values
 
 Changes = list[tuple[bytes, bytes | None]]
-"""Key -> new row or value; None deletes it."""
+"""Key -> new row or value, or None to delete it."""
 
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -129,7 +129,7 @@ class Store:
         return self._read(prefix + b"\0")
 
     def rewrite(self, rows: Iterable[tuple[bytes, bytes | None]], values: dict[str, Any]) -> None:
-        """Writes rows and values atomically. No entity may be in use. Raises StoreError."""
+        """Writes rows and values atomically, while no entity is in use. Raises StoreError."""
         self.write([*rows, *encoded(values)])
 
     def heads(self, table: str, after: str = "") -> Iterator[tuple[str, tuple[str, str], bytes]]:
@@ -165,7 +165,7 @@ class Store:
         )
 
     def commit(self, values: dict[str, Any]) -> None:
-        """Writes all changed rows and the values atomically; None removes a value."""
+        """Writes all changed rows and the values atomically (None: the value is removed)."""
         self.write(self.prepare(values))
         self.written()
 

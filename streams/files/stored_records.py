@@ -1,8 +1,8 @@
 """SQL that restores the original line of a record from its row in the history, to fold it again.
 
 `doc` is the record without the fields that have separate columns: descriptions of images, which are
-in no other table, and the time of recording. Without these a record would have another fingerprint,
-and the same record would be a conflicting duplicate (docs/rules.md, "One event").
+in no other table, and the time of recording. A record that lacks them has another fingerprint, and
+would be a conflicting duplicate of itself (docs/rules.md, "One event").
 """
 
 from collections.abc import Callable, Iterator
@@ -31,7 +31,7 @@ IMAGES = """CASE WHEN len(image_summaries) = 0 THEN ''
 
 
 def of_session(table: str) -> str:
-    """SQL condition of the rows whose records are folded into sessions."""
+    """SQL condition of the rows of records that are folded into sessions."""
     return owned_by("session_id", table)
 
 
@@ -94,10 +94,10 @@ def lines(
     condition: Callable[[str], str] = lambda table: "true",
     plans: str = "true",
 ) -> Iterator[bytes]:
-    """Stored records as lines: those of `INPUT_TABLES` in order of arrival, then plans in the order
-    in which they were applied. Folding them in this order rebuilds the same memory.
+    """Stored records as lines: `INPUT_TABLES` in order of arrival, then plans in the order in which
+    they were applied. Folding them in this order rebuilds the same memory.
 
-    `condition` limits the rows `t` of a table, `plans` those of `plans`, by SQL.
+    `condition` and `plans`: SQL that limits the rows `t` of a table, and of `plans`.
     """
     union = " UNION ALL BY NAME ".join(
         f"SELECT recorded_at, {PLACE}, doc, {extra_fields(table)} AS more FROM {table} t "

@@ -24,7 +24,7 @@ def reached(store: Store) -> Reached:
 
 
 def upgrade(store: Store, name: str) -> None:
-    """Upgrades all rows to the current format. No entity may be in use. Raises StoreError."""
+    """Upgrades all rows to the current format, while no entity is in use. Raises StoreError."""
     previous = reached(store)
     if previous.is_current:
         return

@@ -83,7 +83,7 @@ def decay(seconds: float, halflife: float) -> float:
 
 
 def feel(mood: Mood, moment: Moment, rules: Rules) -> Mood:
-    """The mood after one more moment; confidence 0 changes nothing."""
+    """The mood after one more moment; a moment of confidence 0 leaves it unchanged."""
     confidence = moment.confidence
     if confidence <= 0:
         return mood
@@ -190,7 +190,8 @@ def _is_of_one_event(first: Moment, second: Moment) -> bool:
 
 
 def _rank(moment: Moment) -> tuple[Any, ...]:
-    """A plan's moment beats a turn's, then the latest stands, then the greater."""
+    """Sort key: a plan's moment outranks a turn's, then a later one an earlier one, then the
+    greater values the lesser."""
     numbers = (moment.v, moment.a, moment.d, moment.confidence)
     return moment.from_plan, moment.occurred_at, *numbers, moment.text, moment.labels
 
@@ -207,7 +208,7 @@ def put_words(row: MoodRow, words: Words, rules: Rules) -> MoodRow:
     ordered = sorted(
         (*rest, _over(same, words, rules) if same else words), key=lambda entry: entry.since
     )
-    if len(ordered) > MAX_WORDS:  # what the oldest said stands on in the next
+    if len(ordered) > MAX_WORDS:  # the next one takes over the oldest one's text
         oldest, after, *newer = ordered
         merged = after._replace(
             text=after.text or oldest.text,
@@ -232,14 +233,14 @@ def begins(row: MoodRow, since: int) -> set[int]:
 
 
 def standing(row: MoodRow, at: int) -> int | None:
-    """Returns the start time of the version in force just before `at`; None without one."""
+    """Returns the start time of the version in force just before `at`, or None without one."""
     first = row.checkpoint.last_at
     earlier = begins(row, -(2**62)) | (set() if first is None else {first})
     return max((start for start in earlier if start < at), default=None)
 
 
 def newest(row: MoodRow) -> int | None:
-    """Returns the start time of the newest version; None without a moment."""
+    """Returns the start time of the newest version, or None without a moment."""
     return standing(row, 2**62)
 
 

@@ -55,7 +55,7 @@ def session(rows: Rows, rules: Rules) -> dict[str, Any]:
 
 
 def context(rows: Rows, rules: Rules) -> dict[str, Any] | None:
-    """The SessionContext alone (schemas.session.SessionContext); None where there is none."""
+    """The SessionContext alone (schemas.session.SessionContext), or None without one."""
     base = rows.get(HEADER)
     return None if base is None else _context(rows.key, visible(rows, base, rules))
 

@@ -61,7 +61,7 @@ class Rows(Protocol):
     key: str
     hashes: set[bytes] | None
     """Cache of `index.find_id`: the hashes of all ids in the runs, once requested; it may contain
-    some that were rolled back or dropped. Not stored on disk."""
+    some that were rolled back or dropped. Kept in memory only."""
 
     def get(self, key: RowKey[R]) -> R | None:
         """The row, or None."""
@@ -176,10 +176,10 @@ class Effects(Mutable):
     signals: list[UserSignal] = []
     session: bool = False  # the session's document changed
     user: bool = False  # the user's profile changed
-    tasks: dict[str, None] = {}  # the tasks whose documents changed, in order
+    tasks: dict[str, None] = {}  # the tasks with changed documents, in order
     warnings: list[str] = []
     late: list[Late] = []
-    waits: bool = False  # a tool result whose recursion has not ended
+    waits: bool = False  # a tool result before the end of its recursion
     settled: int = 0  # records that waited, or were dead letters, and fit after all
     ordinal: int = 0
     seq: int = 0

@@ -200,7 +200,8 @@ def _mark_versions(rows: Rows, event_id: str, session_id: str | None) -> None:
 
 
 def versions_until(rows: Rows, event_id: str, session_id: str | None, at: int) -> set[str]:
-    """The versions of an event's message that had begun by a time, of many those next to it."""
+    """The versions of an event's message that had started by a time (up to `MAX_VERSIONS`
+    neighbours)."""
     marks, edits = _versions(rows, event_id, session_id)
     return marks.keys() - {edit.version for edit in edits if edit.at > at}
 
@@ -251,12 +252,12 @@ def mark_key(event_id: str, session_id: str | None) -> RowKey[Marks]:
 
 
 def mark_names(event_id: str, session_id: str | None) -> list[str]:
-    """The names of the rows that may say so."""
+    """The keys of the rows that may mark an event: of its session, and of all sessions."""
     return [mark_key(event_id, session_id), mark_key(event_id, None)]
 
 
 def marked_event(name: str) -> str:
-    """The event of such a name; of the row without an id ""."""
+    """The event of such a key, or "" for the row without an id."""
     return name.partition("/")[2].partition(SEP)[0]
 
 

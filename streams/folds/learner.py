@@ -160,7 +160,7 @@ def _used(
 
 
 def score(days: tuple[Answers, ...], rules: Rules) -> float | None:
-    """p = (0.5 + Σ w·r) / (1 + Σ w), w falling by half every 30 days; None without answers."""
+    """p = (0.5 + Σ w·r) / (1 + Σ w), or None without answers. w halves every 30 days."""
     if not days:
         return None
     latest = days[-1].day

@@ -108,7 +108,7 @@ def _lesson(rows: Rows, signal: Signal, rules: Rules) -> None:
 
 
 def _plan(rows: Rows, header: User, plan: WritePlan, out: Effects) -> User:
-    """Applies a plan. If an update is refused, the runtime rolls back the whole plan."""
+    """Applies a plan. If an update is rejected, the runtime rolls back the whole plan."""
     if plan.extraction and plan.extraction.error:
         raise Refused("extraction_failed", plan.extraction.error)
     if plan.event_updates:

@@ -54,7 +54,7 @@ class Preference(Row, frozen=True):
     base: "Preference | None" = None
     over: end_facts.End | None = None
     session_id: str | None = None
-    """Of its evidence (`ends.retraction`)."""
+    """Session of its evidence (`ends.retraction`)."""
 
 
 PREFERENCES = RowKind("p", Preference)
@@ -145,7 +145,7 @@ def _changed(preference: Preference, update: Update, rules: Rules, **fields: Any
         session_id = end_facts.SEVERAL if preference.evidence else update.session_id
     after = replace(preference, evidence=evidence, session_id=session_id, **fields)
     if replace(after, said_at=preference.said_at, session_id=preference.session_id) == preference:
-        return after  # a later `said_at` or another session alone is no change to speak of
+        return after  # a later `said_at` or another session alone does not count as a change
     return replace(after, updated_at=update.at)
 
 

@@ -15,8 +15,8 @@ _SENTENCE = re.compile(r"(?:[.!?…]+(?=\s)|[。！？]+)")
 
 
 def shortened(text: str, limit: int = MAX_REASON) -> str:
-    """A text in one line of at most `most` characters, cut behind a sentence where one ends in
-    its second half, else between two words, with an ellipsis."""
+    """A text in one line of at most `limit` characters: cut after a sentence that ends in its
+    second half, otherwise between two words, with an ellipsis."""
     line = _BROKEN.sub(" ", _IMAGE.sub(" ", text)).strip()
     if len(line) <= limit:
         return line

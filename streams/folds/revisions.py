@@ -1,4 +1,4 @@
-"""Revisions: no change without one (docs/guarantees.md), none for a write that changes nothing."""
+"""Revisions: one for each change (docs/guarantees.md), none for a write without effect."""
 
 from collections.abc import Iterable
 from typing import Any

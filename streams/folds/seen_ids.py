@@ -92,7 +92,7 @@ def put_turns(rows: Rows, runs: int, overflow: "Block") -> int:
 # `b/{client}␟{number}`, which `O/{client}` lists; "" is all clients.
 
 BLOCK = 64
-MAX_BLOCKS = 4096  # about 260,000 turns a session and client; the oldest block falls out
+MAX_BLOCKS = 4096  # about 260,000 turns per session and client; the oldest block falls out
 
 Entry = tuple[int, str, str | None, bytes]
 """A turn in its session's order: occurred_at, event_id, client_id, and the check of its content.
@@ -125,7 +125,7 @@ DIRECTORIES = RowKind("O", Directory)
 
 
 def find_turn(newest: Newest, event_id: str) -> bytes | None:
-    """Returns the check of a turn among the newest; None for any other."""
+    """Returns the check of a turn among the newest, or None for any other."""
     for _, entry_id, _, check in newest.entries:
         if entry_id == event_id:
             return check

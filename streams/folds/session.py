@@ -85,7 +85,7 @@ def _turn(rows: Rows, header: Session, turn: Turn, input: Input, out: Effects) -
         was_running = is_running(stored_check)
         if (
             is_unfinished and not was_running and out.tasks
-        ):  # stored: a rebuild has to begin the task, too
+        ):  # stored: a rebuild also has to start the task
             history_rows.turn(turn, input, out)
             return APPLIED
         if stored_check == check or (is_unfinished and not was_running):

@@ -33,8 +33,8 @@ class Showing(NamedTuple):
 
 
 class Op(NamedTuple):
-    """A direct write: add, update or delete. `said_by` are the users of its turns (several after a
-    merge of writes); None for a turn without a user."""
+    """A direct write: add, update or delete. `said_by` are the users of its turns, several after a
+    merge of writes (None for a turn without a user)."""
 
     occurred_at: int
     event_id: str
@@ -81,7 +81,7 @@ def fold(rows: Rows, turn: Turn, out: Effects) -> None:
         rows.put(ENTRIES.key(entry.id), entry)
     after = visible(rows, entries, rules)
     evicted: set[str] = set()
-    while excess := _over_cap(entries, after, rules):  # what falls out may have hidden something
+    while excess := _over_cap(entries, after, rules):  # a dropped entry may have hidden another one
         for item_id in excess:
             rows.delete(ENTRIES.key(item_id))
             del entries[item_id]
@@ -255,7 +255,7 @@ def visible(rows: Rows, entries: dict[str, MemoryEntry], rules: Rules) -> dict[s
 
 
 def speakers(rows: Rows, rules: Rules) -> dict[str, set[str | None]]:
-    """Item id -> users of its supporting turns; None for a turn without a user."""
+    """Item id -> users of its supporting turns (None for a turn without a user)."""
     entries = {row.id: row for _, row in ENTRIES.scan(rows)}
     return {id: set(item["said_by"]) for id, item in _standing(rows, entries, rules).items()}
 

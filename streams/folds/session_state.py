@@ -17,7 +17,7 @@ MAX_USERS = 64
 """Stored users of a session: the first by id."""
 
 Key = tuple[int, str]  # of a turn: occurred_at, event_id
-Said = tuple[int, str, str]  # occurred_at, id, value: the latest by (occurred_at, id) stands
+Said = tuple[int, str, str]  # occurred_at, id, value: the latest by (occurred_at, id) counts
 Claimed = tuple[bool, float, int, str, str]  # from the user, confidence, occurred_at, id, content
 
 

@@ -48,7 +48,7 @@ class Version(Row, frozen=True):
     updated_at: int
     over: Over | None = None
     session_id: str | None = None
-    """Of its evidence (`ends.retraction`)."""
+    """Session of its evidence (`ends.retraction`)."""
 
 
 Versions = tuple[Version, ...]
@@ -79,7 +79,7 @@ class State(Row, frozen=True):
     """A state and its versions, oldest first; the last one is current.
 
     The versions are `base` with the `updates` applied in order, closed by ends. Plans from clients
-    arrive in order: until the first plan of another sort there are no updates, and `base` is empty.
+    arrive in order: until the first plan of another sort `base` and `updates` are empty.
     `is_ruled`: written by the rules.
     """
 

@@ -35,7 +35,7 @@ class Task(Row, frozen=True):
     checkpoint: Machine = Machine()
     before: Machine = Machine()
     tip: Machine = Machine()
-    pending: int = 0  # results whose recursion has not ended
+    pending: int = 0  # results before the end of their recursion
     undated: bool = False  # tool results alone have come (dating.dated)
     unfit: int = 0  # results that fit no call of their recursion, as it stands
 
@@ -342,7 +342,7 @@ def _calls(step: Step) -> list[Any]:
 
 
 def _fitting(calls: list[Any], result: Result) -> int | None:
-    """Returns the position of a result's call, by tool_call_id or by index; None without one."""
+    """Returns the position of a result's call, by tool_call_id or by index, or None without one."""
     if result.tool_call_id is not None:
         for at, call in enumerate(calls):
             if isinstance(call, dict) and call.get("id") == result.tool_call_id:

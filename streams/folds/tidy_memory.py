@@ -31,7 +31,7 @@ def _merge(
 ) -> None:
     newest = max(member.versions[-1].last_confirmed_at for member in (oldest, *duplicates))
     at = plan.occurred_at
-    place = out.place._replace(rank=SENT)  # behind all that the states have, also if late
+    place = out.place._replace(rank=SENT)  # after all versions of the states, even if late
     close = states.Update(place, "tidy_close", at, at, valid_to=at)
     for state in duplicates:
         states.put(rows, plan, state, close, "tidy_memory", out)

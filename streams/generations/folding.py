@@ -42,7 +42,7 @@ EXPORTED = "exported"
 UNMATCHED = "unmatched_tool_result"
 REASON = DeadLetter.__struct_fields__.index("reason")
 LOCK_SECONDS = 10.0
-"""A process whose parent was killed exits much sooner."""
+"""A process exits much sooner if its parent was killed."""
 
 
 class Reading(NamedTuple):
@@ -69,7 +69,7 @@ def fold(
 
 
 class _Refold(Runner):
-    """File runner without the rows of input records, whose files the generation shares. Batches are
+    """File runner without the rows of input records: the generation shares their files. Batches are
     larger, as each creates a file per table and day, and latency does not matter."""
 
     batch_records, batch_seconds = 65_536, 60.0
@@ -212,7 +212,7 @@ _done: Any = None
 def _start_process(counts: Any, parent: int) -> None:
     global _done
     _done = counts
-    signal(SIGINT, SIG_IGN)  # the parent gets it, too, and stops this process
+    signal(SIGINT, SIG_IGN)  # the parent also gets it, and stops this process
     Thread(target=_exit_with_parent, args=(parent,), daemon=True).start()
 
 

@@ -50,7 +50,7 @@ class Part(NamedTuple):
 
 
 class Folded(NamedTuple):
-    """The generation, and the counts of the part; None if it was folded before."""
+    """The generation. `counts` of the part: None if it was folded before."""
 
     generation: Generation
     counts: dict[str, int] | None
@@ -94,7 +94,7 @@ def backfill_part(
 def _begin(root: Path, folder: Path, name: str, settings: Settings, part: Part) -> Generation:
     """Returns the generation after gathering its records."""
     start = time.monotonic()
-    source = source_of(root, name)  # again: `promote` takes this lock, too
+    source = source_of(root, name)  # again: `promote` also takes this lock
     with opened(folder) as (_, tables):
         generation = load_or_create(folder, name, settings, tables, source, part.of)
     rules_of(folder)  # raises before records are gathered

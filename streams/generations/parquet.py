@@ -26,8 +26,8 @@ FILE_BITS = 32
 def rows_of(name: str, files: Mapping[int, str]) -> Iterator[pa.Table]:
     """Yields the rows of numbered files with the table's stored columns and `ROW`, in order.
 
-    Rows of small files are combined, as each chunk has a cost. No chunk is empty. Raises OSError,
-    and HistoryError for an invalid file.
+    Rows of small files are combined, as each chunk has a cost. Empty chunks are omitted. Raises
+    OSError, and HistoryError for an invalid file.
     """
     pieces: list[pa.Table] = []
     size = 0

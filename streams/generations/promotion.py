@@ -51,7 +51,7 @@ OF_BACKFILL = "file/backfill/"
 
 class Switched(NamedTuple):
     """The live and the previous generation, and the number of records folded to catch up.
-    `extractor` of new turns; None: no choice, so the default."""
+    `extractor` of new turns (None: not chosen, so the default)."""
 
     current: str
     previous: str | None
@@ -110,8 +110,8 @@ def _extractor(folder: Location) -> str | None:
 
 
 def _promote_shared(root: Location, folder: Location, name: str, behind: bool) -> Switched:
-    """Promotes in a sink's history: each generation has separate workers and sinks, which read the
-    inputs, so there is no catching up."""
+    """Promotes in a sink's history, without catching up: each generation has separate workers and
+    sinks, which read the inputs."""
     if not is_shared(folder):
         raise ConfigurationError(
             f"{root}: workers continue to write this history from their own tables, which "
@@ -129,7 +129,7 @@ def _promote_shared(root: Location, folder: Location, name: str, behind: bool) -
 
 
 def _check_fresh(live: Location, folder: Location, name: str) -> None:
-    """Raises ConfigurationError for a generation whose sink lags behind the live one."""
+    """Raises ConfigurationError if the generation's sink lags behind the live one."""
     gaps = unread(live, folder, INPUT_TABLES, int((time.time() - PATIENCE) * SECOND))
     if gaps:
         records, first = sum(partition.records for partition in gaps), gaps[0]

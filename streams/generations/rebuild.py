@@ -60,7 +60,7 @@ def backfill(
     """
     root, folder = create_folder(history, name, settings)
     with erasing(root, alone=False), locked(folder):
-        source = source_of(root, name)  # again: `promote` takes this lock, too
+        source = source_of(root, name)  # again: `promote` also takes this lock
         with opened(folder) as (store, tables):
             generation = load_or_create(folder, name, settings, tables, source)
             rules_of(folder)  # raises before records are gathered
@@ -123,7 +123,7 @@ def _read_on(
 
 
 def adopt_records(source: Source, folder: Path, tables: History) -> None:
-    """Sets the files of the generation's record tables to those that the pass has read."""
+    """Sets the files of the generation's record tables to the files that the pass has read."""
     files = msgspec.json.decode((folder / WORK / FILES).read_bytes(), type=Snapshot)
     for name in INPUT_TABLES:
         adopt(tables, name, source.folder / name, files.get(name, ()))
@@ -143,7 +143,7 @@ def end(
     share: Iterable[str],
     start: float,
 ) -> None:
-    """Completes a pass whose records are all folded; shares equal files of the tables `share`."""
+    """Completes a pass after its last record; shares equal files of the tables `share`."""
     work = folder / WORK
     _copy_letters(work / LETTERS, tables)
     share_equal(source.folder, tables, work, share)
@@ -163,8 +163,8 @@ def _pass_extractor(
     source: Source, folder: Path, generation: Generation, tables: History
 ) -> str | None:
     """Extractor of a pass that catches up with a source with another extractor: the generation's
-    own choice while it was live; for a replay that of its first source, or, without a choice, the
-    extractor of its plans. None: that of `settings`."""
+    own choice while it was live; for a replay its first source's, or, without a choice, the
+    extractor of its plans. Returns None for the extractor of `settings`."""
     if generation.ended_at is None:
         return None
     choice = stored_choice(folder)

@@ -2,9 +2,8 @@
 
 Events may be folded in any order (docs/guarantees.md). Write plans apply in the order of their
 partition; a user's plans from several partitions (files run in sequence) in the order of their
-revisions.
-All goes by `recorded_at`, so that what was known when stays as it was; what belongs together, users
-and the sessions they share, lies together: it is folded once and written once.
+revisions. Records are ordered by `recorded_at`, which preserves the history of knowledge. Users and
+the sessions they share are adjacent: they are folded once and written once.
 
 DuckDB joins and sorts, on disk where memory does not suffice.
 """

@@ -1,8 +1,8 @@
 """Shares equal files between a generation and the live one.
 
-A Parquet file is never changed, so a generation can reference live files whose rows equal its own;
-the remaining rows are written again, day by day. Each table changes in one commit. After a kill,
-the next pass repeats it.
+A Parquet file is never changed, so a generation can reference live files with equal rows; the
+remaining rows are written again, day by day. Each table changes in one commit. After a kill, the
+next pass repeats it.
 
 - Append-only tables: a file is shared if the generation has all of its rows, equally often.
 - Snapshots: a file is shared if the generation has all of its keys and half of its documents are

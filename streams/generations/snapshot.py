@@ -40,7 +40,7 @@ def take(source: Path, settings: Settings) -> Snapshot:
 
 
 def _note(source: Path) -> dict[str, int] | None:
-    """Table -> Delta version before the batch being written; None without one."""
+    """Table -> Delta version before the batch being written, or None without one."""
     path = source / "_store"
     if not (path / "CURRENT").exists():  # a sink's history
         return None

@@ -38,7 +38,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Importer(Protocol):
-    """Reads a foreign file and yields input records as JSON-ready dicts, counting what it skips."""
+    """Reads a foreign file and yields input records as JSON-ready dicts, counting skipped items."""
 
     def __call__(
         self, path: Path, skipped: "Skipped", defaults: "ImportDefaults" = ...
@@ -58,7 +58,8 @@ class ImportDefaults(NamedTuple):
 
     def of(self, path: Path) -> "ImportDefaults":
         """Fills in `created`: the file's time of modification in whole seconds, which copies with
-        preserved times share; for stdin the present. None if that time is implausible."""
+        preserved times share; for stdin the present. `created` is None if that time is
+        implausible."""
         if self.created is not None:
             return self
         if str(path) == STDIN:
@@ -169,7 +170,7 @@ def micros(value: Any, *, item: int, field: str) -> int:
             raise ImportFault(str(error), item=item, field=field) from None
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ImportFault("expected Unix seconds or RFC 3339 text", item=item, field=field)
-    # also refuses NaN
+    # also rejects NaN
     since = round(value * SECOND) if abs(value) <= LAST // SECOND else LAST
     if not FIRST <= since < LAST:
         reason = f"{value} lies outside the years 1 to 9999: give Unix seconds, not milliseconds"
@@ -183,7 +184,7 @@ def is_identifier(text: str) -> bool:
 
 
 def identifier(value: Any, *, item: int, field: str) -> str | None:
-    """Returns an id as text of 1 to 128 characters; None for null or a missing one."""
+    """Returns an id as text of 1 to 128 characters, or None for null or a missing one."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, str | int):

@@ -5,10 +5,10 @@ to `current_node` is the session; messages on branches not taken, and hidden one
 counted. A message to a tool (its `recipient`) becomes a call, the tool's message its result. Then
 openai_chat does the rest.
 
-Ids are made of the messages' ids, a turn's of its last message's. So in a later export of a
-conversation an edited message, or an answer that was generated again, makes another turn. The turns
-of branches not taken are retracted at the conversation's time, by a write plan behind the turns,
-and those of the branch that is taken are restored, as an earlier export may have left them aside.
+Ids are derived from the messages' ids, a turn's id from its last message's. So in a later export of
+a conversation an edited message, or an answer that was generated again, makes another turn. At the
+conversation's time, a write plan after the turns retracts the turns of branches not taken and
+restores the current branch, as an earlier export may have retracted its turns.
 """
 
 import io
@@ -43,7 +43,7 @@ USER = "user.json"
 MAX_USER = 1 << 20
 """Bytes of it that are read."""
 MAX_UPDATES = 200
-"""Of one write plan."""
+"""Maximum updates of one write plan."""
 REASONS = {
     "retract": "the message was edited or answered again",
     "restore": "the conversation goes on from this message again",

@@ -24,7 +24,7 @@ from streams.pipeline import withheld
 
 CHUNK = 1 << 16
 GZIP_MAGIC = b"\x1f\x8b"
-TAIL = 16  # an error this near to the end of what was read may be a value cut in two
+TAIL = 16  # an error this near to the end of the window may be a value cut in two
 MAX_VALUE = 1 << 26
 """Characters of one value: a document, or an element of an array."""
 MAX_PIECES = 1 << 21
@@ -115,7 +115,7 @@ def documents(stream: TextIO) -> Iterator[Any]:
 class _Reader:
     """A window over the stream that moves on as values are read.
 
-    `indent`: the blanks before the next character; None if its line has other text before it.
+    `indent`: the blanks before the next character, or None if its line has other text before it.
     `is_lost`: the window is at the start of a value without an end.
     """
 
@@ -197,7 +197,7 @@ class _Reader:
             except RecursionError:
                 return self._fault("nested too deeply", self._at)
             else:
-                # 12 may be the start of 123, and `12.` or `12e` that of a float cut in two
+                # 12 may be the start of 123, and `12.` or `12e` of a float cut in two
                 whole = end < len(self._text) and self._text[end] not in ".eE"
                 length = end - self._at
                 if whole or not self._more():

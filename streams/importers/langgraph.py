@@ -1,10 +1,10 @@
 """`langgraph`: a SQLite file of LangGraph checkpoints, read through the saver's own API.
-`langgraph_postgres` has those of a PostgreSQL database.
+`langgraph_postgres` reads a PostgreSQL database.
 
-Of each thread the newest checkpoint's `messages` channel is the conversation; earlier checkpoints
-only say when a message was first there. thread_id = session_id, a `user_id` in the checkpoint's
-metadata the user. Subgraphs' checkpoints (with a namespace) are not read. Needs the `langgraph`
-extra; openai_chat does the rest.
+The `messages` channel of a thread's newest checkpoint is the conversation; earlier checkpoints only
+give the time at which a message first appeared. The thread_id is the session_id, a `user_id` in the
+checkpoint's metadata the user. Subgraphs' checkpoints (with a namespace) are not read. Needs the
+`langgraph` extra; openai_chat does the rest.
 """
 
 import sqlite3
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 CHANNEL = "messages"
 THREADS = "SELECT thread_id FROM checkpoints GROUP BY thread_id ORDER BY min(checkpoint_id)"
-"""Oldest first: the ids of checkpoints begin with their times."""
+"""Oldest first: the ids of checkpoints start with their times."""
 BROKEN = "a checkpoint cannot be read"
 ROLES = {"human": "user", "ai": "assistant"}  # LangChain's names; the others are OpenAI's
 
@@ -114,7 +114,7 @@ def _threads(saver: "SqliteSaver") -> list[str]:
 
 
 def _item(saver: "Saver", thread_id: str) -> JsonObject | None:
-    """A thread as an item of openai_chat; None without messages."""
+    """A thread as an item of openai_chat, or None without messages."""
     config: Any = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
     saved = saver.list(config)
     newest = next(saved, None)

@@ -1,9 +1,9 @@
 """`langgraph-postgres`: LangGraph's checkpoints in a PostgreSQL database, read through the saver's
-own API. Needs the `langgraph-postgres` extra; `langgraph` says what becomes of a thread.
+own API. Needs the `langgraph-postgres` extra; `langgraph` describes the mapping of a thread.
 
-The file holds a connection string as libpq takes it (`postgresql://…` or `host=… dbname=…`), so
-that no password stands in the shell's history; what it leaves out comes from libpq's environment
-(PGHOST, PGPASSWORD, PGSERVICE). The session is read-only, and sees the database at one moment.
+The file contains a libpq connection string (`postgresql://…` or `host=… dbname=…`), which keeps
+passwords out of the shell's history; missing parameters come from libpq's environment (PGHOST,
+PGPASSWORD, PGSERVICE). The session is read-only, and sees one snapshot of the database.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ THREADS = """
 SELECT thread_id FROM checkpoints WHERE checkpoint_ns = '' GROUP BY thread_id
 ORDER BY min(checkpoint_id), thread_id
 """
-"""Oldest first: the ids of checkpoints begin with their times."""
+"""Oldest first: the ids of checkpoints start with their times."""
 CONNECT_SECONDS = 10
 
 

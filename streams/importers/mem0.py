@@ -1,9 +1,9 @@
-"""`mem0`: what `get_all` of mem0 answers, its platform's or its library's, JSON or JSONL.
+"""`mem0`: replies of mem0's `get_all`, from its platform or its library, JSON or JSONL.
 
-A memory becomes a fact of its user, whose id is mem0's: importing later replies again brings what
-has changed. It holds from when its text was last written (`updated_at`, else `created_at`) up to
-its `expiration_date`, if it has one: mem0's reply has no earlier text. Of several categories
-`health` counts, else the first. Memories of an agent or a run alone have no user.
+A memory becomes a fact of its user with mem0's id: importing a later reply applies the changes. It
+is valid from the last change of its text (`updated_at`, otherwise `created_at`) up to its
+`expiration_date`, if it has one: mem0's reply has no earlier text. If it has several categories,
+`health` counts, otherwise the first. Memories of an agent or a run alone have no user.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from streams.importers.base import NOTHING, ImportDefaults, ImportFault, Skipped
 from streams.importers.memories import Fields, Statement, plan, unwrapped
 
 KEPT = ("metadata", "categories", "agent_id", "run_id", "app_id", "actor_id", "role")
-"""What else a memory says that is kept, in the state's payload."""
+"""Other fields of a memory that are stored, in the state's payload."""
 BINDING = "health"
 """The category of mem0's that a context pack puts first."""
 

@@ -1,28 +1,28 @@
 """`openai-chat`: conversations as OpenAI's chat API takes them, JSON or JSONL.
 
 An item is `{session_id?, user_id?, created?, update_time?, title?, messages: [...]}` or a bare
-array of messages; tau-bench's `traj` counts as `messages`. Without a session_id the session's id is
-made of the whole item, so that equal items are one session.
+array of messages; tau-bench's `traj` counts as `messages`. If session_id is missing, the id is
+derived from the whole item, so that equal items are one session.
 
 - A user message opens a turn and its task. An assistant message before any user message opens a
   turn without user input: the agent spoke first.
 - An assistant message with calls is a CALL_TOOL recursion (`output.tool_calls` as given). The last
-  one without calls is the ANSWER and the turn's answer; of several before the next user message
+  one without calls is the ANSWER and the turn's answer; if several precede the next user message,
   the earlier ones are REFLECT recursions that keep their text, as is one that only thinks.
 - `iteration_index` counts from 1 within a task: the last one's index is the task's `iteration`
   (recursions that were executed).
-- The user is the item's `user_id` (or `user`), else the one who imports says; without either the
-  conversation is refused, for memory is a user's.
-- The title is a signal at `update_time`, else at the last message's time: of several the latest
-  stands.
-- Times: a message's own `created` (also `created_at`, `create_time`, `timestamp`), else one second
-  after the message before; a time not after the one before is moved 1 µs past it, because the
-  order of the messages is what the file is sure of. The first message has its own, else the
-  item's `created`, else so many seconds before the first message that has one; without any time
-  in the conversation what who imports says, else the file's modification time. Ids depend on no
-  time. So a copy of the file with another modification time has the same ids and other times: its
-  turns are refused as conflicting duplicates, and the first import stands. `--created` gives the
-  copy the first one's times.
+- The user is the item's `user_id` (or `user`), otherwise the importer's default; without either the
+  conversation is rejected, as memory belongs to a user.
+- The title is a signal at `update_time`, otherwise at the last message's time: the latest title
+  counts.
+- Times: a message's own `created` (also `created_at`, `create_time`, `timestamp`), otherwise one
+  second after the previous message; a time not after the previous one is moved 1 µs past it,
+  because the order of the messages is more reliable than their times. The first message has its own
+  time, otherwise the item's `created`, otherwise as many seconds before the first message with a
+  time; in a conversation without times the importer's default, otherwise the file's modification
+  time. Ids are independent of times. So a copy of the file with another modification time has the
+  same ids and other times: its turns are rejected as conflicting duplicates, and the first import
+  remains. `--created` gives the copy the first one's times.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -131,8 +131,8 @@ class _Conversation:
         return self._ids.messages[index] if kind == "trace" else self._ids.turns[index]
 
     def _user(self, item: JsonObject, defaults: ImportDefaults) -> str | None:
-        """Returns the user of the conversation. Raises NoUser if neither the file nor the defaults
-        have one."""
+        """Returns the user of the conversation. Raises NoUser if the file and the defaults lack
+        one."""
         named_user = item.get("user_id")
         if named_user is None:
             named_user = _named_elsewhere(item)

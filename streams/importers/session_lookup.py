@@ -16,7 +16,7 @@ from streams.folds.task import RESULTS, STEPS, TASKS, Result, Task
 from streams.importers.turns import Call
 
 SYSTEM = "system_messages"
-"""A field of the running turns that messages began: the constraints of the task to come."""
+"""A field of the running turns that messages started: the constraints of the next task."""
 
 
 MESSAGE = "message_id"
@@ -44,9 +44,9 @@ class AnsweredCall(Call):
 class Waiting(NamedTuple):
     """The turn that a request continues; its task has the same id.
 
-    `record`: the turn's record if it ends without another message; None if it has ended and the
-    request came before. `until`: time of its latest record, microseconds. `iteration`: index of its
-    last step before the request.
+    `record`: the turn's record if it ends without another message; if it has ended after the
+    request, None. `until`: time of its latest record, microseconds. `iteration`: index of its last
+    step before the request.
     """
 
     event_id: str
@@ -84,7 +84,7 @@ class SessionPast:
                 is_other = event_id not in self._own and not is_running(check)
                 if is_other and self._has_own(event_id):
                     return self._ended(event_id)
-        if self.is_known:  # what began later is none of its business
+        if self.is_known:  # turns that started later are ignored
             other_turns = [turn for turn in other_turns if turn.occurred_at < (self._first or 0)]
         return self._begun(other_turns[-1]) if other_turns else None
 

@@ -52,8 +52,8 @@ class Records(NamedTuple):
     is_old: bool
     """Whether the request came so long ago that its times are not at hand: all are duplicates."""
     unanswering: list[int]
-    """Indexes of messages that are results of no call: without them the request may say another
-    thing, so that it is read again."""
+    """Indexes of results without a call: without them the request may have another meaning, so that
+    it is read again."""
 
 
 def records(rows: Rows, request: Request, clock: Callable[[], int]) -> Records:

@@ -15,7 +15,7 @@ from streams.importers.base import NOTHING, ImportDefaults, ImportFault, Skipped
 from streams.importers.json_stream import lines, open_text
 
 FORMAT, VERSION = "turnfold", 1
-"""Of archives that are read (streams.apps.export_person)."""
+"""Format and version of the archives that are read (streams.apps.export_person)."""
 
 
 def read(path: Path, skipped: Skipped, defaults: ImportDefaults = NOTHING) -> Iterator[JsonObject]:

@@ -283,7 +283,7 @@ class TurnMaker:
 
     def result(self, output: Made) -> None:
         """Adds a tool's result to the turn."""
-        if self.turn:  # always: the call itself stands in a turn
+        if self.turn:  # always: the call itself is in a turn
             self.turn.following.append(output)
 
     def _answered(self, call: Call, at: int, index: int, message: JsonObject) -> JsonObject:

@@ -1,10 +1,10 @@
 """`zep`: threads and facts as Zep's API answers them, JSON or JSONL.
 
-- A thread is `{thread_id, user_id, messages: [...]}`: what `thread.get` answers, with the thread's
+- A thread is `{thread_id, user_id, messages: [...]}`: the reply of `thread.get` with the thread's
   id. It becomes a session; openai_chat does the rest.
-- Facts are `{user_id, edges: [...]}`: what `graph.edge.get_by_user_id` answers, with the user's id
-  (or one fact an item). Each becomes a fact of the user, whose id is the edge's `uuid`, true from
-  `valid_at` (else `created_at`) to `invalid_at` (else `expired_at`).
+- Facts are `{user_id, edges: [...]}`: the reply of `graph.edge.get_by_user_id` with the user's id
+  (or one fact per item). Each becomes a fact of the user with the edge's `uuid` as its id, valid
+  from `valid_at` (otherwise `created_at`) to `invalid_at` (otherwise `expired_at`).
 """
 
 from collections.abc import Iterable, Iterator

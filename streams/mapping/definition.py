@@ -103,8 +103,8 @@ class Definition(_Part):
     )
 
     def source_of(self, file: str) -> str | None:
-        """The source whose patterns match a file; the only source matches every file if it has no
-        patterns."""
+        """The source with a pattern that matches a file; the only source matches every file if it
+        has no patterns."""
         path = Path(file)
         names = {file, path.name, str(path.resolve())}
         for topic, source in self.sources.items():
@@ -115,8 +115,8 @@ class Definition(_Part):
 
 
 def owner_of(topic: str) -> str | None:
-    """Owner of a topic by its name, if not the platform; None otherwise. A mapping of Turnfold's
-    output would be an infinite loop."""
+    """Owner of a topic by its name, or None for the platform. A mapping of Turnfold's output would
+    be an infinite loop."""
     if topic in OURS:
         return "Turnfold's own"
     if topic.endswith("-changelog"):
@@ -125,7 +125,7 @@ def owner_of(topic: str) -> str | None:
 
 
 def like_a_generations(topic: str) -> bool:
-    """Whether the name may be that of a generation's topic, without prefix."""
+    """Whether the name may be a generation's topic, without prefix."""
     return topic.partition(".")[0] in OURS
 
 

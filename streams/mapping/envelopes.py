@@ -1,7 +1,7 @@
 """Unwraps events: plain JSON, CloudEvents (binary or structured), or row changes of Debezium.
 
-Each reader returns the object for expressions; None for messages that are not events: tombstones,
-deleted rows.
+Each reader returns the object for expressions, or None for messages that are not events:
+tombstones, deleted rows.
 """
 
 import re

@@ -85,7 +85,7 @@ _PATHS = ("subexpression", "index_expression")
 
 
 def _quick(node: Any) -> Read | None:
-    """Compiles a node of the syntax tree; None if the library must evaluate it."""
+    """Compiles a node of the syntax tree, or returns None if the library must evaluate it."""
     make = _MAKERS.get(node["type"])
     return None if make is None else make(node)
 

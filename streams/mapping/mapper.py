@@ -217,7 +217,7 @@ def _nothing(event: Any) -> Any:
 
 
 def _finish(field: FieldRule) -> Callable[[Any, Message], Any] | None:
-    """Conversion of an expression's value; None without one."""
+    """Conversion of an expression's value, or None without one."""
     convert = converter(field.time or RFC_3339, field.zone)
     if field.as_ == "text":
         convert = _as_text

@@ -27,7 +27,7 @@ class BadTimeFormat(ValueError):  # noqa: N818 - what it is
 
 
 def converter(format: str, zone: str | None) -> Convert | None:
-    """Converter of times in a format; None for RFC 3339. Raises BadTimeFormat."""
+    """Converter of times in a format, or None for RFC 3339. Raises BadTimeFormat."""
     if format in FORMATS:
         if zone is not None:
             raise BadTimeFormat(f"zone: {format} has its own; remove it")

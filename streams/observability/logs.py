@@ -118,7 +118,7 @@ def quiet(name: str, level: int = logging.CRITICAL) -> Iterator[None]:
 
 
 def log_to_stderr(verbose: bool = False, as_json: bool = False, *, libraries: bool = True) -> None:
-    """Logs warnings, and the info of Turnfold's modules; with `verbose` the info of libraries, too.
+    """Logs warnings, and the info of Turnfold's modules; with `verbose` also the libraries' info.
 
     `as_json`: one object per line. `libraries`: False for a command that ends by itself: it reports
     the errors that libraries raise.

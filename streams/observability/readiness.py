@@ -64,7 +64,7 @@ class Pending:
             self._since = monotonic()
 
     def rest(self) -> None:
-        """There is nothing to do: what has failed is done, or is another's."""
+        """All work is done: the failed act has succeeded or belongs to another process."""
         self._failed = False
 
     @property

@@ -23,7 +23,7 @@ from streams.pipeline.withheld import means_withheld as means_withheld
 from streams.record_kinds import KINDS, MODELS, kind_by_fields
 
 Given = tuple[bytes, tuple[str, int, int]]
-"""A record as bytes, and where it stands: topic (or path), partition, offset (or line, from 1)."""
+"""A record as bytes, and its position: topic (or path), partition, offset (or line, from 1)."""
 
 IDS = frozenset({
     *(name for kind in KINDS for name in (kind.id, kind.owner)),
@@ -31,7 +31,7 @@ IDS = frozenset({
     "sandbox_id",
 })  # fmt: skip
 MAX_ID = fast_decode.MAX_ID
-"""Characters of an id: no picture. An id may well begin as one does."""
+"""Ids of up to so many characters are not checked for images: an id may start like one."""
 TOO_LONG = re.compile(" … \\[a line of (\\d+) bytes\\](?: meta_request)?\\Z".encode())
 """`too_long`, at a line's end."""
 TENANT = re.compile(r"[^\x00-\x1f\x7f-\x9f/]{1,128}")
@@ -39,7 +39,7 @@ LONE_SURROGATE = re.compile(
     rb"\\u[dD](?:[89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
     rb"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD])[c-fC-F][0-9a-fA-F]{2})"
 )
-"""It begins with a backslash whatever follows, which Python finds in a tenth of the time."""
+"""Each alternative starts with a backslash, which Python finds in a tenth of the time."""
 LEFT_OUT = {"recorded_at", "schema_version"}
 LEFT_OUT_OF_DOC = {*LEFT_OUT, "image_summaries"}
 
@@ -57,7 +57,7 @@ def _validator(kind: str) -> Any:
 class Dead(NamedTuple):
     """A record that cannot be applied, with its reason and the bytes that may be stored.
 
-    `hidden`: it may have to be withheld, so neither key nor headers are stored.
+    `hidden`: it may have to be withheld, so its key and headers are not stored.
     """
 
     reason: Reason
@@ -71,7 +71,7 @@ class Dead(NamedTuple):
 
 Withheld = Literal["withheld"]
 Skipped = Literal["skipped"]
-"""An event of another shape of which no record is made (`streams.mapping`)."""
+"""An event of another shape that does not become a record (`streams.mapping`)."""
 Decoded = Input | Dead | Withheld | Skipped
 Decode = Callable[[bytes, tuple[str, int, int]], Decoded]
 """What reads the lines of a file, each with its place."""
@@ -129,7 +129,7 @@ def decode_again(line: bytes, source: tuple[str, int, int]) -> Input | Dead:
 
 
 def _too_much(line: bytes) -> tuple[Reason, str] | None:
-    """Reason why a line exceeds the limits; None if it does not."""
+    """Reason why a line exceeds the limits, or None if it does not."""
     if len(line) > MAX_RECORD_BYTES:
         return "too_large", f"{_length(line)} bytes, at most {MAX_RECORD_BYTES}"
     detail = json_limits.too_many_values(line)
@@ -295,7 +295,8 @@ def hidden(letter: Dead) -> Dead:
 QUOTES_NOTHING: frozenset[Reason] = frozenset(
     {"bad_json", "bad_utf8", "not_an_object", "too_large", "too_deep", "invalid"}
 )
-"""Reasons whose details name fields of ours, places and sizes, and nothing that was sent."""
+"""Reasons with details that only name Turnfold's fields, positions and sizes, and do not quote the
+record."""
 
 
 def half_of_a_pair(match: re.Match[bytes]) -> str:

@@ -58,18 +58,18 @@ ROW_KINDS: dict[str, tuple[RowKind[Any], ...]] = {
         *(revised.rows for revised in REVISED_KINDS),
     ),
 }
-"""What rows an entity of a table may have. Where they change, their format does, too
+"""Kinds of rows that an entity of a table may have. If they change, their format must change
 (`streams.pipeline.row_formats`)."""
 
 RAW = seen_ids.RUNS.letter  # rows that are bytes themselves
 COLD = "z"
-"""The one stored row of a session that is cold. No row of a fold is named so."""
+"""The one stored row of a cold session. Rows of folds have other names."""
 COLD_LEVEL = 6
-"""Of zlib. zstd at 9 makes no less of a session, and takes as long."""
+"""Compression level of zlib. The output of zstd at 9 is not smaller, and takes as long."""
 PACKED = 0x78
-"""The first byte of what zlib has compressed; that of a MessagePack map is greater."""
+"""The first byte of zlib's output; a MessagePack map starts with a greater one."""
 ENTITY, ROW = 1_000, 90
-"""Bytes: what an entity takes besides its rows, and each of these besides its own."""
+"""Bytes of overhead per entity and per row."""
 
 _encode = msgspec.msgpack.Encoder().encode
 _DECODERS = {
@@ -148,7 +148,7 @@ class Entity:
         return sorted([name for name, row in rows if row is not None and name.startswith(prefix)])
 
     def scan(self, prefix: str) -> Iterator[tuple[str, Any]]:
-        get: Any = self.get  # by names that stand here
+        get: Any = self.get  # the names are of existing rows
         return iter([(name, get(name)) for name in self.names(prefix)])
 
     def copy(self) -> "Entity":

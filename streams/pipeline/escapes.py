@@ -57,7 +57,7 @@ def _run_of_url(escapes: bytes) -> bytes:
 
 
 def of_html(text: str) -> str | None:
-    """Decodes HTML references; None if the text has too many distinct ones."""
+    """Decodes HTML references, or returns None if the text has too many distinct ones."""
     if "&" not in text:
         return text
     parts = _REFERENCE.split(text)

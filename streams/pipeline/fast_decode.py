@@ -67,7 +67,7 @@ _NOTHING_KNOWN = Metadata()
 
 
 def read(line: bytes) -> tuple[PlainTurn, bytes, str | None] | None:
-    """Returns the turn, its canonical JSON and its metadata as JSON; None: use the model."""
+    """Returns the turn, its canonical JSON and its metadata as JSON, or None to use the model."""
     try:
         turn = _decode(line)
         if turn.source != SOURCE or not _has_plain_ids(turn) or _may_hold_image(turn):

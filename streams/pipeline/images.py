@@ -18,25 +18,25 @@ from operator import add
 from streams.pipeline import escapes
 
 LEAST = 32
-"""Characters of base64: what is shorter may speak of an image, but holds none."""
+"""Minimum characters of base64: a shorter text may mention an image, but cannot contain one."""
 LEAST_OF_TEXT = len("data:image/a,<svg")
-"""Characters of the shortest text that holds one: of a record with many shorter ones none is
+"""Characters of the shortest text that can contain an image: shorter texts of a record are not
 searched."""
 LEAST_OF_URL = 24
-"""The same where a data URL's name says what it is."""
+"""The same if a data URL names its type."""
 MOST = 1_000
-"""Beginnings of images that one search looks at. No words have so many: what follows the last one
-is taken for images."""
+"""Possible starts of images that one search checks. Prose never has so many: the rest of the text
+counts as images."""
 MOST_ESCAPES = 25_000
-"""Escapes of one text that are read. If an image begins behind them, all that follows them is taken
-for images."""
+"""Escapes of one text that are decoded. If an image starts after them, the rest of the text counts
+as images."""
 HEAD = 256
-"""Characters that are decoded to tell what it is."""
+"""Characters that are decoded to detect the type."""
 HEAD_OF_XML = 1_500
-"""The same of XML: an SVG may begin with a long comment."""
+"""The same for XML: an SVG may start with a long comment."""
 
 HEAD_OF_WORD = 256
-"""The same of a data URL that says of no base64."""
+"""The same for a data URL without `base64`."""
 
 _LETTER = "[A-Za-z0-9+/_-]"
 _BASE = "[A-Za-z0-9+/]"
@@ -51,8 +51,8 @@ _CORES = (
     *((0, letters, f"(?<!{_BASE}{letters})")  # TIFF, PDF, SVG
       for letters in ("SUkqA", "TU0AK", "SUkrAA", "JVBERi", "PHN2Z", "PD94bW", "77u/P")),
 )  # fmt: skip
-"""How an image begins: letters, which Python finds in a tenth of the time that a class takes, what
-stands around them, and how many characters of it stand before them."""
+"""Start of an image: number of its characters before the letters, the letters, which Python finds
+in a tenth of the time that a class takes, and their context."""
 _STARTS = tuple(
     (before, letters, re.compile(letters + around)) for before, letters, around in _CORES
 )
@@ -181,7 +181,7 @@ class _Beginnings:
             heappush(self._next, (match.start() - before, number))
 
     def after(self, at: int) -> int | None:
-        """The first one from a place on; places are asked for in order."""
+        """The first one from a position on; positions must ascend."""
         while self._next:
             start, number = self._next[0]
             if start >= at:
@@ -201,10 +201,10 @@ class _Look:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._is_drawn = True  # as far as somebody has looked
+        self._is_drawn = True  # as far as it has been searched
 
     def end(self, at: int) -> int | None:
-        """Where the image ends that begins here, if one does."""
+        """End of the image that starts here, if any."""
         url = _URL.match(self._text, at)
         if url is not None:
             return self._end_of_url(url)
@@ -220,7 +220,7 @@ class _Look:
     def _is_image(self, head: bytes, at: int) -> bool:
         if not is_image(head):
             return False
-        if head[:2] == b"\xff\xd8" and not _is_sure_jpeg(head):  # five letters say so, no more
+        if head[:2] == b"\xff\xd8" and not _is_sure_jpeg(head):  # five letters are its only sign
             return at == 0 or not re.match("[A-Za-z0-9+/]", self._text[at - 1])
         return True
 
@@ -268,7 +268,7 @@ def _unescaped(text: str) -> tuple[str, Callable[[int], int], int]:
 
     @cache
     def ends() -> tuple[list[int], list[int]]:
-        """Of each escape, in the text as it is meant and as it was."""
+        """End of each escape in the decoded and in the original text."""
         lengths = list(map(len, between[:-1]))
         lengths_so_far = accumulate(map(add, lengths, repeat(1)), initial=0)
         was = accumulate(map(add, lengths, map(len, escaped)), initial=0)

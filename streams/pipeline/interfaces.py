@@ -50,7 +50,7 @@ class Emitter(Protocol[E, S, O]):
         `emitted` sends the rest as messages. Raises StoreError."""
 
     def emitted(self, entity: E, out: Effects, input: Input | Signalled, sent: S) -> O:
-        """Takes the effects of a folded record, all or none: an exception refuses the record."""
+        """Takes the effects of a folded record, all or none: an exception rejects the record."""
 
     def plan(self, plan: dict[str, Any], turn: Turn, origin: O) -> bytes | None:
         """Takes a write plan derived from a turn. Returns the bytes to fold after the turn, or None

@@ -33,7 +33,7 @@ LONG_VALUE = 4_096
 
 
 def too_many_values(document: bytes) -> str | None:
-    """Returns why a JSON document has too many values; None if it is within the limit."""
+    """Returns why a JSON document has too many values, or None if it is within the limit."""
     if len(document) <= SHORT or values(document) <= MAX_VALUES:
         return None
     return f"more than {MAX_VALUES} names and values; send large results as text"

@@ -32,7 +32,7 @@ def huge_integer(record: dict[str, Any]) -> str | None:
 
 
 def beyond_floats(line: bytes) -> str | None:
-    """Path of the first number such as 1e999 in a line of JSON; None if unknown."""
+    """Path of the first number such as 1e999 in a line of JSON, or None if unknown."""
     try:
         record = _decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

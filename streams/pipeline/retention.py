@@ -25,8 +25,8 @@ def check_days(days: float) -> float:
 
 
 def retention_of(days: float | None) -> int | None:
-    """Returns the retention in microseconds; None (unlimited) for 0 or None. Raises ValueError as
-    `check_days`."""
+    """Returns the retention in microseconds, or None (unlimited) for 0 or None. Raises ValueError
+    as `check_days`."""
     return max(1, int(check_days(days) * DAY)) if days else None
 
 

@@ -16,8 +16,8 @@ REPLACED, DELETED = "the message was edited or answered again", "the message was
 
 
 def of_turn(turn: Turn) -> JsonObject | None:
-    """Returns the plan that retracts the turn that `turn` replaces; None if there is none, or if
-    `turn` has not ended or has no user."""
+    """Returns the plan that retracts the turn that `turn` replaces, or None if it replaces none,
+    has not ended or has no user."""
     if turn.replaces is None or turn.status == "running" or turn.user_id is None:
         return None
     return plan(

@@ -1,11 +1,12 @@
-"""How rows are kept, by number, and how an older version's become today's (docs/upgrades.md).
+"""Numbered formats of stored rows, and migrations from older ones (docs/upgrades.md).
 
 A migration is a pure function of all rows of one session or user. The tiers apply it to one after
-the other, in the order of their keys, and write with the rows how far they are:
+the other, in the order of their keys, and write their progress with the rows:
 
     format 1 ── "2, up to s1" ── "2, up to s9" ──> format 2
 
-Killed anywhere, the next one goes on behind the last; who only reads applies it to what it reads.
+After a kill, the next run continues after the last one; readers apply it to the rows that they
+read.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,13 +18,13 @@ from streams.errors import ConfigurationError
 from streams.pipeline.entity import COLD, PACKED, ROW_KINDS, pack_cold, unpack_cold
 
 ROW_FORMAT = 1
-"""Raised whenever a row's type changes, also if it only gains a field: a version that does not know
-the field would drop it, so it must refuse the rows."""
+"""Incremented whenever a row's type changes, even if it only gains a field: a version that does not
+know the field would drop it, so it must reject the rows."""
 
 Rows = Mapping[str, bytes]
-"""All rows of an entity, by name. Those of a cold session are unpacked before a migration."""
+"""All rows of an entity, by name. A cold session's are unpacked before a migration."""
 Changed = dict[str, bytes | None]
-"""Rows that are other ones in the next format; None: gone."""
+"""Rows that differ in the next format (None: deleted)."""
 Migration = Callable[[str, Rows], Changed]
 """From (table, rows of one format)."""
 
@@ -31,18 +32,18 @@ Migration = Callable[[str, Rows], Changed]
 _encode = msgspec.msgpack.Encoder().encode
 
 MIGRATIONS: dict[int, Migration] = {}
-"""By the format that they begin with; each ends with the next one."""
+"""Source format -> migration to the next format."""
 OLDEST = min(MIGRATIONS, default=ROW_FORMAT)
 
 TABLE_OF = {table[0].encode(): table for table in ROW_KINDS}
 """By the first byte of an entity's keys."""
 ENTITIES, BYTES = 1_000, 2_000_000
-"""Of one step of an upgrade, at most: some 20 ms, and a transaction of a size that is common."""
+"""Maximum per step of an upgrade: about 20 ms, and a transaction of usual size."""
 
 
 class Reached(NamedTuple):
     """The format of stored rows. During an upgrade `after` is the key of the last upgraded session
-    or user; later keys have the format before. None if all are upgraded."""
+    or user; later keys have the previous format. After the upgrade `after` is None."""
 
     format: int = ROW_FORMAT
     after: str | None = None
@@ -62,7 +63,7 @@ class Reached(NamedTuple):
         return f"not all of its rows have format {self.format} yet; upgrades the others"
 
     def refusal(self) -> str | None:
-        """Why this version cannot continue them, and the way out; None where it can."""
+        """Why this version cannot continue them, and the remedy, or None if it can."""
         reads = "this version reads "
         reads += f"{OLDEST} to {ROW_FORMAT}" if OLDEST < ROW_FORMAT else f"{ROW_FORMAT}"
         if self.format > ROW_FORMAT:

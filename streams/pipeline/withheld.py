@@ -22,22 +22,22 @@ from streams.pipeline import escapes
 
 SOURCE = "meta_request"
 NOTHING = b'{"source":"meta_request"}'
-"""What stands for a withheld record where one has to be named."""
+"""Placeholder for a withheld record."""
 ITEM = {"source": SOURCE}
 DECODED = 16
 """Characters of base64 that are worth a look."""
 
 LOWER_Q, UPPER_Q, BACKSLASH = b"qQ\\"  # as numbers, which Python finds in an eighth of the time
 UNPACKED, RATIO, MOST_UNPACKED = 65_536, 16, 1_000_000
-"""Bytes that a record is unpacked to in search of it: so many, and so many times its own, but no
-more than a record has."""
+"""Limits of the bytes that a record is unpacked to in the search: so many, plus so many times its
+own, up to a record's maximum."""
 MOST_LINES = 5_000
-"""Lines that are read one by one, of a record's texts that mention it and begin as JSON does; a
+"""Maximum lines parsed one by one, in texts of a record that mention it and start like JSON; a
 record with more is withheld."""
 MOST_PACKED = 1_000
-"""Pieces of base64 in one record that begin as gzip or zlib and are unpacked."""
+"""Maximum pieces of base64 in one record that start like gzip or zlib and are unpacked."""
 NAME = 64
-"""Characters of a name that is remembered: names of ours are few, and shorter."""
+"""Maximum characters of a cached name: Turnfold's names are few, and shorter."""
 _BARE = SOURCE.replace("_", "")
 _MENTION = re.compile(r"meta[\W_]{0,32}request")
 _ASCII = re.compile("[A-Za-z_]")
@@ -48,9 +48,9 @@ _SIGNS = "".join(filter(_BETWEEN.match, map(chr, range(128)))).encode()
 _BASE64 = re.compile(rf"[A-Za-z0-9+/]{{{DECODED},}}")
 _ZLIB = (bytes([0x78, level, after]) for level in (0x01, 0x5E, 0x9C, 0xDA) for after in range(256))
 _PACKED = ("H4sI", *sorted({b2a_base64(head)[:3].decode() for head in _ZLIB}))
-"""How base64 of a gzip or zlib stream begins."""
+"""First letters of a gzip or zlib stream in base64."""
 _APART = b" 0 "
-"""Between texts that are looked at together: a marker does not lie across it."""
+"""Separator of texts that are searched together: a marker cannot span it."""
 _check = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 
@@ -83,8 +83,8 @@ def _bare(text: str) -> str:
 
 
 def may_be_said(line: bytes) -> bool:
-    """Whether a line needs a full check. Called for every line: most have neither the letter nor an
-    escape that may hide it."""
+    """Whether a line needs a full check. Called for every line: most lack the letter and any escape
+    that may hide it."""
     if not (LOWER_Q in line or UPPER_Q in line or BACKSLASH in line):
         return False
     if line.find(b"\\u00") < 0:
@@ -199,7 +199,7 @@ def is_spelt_out(line: bytes) -> bool:
 
 
 def _decoded(line: bytes) -> str:
-    return line.decode("utf-8", "replace").replace("\0", "")  # UTF-16, read as what it is not
+    return line.decode("utf-8", "replace").replace("\0", "")  # UTF-16, read as another encoding
 
 
 def _is_mentioned_in(text: str) -> bool:

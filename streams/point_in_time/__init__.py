@@ -12,7 +12,7 @@ import msgspec
 
 
 def text_of(entity_type: str, document: Any) -> str | None:
-    """A memory document's text in one line; None for a deleted one."""
+    """A memory document's text in one line, or None for a deleted one."""
     if not isinstance(document, dict):
         return None if document is None else str(document)
     if entity_type == "preference":

@@ -46,9 +46,9 @@ ORDER BY valid_from DESC, entity_id"""
 
 
 def facts(root: Location, tenant: str, user_id: str, as_of: int, known_at: int | None) -> Json:
-    """Facts that had begun by `as_of`, the latest first, and the times of changes in `steps`.
+    """Facts that had started by `as_of`, the latest first, and the times of changes in `steps`.
 
-    `followed`: a version ended since another version of the same state began.
+    `followed`: a version ended because another version of the same state started.
     """
     with Lookup(root, tenant) as lookup:
         return {

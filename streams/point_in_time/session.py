@@ -23,7 +23,7 @@ Json = dict[str, Any]
 STEPS = 2000
 """Maximum number of times, the newest."""
 HIDDEN_KINDS = ("affect", "link", "thread")
-"""Entities whose changes are shown separately: mood, links, threads."""
+"""Entities with separately shown changes: mood, links, threads."""
 ORDERING = (
     "tenant", "event_id", "session_id", "user_id", "status", "occurred_at", "recorded_at",
     "src_topic", "src_partition", "src_offset",

@@ -71,7 +71,8 @@ def _moments(lookup: Lookup, user_id: str, as_of: int, known_at: int) -> Newest:
 
 
 def _sessions(lookup: Lookup, user_id: str, as_of: int, known_at: int) -> Newest:
-    """Sessions, the latest first; `turns` counts the user's, `first_line` begins the first one."""
+    """Sessions, the latest first; `turns` counts the user's, `first_line` is the start of the first
+    one."""
     sql = (
         "SELECT session_id, count(DISTINCT event_id) AS turns, max(occurred_at) AS last_active, "
         f"left(trim(arg_min(user_input, occurred_at)), {LINE}) AS first_line, "

@@ -155,9 +155,9 @@ class Candidates:
         ]
 
     def _scope(self) -> str | None:
-        """The query's filters as an FTS5 expression; None for an unknown session or user.
+        """The query's filters as an FTS5 expression, or None for an unknown session or user.
 
-        A filter that matches most documents is left out: to check the rows read costs less.
+        A filter that matches most documents is omitted: checking the rows read is cheaper.
         """
         parts = []
         for kind, name in (("session", self.query.session_id), ("user", self.query.user_id)):

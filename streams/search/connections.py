@@ -32,8 +32,8 @@ class Readers:
         self._closing = False
 
     def after_fork(self) -> None:
-        """Abandons the connections in a forked process: SQLite allows neither to use nor to close
-        them there."""
+        """Abandons the connections in a forked process: SQLite forbids to use or to close them
+        there."""
         self._abandoned = self._idle
         self._lock, self._idle, self._closing = Lock(), [], False
 

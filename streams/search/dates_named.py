@@ -36,7 +36,7 @@ def of_payload(payload: Any) -> list[Span]:
 
 
 def format_spans(spans: Sequence[Span]) -> str | None:
-    """The text form of dates in the index; None for no dates."""
+    """The text form of dates in the index, or None for no dates."""
     return " ".join(f"{start}:{end}" for start, end in spans) or None
 
 
@@ -85,7 +85,7 @@ def index_keys(spans: Sequence[Span]) -> list[str]:
 
 
 def query_keys(period: Span) -> list[str]:
-    """Keys of which every document with a date in a period has at least one."""
+    """Keys for a period: every document with a date in it has at least one of them."""
     period_months = months(period)
     return [*period_months, LONG] if len(period_months) <= MOST_MONTHS else [ANY]
 

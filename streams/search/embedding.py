@@ -42,14 +42,14 @@ class Embedder(Protocol):
 
     @property
     def fault(self) -> str | None:
-        """Why vectors are not available at present; None without a known fault."""
+        """Why vectors are not available at present, or None without a known fault."""
 
     def begin(self) -> None:
         """Prepares in a separate thread; afterwards no query waits for the preparation."""
 
     def of_question(self, text: str) -> Vector | None:
-        """The vector of a query; None if it takes too long or the model cannot read the text."""
+        """The vector of a query, or None if it takes too long or the model cannot read the text."""
 
     def of_texts(self, texts: Sequence[str]) -> list[Vector | None]:
-        """The vectors of at most `batch` texts; None for a text that the model cannot read. Raises
-        NoVectors."""
+        """The vectors of at most `batch` texts, with None for a text that the model cannot read.
+        Raises NoVectors."""

@@ -40,10 +40,10 @@ class Endpoint:
         self._spent: deque[tuple[float, int]] = deque()
 
     def begin(self) -> None:
-        """Does nothing: an endpoint needs no preparation."""
+        """No-op, as an endpoint needs no preparation."""
 
     def of_question(self, text: str) -> Vector | None:
-        """The vector of a query; None if the endpoint does not answer in time."""
+        """The vector of a query, or None if the endpoint does not answer in time."""
         with self._lock:
             if text in self._cache:
                 self._cache.move_to_end(text)

@@ -87,8 +87,8 @@ def all_files(db: DuckDBPyConnection, table: Location) -> TableFiles:
 
 
 def new_files(table: Location, since: int) -> TableFiles | None:
-    """Returns the files added to a table since a version; None if files were removed or the log was
-    replaced."""
+    """Returns the files added to a table since a version, or None if files were removed or the log
+    was replaced."""
     log, files, version, sizes = table / "_delta_log", list[str](), since, list[int]()
     if not _exists(log / _name(max(since, 0))) and _latest(log) != since:
         return None

@@ -51,7 +51,7 @@ GROWTH = 1.2
 
 
 class NotIndexed(HistoryError):  # noqa: N818 - a state, not a fault
-    """No index of this tenant is available yet; try again later."""
+    """The index of this tenant is not available yet; try again later."""
 
     exit_code = 5
 
@@ -79,8 +79,8 @@ def update(
     """Updates the index of a tenant in a generation's folder; returns its file.
 
     Returns the present index while another process updates it. Raises NotIndexed while another
-    process builds the first index, with `at_once` if the update would take long, and once `ending`
-    is set, which changes nothing. Raises HistoryWriteError, but not for a current index in a
+    process builds the first index, with `at_once` if the update would take long, and, without
+    changes, once `ending` is set. Raises HistoryWriteError, but not for a current index in a
     read-only folder.
     """
     try:
@@ -149,8 +149,8 @@ def _updated(folder: Location, tenant: str, rebuild: bool, at_once: bool, ending
 def build_locks(
     folders: Iterable[Location], tenant: str, within: float = math.inf
 ) -> Iterator[None]:
-    """Holds the build locks of a tenant's indexes in these generations' folders. Raises NotIndexed
-    if another process holds one for `within` seconds."""
+    """Takes the build locks of a tenant's indexes in these generations' folders. Raises NotIndexed
+    if another process keeps one for `within` seconds."""
     with ExitStack() as stack:
         for folder in folders:
             folder_of(folder).mkdir(exist_ok=True)
@@ -246,7 +246,7 @@ def _add(
     db: DuckDBPyConnection, index: Index, tenant: str, tables: dict[str, TableFiles], ending: Event
 ) -> None:
     """Adds all files in one transaction, which includes the tables' versions: a killed or ended
-    update changes nothing."""
+    update has no effect."""
     index.db.execute("BEGIN IMMEDIATE")
     are_retracted = retracted.is_any(index)
     for docs in _until(ending, history_source.events(db, tables["events"].files, tenant)):

@@ -42,7 +42,7 @@ ASIAN = {"HIRAGANA": "CJK", "KATAKANA": "CJK"}
 
 
 class _Loaded(NamedTuple):
-    """A loaded model. `scripts`: the scripts that it reads; None: all."""
+    """A loaded model. `scripts`: the scripts that it reads, or None for all."""
 
     model: "TextEmbedding"
     key: str
@@ -76,7 +76,7 @@ class LocalModel:
         threading.Thread(target=self._try, name="load-model", daemon=True).start()
 
     def of_question(self, text: str) -> Vector | None:
-        """The vector of a query; None if the model is not loaded."""
+        """The vector of a query, or None if the model is not loaded."""
         if self._waits:
             self._try()
         if self._model is None:
@@ -215,8 +215,8 @@ def _hash(file: Path) -> str:
 
 
 def scripts_of(vocabulary: Iterable[str]) -> frozenset[str] | None:
-    """The scripts in which a model has words, not only letters. None: all, as its tokens are
-    bytes."""
+    """The scripts in which a model has words, not only letters, or None for all (its tokens are
+    bytes)."""
     counts: Counter[str] = Counter()
     for token in vocabulary:
         if token.startswith("Ġ"):

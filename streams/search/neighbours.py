@@ -57,7 +57,7 @@ def around(
     """Returns hit -> the turns on both sides of it, oldest first.
 
     The filters `user_id` and `as_of` apply to them, `since` and `until` do not. `candidates` are
-    those of the hits, with the order of passages.
+    the hits' candidates, with the order of passages.
     """
     events = [hit for hit in hits if query.neighbours and hit.kind == "event"]
     passages = {

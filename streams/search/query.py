@@ -97,7 +97,7 @@ class Turn(msgspec.Struct, frozen=True):
 
 
 class Page(msgspec.Struct, frozen=True):
-    """The best hits, and the cursor of the next page; None on the last page."""
+    """The best hits, and the cursor of the next page (None on the last one)."""
 
     hits: list[Hit]
     cursor: str | None

@@ -72,7 +72,7 @@ class Ranker:
         meta: dict[str, Any],
         similarities: Similarities | None = None,
     ) -> None:
-        """`meta`: metadata of the index. `similarities`: None without an embedding model."""
+        """`meta`: metadata of the index. `similarities` are missing without an embedding model."""
         docs: int = meta.get("docs") or 0
         self.query = query
         times = query.now, query.as_of, query.until
@@ -149,7 +149,8 @@ class Ranker:
                 scores[row.number]["reply"] = REPLY * scores[before]["words"]
 
     def _adjacent_weight(self, number: int) -> float:
-        """The weight of the terms of adjacent turns that neither it nor a nearer turn has."""
+        """The weight of the terms of adjacent turns that are missing in the turn and in nearer
+        ones."""
         masks, weight = self.candidates.masks, 0.0
         counted = masks.get(number, 0)
         for neighbour, share in self.candidates.beside(number, NEAR):
@@ -160,7 +161,7 @@ class Ranker:
     def _score_dates(self, rows: list[Row], scores: Scores) -> None:
         """Raises turns of a date that the query names, and documents that name a date in it."""
         dates = of_event(self.query.text, self.at)
-        if any(start > self.at for start, _ in dates):  # "in May" may be the last May, too
+        if any(start > self.at for start, _ in dates):  # "in May" may also be the last May
             dates += of_event(self.query.text, max(0, self.at - YEAR))
         dates = _short(dates)
         for row in rows if dates else ():

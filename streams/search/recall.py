@@ -27,8 +27,8 @@ ANSWERS = 0.2
 """Minimum share of the query's terms, by weight, that an answer adds to the user's words to be part
 of a pack."""
 SAME = 0.4
-"""Overlap of the terms of a fact and of a later turn about the same subject: the weight of those
-that both have, as a share of the lighter one's weight."""
+"""Overlap of the terms of a fact and of a later turn about the same subject: the weight of the
+shared terms, as a share of the lighter one's weight."""
 TERMS, NEWEST = 8, 40
 """Rarest terms of a fact, and the newest documents with any of them, that are compared."""
 
@@ -143,8 +143,8 @@ def _later(
 
 def _overlap(terms: list[QueryTerm], text: str) -> float:
     """`SAME` of a fact's terms and a turn's text. Shared names count double. Other terms of the
-    turn weigh as much as the fact's terms on average. Each weight is raised by 2, because rarity
-    says little in a small memory."""
+    turn weigh as much as the fact's terms on average. Each weight is raised by 2, because rarity is
+    a weak signal in a small memory."""
     total = sum(2 + term.weight for term in terms)
     shared = [term for term in terms if f" {term.term} " in text]
     weight = sum(2 + term.weight for term in shared)

@@ -1,5 +1,5 @@
-"""Turns that no longer hold, because their message was edited, answered again or deleted: an index
-shows them as of earlier times alone. A user's marks of them are kept as the fold keeps them."""
+"""Retracted turns (the message was edited, answered again or deleted): an index shows them only as
+of earlier times. A user's marks of them have the fold's format."""
 
 from collections.abc import Iterable
 from itertools import groupby
@@ -36,7 +36,7 @@ def apply(index: Index, plans: Iterable[Plan]) -> None:
 
 
 def take_in(index: Index, docs: Iterable[Doc]) -> None:
-    """Turns that have come, or have ended, after what retracts them."""
+    """Bounds turns that arrived, or ended, after their retraction."""
     for doc in docs:
         for person in index.marking(end_facts.mark_names(doc.key, doc.session)):
             _bound(index, person, Entity("users", "", "", index.marks(person)), doc.key)

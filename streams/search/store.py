@@ -312,7 +312,7 @@ class Index:
         self.db.executemany(sql, bounds)
 
     def marks(self, person: int) -> dict[str, bytes]:
-        """A user's rows that say which turns are retracted, by name."""
+        """A user's rows with marks of retracted turns, by name."""
         return dict(self.db.execute("SELECT name, row FROM mark WHERE person = ?", [person]))
 
     def put_marks(self, person: int, rows: Mapping[str, bytes | None]) -> None:
@@ -326,7 +326,7 @@ class Index:
         return [person for (person,) in self.db.execute(sql, names)]
 
     def turns_of(self, person: int, event_id: str) -> list[tuple[int, str]]:
-        """The turns of an id that are the user's, or nobody's: number and session."""
+        """The turns of an id with this user or without one: number and session."""
         sql = (
             "SELECT doc.id, name.name FROM doc JOIN name ON name.no = doc.owner "
             "WHERE doc.key = ? AND doc.kind = 'event' AND (person = ? OR person IS NULL)"

@@ -1,7 +1,7 @@
 """Search by meaning: documents with vectors near the query's vector.
 
 By a local model if the extra `meaning` is installed, or by an endpoint (`TURNFOLD_EMBED_…`).
-Without either, search uses words alone and loads none of this.
+Otherwise search uses words alone.
 """
 
 import importlib.util
@@ -32,7 +32,7 @@ _embedding = Lock()
 
 @lru_cache(1)
 def embedder() -> "Embedder | None":
-    """The model of this process; None without one or if `SETTING` is off. Raises
+    """The model of this process, or None if it is missing or `SETTING` is off. Raises
     ConfigurationError, and ModuleNotFoundError if a model is configured and its extra is
     missing."""
     setting, name = os.environ.get(SETTING), os.environ.get(MODEL)
@@ -54,7 +54,7 @@ def embedder() -> "Embedder | None":
 
 def similarities(folder: Location, tenant: str, query: Query) -> Similarities | None:
     """Compares the documents with a query: `NO_SIMILARITIES` if it has no vector, or no vectors can
-    be read. None without a model."""
+    be read; without a model None."""
     embeds = embedder()
     if embeds is None or query.by == "words":
         return None

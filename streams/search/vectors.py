@@ -92,8 +92,8 @@ def file_of(folder: Path, tenant: str, model: str) -> Path:
 
 
 def missing_vectors(file: Path, index: Path) -> IndexChanges | None:
-    """Returns the documents without a current vector among the next changes of an index; None after
-    the last change."""
+    """Returns the documents without a current vector among the next changes of an index, or None
+    after the last change."""
     with _opened(file) as db:
         db.execute("ATTACH ? AS indexed", [f"{index.absolute().as_uri()}?mode=ro"])
         ((index_id,),) = db.execute("SELECT value FROM indexed.meta WHERE key = 'id'").fetchall()

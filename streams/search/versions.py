@@ -19,7 +19,7 @@ Key = tuple[str, int | None, str]
 
 @dataclass(slots=True)
 class _Version:
-    """A document. `doc`: its new content; None: unchanged. `stored`: it is in the index."""
+    """A document. `doc`: its new content, or None if unchanged. `stored`: it is in the index."""
 
     number: int
     since: int

@@ -1,4 +1,4 @@
-"""What the generated models are made of: times, and the two kinds of JSON object."""
+"""Parts of the generated models: times, and the two kinds of JSON object."""
 
 from typing import Annotated, Any
 

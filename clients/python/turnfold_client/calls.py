@@ -1,4 +1,4 @@
-"""A call before it is sent, what its reply means, and when to try it again. No input or output."""
+"""Requests, the meaning of replies, and delays of retries, without I/O."""
 
 import random
 from collections.abc import Callable, Iterable, Mapping
@@ -36,7 +36,7 @@ class Page(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[R]):
-    """One request. `gives`: the model of each status that is a reply; None for no content.
+    """One request. `gives`: the model of each status that is a reply, or None for no content.
     Parameters and headers that are None are not sent."""
 
     method: str
@@ -122,7 +122,7 @@ def lines(records: Records) -> bytes:
 
 
 def written(write: Callable[..., str | bytes], *values: Any, **options: Any) -> bytes:
-    """What a serializer writes, as UTF-8. Half of a surrogate pair is no text."""
+    """The output of a serializer as UTF-8. Raises ClientError for half of a surrogate pair."""
     try:
         text = write(*values, **options)
         return text.encode() if isinstance(text, str) else text
@@ -136,15 +136,15 @@ def written(write: Callable[..., str | bytes], *values: Any, **options: Any) -> 
 
 
 def _line(record: BaseModel) -> bytes:
-    """A record as JSON. Its tenant is left to the server unless it was set: the model's default
-    would be refused with the key of another tenant."""
+    """A record as JSON. Its tenant is omitted unless it was set, as the server rejects the model's
+    default with the key of another tenant."""
     unset = {"tenant"} - record.model_fields_set
     return written(record.model_dump_json, exclude_none=True, exclude=unset)
 
 
 def key(chosen: str | None, content: bytes) -> str | None:
-    """The `Idempotency-Key` of a POST, with which it can be sent twice: the caller's, or a new
-    one. Several records need none, because each has an id."""
+    """The `Idempotency-Key` of a POST, with which it can be sent twice: the caller's, or a new one.
+    Several records do not need one, because each has an id."""
     return chosen or (None if b"\n" in content or not content else uuid4().hex)
 
 
@@ -159,9 +159,9 @@ class Attempts:
         self._wait = FIRST_WAIT
 
     def wait(self, call: Call[Any], outcome: httpx.Response | httpx.TransportError) -> float | None:
-        """Seconds until the next attempt; None where this outcome is the answer.
+        """Seconds until the next attempt, or None if this outcome is final.
 
-        Raises UnreachableError where no server answered and no attempt is left.
+        Raises UnreachableError if the server did not answer the last attempt.
         """
         if isinstance(outcome, httpx.TransportError):
             asked = None
@@ -186,6 +186,6 @@ def _unanswered(call: Call[Any], error: httpx.TransportError) -> str:
 
 
 def retry_after(response: httpx.Response) -> float | None:
-    """The seconds of `Retry-After`; None without it, or where it is a date."""
+    """The seconds of `Retry-After`, or None if it is missing or a date."""
     seconds = response.headers.get("retry-after", "")
     return float(seconds) if seconds.isdecimal() else None

@@ -1,10 +1,10 @@
-"""What a client raises.
+"""Exceptions of the clients.
 
 ClientError
   + UnreachableError         no answer in time
   + LocalServerError         no server could be started (`Turnfold.local`)
   + SpoolError               the spool cannot be read or written
-  + NotKeptError             an adapter cannot keep this as it is; says what to do
+  + NotKeptError             an adapter cannot store this unchanged; includes the remedy
   + ReplyError               the answer is not Turnfold's, or of a newer version than this client
   + StatusError              a problem document (RFC 9457), in `problem`
       + BadRequestError      400  not JSON, no tenant
@@ -32,11 +32,11 @@ class ClientError(Exception):
 
 
 class UnreachableError(ClientError):
-    """No answer; says what to do. `__cause__` is httpx's own error."""
+    """The server did not answer; includes the remedy. `__cause__` is httpx's own error."""
 
 
 class LocalServerError(ClientError):
-    """No server could be started over a folder; says why, and what to do."""
+    """A server over a folder could not be started; includes the reason and the remedy."""
 
 
 class SpoolError(ClientError):
@@ -44,7 +44,7 @@ class SpoolError(ClientError):
 
 
 class NotKeptError(ClientError):
-    """What a framework's adapter cannot keep as it is; says why, and what to do."""
+    """A framework's adapter cannot store a value unchanged; includes the reason and the remedy."""
 
 
 class ReplyError(ClientError):

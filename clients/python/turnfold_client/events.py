@@ -31,7 +31,7 @@ class Blocks:
 
     def feed(self, text: str) -> Iterator[SessionEvent]:
         """The events that end in this piece. Lines end with a line feed only: httpx would also end
-        them at U+2028 and others, which a document may hold."""
+        them at U+2028 and others, which a document may contain."""
         *lines, self._rest = (self._rest + text).split("\n")
         for line in lines:
             name, _, value = line.partition(":")

@@ -3,8 +3,8 @@
 history = TurnfoldChatMessageHistory(memory, session_id="monday", user_id="maya")
 chain = RunnableWithMessageHistory(model, lambda session_id: history)
 
-Messages come back equal and in order, in every process. Memory reads them, too: what the user
-says is found again by `memory.context`.
+Messages are restored equal and in order, in every process. Memory also reads them:
+`memory.context` finds the user's words.
 """
 
 import json
@@ -33,8 +33,8 @@ class TurnfoldChatMessageHistory(BaseChatMessageHistory):
     """The messages of one session of one user.
 
     `client` is shared by any number of histories; the methods that are awaited use it in a thread.
-    Methods raise `turnfold_client.ClientError`; NotKeptError for a message that would not come back
-    equal. Of an image's bytes a stand-in comes back. `clear` takes the messages back.
+    Methods raise `turnfold_client.ClientError`; NotKeptError for a message that could not be
+    restored equal. A placeholder replaces an image's bytes. `clear` retracts the messages.
     """
 
     def __init__(self, client: Turnfold, *, session_id: str, user_id: str) -> None:
@@ -51,8 +51,8 @@ class TurnfoldChatMessageHistory(BaseChatMessageHistory):
         self._log.add([_item(message) for message in messages])
 
     def clear(self) -> None:
-        """Takes every message back. What memory has learnt from them stays: `Turnfold` says how to
-        correct and to forget it."""
+        """Retracts every message. The memory derived from them stays: `Turnfold` has methods to
+        correct and to erase it."""
         self._log.clear()
 
 
@@ -72,7 +72,7 @@ def _item(message: BaseMessage) -> Item:
 
 
 def _said(message: BaseMessage) -> Json | None:
-    """The message as OpenAI's chat API writes it; None where memory has no use for it."""
+    """The message in the form of OpenAI's chat API, or None if memory cannot use it."""
     text = text_of(message.content)
     if isinstance(message, ToolMessage):
         status = {"status": "error"} if message.status == "error" else {}

@@ -4,7 +4,7 @@ store = TurnfoldStore(memory)
 store.put(("maya", "likes"), "food", {"dish": "lentils"})
 graph = builder.compile(store=store)
 
-An item is a fact of a user's memory: `memory.context` shows it, `why` tells who put it when, and
+An item is a fact of a user's memory: `memory.context` shows it, `why` its origin and time, and
 `forget` erases it with the person.
 """
 
@@ -46,12 +46,12 @@ Where = tuple[Namespace, str]
 class TurnfoldStore(BaseStore):
     """Items of users, by namespace and key.
 
-    `user_at`: which label of a namespace is the user's id; None: all items are of `user_id`. Reads
+    `user_at`: which label of a namespace is the user's id (None: all items are of `user_id`). Reads
     and writes are of one user: a search, or a list of namespaces, has to name its label.
 
     Values come back equal. Methods raise `turnfold_client.ClientError`: NotKeptError for a value
     that is not JSON, or for a TTL, which facts do not have: delete them instead. The writes of a
-    batch to one user, up to 200, are kept together or not at all; its reads see what was before
+    batch to one user, up to 200, are stored together or not at all; its reads see the state before
     it. The methods that are awaited use the same client in a thread.
     """
 
@@ -125,8 +125,8 @@ class TurnfoldStore(BaseStore):
         return {(kept.item.namespace, kept.item.key): kept for kept in found}
 
     def _search(self, owner: str, op: SearchOp, items: Iterable[Kept]) -> list[SearchItem]:
-        """The items that fit, the latest first. With a query those that it finds come first, the
-        best one first, and have a score."""
+        """The matching items, the latest first. With a query its hits come first, the best one
+        first, and have a score."""
         size = len(op.namespace_prefix)
         fit = [
             kept

@@ -3,8 +3,7 @@
 chat = TurnfoldMemory(client=memory, session_id="monday", user_id="maya")
 answer = await agent.run("Where do I live?", memory=chat)
 
-Messages come back equal and in order, in every process; before them stands what memory knows of
-the user.
+Messages are restored equal and in order, in every process, after the user's context from memory.
 """
 
 from collections.abc import Sequence
@@ -33,11 +32,11 @@ RESULTS = (MessageRole.TOOL, MessageRole.FUNCTION)
 
 
 class TurnfoldMemory(BaseMemory):
-    """The messages of one session of one user, and what is known of that user.
+    """The messages of one session of one user, and that user's context from memory.
 
     `get` returns the newest messages, at most `max_messages` (None: all), behind a system message
     with the user's context within `max_tokens` (0: without it). Methods raise
-    `turnfold_client.ClientError`; NotKeptError for a message that would not come back equal. The
+    `turnfold_client.ClientError`; NotKeptError for a message that could not be restored equal. The
     methods that are awaited use the same client in a thread.
     """
 
@@ -64,8 +63,8 @@ class TurnfoldMemory(BaseMemory):
         return cls(**fields)
 
     def get(self, input: str | None = None, **_: Any) -> list[ChatMessage]:
-        """What is known of the user, for `input` if that is given, and the newest messages: from
-        the first that is no result of a tool, for models refuse one without its call."""
+        """The user's context from memory (for `input`, if given) and the newest messages, without
+        leading tool results, as models reject a result without its call."""
         newest = self._messages(self.max_messages)
         if self.max_messages is not None:
             newest = list(dropwhile(lambda one: one.role in RESULTS, newest))
@@ -84,14 +83,14 @@ class TurnfoldMemory(BaseMemory):
         self._log.add([_item(message) for message in messages])
 
     def set(self, messages: Sequence[ChatMessage]) -> None:
-        """Puts these messages in the place of all. Those that stand at the beginning stay; the
-        others are taken back, and what is new is appended."""
+        """Replaces all messages with these. The common prefix stays, the other stored messages are
+        retracted, and the new ones are appended."""
         items = [_item(message) for message in messages]
         self._log.replace(items)
 
     def reset(self) -> None:
-        """Takes every message back. What memory has learnt from them stays: `Turnfold` says how to
-        correct and to forget it."""
+        """Retracts every message. The memory derived from them stays: `Turnfold` has methods to
+        correct and to erase it."""
         self._log.clear()
 
     def _known(self, query: str | None) -> list[ChatMessage]:
@@ -123,7 +122,7 @@ def _item(message: ChatMessage) -> Item:
 
 
 def _said(message: ChatMessage) -> Json | None:
-    """The message as OpenAI's chat API writes it; None where memory has no use for it."""
+    """The message in the form of OpenAI's chat API, or None if memory cannot use it."""
     text = message.content or ""
     call_id = message.additional_kwargs.get("tool_call_id")
     if message.role in RESULTS:

@@ -1,15 +1,14 @@
-"""The server of this machine's own programs over one folder: found, started, held.
+"""Finds, starts and keeps running the server of this machine's programs over one folder.
 
-What they share lies in the folder, below `_local`, for this account alone:
+Shared files are in the folder, below `_local`, private to this account:
 
     held         each client has it locked, shared, until it is closed; without one the server ends
-    server.json  the server has it locked while it runs; it says the address, the key and the
+    server.json  the server has it locked while it runs; it contains the address, key and
                  extractor
     starting     the client that starts a server has it locked
-    server.log   what the server said since it was started
+    server.log   output of the server since its start
 
-The system takes a lock back from a process that is killed, so what a lock says is true: no process
-id, port or time is trusted.
+The system releases the locks of a killed process, so a lock is proof that its process runs.
 """
 
 import fcntl
@@ -36,9 +35,9 @@ START_WITHIN = 300.0
 """Seconds until a server answers."""
 LOOK_EVERY = 0.02
 TELL_AFTER = 4.0
-"""Seconds until a log line tells who waits why; a start usually takes one."""
+"""Seconds until a log line reports the wait and its reason; a start usually takes one."""
 LOG_CHARACTERS = 1000
-"""Of the log's end, in an error."""
+"""Characters from the log's end in an error."""
 OTHER_SERVERS = {
     "TURNFOLD_HISTORY",
     "TURNFOLD_KAFKA_BOOTSTRAP",
@@ -48,7 +47,7 @@ OTHER_SERVERS = {
 }
 """Settings of the environment that are not for this server."""
 NO_FILE = {"TURNFOLD_CONFIG": ""}
-"""Nor is a `turnfold.toml` in the current folder."""
+"""A `turnfold.toml` in the current folder is also ignored."""
 INSTALL = "pip install 'turnfold[serve]'"
 
 SLOW = (
@@ -60,8 +59,7 @@ log = logging.getLogger(__name__)
 
 
 class Address(NamedTuple):
-    """Where a server answers, and with which key. `extractor`: how it finds memory in turns, if it
-    says so."""
+    """Address and key of a server. `extractor`: how it finds memory in turns, if known."""
 
     url: str
     key: str
@@ -118,7 +116,8 @@ class LocalServer:
     # --- the folder -------------------------------------------------------------------------
 
     def _prepare(self) -> None:
-        """Raises LocalServerError for a folder that holds other things, or another account's."""
+        """Raises LocalServerError for a folder that contains other files or belongs to another
+        account."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         names = {one.name for one in self.folder.iterdir()} - {self._shared.name}
         if names and MARKER not in names:
@@ -134,7 +133,8 @@ class LocalServer:
         self._shared.chmod(0o700)  # a copy may have been made with other modes
 
     def _held_by_us(self) -> int:
-        """The file that says so. A server that is ending has it for itself: then waits."""
+        """The file `held`, with a shared lock. Waits for a server that is ending, which has it
+        locked exclusively."""
         file = self._open("held")
         try:
             self._wait_for(lambda: _locked(file, fcntl.LOCK_SH), "the server before does not end")
@@ -144,7 +144,8 @@ class LocalServer:
         return file
 
     def _told(self) -> Address | None:
-        """What the running server said. A file without its lock was left by one that is gone."""
+        """Address from the running server's file. A file without a lock is a leftover of an ended
+        server."""
         try:
             file = os.open(self._shared / "server.json", os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -161,7 +162,7 @@ class LocalServer:
         return Address(said["url"], said["key"], said.get("extractor"))
 
     def _is_vacant(self) -> bool:
-        """Whether no server runs; what one left is then emptied."""
+        """Whether no server runs; if so, empties a previous server's file."""
         file = self._open("server.json")
         try:
             if not _locked(file, fcntl.LOCK_EX):
@@ -211,7 +212,7 @@ class LocalServer:
         return found
 
     def _spawned(self) -> int:
-        """A new server's process id. It outlives this process where other clients hold it."""
+        """A new server's process id. It outlives this process while other clients use it."""
         command = [*server_command(), "serve", "--history", str(self.folder), "--local"]
         if self._extractor is not None:
             command += ["--extractor", self._extractor]
@@ -286,7 +287,7 @@ def _locked(file: int, how: int) -> bool:
 
 
 def _let_go(file: int) -> None:
-    """Unlocks before it closes: a process forked meanwhile has the file open, too."""
+    """Unlocks before it closes, as a process forked in between also has the file open."""
     fcntl.flock(file, fcntl.LOCK_UN)
     os.close(file)
 

@@ -19,7 +19,7 @@ P = TypeVar("P")
 log = logging.getLogger(__name__)
 
 READ_WITHIN = 30.0
-"""Seconds in which a server's model reads what a program has written, when that ends."""
+"""Seconds in which a server's model reads a program's writes when the program ends."""
 
 
 class LocalTransport(httpx.BaseTransport):
@@ -55,7 +55,7 @@ class LocalTransport(httpx.BaseTransport):
 
 
 class AsyncLocalTransport(httpx.AsyncBaseTransport):
-    """Starts the server at the first request, beside the event loop."""
+    """Starts the server at the first request, outside the event loop."""
 
     def __init__(self, folder: Path, extractor: str | None) -> None:
         self._server = LocalServer(folder, extractor)
@@ -96,15 +96,15 @@ def _warn(status: int, content: bytes) -> None:
 
 
 class _Pool(Generic[P]):
-    """A pool of connections. A process that was forked has one of its own: two that send over the
-    same connections would get each other's replies."""
+    """A pool of connections. A forked process has a separate pool: two processes on the same
+    connections would get each other's replies."""
 
     def __init__(self, make: Callable[[], P]) -> None:
         self._make = make
         self._of: dict[int, P] = {}
 
     def mine(self) -> P:
-        """This process's; those of the processes before it are left alone."""
+        """This process's pool; pools of its parent processes are not touched."""
         pool = self._of.get(os.getpid())
         return pool or self._of.setdefault(os.getpid(), self._make())
 

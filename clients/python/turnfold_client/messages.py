@@ -13,7 +13,7 @@ from turnfold_client.models import MessagesReply
 from turnfold_client.times import format_time
 
 Messages = Iterable[BaseModel | Mapping[str, Any]]
-"""As JSON objects, or as models: those of OpenAI's own client, too."""
+"""JSON objects, or models, including OpenAI's own client's."""
 TIMES = ("created_at", "created", "create_time", "timestamp")
 
 AWAY = (errors.UnreachableError, errors.BusyError, errors.ServerError)
@@ -23,8 +23,8 @@ REFUSED = (errors.ConflictError, errors.TooLargeError, errors.InvalidError)
 
 
 def body(messages: Messages, fields: Mapping[str, Any], *, is_timed: bool = False) -> bytes:
-    """The body of POST /v1/messages. `is_timed`: where no message has a time, the first one has
-    the present, because it may be sent much later. Raises ClientError for what is no text."""
+    """The body of POST /v1/messages. `is_timed`: if all messages lack a time, the first one gets
+    the present time, because it may be sent much later. Raises ClientError for invalid Unicode."""
     said = [_message(one) for one in messages]
     if is_timed and said and not any(one.get(name) for one in said for name in TIMES):
         said[0] = {**said[0], "created_at": format_time(time.time_ns() // 1000)}

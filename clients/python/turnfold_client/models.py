@@ -50,7 +50,7 @@ class Affect(Open):
 
 class Archive(RootModel[str]):
     """JSON Lines: a header, all data of the user, and a line of kind `end` (docs/erasure.md).
-    Without that line the archive is incomplete."""
+    An archive that lacks that line is incomplete."""
 
 
 class ArtifactsMetadata(Open):
@@ -92,9 +92,9 @@ class ContextItem(Closed):
 
 class ContextPack(Closed):
     """Memory of a user within a token budget. `text` is ready for a prompt and about `tokens`
-    long. `known` is false if there is no memory of the user. `left_out` counts the items that
-    were omitted to stay within the budget. `missing` lists failed lookups and their reasons;
-    usually it is empty."""
+    long. `known` is false without memory of the user. `left_out` counts the items that were
+    omitted to stay within the budget. `missing` lists failed lookups and their reasons; usually
+    it is empty."""
 
     user_id: str
     known: bool
@@ -200,11 +200,11 @@ class DeadLetters(Closed):
 
 
 class EndUpdate(Open):
-    """Closes the matching states and revokes the matching preferences, including those that
-    older records add later. `families` match a state's `payload.family` (`payload.category` if
-    it is missing) or `payload.slot`, or a preference's polarity. `value`: words that the value
-    must contain; empty matches any value. `whose` matches `payload.whose`; empty matches the
-    user's own. `at` is the time of the end, by default the plan's time."""
+    """Closes the matching states and revokes the matching preferences, even if older records
+    add them later. `families` match a state's `payload.family` (`payload.category` if it is
+    missing) or `payload.slot`, or a preference's polarity. `value`: words that the value must
+    contain; empty matches any value. `whose` matches `payload.whose`; empty matches the user's
+    own. `at` is the time of the end, by default the plan's time."""
 
     families: Annotated[list[Id], Field(min_length=1, max_length=16)]
     value: Annotated[str, Field(max_length=512)] = ""
@@ -374,7 +374,7 @@ class MemoryItemWrite(Open):
 
 
 class MemorySummary(Closed):
-    """Mastery of the current topic. `known` is false if there is no answer on it yet."""
+    """Mastery of the current topic. `known` is false before the first answer on it."""
 
     topic_hint: str | None = None
     user_mastery_hint: Literal["weak", "medium", "strong"] = "weak"
@@ -593,7 +593,7 @@ class RecordResult(Closed):
 
 class RecordsReply(Closed):
     """Counts by outcome, and the result of each record. With `Prefer: return=minimal` only
-    refused and dead records are listed."""
+    rejected and dead records are listed."""
 
     counts: dict[Literal["applied", "duplicate", "dead", "withheld", "accepted", "refused"], int]
     results: list[RecordResult]
@@ -1073,7 +1073,7 @@ class Why(Closed):
 
 class WritePlan(Open):
     """Updates of a user's memory, derived from an event. Applied atomically. Key:
-    tenant/user_id. `event_id` is the event that it was made from; missing when tidying."""
+    tenant/user_id. `event_id` is the event that it is derived from; missing when tidying."""
 
     schema_version: Annotated[int, Field(ge=1, le=2)] = 1
     type: Literal["write_plan"] = "write_plan"

@@ -4,8 +4,8 @@
 session = TurnfoldSession(memory, session_id="monday", user_id="maya")
 result = await Runner.run(agent, "Where do I live?", session=session)
 
-Items come back equal and in order, in every process. Memory reads them, too: what the user says is
-found again by `memory.context`.
+Items are restored equal and in order, in every process. Memory also reads them: `memory.context`
+finds the user's words.
 """
 
 import asyncio
@@ -42,7 +42,8 @@ class TurnfoldSession:
         self._log = SessionLog(client, session_id, user_id)
 
     async def get_items(self, limit: int | None = None) -> "list[TResponseInputItem]":
-        """The newest items, at most `limit` (default: that of the settings, else all), in order."""
+        """The newest items, at most `limit` (default: the settings' limit, otherwise all), in
+        order."""
         if limit is None and self.session_settings is not None:
             limit = self.session_settings.limit
         if limit is None:
@@ -55,18 +56,18 @@ class TurnfoldSession:
         await asyncio.to_thread(self._log.add, made)
 
     async def pop_item(self) -> "TResponseInputItem | None":
-        """Takes the newest item back and returns it; None where there is none. What memory has
-        learnt from it stays."""
+        """Retracts and returns the newest item, or returns None without one. The memory derived
+        from it stays."""
         return cast("TResponseInputItem | None", await asyncio.to_thread(self._log.pop))
 
     async def clear_session(self) -> None:
-        """Takes every item back. What memory has learnt from them stays: `Turnfold` says how to
-        correct and to forget it."""
+        """Retracts every item. The memory derived from them stays: `Turnfold` has methods to
+        correct and to erase it."""
         await asyncio.to_thread(self._log.clear)
 
 
 def _said(item: Json) -> Json | None:
-    """What memory reads of an item; None where that is nothing."""
+    """The part of an item that memory reads, or None."""
     kind, role = item.get("type") or "message", item.get("role")
     call_id, name = item.get("call_id"), item.get("name")
     if kind == "message" and role in ("user", "assistant", "system", "developer"):

@@ -1,4 +1,4 @@
-"""The messages of a session, kept word for word: what the adapters of frameworks stand on."""
+"""The original messages of a session: the base of the adapters for frameworks."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ from turnfold_client.sync_client import Turnfold
 from turnfold_client.times import format_time
 
 WAIT = "wait=30"
-"""An adapter returns once the server has applied what it wrote."""
+"""An adapter returns once the server has applied its write."""
 MOST = 1000
 """Messages of a request."""
 
@@ -18,8 +18,8 @@ Json = dict[str, Any]
 
 
 class Item(NamedTuple):
-    """A message. `original`: the framework's own form. `said`: what memory reads of it, as OpenAI's
-    APIs write it; None: nothing."""
+    """A message. `original`: the framework's own form. `said`: the part that memory reads, in the
+    form of OpenAI's APIs, or None."""
 
     original: Any
     said: Json | None
@@ -69,19 +69,19 @@ class SessionLog:
         return found[::-1]
 
     def pop(self) -> Any | None:
-        """Takes the last message back and returns it; None where there is none. Of several who pop
-        at once each gets another one."""
+        """Retracts and returns the last message, or returns None without one. Concurrent callers
+        get different messages."""
         for one in self._newest_first(10):
             if self._take_back([one]):
                 return json.loads(one.original)
         return None
 
     def clear(self) -> None:
-        """Takes every message back."""
+        """Retracts every message."""
         self._remove(self._kept())
 
     def replace(self, items: Sequence[Item]) -> None:
-        """Makes these the messages of the session: those that it begins with stay."""
+        """Makes these the messages of the session: the common prefix stays."""
         kept = self._kept()
         same = 0
         for one, item in zip(kept, items, strict=False):
@@ -102,8 +102,8 @@ class SessionLog:
         return self._client.iter_session_messages(self.session_id, order="newest", limit=page)
 
     def _take_back(self, messages: Sequence[StoredMessage]) -> bool:
-        """Whether it was this call that took (one of) them back: a message has one id and time for
-        it, so the second call is a duplicate."""
+        """Whether this call retracted (one of) them: the retraction of a message has one id and
+        time, so a second call is a duplicate."""
         signals = [
             {
                 "type": "signal",
@@ -124,10 +124,10 @@ class SessionLog:
 
 
 def encoded(value: Any, what: str) -> str:
-    """A value as JSON text, from which it is made again exactly. Raises NotKeptError."""
+    """A value as JSON text that restores it exactly. Raises NotKeptError."""
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-        text.encode()  # half of a pair of surrogates is no text
+        text.encode()  # half of a surrogate pair is not text
         if json.loads(text) == value:
             return text
         reason = "would come back changed"
@@ -140,7 +140,7 @@ def encoded(value: Any, what: str) -> str:
 
 
 def text_of(content: Any) -> str:
-    """The text of a message's content: text itself, or that of its parts."""
+    """The text of a message's content: text itself, or its parts' text."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list | tuple):

@@ -27,10 +27,10 @@ class Entry(NamedTuple):
 
 
 class Spool:
-    """A file with one request a line, the oldest first. Programs may share it.
+    """A file with one request per line, the oldest first. Programs may share it.
 
-    A line counts once it ends: whoever was killed while writing one had not kept it. One that is
-    sent twice, because its sender was killed before it was dropped, counts once by its key.
+    A line counts once it is complete: a writer killed before that had not stored it. A request that
+    is sent twice, because its sender was killed before dropping it, counts once by its key.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -47,7 +47,8 @@ class Spool:
             self._append(self._path, b'{"key":%s,"body":%s}' % (to_json(entry.key), entry.body))
 
     def entries(self) -> list[Entry]:
-        """The oldest requests. Lines that are none go to the refused. Raises SpoolError."""
+        """The oldest requests. Invalid lines are moved to the file of rejected ones. Raises
+        SpoolError."""
         with self._held():
             found, broken = [], []
             for line in self._lines()[:BATCH]:
@@ -72,15 +73,15 @@ class Spool:
             self._keep([line for line in lines if (e := _entry(line)) is None or e.key not in done])
 
     def refuse(self, entry: Entry, reason: str) -> None:
-        """The server will never take it: it goes into a file beside, with the reason. Raises
-        SpoolError."""
+        """Stores a request that the server rejects permanently in the file `….refused`, with the
+        reason. Raises SpoolError."""
         said = {"reason": reason, "key": entry.key, "body": from_json(entry.body)}
         with self._held():
             self._append(self._refused, to_json(said))
 
     @contextmanager
     def _held(self) -> Iterator[None]:
-        """Nobody else reads or writes meanwhile."""
+        """Locks the spool against other readers and writers."""
         import fcntl  # not on Windows
 
         try:

@@ -1,4 +1,5 @@
-"""Items of LangGraph's store as states of a user's memory: their form, and what a filter says."""
+"""Items of LangGraph's store as states of a user's memory: their form, and the filters of a
+search."""
 
 import json
 import operator
@@ -15,13 +16,13 @@ from turnfold_client.session_log import Json, encoded
 from turnfold_client.times import format_time
 
 FIELD = "langgraph"
-"""Of a state's payload: what the store knows of the item."""
+"""Field of a state's payload with the store's data of the item."""
 IDS = UUID("3c1f6a0e-6d0e-4b0e-9a55-0f3b7d1f2c11")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Kept(NamedTuple):
-    """An item, its state's id, and when its value began to hold (microseconds)."""
+    """An item, its state's id, and the start of its value's validity (microseconds)."""
 
     item: Item
     state_id: str
@@ -34,7 +35,7 @@ def state_id(namespace: tuple[str, ...], key: str) -> str:
 
 
 def kept_of(state: State) -> Kept | None:
-    """The item that a state is; None for any other state."""
+    """The item that a state is, or None for any other state."""
     said = state.payload.get(FIELD)
     if not isinstance(said, dict):
         return None
@@ -49,8 +50,8 @@ def kept_of(state: State) -> Kept | None:
 
 
 def update(op: PutOp, before: Kept | None, now: int) -> Json | None:
-    """What a plan says of a put or a delete; None: there is nothing to delete. Each value holds
-    from its put until the next, so that `as_of` finds it. Raises NotKeptError."""
+    """The update of a plan for a put or a delete, or None if the item to delete is missing. Each
+    value is valid from its put until the next, so that `as_of` finds it. Raises NotKeptError."""
     if op.ttl is not None:
         raise NotKeptError(f"{op.key}: a fact has no TTL; delete the item when it is over")
     at = now if before is None else max(now, before.valid_from + 1)

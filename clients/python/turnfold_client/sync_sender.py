@@ -75,14 +75,14 @@ class Sender:
         timeout: float = 35.0,
         retries: int = 4,
     ) -> Self:
-        """A client of this machine's own server over a folder, which is made if there is none.
+        """A client of this machine's own server over a folder, which is created if missing.
 
-        Programs of this account that name the same folder share one server: the first starts it,
-        as a process of its own, and it ends with the last, also if they are killed. It is the
-        `turnfold` of this Python, else the one on PATH. `extractor`: how memory is found
-        in turns: `rules`, `none`, or `llm` (rules at once, then a model; OPENAI_API_KEY is enough).
-        Default: as the folder has it, `rules` in a new one. Raises LocalServerError, here or at a
-        call, where no server can be started, or the one that runs has another extractor.
+        Programs of this account that use the same folder share one server: the first starts it as a
+        separate process, and it ends with the last, even if they are killed. It is the `turnfold`
+        of this Python, otherwise the one on PATH. `extractor`: how memory is found in turns:
+        `rules`, `none`, or `llm` (rules at once, then a model; OPENAI_API_KEY is enough). Default:
+        as the folder has it, `rules` in a new one. Raises LocalServerError, here or at a call, if
+        the server cannot be started or the running one has another extractor.
         """
         if os.name != "posix":
             raise LocalServerError("a local server needs Linux or macOS")
@@ -115,9 +115,9 @@ class Sender:
         prefer: str | None = None,
         idempotency_key: str | None = None,
     ) -> MessagesReply | None:
-        """Adds messages of a conversation, as OpenAI's APIs write them. Each call has a key of its
-        own, so that its attempts count once, and the same words in another call count again. None:
-        the server is away, and the request waits in the spool."""
+        """Adds messages of a conversation, as OpenAI's APIs write them. Each call has a separate
+        key, so that its retries count once, and the same words in another call count again. Returns
+        None if the server is unreachable and the request waits in the spool."""
         fields = {
             "user_id": user_id,
             "session_id": session_id,
@@ -144,14 +144,15 @@ class Sender:
             return None
 
     def flush(self) -> None:
-        """Sends what waits in the spool, the oldest first. Raises what stops it: the rest waits."""
+        """Sends the requests in the spool, the oldest first. Raises the error that stops it: the
+        rest waits."""
         if self._spool is not None:
             self._away_until = 0.0
             self._flush(self._spool)
 
     def _flush(self, spool: Spool, own: str | None = None) -> MessagesReply | None:
-        """The reply to the request of a key, if it was among them. Raises what that was refused
-        for."""
+        """Sends the requests; returns the reply to the request with the key `own`, if it was among
+        them. Raises the error if that one is rejected."""
         found: MessagesReply | None = None
         refusal: StatusError | None = None
         while entries := in_place(spool.entries):

@@ -1,5 +1,5 @@
-"""Times as Turnfold sends them, RFC 3339 text, and as models hold them, microseconds since
-1970-01-01 UTC."""
+"""Converts times between RFC 3339 text, as Turnfold sends them, and microseconds since 1970-01-01
+UTC, as models store them."""
 
 import re
 from datetime import UTC, datetime, timedelta

@@ -1,9 +1,9 @@
 """Spans of memory operations, by OpenTelemetry's conventions for generative AI
 (`gen_ai.memory.client`, in development: their names may change).
 
-They are made where `opentelemetry-api` is installed (the extra `tracing`), and recorded where the
-program has set up its SDK. Every request then carries the trace. No span has what people said, nor
-their ids, unless OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT is `true`.
+They are created if `opentelemetry-api` is installed (the extra `tracing`), and recorded if the
+program has set up its SDK. Every request then carries the trace. Spans contain the words and ids of
+users only if OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT is `true`.
 """
 
 import os
@@ -62,11 +62,11 @@ _OPERATIONS = [
 ]
 """By method and path; a group is the id of the record that it is about."""
 _LISTS = ("items", "hits", "revisions", "turns", "results")
-"""What the replies call their records."""
+"""Names of the lists of records in replies."""
 
 
 class Sending:
-    """One call under way: what its span is told."""
+    """One call in progress, which reports to its span."""
 
     def __init__(self, span: Any = None) -> None:
         self._span = span
@@ -94,7 +94,7 @@ _UNTRACED = Sending()
 
 @contextmanager
 def sending(call: Call[Any], server: httpx.URL, tenant: str | None) -> Iterator[Sending]:
-    """The span of a call, with all its attempts; none where it is no operation on memory."""
+    """The span of a call, with all its attempts, if it is an operation on memory."""
     known = _operation(call) if INSTALLED else None
     if known is None:
         yield _UNTRACED
@@ -117,7 +117,7 @@ def sending(call: Call[Any], server: httpx.URL, tenant: str | None) -> Iterator[
         operation.name,
         kind=trace.SpanKind.CLIENT,
         attributes=attributes,
-        record_exception=False,  # its text may quote what somebody said
+        record_exception=False,  # its text may quote a user
         set_status_on_exception=False,
     ) as span:
         try:
@@ -129,7 +129,7 @@ def sending(call: Call[Any], server: httpx.URL, tenant: str | None) -> Iterator[
 
 
 def captures() -> bool:
-    """Whether spans may have what people said."""
+    """Whether spans may contain users' words."""
     return os.environ.get(CAPTURE, "").lower() == "true"
 
 

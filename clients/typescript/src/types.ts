@@ -36,8 +36,8 @@ export interface Affect {
 }
 
 /**
- * JSON Lines: a header, all data of the user, and a line of kind `end` (docs/erasure.md).
- * Without that line the archive is incomplete.
+ * JSON Lines: a header, all data of the user, and a line of kind `end` (docs/erasure.md). An
+ * archive that lacks that line is incomplete.
  */
 export type Archive = string;
 
@@ -99,8 +99,8 @@ export interface ContextItem {
 
 /**
  * Memory of a user within a token budget. `text` is ready for a prompt and about `tokens`
- * long. `known` is false if there is no memory of the user. `left_out` counts the items that
- * were omitted to stay within the budget. `missing` lists failed lookups and their reasons;
+ * long. `known` is false without memory of the user. `left_out` counts the items that were
+ * omitted to stay within the budget. `missing` lists failed lookups and their reasons;
  * usually it is empty.
  */
 export interface ContextPack {
@@ -210,11 +210,11 @@ export interface DeadLetters {
 }
 
 /**
- * Closes the matching states and revokes the matching preferences, including those that
- * older records add later. `families` match a state's `payload.family` (`payload.category`
- * if it is missing) or `payload.slot`, or a preference's polarity. `value`: words that the
- * value must contain; empty matches any value. `whose` matches `payload.whose`; empty
- * matches the user's own. `at` is the time of the end, by default the plan's time.
+ * Closes the matching states and revokes the matching preferences, even if older records add
+ * them later. `families` match a state's `payload.family` (`payload.category` if it is
+ * missing) or `payload.slot`, or a preference's polarity. `value`: words that the value must
+ * contain; empty matches any value. `whose` matches `payload.whose`; empty matches the
+ * user's own. `at` is the time of the end, by default the plan's time.
  */
 export interface EndUpdate {
   /**
@@ -498,7 +498,7 @@ export interface MemoryItemWrite {
   [more: string]: unknown;
 }
 
-/** Mastery of the current topic. `known` is false if there is no answer on it yet. */
+/** Mastery of the current topic. `known` is false before the first answer on it. */
 export interface MemorySummary {
   /** Current topic; null if there is none. */
   topic_hint?: string | null;
@@ -856,7 +856,7 @@ export interface RecordResult {
 
 /**
  * Counts by outcome, and the result of each record. With `Prefer: return=minimal` only
- * refused and dead records are listed.
+ * rejected and dead records are listed.
  */
 export interface RecordsReply {
   /** Number of records by outcome. */
@@ -1671,7 +1671,7 @@ export interface Why {
 
 /**
  * Updates of a user's memory, derived from an event. Applied atomically. Key:
- * tenant/user_id. `event_id` is the event that it was made from; missing when tidying.
+ * tenant/user_id. `event_id` is the event that it is derived from; missing when tidying.
  */
 export interface WritePlan {
   /** 2 for new records; 1 also allows the older names. */
@@ -1692,7 +1692,7 @@ export interface WritePlan {
   user_id: string;
   /** Session of the referenced events. Default: any session of the user. */
   session_id?: string | null;
-  /** Event that the plan was made from; added to all evidence. */
+  /** Event that the plan is derived from; added to all evidence. */
   event_id?: string | null;
   /** Author of the plan. */
   extractor: Extractor;

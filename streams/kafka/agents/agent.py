@@ -69,7 +69,7 @@ class LaneAgent(ABC, Generic[M]):
         self.document_version = max(self.document_version + 1, self.clock.newest * 1000)
         emitter.begin(self.document_version)
         emitter.again = again
-        self.processor.take_changed()  # drops those of an aborted batch
+        self.processor.take_changed()  # drops an aborted batch's
         for start in range(0, len(messages), STEP):
             part = messages[start : start + STEP]
             for message, decoded in zip(part, list(map(self.decode, part)), strict=True):

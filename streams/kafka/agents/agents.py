@@ -30,10 +30,10 @@ def plans(
 ) -> list[AgentSpec]:
     """Plans of both agents. `partitions`: of every topic. `retention`: microseconds after its
     latest turn until a session is stored cold, None for never. `rules`: constants of the folds; a
-    lane whose marker has others does not start. `extractor` finds memory in turns; None: the one in
-    each partition's marker. `generation`: all topics but the inputs are separate. `origin`: class
-    of message origins. `maps`: there is a mapping; a generation then skips records of the live
-    mapping."""
+    lane does not start if its marker has others. `extractor` finds memory in turns (None: the one
+    in each partition's marker). `generation`: all topics but the inputs are separate. `origin`:
+    class of message origins. `maps`: there is a mapping; a generation then skips records of the
+    live mapping."""
     sessions = partial(
         SessionAgent,
         partitions=partitions,

@@ -23,7 +23,7 @@ FoldedRecord = Input | Signalled
 
 
 class LateMessage(NamedTuple):
-    """Position of an applied record that a later record has shown to fit nothing."""
+    """Position of an applied record that matches no call, as a later record shows."""
 
     topic: str
     partition: int

@@ -1,8 +1,8 @@
 """Log time of each message: the brokers' append time, made monotonic.
 
 A broker's clock may step back, and the next leader of a partition may have another clock. So the
-time of a message is the greatest append time of its partition up to it. The marker stores that of
-the last message, so a lane continues from it after a restart; a rebuild from the topic's start
+time of a message is the greatest append time of its partition up to it. The marker stores the last
+message's time, so a lane continues from it after a restart; a rebuild from the topic's start
 computes the same times.
 """
 

@@ -2,7 +2,7 @@
 
 A platform's topic has different keys and partitions. So its events are mapped first, and the
 records are sent to their owner's partition, in the transaction that also stores the topic's
-position. A lane has no rows: its changelog holds its marker only.
+position. A lane has no rows: its changelog contains only its marker.
 """
 
 from collections import Counter
@@ -81,10 +81,10 @@ class MappingAgent:
         self.restored(self._note)
 
     def restore(self, rows: Sequence[Row]) -> None:
-        """Does nothing: there are no rows."""
+        """Ignores them: this agent has no rows."""
 
     def index_rows(self, heads: Sequence[Row]) -> None:
-        """Does nothing: there are no rows."""
+        """Ignores them: this agent has no rows."""
 
     def restored(self, note: Mapping[str, Any]) -> None:
         self._note = note

@@ -25,8 +25,8 @@ HAS_MODEL = "has_model"
 class MemoryAgent(LaneAgent[MemoryEmitter]):
     """Folds user signals of turns, posted signals and write plans.
 
-    A generation, whose sources `topics` names, skips hops and extractor plans of the live memory:
-    it has its own; likewise records of the live mapping if it `maps`. It skips plans of the live
+    A generation (`topics` names its sources) skips hops and extractor plans of the live memory: it
+    has its own; likewise records of the live mapping if it `maps`. It skips plans of the live
     memory's models if a model makes the generation's plans: according to `extractor`, or to the
     marker if that is None.
     """

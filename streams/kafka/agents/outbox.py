@@ -49,8 +49,8 @@ def _owner_of(row: CausedRow, owner: str) -> str:
 
 
 class Declared:
-    """Declared outputs of an agent: topic names, encoders of its tables' rows, and tables whose
-    rows have a topic of the same name."""
+    """Declared outputs of an agent: topic names, encoders of its tables' rows, and tables with a
+    topic of the same name."""
 
     def __init__(self, agent: Agent) -> None:
         self.agent = agent.name

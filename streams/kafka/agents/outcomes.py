@@ -16,8 +16,8 @@ SAFE_REASONS = frozenset({
     "conflicting_duplicate", "kind_differs", "mood_cannot_close", "not_a_task", "too_large",
     "unknown_state", "unmatched_tool_result", "wrong_partition",
 })  # fmt: skip
-"""Reasons whose details only name fields and ids. Other details may quote users, and `forget` does
-not reach the newest note of an idle partition: those are in the dead letter only."""
+"""Reasons with details that only name fields and ids. Other details may quote users, and `forget`
+does not reach the newest note of an idle partition: those are in the dead letter only."""
 
 NOTED = "ends"
 """Name in the note: topic -> [first offset, last offset, outcome]; with reason and detail for a

@@ -12,7 +12,7 @@ AT_ONCE = 250
 
 class Retention:
     """Open sessions by day of their last update. `retention`: microseconds after a session's last
-    update; None: sessions stay open forever.
+    update (None: sessions stay open forever).
 
     `time`: greatest `recorded_at` so far. It is the brokers' clock, the same for all partitions,
     and records cannot set it.
@@ -30,12 +30,12 @@ class Retention:
         return None if self.retention is None else self.time - self.retention
 
     def observe(self, session: bytes, header: bytes | None) -> None:
-        """Files a session by its encoded header; None if it is cold or deleted."""
+        """Files a session by its encoded header (None: it is cold or deleted)."""
         if self.retention is not None:
             self.file(session, None if header is None else updated_at_of(header))
 
     def file(self, session: bytes, updated_at: int | None) -> None:
-        """Files a session by its last update; None removes it."""
+        """Files a session by its last update (None: removes it)."""
         day = None if updated_at is None else updated_at // DAY
         previous = self._day_by_session.get(session)
         if day == previous:

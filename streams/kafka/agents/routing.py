@@ -26,7 +26,7 @@ def is_mapped(message: Any) -> bool:
 
 class Route(NamedTuple):
     """`value`: bytes to send; for bytes that may be a withheld request, their hash and length.
-    `is_known` is False if neither topic nor key could be determined."""
+    `is_known`: whether topic and key could be determined."""
 
     topic: str
     key: bytes | None
@@ -49,7 +49,7 @@ _decode_head = msgspec.json.Decoder(_RecordHead).decode
 
 
 def route(line: bytes) -> Route | None:
-    """Route of one record; None if it is withheld."""
+    """Route of one record, or None if it is withheld."""
     if withheld.may_be_said(line):
         return _decoded_route(line)
     try:

@@ -29,7 +29,7 @@ HEADERS_END = f"\0{HEADER}".encode()
 
 
 def _extractor_in(note: Mapping[str, Any]) -> tuple[str | None, str | None]:
-    """Name and version of the extractor in a marker's note; None if absent."""
+    """Name and version of the extractor in a marker's note, or None if absent."""
     entry = note.get("extractor", {})
     return entry.get("name"), entry.get("version")
 
@@ -42,8 +42,8 @@ rows."""
 class SessionAgent(LaneAgent[SessionEmitter]):
     """Folds turns, recursions, tool results and session signals. `retention`: see `Retention`.
     `extractor` finds memory in turns, as write plans sent with the turn's other effects; for a
-    model, which runs later, the rules that run first. The marker stores it: None continues with the
-    marker's, or the default. A generation with a separate mapping, whose records are in `topics`,
+    model, which runs later, the rules that run first. The marker stores it, and None continues with
+    the marker's, or the default. A generation with a separate mapping (its records are in `topics`)
     skips records of the live mapping."""
 
     table_name = "sessions"
@@ -90,7 +90,7 @@ class SessionAgent(LaneAgent[SessionEmitter]):
     # --- retention ------------------------------------------------------------------------------
 
     def _past(self, changed: Changed[LaneEntity, Origin]) -> dict[LaneEntity, Origin]:
-        """Sessions to store cold: those of this batch past their retention, and some others."""
+        """Sessions past their retention, to store cold: the batch's own, and some others."""
         horizon, touched = self.retention.horizon, self.emitter.opened | changed.sessions
         if horizon is None or not touched:
             return {}

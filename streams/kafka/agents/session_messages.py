@@ -122,7 +122,7 @@ class SessionEmitter(MessageEmitter):
                 self._publish_task(entity, task_row(entity, task_id, self.rules), origin)
 
     def _write_session(self, entity: LaneEntity, origin: Origin, is_open: bool) -> None:
-        """Writes the document to the history; an open session's also to the compacted topics."""
+        """Writes the document to the history and, for an open session, to the compacted topics."""
         document = documents.session(entity, self.rules)
         row = session_row(entity, self.rules, document, self.version)
         self.outbox.document_row(row, key_of(entity.tenant, entity.key), origin)

@@ -20,7 +20,7 @@ from streams.pipeline.interfaces import Signalled
 from streams.topology import SESSION_AGENT
 
 AGAIN = ("again", b"1")
-"""Header of a hop whose turn was set aside and folded after later turns of the log
+"""Header of a hop from a turn that was set aside and folded after later turns of the log
 (docs/quotas.md)."""
 SET_ASIDE = "/again"
 """Suffix of the source name of such hops."""
@@ -114,7 +114,7 @@ def encode(signal: UserSignal, tenant: str, status: str, recorded_at: str) -> by
 
 
 def decode_hop(message: Any) -> ReceivedHop | None:
-    """Decodes a message of the session agent; None for a posted signal.
+    """Decodes a message of the session agent, or returns None for a posted signal.
 
     Raises:
         ValueError: a foreign message with the agent's headers.
@@ -129,7 +129,7 @@ def decode_hop(message: Any) -> ReceivedHop | None:
 
 
 def place_of(headers: Sequence[tuple[str, bytes]]) -> tuple[str, int] | None:
-    """Source and offset of a hop's turn; None for other messages.
+    """Source and offset of a hop's turn, or None for other messages.
 
     Raises:
         ValueError: the headers are incomplete.
@@ -158,7 +158,7 @@ def is_repeated(source: str, offset: int, offsets: Mapping[str, int]) -> bool:
 
 @lru_cache(1000)
 def _source(topic: bytes | None, partition: bytes | None) -> str | None:
-    """Source of a hop from its headers; None if they name no source of the agent."""
+    """Source of a hop from its headers, or None if they name no source of the agent."""
     name = (topic or b"").decode("utf-8", "replace")
     if name.partition(".")[0] not in SOURCES:  # a generation's mapping: turns.NAME
         return None

@@ -63,7 +63,7 @@ class AccessDenied(ConfigurationError):  # noqa: N818 - what the broker did
 
 
 def of(error: BaseException | None) -> AccessDenied | None:
-    """The exception to raise instead of an ACL error; None for other errors."""
+    """The exception to raise instead of an ACL error, or None for other errors."""
     while error is not None:
         if isinstance(error, AccessDenied):
             return error

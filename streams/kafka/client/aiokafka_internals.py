@@ -83,7 +83,7 @@ class Client(AIOKafkaClient):  # type: ignore[misc]  # aiokafka has no types
     async def _get_conn(
         self, node_id: Any, *, group: Any = ConnectionGroup.DEFAULT, no_hint: bool = False
     ) -> AIOKafkaConnection | None:
-        """Returns None if there is no connection."""
+        """Returns None without a connection."""
         if self.is_closed:
             return None
         token = _CLIENT.set(self)
@@ -258,9 +258,8 @@ class KafkaAdmin(AIOKafkaAdminClient):  # type: ignore[misc]
     async def list_consumer_group_offsets(
         self, group_id: str
     ) -> dict[TopicPartition, OffsetAndMetadata]:
-        """Committed offsets of a group; empty if there is no such group. Retries while the
-        coordinator is not ready: aiokafka treats its error as a group without offsets. Raises
-        KafkaError."""
+        """Committed offsets of a group; empty for an unknown group. Retries while the coordinator
+        is not ready: aiokafka treats its error as a group without offsets. Raises KafkaError."""
         for attempt in range(COORDINATOR_ATTEMPTS):
             if attempt:
                 await asyncio.sleep(AGAIN)
@@ -315,7 +314,7 @@ class KafkaConsumer(AIOKafkaConsumer):  # type: ignore[misc]
 
     Its `stop` always ends. aiokafka's raises CancelledError while a failed fetch waits for its
     retry. It never returns if the assignment has just been revoked: its fetching task takes the
-    only cancellation for that of a fetch.
+    only cancellation for a fetch's cancellation.
 
     `heard_at`: time of the coordinator's last response to a heartbeat (`monotonic`).
 
@@ -398,7 +397,7 @@ class KafkaConsumer(AIOKafkaConsumer):  # type: ignore[misc]
         return partition in self._fetcher._records
 
     def state(self, partition: TopicPartition) -> Any:
-        """aiokafka's state of a partition; None if it is not assigned."""
+        """aiokafka's state of a partition, or None if it is not assigned."""
         subscription = self._subscription.subscription
         if subscription is None or subscription.assignment is None:
             return None

@@ -1,5 +1,5 @@
 """Connection of every client. Adds the topic prefix, records ACL errors, raises an error for a
-rejected token, and leaves nothing open after a cancelled `connect`."""
+rejected token, and closes all after a cancelled `connect`."""
 
 import sys
 from collections.abc import Awaitable

@@ -113,7 +113,8 @@ class ConsumerSource:
         return False
 
     async def counts(self) -> dict[str, int] | None:
-        """Current number of partitions of each topic of the cluster; None if no broker responds."""
+        """Current number of partitions of each topic of the cluster, or None if no broker
+        responds."""
         try:
             async with asyncio.timeout(COMMIT_WITHIN):
                 metadata = await self._kafka.client.fetch_all_metadata()
@@ -150,7 +151,7 @@ class ConsumerSource:
         return max(0, int(state.lso) - int(state.position))
 
     def is_known(self, partition: TopicPartition) -> bool:
-        """Whether the broker has told how far the partition goes."""
+        """Whether the broker has reported the partition's end."""
         state = self.state(partition)
         return state is not None and state.lso is not None
 
@@ -173,7 +174,7 @@ class ConsumerSource:
         return now - fetch[1]
 
     def oldest_fetch_age(self) -> float:
-        """Maximum `fetch_age` of the fetched partitions. Without one, such as for a member without
+        """Maximum `fetch_age` of the fetched partitions; if there are none, as for a member without
         partitions, seconds since the coordinator's last response to a heartbeat."""
         fetched = [at for at in self._kafka.assignment() if self._is_fetched(at)]
         return max(map(self.fetch_age, fetched), default=monotonic() - self._kafka.heard_at)
@@ -183,5 +184,5 @@ class ConsumerSource:
         return not (state is None or state.paused or self._kafka.has_unread(partition))
 
     def state(self, partition: TopicPartition) -> Any:
-        """aiokafka's state of a partition; None if it is not assigned."""
+        """aiokafka's state of a partition, or None if it is not assigned."""
         return self._kafka.state(partition)

@@ -1,8 +1,8 @@
 """Adds the installation's prefix to names of topics, consumer groups and transactional ids.
 
 The prefix is added to names in requests and removed from names in responses, only here. Responses
-that list the whole cluster are filtered: a client neither sees nor names another installation's
-resources.
+that list the whole cluster are filtered: another installation's resources are invisible to a
+client.
 """
 
 from collections.abc import Callable, Mapping
@@ -43,14 +43,14 @@ class Names(NamedTuple):
         return name if name in self.unprefixed else self.prefix + name
 
     def local_name(self, name: str) -> str | None:
-        """Name in the rest of the code; None for another installation's."""
+        """Name in the rest of the code, or None for another installation's."""
         if name in self.unprefixed:
             return name
         return name.removeprefix(self.prefix) if name.startswith(self.prefix) else None
 
 
 OWN = Names()
-"""No prefix."""
+"""Names without a prefix."""
 
 
 def prefix_of(connection: Mapping[str, Any]) -> str:
@@ -86,7 +86,7 @@ def _has_names(kind: Any, field: str) -> bool:
 
 
 def _mapped(kind: Any, field: str, value: Any, rename: Rename, api: int | None) -> Any:
-    """The value with mapped names; None if a name of an entry is not ours."""
+    """The value with mapped names, or None if a name of an entry is not ours."""
     if value is None:
         return None
     if isinstance(kind, Array):

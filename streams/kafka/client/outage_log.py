@@ -33,8 +33,8 @@ Address = tuple[str, int]
 
 
 class Outages(logging.Filter):
-    """State of each address. As a filter of a log handler it drops lines that only repeat it: those
-    of the libraries, and ours marked `logs.OF_BROKER`."""
+    """State of each address. As a filter of a log handler it drops lines that only repeat it: the
+    libraries' lines, and ours marked `logs.OF_BROKER`."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         super().__init__()

@@ -212,7 +212,7 @@ class KafkaSettings(Settings):
         return Names(self.topic_prefix, self._unprefixed)
 
     def with_unprefixed(self, topics: Iterable[str]) -> Self:
-        """A copy for clients that also read these topics, whose names have no prefix."""
+        """A copy for clients that also read these topics, by names without prefix."""
         settings = self.model_copy()
         settings._unprefixed = frozenset(topics)
         return settings

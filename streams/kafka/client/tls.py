@@ -34,7 +34,7 @@ class TlsFiles(NamedTuple):
             raise _unusable("TLS_CA", self.authorities, error) from None
         if self.certificate:
             try:
-                # without a password here OpenSSL would ask for one on the terminal
+                # without a password here OpenSSL would prompt for one on the terminal
                 context.load_cert_chain(self.certificate, self.key, self.password)
             except OSError as error:
                 raise _unusable("TLS_CERTIFICATE", self.key or self.certificate, error) from None

@@ -43,7 +43,7 @@ def mapping_changelog(group: str, topic: str) -> str:
 
 
 def mapped_topic(group: str, changelog: str) -> str | None:
-    """The mapped topic of a mapping changelog of this group; None for any other name."""
+    """The mapped topic of a mapping changelog of this group, or None for any other name."""
     begin = f"{group}{MAPPING}"
     if not (changelog.startswith(begin) and changelog.endswith(CHANGELOG)):
         return None

@@ -40,7 +40,7 @@ def spec(
     max_bytes: int = OUTPUT_BYTES,
     more: bool = False,
 ) -> TopicSpec:
-    """Spec of one topic; also for topics outside the topology, such as a table's changelog.
+    """Spec of one topic, of the topology or outside it, such as a table's changelog.
 
     `retention_days` None keeps messages forever; a compacted topic keeps the newest of each key.
     """

@@ -138,8 +138,8 @@ class Transactions:
         batches: Mapping[TopicPartition, tuple[DefaultRecordBatchBuilder, int]],
         tight: TopicPartition | None = None,
     ) -> dict[TopicPartition, int]:
-        """Writes a batch and its record count to each partition; compresses that of `tight` more.
-        Returns the first offsets."""
+        """Writes a batch and its record count to each partition; compresses the batch of `tight`
+        more. Returns the first offsets."""
         waiting: dict[TopicPartition, bytearray] = {}
         for tp, (batch, count) in batches.items():
             sequence = self._sequences.get(tp, 0)

@@ -56,7 +56,8 @@ class SinkBatch:
         """Rows by table; call it once.
 
         A message that does not fit its table becomes a row of `dead_letters` with its bytes, so
-        that it neither is lost nor blocks others. Only the newest version of a document is kept.
+        that it is preserved and does not block others. Only the newest version of a document is
+        kept.
         """
         pieces: defaultdict[str, list[Piece]] = defaultdict(list)
         misfits: defaultdict[TopicPartition, _Misfits] = defaultdict(list)

@@ -28,7 +28,7 @@ class SinkOptions:
     observe: Callable[[str], None] = lambda point: None
     """Called with points: positioned, before TABLE, after TABLE, written, committed. For tests."""
     generation: str | None = None
-    """Generation to read; None: the live memory."""
+    """Generation to read (None: the live memory)."""
     span: Span = no_span
     """Wraps the write of these messages."""
 

@@ -73,8 +73,8 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
         self._flushing = asyncio.Lock()
 
     def stop(self, leave: bool = True) -> None:
-        """Writes gathered messages, leaves the group, returns. Without `leave` the partitions of a
-        static member wait for its return."""
+        """Writes gathered messages, leaves the group, returns. `leave`: False for a static member
+        that will return: its partitions wait for it."""
         self._stopping, self._leaves = True, leave
         self._writer.is_last = True
 
@@ -88,7 +88,7 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
 
     @property
     def partitions(self) -> int | None:
-        """Number of assigned partitions; None before the first assignment."""
+        """Number of assigned partitions, or None before the first assignment."""
         return None if self._positions is None else len(self._positions.apps)
 
     def oldest(self) -> float:
@@ -245,7 +245,7 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
 
     async def _commit(self, positions: SinkPositions, offsets: dict[TopicPartition, int]) -> None:
         """Commits to the group. The offsets only show lag, so failures are ignored; after a
-        rebalance it commits nothing, since the new owner may be further."""
+        rebalance it commits no offsets, since the new owner may be further."""
         if offsets and positions is self._positions and await self._group.commit(offsets):
             positions.committed.update(offsets)
 

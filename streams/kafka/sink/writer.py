@@ -110,7 +110,7 @@ class BatchWriter:
         self, batch: SinkBatch, positions: SinkPositions, upto: dict[str, int]
     ) -> tuple[float, int]:
         """Returns start time and rows of the successful write. Retries while the disk fails: the
-        tables know what they have, so the call is idempotent."""
+        tables store their positions, so the call is idempotent."""
         began, failing = time.monotonic(), None
         pieces = await asyncio.to_thread(batch.pieces, positions.apps)
         while True:

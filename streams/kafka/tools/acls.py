@@ -129,11 +129,11 @@ PROCESSES: dict[str, Callable[[str], tuple[Acl, ...]]] = {
     "produce": lambda _: PRODUCE, "lag": lambda _: LAG, "dlq replay": lambda _: REPLAY,
     "dlq settle": lambda _: SETTLE, "repartition": lambda _: ALL, "generation drop": lambda _: ALL,
 }  # fmt: skip
-"""By command, what it needs with an app id."""
+"""Command -> the ACLs that it needs, by app id."""
 
 
 class Grant(NamedTuple):
-    """Operations on one resource, or on all whose names have a prefix."""
+    """Operations on one resource, or on all with a name prefix."""
 
     resource: Resource
     name: str

@@ -56,7 +56,8 @@ class Letter(NamedTuple):
 
     @property
     def original(self) -> str | None:
-        """Id of the letter that was replayed and rejected again; None if this is not a replay."""
+        """Id of the letter that was replayed and rejected again, or None if this is not a
+        replay."""
         return next((value.decode() for name, value in self.sent_headers if name == REPLAY), None)
 
 

@@ -106,8 +106,8 @@ async def _dropped(
     admin: AIOKafkaAdminClient, group: str, partitions: Iterable[TopicPartition], present: set[str]
 ) -> bool:
     """Whether a group belonged to a dropped generation: it has offsets in topics that workers read,
-    and there is no topic, changelog or member of that generation. The broker deletes offsets of
-    deleted topics itself."""
+    and all topics, changelogs and members of that generation are gone. The broker deletes offsets
+    of deleted topics itself."""
     _, dot, generation = group.rpartition(".")
     if not dot or not {tp.topic for tp in partitions}.intersection(OF_WORKERS):
         return False

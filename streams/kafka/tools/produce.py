@@ -1,6 +1,6 @@
 """`turnfold kafka produce`: sends files of input records to their topics.
 
-One idempotent producer sends all records, so those of a key keep the order of their file. The
+One idempotent producer sends all records, so the records of a key keep their file's order. The
 partition follows from the key's murmur2, as with Java's clients. Workers detect records that were
 sent before as duplicates: after a failure, run the command again.
 """
@@ -31,7 +31,7 @@ Progress = Callable[[str, int, int, int], None]  # path, bytes read, bytes in al
 BATCH_BYTES = 256_000
 LINGER_MS = 5
 DELIVER_MS = 120_000
-"""Delivery timeout of a record, whose broker may be restarting: Kafka's default."""
+"""Delivery timeout of a record, as its broker may be restarting: Kafka's default."""
 STOP_WITHIN = 2.0
 """Seconds to wait for acknowledgements after an error."""
 OVERHEAD = 1_000

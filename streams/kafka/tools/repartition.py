@@ -308,7 +308,7 @@ class Repartition(Copying):
         return None
 
     async def _pad(self, topic: MovedTopic) -> None:
-        """Never reuses an offset of the old topic: sinks identify rows by offsets."""
+        """Pads the new topic past every offset of the old one: sinks identify rows by offsets."""
         state = self.state
         bounds = await self._reader.bounds(topic.name, state.to)
         lengths = {number: state.length - end for number, (_, end) in bounds.items()}

@@ -31,7 +31,7 @@ STAGING = "-repartition"
 MEMBERS = 5
 """Index of the members in the broker's group description."""
 WRITTEN_WITHIN = 30.0
-"""Seconds for a running sink to write what it has read."""
+"""Seconds for a running sink to write the rows that it has read."""
 LEAVE_WITHIN = 15.0
 """Seconds until stopped members of a group time out."""
 
@@ -61,11 +61,11 @@ class MovedTopic(msgspec.Struct):
 class RepartitionState(msgspec.Struct):
     """Progress, stored in the newest record of `topics.STATE`.
 
-    `read`: the old lanes' markers by changelog and partition. Of the current topic: `step`; `at`:
+    `read`: the old lanes' markers by changelog and partition. For the current topic: `step`; `at`:
     next offset to copy by partition; `cut`: end of folded records in the staging topic; `stops`:
     end of the old topic; `length`: its maximum length so far; `known`: end of our records in the
     new topic; `padded`: its start; `strays`: ranges with possible foreign records. `forgotten`:
-    other groups, whose offsets are deleted with the topics. `starts`: where lanes continue, by
+    other groups: their offsets are deleted with the topics. `starts`: where lanes continue, by
     topic and partition. `hops`: see `MemoryAgent.hops`. `staged` records were copied into the
     staging topic; as many must be `returned` from it.
     """
@@ -96,7 +96,7 @@ class RepartitionState(msgspec.Struct):
 async def state_of(
     settings: KafkaSettings, admin: AIOKafkaAdminClient, isolation: str = "read_committed"
 ) -> RepartitionState | None:
-    """Progress of a killed call; None if there is none. Waits for its open transaction; `isolation`
+    """Progress of a killed call, or None. Waits for its open transaction; `isolation`
     read_uncommitted does not, and includes that transaction."""
     if STATE not in await admin.list_topics():
         return None
@@ -108,8 +108,8 @@ async def state_of(
 
 
 def other_memories(group: str, names: Collection[str]) -> str | None:
-    """Reason against starting while another memory reads the same topics; None if there is none.
-    `names`: all topics."""
+    """Reason against starting while another memory reads the same topics, or None. `names`: all
+    topics."""
     ending = changelog_name("", topology.SESSION_AGENT)
     own_name = f"{group}{ending}"
     changelogs = sorted(

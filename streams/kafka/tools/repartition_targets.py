@@ -14,7 +14,7 @@ from streams.kafka.transport.partition_check import owner_of as owner_of_row
 
 
 class Places:
-    """Returns the new place of a record; None to drop it."""
+    """Returns the new place of a record, or None to drop it."""
 
     def __init__(self, state: RepartitionState) -> None:
         self._state = state
@@ -74,7 +74,7 @@ def same_place(message: PartitionMessage) -> Copy:
 
 
 def hop_of(message: Any) -> tuple[str, int] | None:
-    """Source and offset of a hop's turn; None for other messages."""
+    """Source and offset of a hop's turn, or None for other messages."""
     try:
         return place_of(message.headers)
     except ValueError:  # a dead letter
@@ -82,7 +82,7 @@ def hop_of(message: Any) -> tuple[str, int] | None:
 
 
 def owner_of(key: bytes, template: str) -> bytes:
-    """Key that a document's partition follows from: that of its session or user."""
+    """Key that a document's partition follows from: its session's or user's."""
     parts = key.split(b"/", 2)
     if template.count("/") < 2 or len(parts) < 3:  # or a foreign key, which is never looked up
         return key
@@ -90,8 +90,8 @@ def owner_of(key: bytes, template: str) -> bytes:
 
 
 def merged(notes: list[Mapping[str, Any]], lanes: int) -> list[dict[str, Any]]:
-    """Merges the notes of lanes whose rows were mixed: times take the maximum; counters are summed
-    into the first new lane; other entries (the extractor) apply to each lane."""
+    """Merges the notes of lanes with mixed rows: times take the maximum; counters are summed into
+    the first new lane; other entries (the extractor) apply to each lane."""
     first: dict[str, Any] = {}
     shared: dict[str, Any] = {}
     for note in notes:

@@ -26,7 +26,7 @@ from streams.pipeline.withheld import in_headers
 from streams.topology import TOPICS
 
 SHOWN = 5
-"""Maximum letters whose new rejection is shown."""
+"""Maximum letters with their new rejection shown."""
 TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 READ = tuple(topic for topic in TOPICS if topic.direction != "output")
 _INPUTS = {topic.name for topic in READ}

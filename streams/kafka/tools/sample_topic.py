@@ -1,4 +1,4 @@
-"""Reads the first messages of a topic without a group, so that nothing is committed."""
+"""Reads the first messages of a topic without a group, hence without commits."""
 
 import asyncio
 from collections.abc import Iterator
@@ -21,9 +21,7 @@ WITHIN = 30.0
 async def first_messages(settings: KafkaSettings, topic: str, most: int) -> list[Event]:
     """Up to `most` messages of a topic, about as many from each partition.
 
-    Raises:
-        ConfigurationError: there is no such topic.
-        Unreachable: no broker responds.
+    Raises: ConfigurationError: the topic does not exist. Unreachable: no broker responds.
     """
     settings = settings.with_unprefixed([topic])
     async with connected(settings) as admin:

@@ -1,4 +1,4 @@
-"""A Faust app whose agents run on lanes (docs/kafka-tier.md)."""
+"""A Faust app that runs its agents on lanes (docs/kafka-tier.md)."""
 
 import logging
 from collections.abc import Mapping, Sequence

@@ -146,7 +146,7 @@ class Consumer(base.Consumer):
         is_reported = False
         try:
             is_reported = not offsets or await self.source.commit(offsets)
-        finally:  # also if cancelled
+        finally:  # even if cancelled
             if not is_reported:
                 self._unreported = {**offsets, **self._unreported}
 
@@ -241,7 +241,7 @@ class Consumer(base.Consumer):
             await asyncio.sleep(1.0)
 
     async def perform_seek(self) -> None:
-        """Does nothing: Faust would seek to the committed offsets; lanes seek to their markers."""
+        """Disabled: Faust would seek to the committed offsets; lanes seek to their markers."""
 
     def pause_partitions(self, tps: Iterable[TP]) -> None:
         """Only lanes pause and resume."""
@@ -250,7 +250,7 @@ class Consumer(base.Consumer):
         """Only lanes pause and resume."""
 
     async def commit(self, topics: Any = None, start_new_transaction: bool = True) -> bool:
-        """Does nothing: lanes commit."""
+        """Disabled, as lanes commit."""
         return False
 
     def assignment(self) -> set[TP]:
@@ -285,7 +285,7 @@ class Consumer(base.Consumer):
         return TP(topic, partition)
 
     def close(self) -> None:
-        """Does nothing: Faust calls it if a rebalance meets a stopping worker; `on_stop` does the
+        """Disabled: Faust calls it if a rebalance meets a stopping worker; `on_stop` does the
         work."""
 
     async def create_topic(self, topic: str, *args: Any, **options: Any) -> None:

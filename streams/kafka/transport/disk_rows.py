@@ -33,7 +33,7 @@ from streams.pipeline.row_formats import OLDEST, ROW_FORMAT
 
 log = logging.getLogger(__name__)
 
-STANDING_KEY = b"\0standing"  # sorts before all rows, whose keys start with a letter
+STANDING_KEY = b"\0standing"  # sorts before all rows, as their keys start with a letter
 WRITE_BUFFER = BLOCK_CACHE = 4 * 1024 * 1024
 OF_THE_SYSTEM = "IO error", "(os error ", "[Errno "
 """Substrings of operating system errors in messages of RocksDB, rocksdict and Python."""
@@ -157,7 +157,7 @@ class DiskRows:
             raise self._fault(error) from None
 
     def settle(self) -> None:
-        """Does nothing: the rows are on disk."""
+        """No-op, as the rows are on disk."""
 
     async def rest(self) -> None:
         """Flushes a full memtable before the next `commit` would, and waits for `renew`."""
@@ -204,7 +204,7 @@ class DiskRows:
 
     async def renew(self) -> None:
         """Reopens the store: names of deleted rows leave RocksDB's file list, and cursors release
-        old files. Readers get `Renewed` until it ends. No-op on a closed store.
+        old files. Readers get `Renewed` until it ends. A closed store stays closed.
 
         Raises StoreError, OSError: the store is closed then.
         """

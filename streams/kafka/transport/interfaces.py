@@ -152,7 +152,7 @@ class LaneSettings:
     """Called with lane name and point: restoring, restored some, ready, before commit, committed,
     stored. For tests."""
     quota: Quota = NO_QUOTA
-    """Per tenant and partition of a topic: messages beyond it wait for those of other tenants."""
+    """Per tenant and partition of a topic: messages beyond it wait for other tenants' messages."""
     quotas: Mapping[str, Quota] = field(default_factory=dict)
     """Quotas of individual tenants."""
     span: Span = no_span

@@ -165,7 +165,7 @@ class Lane:
         self.state, self.since = state, monotonic()
 
     def rest(self) -> None:
-        """Records that there is no work: the next message has not waited yet."""
+        """Records that the lane is idle: the next message has not waited yet."""
         self.enter("ready")
         self._committing.rest()
 
@@ -175,7 +175,8 @@ class Lane:
     # --- the consumer's side ------------------------------------------------------------------
 
     def chunk(self, topic: str, messages: Sequence[Any], end: int) -> Chunk | None:
-        """Wraps messages just fetched, up to position `end`; None if the lane is not ready."""
+        """Wraps messages just fetched, up to position `end`, or returns None if the lane is not
+        ready."""
         start = self._fetched.get(topic)
         if start is None or not _fits(messages, start, end):
             self.counts.dropped_chunks += 1
@@ -473,7 +474,7 @@ class Lane:
 
 
 def _set_aside(plan: AgentSpec, settings: LaneSettings) -> SetAside | None:
-    """The quota check of the plan; None if no quota is set."""
+    """The quota check of the plan, or None if no quota is set."""
     if not plan.sets_aside or not (any(settings.quota) or settings.quotas):
         return None
     return SetAside(settings.quota, settings.quotas)

@@ -35,7 +35,7 @@ class GroupSource(LaneSource, Protocol):
     """The consumer as seen by all lanes together."""
 
     async def counts(self) -> Mapping[str, int] | None:
-        """Current number of partitions by topic; None if no broker responds."""
+        """Current number of partitions by topic, or None if no broker responds."""
         ...
 
     def oldest_fetch_age(self) -> float:
@@ -99,7 +99,8 @@ class Lanes:
     # --- the consumer's side ------------------------------------------------------------------
 
     def chunk(self, tp: TopicPartition, messages: Sequence[Any], end: int) -> Chunk | None:
-        """Wraps fetched messages as a chunk of their lane; None if no lane takes them now."""
+        """Wraps fetched messages as a chunk of their lane, or returns None if no lane takes them
+        now."""
         lane = self._active.get(tp)
         return lane.chunk(tp.topic, messages, end) if lane else None
 
@@ -157,7 +158,7 @@ class Lanes:
         generation: int,
         standbys: Iterable[TopicPartition] = (),
     ) -> None:
-        """Starts the lanes of the assigned partitions, follows those of `standbys`, drops all
+        """Starts the lanes of the assigned partitions, follows the lanes of `standbys`, drops all
         others.
 
         Raises:
@@ -271,7 +272,7 @@ class Lanes:
         )  # fmt: skip
 
     def _stalled(self, lane: Lane) -> str | None:
-        """Reason why a lane makes no progress; None if it does, or is idle."""
+        """Reason why a lane makes no progress, or None if it progresses or is idle."""
         patience = self.settings.stall_after
         if lane.state == "ready" and not lane.waiting:
             return self._starved(lane)
@@ -280,7 +281,8 @@ class Lanes:
         return "no progress" if monotonic() - lane.since > patience else None
 
     def _starved(self, lane: Lane) -> str | None:
-        """Reason why a lane receives no messages; None if there are none, or not for long."""
+        """Reason why messages do not reach a lane, or None if there are none or the delay is
+        short."""
         patience = self.settings.stall_after
         if (silent := lane.fetch_age) > patience:
             topics = " or ".join(lane.sources)

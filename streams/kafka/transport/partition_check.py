@@ -1,7 +1,7 @@
 """Number of partitions that a memory was folded with, compared with its topics.
 
-A key's partition depends on the number of partitions. If it changes, keys move to partitions whose
-tables lack their rows: ids count as new, and rows are stored twice. So the changelog's markers
+A key's partition depends on the number of partitions. If it changes, keys move to partitions with
+tables that lack their rows: ids count as new, and rows are stored twice. So the changelog's markers
 store the number, and every reader and writer of a table compares it first.
 """
 
@@ -43,7 +43,7 @@ class Layout(NamedTuple):
         return {name: n for name, n in self.counts.items() if n != self.folded}
 
     def difference(self, setting: int | None = None) -> str | None:
-        """Describes the mismatch and its fix; None if there is none. `setting`: the worker's
+        """Describes the mismatch and its fix, or returns None without one. `setting`: the worker's
         configured number of partitions, if any."""
         if self.folded is None:
             return None if setting is None else self._without_memory(setting)
@@ -128,7 +128,7 @@ async def check(
 
 
 async def look(settings: KafkaSettings, group: str, counts: Mapping[str, int]) -> Layout:
-    """Layout of a memory whose topics have these numbers of partitions. Raises Unreachable."""
+    """Layout of a memory with these numbers of partitions in its topics. Raises Unreachable."""
     changelogs = [name for name in changelogs_of(group) if name in counts]
     tps = [TopicPartition(name, n) for name in changelogs for n in range(counts[name])]
     try:

@@ -1,7 +1,7 @@
 """Store of a lane's rows between batches: in memory, or on disk (`disk_rows`).
 
-Changelog keys equal those of the file tier's store: first letter of the table, tenant, entity and
-row name, separated by NUL. The part before the last NUL is the entity's prefix.
+Changelog keys equal the keys of the file tier's store: first letter of the table, tenant, entity
+and row name, separated by NUL. The part before the last NUL is the entity's prefix.
 """
 
 import asyncio
@@ -103,7 +103,7 @@ class RowStore(Protocol):
     """Maximum number of decoded entities above the store."""
 
     def open(self) -> TablePosition | None:
-        """Returns the position of the stored rows; None if already open.
+        """Returns the position of the stored rows, or None if already open.
 
         Raises:
             StoreError: unreadable, most likely a full disk or missing permission.

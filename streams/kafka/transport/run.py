@@ -59,7 +59,7 @@ def _leave(app: App, stop: asyncio.Event) -> None:
 
 
 async def _start(app: App) -> None:
-    """Starts the app; Faust crashes for errors of its services, not for those of its own start."""
+    """Starts the app; Faust crashes for errors of its services, not for errors during its start."""
     try:
         await app.start()
     except Exception as error:

@@ -1,7 +1,7 @@
 """The lanes' tables as Faust tables: listed and routed to, but not recovered by Faust.
 
 Faust's manager would subscribe the group to the changelogs and read them record by record; here
-lanes read them (`restore`). The assignor keeps a table's partition with those of its sources, so
+lanes read them (`restore`). The assignor keeps a table's partition with its sources' partitions, so
 keys are looked up by source partition.
 """
 
@@ -35,7 +35,7 @@ class LaneTable(faust.Table[bytes, bytes]):
         self.plan = plan
 
     def persisted_offset(self, tp: TP) -> int | None:
-        """Newest changelog offset that the lane has; None if the lane is on another worker."""
+        """Newest changelog offset that the lane has, or None if the lane is on another worker."""
         lane = self.app.lanes.lanes.get((self.plan.agent, tp.partition))
         return lane.standing.position - 1 if lane else None
 
@@ -43,17 +43,17 @@ class LaneTable(faust.Table[bytes, bytes]):
         return False
 
     async def on_rebalance(self, *_: Any) -> None:
-        """Does nothing: lanes handle rebalances."""
+        """Disabled, as lanes handle rebalances."""
 
     async def on_recovery_completed(self, *_: Any) -> None:
-        """Does nothing: lanes restore themselves."""
+        """Disabled, as lanes restore themselves."""
 
     def _new_store(self) -> Any:
         raise TypeError(f"table {self.name}: its rows are the lanes' (transport.rows)")
 
 
 class LaneTables(TableManager):
-    """Subscribes to no changelog, so that Faust's recovery has nothing to read."""
+    """Subscribes to no changelog, which makes Faust's recovery a no-op."""
 
     def __bool__(self) -> bool:
         """False: Faust's recovery then starts the streams directly."""

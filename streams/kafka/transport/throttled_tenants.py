@@ -1,8 +1,8 @@
-"""Throttles tenants beyond their quota: their messages wait for those of other tenants.
+"""Throttles tenants beyond their quota: their messages wait for other tenants' messages.
 
-See docs/quotas.md. A lane may read its sources in two passes: first all messages in order, without
-those of tenants that are behind; then, from the first skipped message on, the skipped ones. Each
-tenant's messages keep their order, and no tenant waits for the backlog of another.
+See docs/quotas.md. A lane may read its sources in two passes: first all messages in order, except
+of tenants that are behind; then, from the first skipped message on, the skipped ones. Each tenant's
+messages keep their order, and no tenant waits for the backlog of another.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,9 +1,9 @@
 """Upgrades a lane's rows of an older version to the current format (docs/upgrades.md).
 
 The upgrade writes the changelog, and the table follows it: each step's rows and a marker with the
-progress go into one transaction, like those of a batch. After a kill no rows are lost, a later
-owner continues, and standbys and read replicas follow. The first such marker tells workers of the
-previous version to release the partition.
+progress go into one transaction, as in a batch. After a kill no rows are lost, a later owner
+continues, and standbys and read replicas follow. On the first such marker, workers of the previous
+version release the partition.
 """
 
 import asyncio

@@ -53,7 +53,7 @@ BEHIND = "records before these are not applied yet; nothing was stored"
 """Why a request cannot be read yet."""
 
 Prepare = Callable[[Live], Awaitable[None]]
-"""Makes something ready for a generation before it answers."""
+"""Prepares a generation before it answers."""
 
 
 class Work(NamedTuple):
@@ -73,7 +73,7 @@ class Backend(Protocol):
     @property
     def history(self) -> Location | None: ...
 
-    """The history's folder; None: there is no history here."""
+    """The history's folder, or None without a history."""
 
     preparing: list[Prepare]
     """Called before another generation answers, where that can be known before."""
@@ -93,7 +93,7 @@ class Backend(Protocol):
         """The promoted generation, while it does not answer yet; usually None."""
 
     erasures: Erasures | None
-    """Erases users of the history; None: this server cannot."""
+    """Erases users of the history, or None if this server cannot."""
 
     changes: Changes
     """Who waits for an entity to change."""
@@ -104,7 +104,7 @@ class Backend(Protocol):
 
     async def catch_up(self, table: Table, tenant: str, key: str, within: float) -> None:
         """Waits until `rows` shows each record of a session or user that is in the log now, from
-        any server. Raises NotReady, also after `within` seconds."""
+        any server. Raises NotReady, at the latest after `within` seconds."""
 
     async def submit(
         self,
@@ -131,12 +131,12 @@ class Backend(Protocol):
 
     @property
     def extractor(self) -> str | None:
-        """The extractor of this server; None: workers extract, or the server is read-only."""
+        """The extractor of this server, or None if workers extract or the server is read-only."""
 
     async def extract(self, within: float) -> tuple[bool, str] | None:
         """Waits up to `within` seconds until the model has read every turn that is in the log now:
-        whether it has, and its status. Returns at once if the model is unavailable; None if this
-        server has no model. Raises NotReady."""
+        whether it has, and its status. Returns at once if the model is unavailable, and None if
+        this server has no model. Raises NotReady."""
 
     def readiness(self) -> Readiness:
         """Current readiness, including progress of a restore."""

@@ -29,15 +29,15 @@ log = logging.getLogger(__name__)
 
 NO_TOPIC = "no topic"
 ON_DISK = "rows on disk cannot be used; the server's log says why"
-"""Without their path: anybody may ask what a server waits for."""
+"""The path is omitted, as every client can request this text."""
 
 RETRIED = (KafkaError, OSError, TimeoutError)
 BACKOFF, MAX_BACKOFF = 0.2, 2.0
 REQUEST_MS = 10_000
 RECORDS = 2_000
-"""Of one partition at once: some 10 ms of the event loop's time, which requests wait for."""
+"""Maximum per partition at once: about 10 ms of the event loop's time, which delays requests."""
 ASK_EVERY = 3.0
-"""Seconds between two looks at how many partitions there are."""
+"""Seconds between two checks of the number of partitions."""
 
 
 class Absent(Exception):  # noqa: N818 - what it is

@@ -53,10 +53,10 @@ log = logging.getLogger(__name__)
 
 WAITING_RECORDS = 20_000
 WAITING_BYTES = 64_000_000
-"""Of a tenant; of all together `SHARES` times as much."""
+"""Maximum per tenant; for all together `SHARES` times as much."""
 SHARES = 4
 LOGGED_WITHIN = 5.0
-"""Seconds until a post is in the log, or is refused: its tenant has many before it."""
+"""Seconds until a post is in the log or is rejected, if its tenant has many before it."""
 LENT_WITHIN = 5.0
 """Seconds that a write which needs to be read first waits for a history that is lent."""
 LOOK_EVERY = 0.02
@@ -96,7 +96,7 @@ class EmbeddedBackend:
         *,
         beside: bool = True,
     ) -> None:
-        """`extractor`: from now on; None: the stored choice. `retention` in microseconds, as in
+        """`extractor`: from now on (None: the stored choice). `retention` in microseconds, as in
         `streams.files.fold_sources.Runner`. `model`: settings of the model, if the extractor is
         one; without them only the rules extract. `beside`: run the model in a thread; otherwise the
         caller runs it.
@@ -112,7 +112,7 @@ class EmbeddedBackend:
         self.worked: list[Charge] = []
         self.promoted: str | None = None
         self.model: Beside | None = None
-        """What asks the model, while it does."""
+        """Calls the model while it is running."""
         self._counts = FoldCounts()
         self._commits = Advance()
         self._folder = IngestThread(self._root, self, extractor, retention)
@@ -126,7 +126,7 @@ class EmbeddedBackend:
         self._why = "the history is being opened"
         self._closing = False
         self._waiting: dict[str, WaitingRecords] = {}
-        self._left: dict[Posted, None] = {}  # whose senders wait no longer, in order
+        self._left: dict[Posted, None] = {}  # their senders no longer wait, in order
         self._folded: dict[
             Where, tuple[EntityRows, int]
         ] = {}  # rows not on disk yet, and their batch
@@ -278,7 +278,7 @@ class EmbeddedBackend:
         the log. Raises Busy, and errors of the write."""
         withdrawn_at = self._loop.time() + max(within, LOGGED_WITHIN)
         await asyncio.wait([posted.done], timeout=within)
-        while not posted.logged and not posted.done.done():  # it may yet be refused
+        while not posted.logged and not posted.done.done():  # it may still be rejected
             if self._loop.time() >= withdrawn_at and self._posts.withdraw(posted):
                 self._gone(posted)
                 posted.end(Busy("the tenant's records before these take long; send these again"))
@@ -363,7 +363,7 @@ class EmbeddedBackend:
             self._store = store
             if live != self._live:
                 self._live = live
-            # after an error others may have written: what is not shown again since is on disk
+            # after an error others may have written: changes not shown again since are on disk
             self._read.clear()
             self._drop_before(self._since)
             self.changes.tell(self.changes.awaited())

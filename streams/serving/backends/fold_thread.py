@@ -45,10 +45,9 @@ from streams.pipeline.entity import Entity, Where
 log = logging.getLogger(__name__)
 
 EVERY, HURRIED = 1.0, 0.2
-"""Seconds from one commit to the next, where there is something to commit; the same where a reader
-waits for it."""
+"""Seconds between commits of changes, and if a reader waits for one."""
 TICK = 0.1
-"""Seconds in which it is noticed that somebody else asks for the history."""
+"""Seconds until another process's request for the history is noticed."""
 PIECE = 512
 """Records that are folded before their senders hear of it."""
 AGAIN = 1.0
@@ -114,17 +113,17 @@ class IngestThread:
         """What the log took, in its order: it need not be read from disk again."""
         self.ending = False
         self.hurried = False
-        """Whether a reader waits for the tables to have what is folded."""
+        """Whether a reader waits until the tables contain the folded records."""
         self.committed_to = 0
         """The offset up to which the tables have the log."""
         self.asks_model = False
-        """Whether a model is asked beside this thread, where one was chosen."""
+        """Whether a model, if chosen, runs in another thread."""
         self.extractor: str | None = None
         """What finds memory in turns; without a model's settings not the model, though chosen."""
         self.commit_seconds = Histogram(UPTO_MINUTES)
         """How long the writing of each batch took."""
         self.is_open = False
-        """Whether what is in the log is being folded."""
+        """Whether the records of the log are being folded."""
         self._told = listener
         self._extractor = extractor
         self._said = ""
@@ -304,7 +303,7 @@ class IngestThread:
             runner.pending.add_done_callback(
                 lambda _: self.commit_seconds.observe(time.monotonic() - began)
             )
-        runner.applier.forget_touched()  # no run's counts: they would grow for ever
+        runner.applier.forget_touched()  # no run's counts: they would grow forever
 
     def _cool(self, runner: Runner) -> None:
         """Handles sessions past their retention: one pass per day, some sessions per commit."""

@@ -16,14 +16,14 @@ from streams.folds.constants import Rules
 log = logging.getLogger(__name__)
 
 AGAIN = 1.0
-"""Seconds until a promoted generation that could not be read is looked at again."""
+"""Seconds until a promoted generation that could not be read is checked again."""
 UNREADABLE = (HistoryError, TurnfoldError, OSError)
 
 
 class Live(NamedTuple):
     """A serving generation. Compare by identity: each switch creates a new object.
 
-    `name`: None without a history. `tables`: the path of its history tables, independent of the
+    `name` is None without a history. `tables`: the path of its history tables, independent of the
     pointer. `at_any_rate`: promoted with --behind, so the server does not wait for it. `rules`: of
     its fold and its readers.
     """
@@ -45,7 +45,7 @@ def promoted(root: Location) -> Live:
 
 
 def pinned(root: Location | None, app_id: str) -> Live | None:
-    """The generation that an app id contains (`APP.NAME`); None without one."""
+    """The generation that an app id contains (`APP.NAME`), or None without one."""
     if root is None:
         return None
     candidates = [name for name in names(root) if name != ROOT and app_id.endswith(f".{name}")]
@@ -56,7 +56,7 @@ def pinned(root: Location | None, app_id: str) -> Live | None:
 
 
 def _tables(root: Location, name: str) -> Location:
-    return root / FOLDER / name  # of `root`, too: it is no word for the live one then
+    return root / FOLDER / name  # also for `root`, which then does not name the live one
 
 
 def _checked(root: Location, live: Live) -> Live:

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 REQUEST_MS = 5_000
 ANSWER_WITHIN = 5.0
-"""Seconds; also for a new consumer to find its way."""
+"""Seconds, including the connection of a new consumer."""
 CLOSE_WITHIN = 2.0
 FETCH_MS = 50
 

@@ -18,7 +18,7 @@ class PostedByModel:
         self._loop = asyncio.get_running_loop()
 
     async def post(self, record: JsonObject) -> int | None:
-        """The log's end after the write; None if the server cannot store it now."""
+        """The log's end after the write, or None if the server cannot store it now."""
         posting = self._backend.submit([msgspec.json.encode(record)], 0.0)
         try:
             await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(posting, self._loop))

@@ -21,11 +21,11 @@ log = logging.getLogger(__name__)
 
 BATCH_BYTES = 500_000
 GATHER = 0.005
-"""Seconds from one produce to the next: what is asked meanwhile goes together. Not after one of a
-single request: who comes alone does not wait."""
+"""Seconds from one produce to the next: requests that arrive in between are sent together. A single
+request does not wait."""
 REQUEST_MS = 5_000
 APPEND_WITHIN = 10.0
-"""Seconds; also for a new producer to find its way."""
+"""Seconds, including the connection of a new producer."""
 CLOSE_WITHIN = 2.0
 
 
@@ -113,7 +113,7 @@ class Writing:
             await self._close()
             return
         except BaseException as error:
-            _refuse(appends, _why(error))  # nobody else would answer them any more
+            _refuse(appends, _why(error))  # otherwise they would never be answered
             raise
         for offsets, (_, appended) in zip(results, appends, strict=True):
             if not appended.done():
@@ -163,7 +163,7 @@ class Writing:
             async with asyncio.timeout(CLOSE_WITHIN):
                 await producer.stop()
         except (KafkaError, OSError, TimeoutError):
-            # left alone it would go on sending, for ever and when nobody expects it any more
+            # it would otherwise continue to send, forever and unexpectedly
             await producer.give_up()
 
 

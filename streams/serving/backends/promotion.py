@@ -34,15 +34,15 @@ LOOK_SECONDS = 0.1
 IN_STORE_SECONDS = 2.0
 """In an object store, where each look is a request."""
 CLOSE_SECONDS = 2.0
-"""A generation that has what was shown so long ago is close enough to be waited for."""
+"""A generation is close enough to wait for if it lags by at most so many seconds."""
 STILL_SECONDS = 4.0
-"""The old tables are held still for so long at most; then they go on, and it is tried again."""
+"""Maximum pause of the old tables; then they continue, and the switch is retried."""
 SIGNALS_SECONDS = 1.0
-"""What turns mean for their users is waited for so long. It may never come: the turns may have
-left their topic before the new generation was begun."""
+"""Maximum wait for the user signals of turns. They may never arrive: the turns may have left their
+topic before the new generation was started."""
 HISTORY_SECONDS = 30.0
-"""For so long the new history is to have all that the old one has now. After that, what the old one
-had when the generation was promoted: sinks that write by turns may never be level."""
+"""For so long the new history must have all rows that the old one has now; after that, the rows
+that the old one had at the promotion: sinks that write alternately may never be level."""
 HISTORY_EVERY = 1.0
 TELL_SECONDS = 30.0
 
@@ -209,7 +209,7 @@ class Promotion:
         try:
             find_tables(tables)
         except UNREADABLE:
-            return False  # there is nothing that readers were shown
+            return False  # readers were not shown any rows
         return True
 
     async def _until(self, condition: Callable[[], bool], about: Callable[[], str]) -> None:

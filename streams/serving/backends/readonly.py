@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 1.0
 FOLLOW_SECONDS = 2.0
-"""In an object store, where each look for what is live is a request."""
+"""In an object store, where each check of the pointer is a request."""
 AT_ONCE = 3
 WAITING = 32
 """Questions of a tenant that may wait for one of those under way to end."""
@@ -91,7 +91,7 @@ class HistoryBackend:
             await asyncio.sleep(LOOK_SECONDS)
             if not self.changes.awaited():
                 continue
-            with suppress(HistoryError, OSError):  # who asks is told
+            with suppress(HistoryError, OSError):  # reported to the caller
                 before, commits = commits, await asyncio.to_thread(self._commits)
                 if before != commits:
                     self.changes.tell(self.changes.awaited())

@@ -54,7 +54,7 @@ from streams.serving.backends.stats import Observed
 log = logging.getLogger(__name__)
 
 USUAL = 0.3
-"""Seconds in which workers usually apply what is in the log."""
+"""Seconds in which workers usually apply the records in the log."""
 STEP = 256
 """Records that are routed before other requests have a turn."""
 MOST_RECORDS, MOST_BYTES = 50_000, 64_000_000
@@ -74,8 +74,9 @@ class _Sent(NamedTuple):
 
 
 class ReplicaBackend:
-    """Implements `backend.Backend`. `app_id` names the workers' changelogs; those of a generation
-    are named `APP.NAME`. An `app_id` of that form pins the generation, whichever is promoted.
+    """Implements `backend.Backend`. `app_id` names the workers' changelogs; a generation's
+    changelogs are named `APP.NAME`. An `app_id` of that form pins the generation, whichever is
+    promoted.
 
     `store`: of the rows; default: memory.
     """
@@ -139,7 +140,7 @@ class ReplicaBackend:
         """Handles the end of an endless task."""
         if not task.cancelled():
             self._failed = task.exception() or RuntimeError("it ended")
-            if not isinstance(self._failed, ConfigurationError):  # with what that says all ends
+            if not isinstance(self._failed, ConfigurationError):  # its message ends the process
                 log.critical("the replica has failed: %r", self._failed, exc_info=self._failed)
             if not self._failure.done():
                 self._failure.set_result(self._failed)

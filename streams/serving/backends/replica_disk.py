@@ -1,10 +1,10 @@
 """The folder in which a replica keeps its rows (docs/serving.md, "Rows on disk").
 
-    DIR/serve.json                       whose rows they are: app id and cluster
+    DIR/serve.json                       owner of the rows: app id and cluster
     DIR/lock                             a running server has it
-    DIR/GROUP+PARTITIONS/CHANGELOG-N/    a lane's rows, and where they stand in the changelog
+    DIR/GROUP+PARTITIONS/CHANGELOG-N/    a lane's rows, and their position in the changelog
 
-All of it can be read from Kafka again, so what is not used any more is removed.
+All of it can be read from Kafka again, so unused folders are removed.
 """
 
 import asyncio
@@ -37,9 +37,9 @@ OWNER, LOCK, COMPACTED, GONE = "serve.json", "lock", "compacted", ".gone-"
 CACHE = 64_000_000
 """Bytes of rows as they are on disk, of all lanes together."""
 ENTITIES = 8_192
-"""Sessions and users whose rows are decoded, of all lanes together."""
+"""Maximum sessions and users with decoded rows, in all lanes together."""
 WRITE_BUFFERS = 64_000_000
-"""Bytes of all lanes, of which each has some anyhow and up to two are in use."""
+"""Bytes of all lanes; each lane has a minimum, and up to two buffers are in use."""
 LEAST_BUFFER, MOST_BUFFER = 1_000_000, 4_000_000
 LOOK_EVERY = 60.0
 COMPACT_EVERY = 80_000.0
@@ -182,7 +182,7 @@ def _others(folder: Path) -> bool:
 
 
 def _owner(file: Path) -> dict[str, str] | None:
-    """None if the folder has no readable owner."""
+    """Reads the owner of a folder, or returns None if it is missing or unreadable."""
     try:
         document = json.loads(file.read_text())
         return {"app_id": str(document["app_id"]), "cluster": str(document["cluster"])}
@@ -193,7 +193,7 @@ def _owner(file: Path) -> dict[str, str] | None:
 def _is_due(folder: Path) -> bool:
     """Whether a lane's files are due for a rewrite; from its first day on."""
     stamp = folder / COMPACTED
-    with suppress(OSError):  # it is not there yet, or is made again
+    with suppress(OSError):  # it does not exist yet, or is being rebuilt
         if stamp.exists():
             return time() - stamp.stat().st_mtime > COMPACT_EVERY
         stamp.touch()

@@ -1,4 +1,4 @@
-"""One changelog partition as a replica holds it: its rows, who waits for them, records' outcomes.
+"""A replica's copy of one changelog partition: its rows, waiting readers, and records' outcomes.
 
 restoring ── all of it is read ──> ready ── another changelog in its place ──> restoring
 """
@@ -28,17 +28,17 @@ from streams.serving.backends.change_waiters import Changes, Where
 log = logging.getLogger(__name__)
 
 ENDINGS = 20_000
-"""Records whose ending is remembered that were not applied: somebody may be about to ask."""
+"""Maximum remembered outcomes of records that were not applied: a client may still request them."""
 COMPACTED = 60.0
-"""Seconds without the changelog after which compaction may have swallowed markers unseen."""
+"""Seconds without the changelog after which compaction may have removed unread markers."""
 NOTED_EVERY = 600.0
-"""Seconds after which a store on disk notes that nothing new has come: a lane in which nobody
-speaks was not away."""
+"""Seconds after which a store on disk notes an idle changelog: a lane without traffic was not
+away."""
 
 
 class LanePosition(NamedTuple):
-    """How far a lane has come. `offsets`: the next of each source topic. `signals`: for each
-    partition of turns, the newest record whose user signals are folded."""
+    """Progress of a lane. `offsets`: the next of each source topic. `signals`: for each partition
+    of turns, the newest record with folded user signals."""
 
     offsets: Mapping[str, int]
     signals: Mapping[str, int]
@@ -111,12 +111,12 @@ class ReplicaLane:
     def _changed(self, rows: Sequence[Row]) -> Iterator[Where]:
         for where in {key.rpartition(b"\0")[0] for key, _ in rows}:
             parts = where.decode(errors="replace").split("\0")
-            if len(parts) == 3:  # else somebody else's row, which nobody asks for
+            if len(parts) == 3:  # otherwise another entity's row, which is not requested
                 yield self.table, parts[1], parts[2]
 
     async def forget(self) -> None:
         """Restores everything from the changelog's start."""
-        self._begin(Progress(self.at))  # before: nobody reads rows that are being removed
+        self._begin(Progress(self.at))  # before: rows that are being removed must not be read
         await self.rows.rest()
         await open_store(self.rows.clear)
 

@@ -112,7 +112,7 @@ class ReplicaTables:
         return self._following.lanes[TopicPartition(self._topics[table], partition)]
 
     def check_age(self, lane: ReplicaLane) -> None:
-        """Raises NotReady for a partition whose rows are too old."""
+        """Raises NotReady for a partition with rows that are too old."""
         if lane.progress.age > STALE_AFTER:
             raise NotReady(
                 f"the newest of {lane.at.topic}/{lane.at.partition} was last seen "

@@ -1,4 +1,4 @@
-"""Chooses the next tenant: the one whose records have used the least processing time."""
+"""Chooses the next tenant: the one that has used the least processing time."""
 
 import time
 from collections import deque
@@ -19,7 +19,7 @@ TRUST = 4
 ALONE = 60.0
 """Seconds after which a tenant is alone, if no other has put anything."""
 MOST_ACCOUNTS = 10_000
-"""Tenants whose accounts are kept while none of theirs waits."""
+"""Maximum accounts kept for tenants without waiting items."""
 
 
 class Account(Generic[T]):
@@ -76,7 +76,8 @@ class TenantTurns(Generic[T]):
             return True
 
     def take(self, wait: bool) -> T | None:
-        """The next item. None: there is none now; with `wait`: the queue has ended."""
+        """The next item, or None if the queue is empty; with `wait`, None if the queue has
+        ended."""
         with self._changed:
             while True:
                 while self._turns:

@@ -30,12 +30,11 @@ log = logging.getLogger(__name__)
 PART = 16
 """Records of one request that go into the log without others between them."""
 GATHER = 0.005
-"""Seconds from one write to the log to the next: what is posted meanwhile goes together, and costs
-one wait for the disk and one turn of each thread. Not after a write of one request: who posts alone
-does not wait."""
+"""Seconds from one write to the log to the next: records posted in between are written together,
+with one wait for the disk and one turn of each thread. A single request does not wait."""
 AHEAD = 0.2
-"""Seconds of the processor that the log is ahead of folding: so long a tenant waits for what others
-have posted before it."""
+"""CPU seconds that the log may be ahead of folding: so long a tenant waits for other tenants'
+earlier records."""
 ALONE_RECORDS, SHARED_RECORDS = 4_000, 512
 """The same in records, where one tenant is alone, and where others post: they bound the time of one
 that turns from cheap records to expensive ones."""

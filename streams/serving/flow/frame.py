@@ -21,7 +21,7 @@ from streams.serving.flow.rates import Buckets, ShownNumber, Window, number, qua
 
 ENDINGS = ("read", "applied", "duplicate", "dead", "withheld")
 SIGNALS = ("hops", "hops_repeated", "hops_dead", "hops_left_out")
-"""What an agent has read of user signals, which are no input records."""
+"""Counters of user signals that an agent has read, which are not input records."""
 SLOW = 0.99
 
 
@@ -50,7 +50,7 @@ class Frames:
         self._broker = broker
         self._ports = ports
         self._flow = Window()
-        self._ends = Window(15.0)  # the broker is asked every few seconds
+        self._ends = Window(15.0)  # the broker is queried every few seconds
         self._sinks = Window(15.0)
         self._lag: object = None
 

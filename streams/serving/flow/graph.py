@@ -135,7 +135,7 @@ def narrow(tier: Tier) -> Drawing:
     """From top to bottom, two boxes in a row."""
     width = (NARROW - GAP) // 2
     places: dict[str, Box] = {}
-    tops: set[str] = set()  # what stands first: arrows to the rest of a column would cross it
+    tops: set[str] = set()  # the first one: arrows to the rest of a column would cross it
     y = 0
     for column in columns(graph(tier)):
         rows = [column[at : at + 2] for at in range(0, len(column), 2)]

@@ -75,7 +75,7 @@ class Ports:
     def __init__(self, addresses: Sequence[str]) -> None:
         self.addresses = tuple(addresses)
         self.measured: dict[str, list[MetricSample]] = {}
-        """By address, of those that have answered last."""
+        """Samples by address, of the workers that answered last."""
         self.earlier: dict[str, list[MetricSample]] = {}
         """What they said the time before."""
         self.away: dict[str, str] = {}

@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 SECONDS = 5.0
-"""What a rate is the mean of: workers commit in batches, so that a second alone says little."""
+"""Window of a rate's mean: workers commit in batches, so that a single second is not
+representative."""
 THIN = "\N{NARROW NO-BREAK SPACE}"
 
 Unit = Literal["count", "rate", "seconds", "share"]
 Buckets = Sequence[tuple[float, float]]
-"""Of a histogram: upper bounds, each with how many values do not exceed it."""
+"""Buckets of a histogram: upper bound, and number of values up to it."""
 
 
 class ShownNumber(NamedTuple):
@@ -68,7 +69,7 @@ class Window:
         self._readings.clear()
 
     def gain(self, name: str) -> float | None:
-        """Growth of a counter. None before two readings have it, or after a reset."""
+        """Growth of a counter, or None before two readings have it or after a reset."""
         if len(self._readings) < 2:
             return None
         before, after = self._readings[0][1].get(name), self._readings[-1][1].get(name)
@@ -83,8 +84,8 @@ class Window:
 
 
 def quantile(share: float, before: Buckets, after: Buckets) -> float | None:
-    """The bound below which this share of the values lies that were added between two readings of a
-    histogram, as precise as its buckets; None without any."""
+    """The quantile of the values that were added between two readings of a histogram, as precise as
+    its buckets, or None without any."""
     if len(before) != len(after):
         before = [(bound, 0.0) for bound, _ in after]
     counts = [late - early for (_, late), (_, early) in zip(after, before, strict=True)]

@@ -20,7 +20,7 @@ ENDINGS = (
     SENT, "settled", "of_a_generation", "other_reason", "refused_again",
     "bytes_not_kept", "needs_mapping", "too_large", "withheld",
 )  # fmt: skip
-"""What a replay ends as; all but the first: nothing was sent, and why."""
+"""Outcomes of a replay: sent, or the reason why it was not."""
 
 
 class Replays:

@@ -19,11 +19,11 @@ from streams.serving.http.event_stream import HEARTBEAT, HEARTBEAT_SECONDS, RETR
 log = logging.getLogger(__name__)
 
 EVERY = 1.0
-"""Seconds from one look to the next."""
+"""Seconds from one sample to the next."""
 LINGERS = 20.0
-"""Seconds that it goes on after the last has left: a page opened again has rates at once."""
+"""Seconds that it continues after the last reader has left: a reopened page has rates at once."""
 FIRST_WITHIN = 2.0
-"""Seconds that a page waits for the first frame; it is made of what is there, so it comes soon."""
+"""Seconds that a page waits for the first frame, which contains the data available by then."""
 
 
 class Sampler:

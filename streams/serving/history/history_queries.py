@@ -48,13 +48,13 @@ from streams.serving.http.problems import (
 )
 
 THREADS, WAITING = 3, 16
-"""Of questions to the tables."""
+"""Threads for queries of the tables, and maximum waiting queries."""
 LOOKUP_THREADS, LOOKUPS_WAITING = 3, 500
-"""Of look-ups: a second or two of them may gather while the index is brought up to date."""
+"""The same for look-ups: one or two seconds of them may accumulate while the index is updated."""
 WRITTEN_WITHIN = 5.0
-"""Seconds until the tables have what was folded; usually one."""
+"""Seconds until the tables have the folded records; usually one."""
 SETTINGS = "SET threads = 1; SET memory_limit = '512MB'; SET temp_directory = ''"
-"""Of each question: the server has other things to do, and nothing is left on disk."""
+"""Settings of each query: they leave resources to the server, and no files on disk."""
 
 BEHIND = "the history does not have the newest records yet; the server's log says why"
 
@@ -82,7 +82,7 @@ class Watch:
         with self._lock:
             self._over = True
             for connection in self._opened:
-                with suppress(_duckdb.Error):  # one that was closed meanwhile
+                with suppress(_duckdb.Error):  # one that was closed in between
                     connection.interrupt()
 
 
@@ -168,11 +168,11 @@ class HistoryQueries:
                 answer = find(root, tenant, query, at_once=True)
                 indexing.embed(tenant)
                 return answer
-            except HistoryWriteError as error:  # a full disk: what is indexed can still be found
+            except HistoryWriteError as error:  # a full disk: indexed documents can still be found
                 _log.error("the search index is not brought up to date: %s", error)
                 return as_built(root)
 
-        def as_built(root: Location) -> T:  # what was committed meanwhile would keep it waiting
+        def as_built(root: Location) -> T:  # later commits would keep it waiting
             return find(root, tenant, query, update=False)
 
         with suppress(NotIndexed):
@@ -208,7 +208,7 @@ class HistoryQueries:
         return await self._asked(self._tables, noun, tenant, question, seconds)
 
     async def _caught_up(self, tenant: str, of: Sequence[Subject]) -> None:
-        """A client whose write was applied can read it. Raises Problem."""
+        """Waits until a client's applied write can be read. Raises Problem."""
         if not (of and self._backend.unwritten(tenant, *of)):
             return
         if not await self._backend.written(tenant, WRITTEN_WITHIN, *of):
@@ -232,7 +232,7 @@ class HistoryQueries:
                 return await lane.ask(
                     tenant, lambda root: _run(question, root, watch), self._live_tables
                 )
-        except asyncio.CancelledError:  # nobody waits for it any more
+        except asyncio.CancelledError:  # its caller no longer waits
             watch.interrupt()
             raise
         except TimeoutError:

@@ -17,7 +17,7 @@ from streams.search.vector_search import embedder
 from streams.serving.http.problems import Problem, retry_after
 
 WAIT_SECONDS = 5.0
-"""A search waits so long for its index: a small one is there by then."""
+"""Seconds that a search waits for its index: enough for a small one."""
 ATTEMPTS = 2
 """The tables may be compacted under the first."""
 
@@ -38,7 +38,7 @@ class Indexing:
         self._under_way: dict[str, Future[None]] = {}
         self._lock = Lock()
         self._next: list[str] = []  # the last one first
-        self._unwritable: set[str] = set()  # tenants whose last build could not be written
+        self._unwritable: set[str] = set()  # tenants with a last build that could not be written
         self.tenants: set[str] = set()
         """Those that have searched."""
 
@@ -70,7 +70,7 @@ class Indexing:
                 self._next.append(tenant)
         try:
             async with asyncio.timeout(WAIT_SECONDS):
-                await asyncio.shield(building)  # others wait for it, too
+                await asyncio.shield(building)  # others also wait for it
         except TimeoutError:
             raise self.not_indexed(tenant) from None
 
@@ -110,7 +110,7 @@ class Indexing:
                 update(self._root, tenant, ending=self._ending)
             except NotIndexed:
                 return  # another process is at it, or the server ends
-            except HistoryWriteError as error:  # a full disk: once more helps nobody
+            except HistoryWriteError as error:  # a full disk: a retry does not help
                 self._unwritable.add(tenant)
                 _log.error("the search index cannot be written: %s", error)
                 return
@@ -123,8 +123,8 @@ class Indexing:
                 return
 
     def _embed_later(self, tenant: str) -> None:
-        """Vectors are computed in a separate daemon thread: neither a search nor the end of the
-        process waits for an endpoint."""
+        """Vectors are computed in a separate daemon thread: searches and the end of the process do
+        not wait for an endpoint."""
         with self._lock:
             if embedder() is None:
                 return
@@ -136,7 +136,7 @@ class Indexing:
 
     def _embed_all(self) -> None:
         while True:
-            with self._lock:  # what is indexed from now on is of the next time
+            with self._lock:  # documents indexed from now on belong to the next run
                 if not self._to_embed or self._ending.is_set():
                     self._embedding = False
                     return

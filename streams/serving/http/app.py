@@ -103,7 +103,7 @@ def create_app(
     app.router.routes += pages.routes() if pages else [INDEX]
     tools = McpEndpoint(Router(app.router), forget=mcp_forget) if mcp_is_installed() else None
     if tools is not None:
-        # any key may call tools; what a tool asks needs the role that its request does
+        # any key may call tools; a tool's request needs its own role
         app.router.routes.append(PlainRoute("/mcp", tools, Needs("read"), "POST"))
     return app
 
@@ -134,6 +134,6 @@ async def _openapi_json(request: Request) -> Response:
 
 @cache
 def _document() -> bytes:
-    from streams.serving.http.openapi import document  # seldom asked for, and slow to load
+    from streams.serving.http.openapi import document  # rarely requested, and slow to load
 
     return encode(document())

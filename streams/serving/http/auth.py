@@ -25,12 +25,12 @@ START = "/"
 TWIN = ".json"
 """Ends the path of a page's answer as JSON."""
 API = ("/v1/", "/memory/", "/mcp", "/metrics", "/healthz", "/readyz", "/openapi.json")
-"""Where the paths begin that are for programs; all others are the inspector's."""
+"""Prefixes of the paths for programs; all others are the inspector's."""
 BODY_BYTES = "body_bytes"
-"""In a request's state: bytes that its body may have, where nobody had to show a key for it."""
+"""In a request's state: maximum bytes of its body, for a route without a key."""
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 OWN_SITE = (b"same-origin", b"none")
-"""What browsers say of requests of this server's own pages, and of what a person does."""
+"""Values of Sec-Fetch-Site for requests of this server's own pages, and for a person's actions."""
 TENANT_HEADER = b"turnfold-tenant"
 """Where a key of all tenants names the one it means; of no use to other keys."""
 
@@ -49,7 +49,7 @@ _log = getLogger(__name__)
 
 
 class Needs(NamedTuple):
-    """Access rule of a route. `role`: minimum role; None: no key is needed.
+    """Access rule of a route. `role`: minimum role, or None if no key is needed.
 
     `of_all`: only a key of all tenants. `is_of_tenant`: the reply is for one tenant and its
     generation. `body_bytes`: maximum body without a key. `is_stream`: an event stream.
@@ -63,7 +63,7 @@ class Needs(NamedTuple):
 
 
 OPEN = Needs(None, is_of_tenant=False)
-"""No key: nothing of anybody is in it."""
+"""Rule of routes without a key: their replies contain no user data."""
 NEEDS = "needs"
 """Where a request's scope has them, of a route that is there."""
 
@@ -92,8 +92,9 @@ class Access:
         pages: Pages | None = None,
         strangers: Callable[[Scope], None] | None = None,
     ) -> None:
-        """`find`: the access rule of a request's route; None: unknown route. `strangers`: called
-        for each request without a valid key; raises Refusal if the address has sent too many."""
+        """`find`: the access rule of a request's route, or None for an unknown route. `strangers`:
+        called for each request without a valid key; raises Refusal if the address has sent too
+        many."""
         self._app = app
         self._find = find
         self._keys = keys
@@ -117,7 +118,7 @@ class Access:
         except Refusal as refusal:
             await self._refuse(scope, refusal, reply)
         except Exception as error:
-            # neither the error's own words nor uvicorn's account of it: both may quote a record
+            # without the error's text and uvicorn's log of it: both may quote a record
             _log.error(
                 "%s %s: %s at %s",
                 scope["method"],
@@ -131,12 +132,12 @@ class Access:
             reply.log(scope)
 
     async def _refuse(self, scope: Scope, refusal: Refusal, reply: "_Reply") -> None:
-        scope.setdefault("state", {})["caller"] = reply.caller  # a page names whom it refuses
+        scope.setdefault("state", {})["caller"] = reply.caller  # a page names the rejected caller
         if self._pages is not None and not reply.has_begun and asks_for_a_page(scope):
             try:
                 await self._pages.refuse(scope, refusal, reply.send)
                 return
-            except Exception as error:  # a page that cannot be made is no reason to say nothing
+            except Exception as error:  # the reply must not depend on the page
                 _log.error(
                     "a page of problems: %s at %s", type(error).__name__, where_raised(error)
                 )
@@ -227,7 +228,7 @@ class _Reply:
         elif not message.get("more_body"):
             self._ended = True
         elif not self._may_go_on():
-            # an event stream whose key was revoked: for the application the client has gone
+            # an event stream with a revoked key: for the application the client has gone
             self._ended = True
             message = {"type": "http.response.body", "body": b""}
         await self._send(message)

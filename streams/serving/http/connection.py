@@ -20,22 +20,21 @@ from streams.serving.http.auth import NO_STORE, SECURITY_HEADERS
 from streams.serving.http.refusal import problem
 
 HEAD_BYTES = 32_768
-"""Of a request's line and headers."""
+"""Maximum bytes of a request's line and headers."""
 HEADERS = 100
 HEAD_SECONDS = 10.0
-"""Until they are here."""
+"""Seconds until they have arrived."""
 REST_BYTES, REST_SECONDS = 64_000_000, 30.0
-"""Of a request that was refused before it was all here, which is read and dropped: most clients
-look for the answer once they have sent all, and what a closed connection receives takes the answer
-away from them."""
+"""Limits of reading and dropping the rest of a request that was rejected early: most clients read
+the reply after sending all, and lose it if they send to a closed connection."""
 READ_SECONDS = 30.0
-"""Until a client has read some more of what was sent."""
+"""Seconds until a client has read more of the reply."""
 OPEN_FILES = 65_536
 
 UVICORN: dict[str, Any] = {
     "ws": "none",
     "server_header": False,
-    "proxy_headers": False,  # nothing here goes by a client's address
+    "proxy_headers": False,  # client addresses are not used
     "log_config": None,
     "backlog": 4096,
     "timeout_keep_alive": 75,  # seconds; longer than the usual balancer in front waits (60)
@@ -96,11 +95,11 @@ class HttpConnection(HttpToolsProtocol):
 
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
-        self.access_log = False  # it writes paths, which hold ids; `Access` has one without
+        self.access_log = False  # its paths contain ids; `Access` logs without them
         self._head = 0  # bytes of a head that is not all here, or of a body's rest
         self._in_head = False
         self._in_body = False
-        self._is_ended = False  # answered for the last time; what comes is dropped
+        self._is_ended = False  # last reply; further input is dropped
         self._framing = 0  # bytes of a body under way since the last that was the body's own
         self._late: asyncio.TimerHandle | None = None
 
@@ -139,7 +138,7 @@ class HttpConnection(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if self._in_head:  # a trailer is nothing that anybody looks at, and came behind all checks
+        if self._in_head:  # trailers are ignored, as they arrive after all checks
             super().on_header(name, value)
 
     def on_body(self, body: bytes) -> None:
@@ -155,7 +154,7 @@ class HttpConnection(HttpToolsProtocol):
             self._expect_head()
 
     def on_headers_complete(self) -> None:
-        if self._is_ended:  # behind what was refused
+        if self._is_ended:  # after the rejected request
             return
         self._framing = 0
         self._in_body = True
@@ -185,7 +184,7 @@ class HttpConnection(HttpToolsProtocol):
             return
         self._head_is_here()
         self._is_ended = True
-        if self.cycle is not None:  # as if the client had gone: nobody hears what it would say
+        if self.cycle is not None:  # as if the client had gone: the error cannot be sent
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         if self.transport.can_write_eof():

@@ -41,7 +41,7 @@ def unsupported(detail: str) -> Problem:
 def json_of(body: bytes) -> Any:
     """A body's JSON, decoded. Raises Problem."""
     if (reason := json_limits.too_many_values(body)) is not None:
-        decoded(body, msgspec.Raw)  # says what is wrong with it, and makes nothing of it
+        decoded(body, msgspec.Raw)  # reports the error without building values
         raise too_large(reason)
     return decoded(body)
 
@@ -113,7 +113,8 @@ def empty() -> Problem:
 
 
 def elements(body: bytes, most: int) -> list[bytes]:
-    """The elements of a JSON array, undecoded. Raises Problem, also for more than `most`."""
+    """The elements of a JSON array, undecoded. Raises Problem for invalid JSON and for more than
+    `most`."""
     items = decoded(body, list[msgspec.Raw])
     if len(items) > most:
         raise too_many(most)

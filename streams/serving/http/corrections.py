@@ -1,7 +1,7 @@
 """Shared by corrections of states and of preferences.
 
-Both become a write plan of the extractor `operator`, with a reason that `why` shows. A request that
-changes nothing writes nothing, so it can be repeated. A repeated request that arrives before the
+Both become a write plan of the extractor `operator`, with a reason that `why` shows. A request
+without effect is not written, so it can be repeated. A repeated request that arrives before the
 first is applied becomes the same plan.
 """
 

@@ -53,7 +53,7 @@ def user(rows: Rows, rules: Rules, now: int) -> Json | None:
 
 
 def remembered(rows: Rows, rules: Rules, now: int) -> Json | None:
-    """The input of a context pack (streams.context.load); None for an unknown user."""
+    """The input of a context pack (streams.context.load), or None for an unknown user."""
     if rows.get(memory.USER) is None and profile(rows, rules, rows.key) is None:
         return None
     feeling = _mood_state(rows, now)

@@ -17,7 +17,7 @@ from streams.serving.http import documents
 AGAIN = 0.2
 """Seconds."""
 HEARTBEAT_SECONDS = 15.0
-"""A comment keeps the way open, and tells a client that has gone."""
+"""Interval of comments, which keep the connection open and detect a client that has gone."""
 RETRY = b"retry: 1000\n\n"
 SIGNALS = 1.0
 """Seconds from one signal to the next."""
@@ -95,7 +95,7 @@ async def _event(backend: Backend, tenant: str, session_id: str) -> tuple[str, b
             break
         except NotReady:
             return "", HEARTBEAT
-        except Busy:  # all streams of a tenant ask at once after a commit
+        except Busy:  # all streams of a tenant query at once after a commit
             await asyncio.sleep(AGAIN)
     document = documents.session(*entity, time.time_ns() // 1000)
     if document is None:

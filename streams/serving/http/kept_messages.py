@@ -17,7 +17,7 @@ from streams.importers.turns import Made
 from streams.pipeline import images
 
 Originals = Sequence[str | None]
-"""Of each message of a request."""
+"""The original of each message of a request."""
 FIELD = re.compile(r"^messages\[(\d+)\](.*)$")
 IMAGES = "message as it was sent, with an image"
 UNANSWERED = "result of a call that the session does not know"
@@ -107,7 +107,7 @@ def without_images(original: str) -> str:
 def signals(
     rows: Rows, request: session_messages.Request, originals: Originals, now: int
 ) -> Iterator[Made]:
-    """The signals that store originals, except those that the session already has."""
+    """The signals that store originals, except originals that the session already has."""
     times = session_messages.given_times(request.messages)
     for at, original in enumerate(originals):
         signal_id = request.ids[at]

@@ -33,7 +33,7 @@ ALL = "*"
 LOOK_SECONDS = 0.5
 """How often the server looks whether the file has changed."""
 SAY_SECONDS = 60
-"""How often it says that the file is broken."""
+"""Interval of log lines about an invalid file."""
 
 _PREFIX = "ts"
 _NO_DIGEST = sha256(b"").digest()
@@ -192,7 +192,7 @@ class Keys:
         """Why the file cannot be used now, though it once could."""
 
     def caller(self, token: bytes) -> Caller | None:
-        """The caller of a token; None if it is unknown, revoked or expired."""
+        """The caller of a token, or None if it is unknown, revoked or expired."""
         self._follow()
         prefix, _, rest = token.partition(b"_")
         key_id, _, secret = rest.partition(b"_")

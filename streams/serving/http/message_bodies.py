@@ -23,7 +23,7 @@ ITEMS = ("function_call", "function_call_output", "reasoning")
 DROPPED = frozenset(
     {"input_audio", "audio", "file", "input_file", "document", "video", "video_url", "input_video"}
 )
-"""Parts of which nothing is kept, as of images without a description: the reply counts them."""
+"""Parts that are not stored, like images without a description: the reply counts them."""
 
 
 class MessageBody(NamedTuple):
@@ -64,7 +64,7 @@ def _place(path: Sequence[int | str]) -> str:
 def _of_body(document: Any) -> Iterator[Fault]:
     messages = document.get("messages") if isinstance(document, dict) else None
     if not isinstance(messages, list) or not 1 <= len(messages) <= MAX_MESSAGES:
-        return  # the model says so
+        return  # the model reports it
     ids: set[str] = set()
     for index, message in enumerate(messages):
         at = f"messages[{index}]"

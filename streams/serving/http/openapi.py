@@ -33,7 +33,7 @@ HEADERS = {
     "Idempotency-Key": "A write that is sent again under the same key is applied once.",
 }
 SCHEMAS: dict[str, JsonObject] = {"Idempotency-Key": {"type": "string", "pattern": KEY}}
-"""Of headers that are not any text."""
+"""Schemas of headers that are not free text."""
 Model = tuple[type[BaseModel], JsonSchemaMode]
 
 
@@ -43,7 +43,7 @@ def document() -> JsonObject:
     refs, definitions = _components()
     routes = [copy(endpoint) for endpoint in ENDPOINTS]
     for route in routes:
-        route.methods = {route.method}  # HEAD says nothing that GET does not
+        route.methods = {route.method}  # HEAD adds no information to GET
     openapi = get_openapi(
         title="Turnfold",
         version=__version__,
@@ -89,7 +89,7 @@ def _complete(operation: JsonObject, endpoint: Route, refs: dict[Model, JsonObje
     if reply.body is not None:
         operation["requestBody"] = {"required": True, "content": _content(reply, refs)}
         headers |= HEADERS
-    elif endpoint.method in ("DELETE", "POST"):  # sent again it changes nothing: it needs no key
+    elif endpoint.method in ("DELETE", "POST"):  # idempotent: it needs no key
         headers["Prefer"] = HEADERS["Prefer"]
     for name, about in headers.items():
         operation.setdefault("parameters", []).append(
@@ -103,7 +103,7 @@ def _complete(operation: JsonObject, endpoint: Route, refs: dict[Model, JsonObje
     if reply.one_of:
         operation["parameters"] = _one_of(operation["parameters"], reply.one_of)
     role = endpoint.needs.role
-    # a server without keys asks for none
+    # a server without keys requires none
     operation["security"] = [] if role is None else [{"key": [role]}, {}]
 
 

@@ -13,7 +13,7 @@ from streams.history_lists import Arrival
 OFFSET = r"^[0-9]{1,15}$"
 PLACE = r"^-?[0-9]{1,18}:[^\x00-\x1f\x7f]{1,128}$"
 LETTER_PLACE = r"^-?[0-9]{1,18}:[^\x00-\x1f\x7f]{1,1900}:-?[0-9]{1,18}:-?[0-9]{1,18}$"
-"""Of a dead letter or a kept message: its time, topic, partition and offset."""
+"""Cursor of a dead letter or a stored message: its time, topic, partition and offset."""
 
 Place = tuple[int, str]
 START: Place = (-FAR, "")

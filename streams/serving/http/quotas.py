@@ -20,7 +20,7 @@ from streams.serving.http.rate_limits import rate_headers
 log = logging.getLogger(__name__)
 
 RECORD_SECONDS = 0.001
-"""Of the processor, that count as a record."""
+"""CPU seconds that count as one record."""
 SAY_EVERY = 60.0
 """Seconds between two lines of the log about one tenant."""
 

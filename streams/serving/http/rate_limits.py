@@ -14,30 +14,30 @@ from streams.serving.http.refusal import Header, Refusal
 from streams.serving.http.request_bodies import Bodies
 
 AGAIN: Header = (b"retry-after", b"10")
-"""Who was refused a stream."""
+"""Retry-After of a rejected event stream."""
 
 
 MOST_NAMES = 10_000
-"""Whose rates are remembered before those that have used nothing lately are forgotten."""
+"""Maximum names with a rate before idle ones are dropped."""
 
 
 class RequestLimits(NamedTuple):
     """The limits; rates are requests per second, 0: unlimited."""
 
     body_bytes: int = 16_000_000
-    """Of a body, unpacked."""
+    """Maximum bytes of a body, decompressed."""
     body_seconds: float = 30.0
-    """Until a body is here, whatever its size."""
+    """Seconds until a body has arrived, whatever its size."""
     held_bytes: int = 256_000_000
-    """Of all bodies under way."""
+    """Maximum bytes of all bodies in progress."""
     key_rate: int = 2_000
     tenant_rate: int = 10_000
     open_rate: int = 200
-    """Of an address, at paths that need no key; as many without a valid key at all others."""
+    """Per address, at paths that need no key; the same without a valid key at all others."""
     streams: int = 100
-    """Open event streams of a tenant."""
+    """Maximum open event streams per tenant."""
     all_streams: int = 2_000
-    """Of all tenants."""
+    """Maximum open event streams of all tenants."""
 
 
 class Rate:
@@ -127,7 +127,7 @@ class Limits:
         Refusal."""
         now = time.monotonic()
         headers: list[Header] = []
-        # the key first: what is refused to it costs the tenant's other keys nothing
+        # the key first: its rejected requests do not count against the tenant's other keys
         for name, rate, caller_name in (
             (b"key", self._keys, caller.key_id or ""),
             (b"tenant", self._tenants, caller.tenant),
@@ -164,8 +164,8 @@ class RoutedApp(Protocol):
     """An application that knows its routes."""
 
     def find(self, scope: Scope) -> Needs | None:
-        """The access rule of a request's route, which is stored in its scope; None: unknown
-        route."""
+        """The access rule of a request's route, which is stored in its scope, or None for an
+        unknown route."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
 

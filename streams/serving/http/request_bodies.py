@@ -18,16 +18,16 @@ from streams.serving.http.refusal import Refusal
 PIECE = 256_000
 """Bytes that are unpacked before others have a turn."""
 UNPACKED, RATIO = 1_000_000, 32
-"""What a gzip body unpacks to at most: so many bytes, and so many times what was sent. Turns are
-packed to a tenth; what is packed to a thousandth costs its sender nothing."""
+"""Maximum decompressed size of a gzip body: so many bytes, and so many times the sent bytes. Turns
+are compressed to a tenth; a body compressed to a thousandth would be free for its sender."""
 CHARGED = frozenset({400, 413, 422})
-"""What is read and then refused costs its tenant's quota as what is stored does."""
+"""Statuses of rejected bodies that are charged to the tenant's quota like stored ones."""
 SHARES = 4
 """A key may have so many parts of a whole of the bytes that all bodies under way may have."""
 AGAIN = (b"retry-after", b"1")
 CLOSE = (b"connection", b"close")
 MEMBERS = 100
-"""Of one gzip body: each costs, even if nothing is in it."""
+"""Maximum members of one gzip body: each has a cost, even if empty."""
 
 
 class Bodies:
@@ -140,7 +140,7 @@ def _too_large(most: int) -> Refusal:
 
 
 _UNPACKED = {b"content-encoding", b"content-length", b"transfer-encoding"}
-"""Headers that no longer say what the application is given."""
+"""Headers that do not describe the decompressed body."""
 
 
 class _Body:

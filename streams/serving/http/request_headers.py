@@ -11,7 +11,7 @@ from streams.serving.http.problems import Fault, invalid
 KEY = r'^("[ !#-~]{1,256}"|[!#-~]([ !#-~]{0,254}[!#-~])?)$'
 """An `Idempotency-Key`: 1 to 256 characters of ASCII, in quotes or not."""
 WAIT_MOST = 30.0
-"""Seconds a client may ask to wait."""
+"""Maximum seconds that a client may request to wait."""
 
 
 class PreferHeader(NamedTuple):
@@ -50,7 +50,7 @@ def idempotency_key(request: Request) -> str | None:
 
 
 def language(request: Request) -> Language | None:
-    """The best supported language of Accept-Language, for summaries; None if there is none."""
+    """The best supported language of Accept-Language, for summaries, or None."""
     best: tuple[float, int, Language] | None = None
     accepted = request.headers.get("accept-language", "")
     for place, part in enumerate(accepted.split(",")):

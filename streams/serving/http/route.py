@@ -47,7 +47,7 @@ from streams.serving.http.session_locks import SessionLocks
 from streams.serving.http.write_records import IdempotencyCache
 
 SLASH = "\x1f"
-"""Stands for a `/` within an id on its way through the router; no id holds it."""
+"""Replaces a `/` within an id in the router; ids cannot contain it."""
 
 SessionInPath = Annotated[Id, Path(description="Id of the session; a slash in it is `%2F`.")]
 UserInPath = Annotated[Id, Path(description="Id of the user; a slash in it is `%2F`.")]
@@ -72,15 +72,15 @@ WRITE_ERRORS = (400, 403, 408, 409, 413, 415, 422, 429, 503, 507)
 ROW_ERRORS = (404, 422, 429, 503)
 LIST_ERRORS = (422, 429, 501, 503)
 HISTORY_ERRORS = (404, *LIST_ERRORS)
-"""Statuses of problems, beyond those of every endpoint: of what writes, of what answers from rows,
-of lists, of what answers from the history."""
+"""Statuses of problems in addition to every endpoint's: for writes, replies from rows, lists, and
+replies from the history."""
 NAME_LENGTH = 64
 """Characters of an unknown parameter's name that are said."""
 EMPTY = QueryParams()
 ATTEMPTS = 5
 """To answer from one generation; switches are rare."""
 GENERATION = b"turnfold-generation"
-"""The header that says which one answered."""
+"""The header with the generation that answered."""
 
 encode = msgspec.json.Encoder().encode
 
@@ -107,7 +107,7 @@ class Serving(NamedTuple):
 
     async def rows_after(self, table: Table, tenant: str, key: str, until: float) -> Rows:
         """The rows of a session or user, including everything posted before to any server. Raises
-        NotReady, also when `until` (`monotonic`) has passed."""
+        NotReady, at the latest at `until` (`monotonic`)."""
         await self.backend.catch_up(table, tenant, key, max(0.0, until - monotonic()))
         return (await self.backend.rows(table, tenant, key)).rows
 
@@ -153,7 +153,7 @@ def known(document: Any, noun: str) -> Response:
 class Reply(NamedTuple):
     """OpenAPI data of an endpoint besides its signature. `models`: status -> model of the reply,
     None for no content. `body`: model of the body. `errors`: statuses of problems. `headers`: name
-    -> description. `one_of`: parameters of which at least one is required."""
+    -> description. `one_of`: parameters; at least one of them is required."""
 
     models: Mapping[int, type[BaseModel] | None]
     body: type[BaseModel] | Literal["records"] | None = None
@@ -357,8 +357,8 @@ class Router:
         self._lifespan = router
 
     def find(self, scope: Scope) -> Needs | None:
-        """The access rule of a request's route, which is stored in its scope; None: unknown route.
-        A path that needs no key needs none for unsupported methods either."""
+        """The access rule of a request's route, which is stored in its scope, or None for an
+        unknown route. A path that needs no key needs none for unsupported methods either."""
         if _is_no_path(scope):
             return None
         raw: bytes = scope.get("raw_path") or b""

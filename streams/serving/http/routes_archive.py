@@ -24,10 +24,10 @@ AT_ONCE = 2
 PIECE = 256_000
 """Bytes that are sent at once, at least."""
 PIECE_SECONDS = 60.0
-"""In which the history has to give the next piece, and the reader to take it: an archive that
-stands still keeps its room from others."""
+"""Seconds in which the history must return the next piece, and the reader must take it: a stalled
+archive blocks others."""
 SETTINGS = "SET threads = 1"
-"""Of the question: the server has other things to do. It may be large, so its memory is not
+"""Settings of the query, which leave resources to the server. It may be large, so its memory is not
 bounded."""
 _room = BoundedSemaphore(AT_ONCE)
 
@@ -92,7 +92,7 @@ async def _next(pieces: Iterator[bytes], watch: Watch) -> bytes | None:
     try:
         async with asyncio.timeout(PIECE_SECONDS):
             return await asyncio.to_thread(next, pieces, None)
-    except BaseException:  # who waited has gone, too
+    except BaseException:  # the waiting client has gone as well
         watch.interrupt()
         raise
     finally:

@@ -145,7 +145,7 @@ async def _write(
     if is_said or withheld.in_headers(request.headers.items()):
         line = withheld.NOTHING
     if (key or body.signal_id) and body.occurred_at is None:
-        # sent again it has another time: what came first stands
+        # a repeated request has another time: the first one counts
         rows, _ = await server.backend.rows(table, tenant, owner)
         if knows_signal(rows, signal_id):
             return await _document(server, table, tenant, owner)

@@ -47,7 +47,7 @@ from streams.serving.http.route import (
 ATTEMPTS = 3
 """To read a request's messages, where other servers write to its session at the same time."""
 ORDER = ("withheld", "accepted", "applied", "duplicate")
-"""Of outcomes: a turn's is the first that one of its records has."""
+"""Order of outcomes: a turn's is the first that one of its records has."""
 OF_TURNS = {"client_id", "intent", "topic", "artifact", "metadata"}
 """Fields of a body that are said of its turns."""
 
@@ -142,7 +142,7 @@ async def post_messages(request: Request) -> Response:
             try:
                 results = await _submit(post, plan, prefer.wait)
                 break
-            except _Overtaken as overtaken:  # another server has written to the session meanwhile
+            except _Overtaken as overtaken:  # another server has written to the session in between
                 if attempt == ATTEMPTS - 1:
                     raise overtaken.problem from None
     status = write_records.status_of(results)
@@ -293,7 +293,7 @@ def _turns(records: session_messages.Records) -> list[_TurnLines]:
 
 def _check(rows: Rows, plan: _Plan) -> None:
     """Raises Problem if messages with these ids exist with different content or in another turn;
-    the request then writes nothing."""
+    the request is then not written."""
     places = set()
     for line, place in zip(plan.lines, plan.places, strict=True):
         decoded = decode(line, write_records.ALIKE)
@@ -320,7 +320,7 @@ async def _submit(post: _Post, plan: _Plan, wait: float) -> list[write_records.R
             server.backend, server.quotas, tenant, plan.lines, wait,
             all_or_none=True, readers=server.readers,
         )  # fmt: skip
-    except (Busy, NoRoom, OverQuota):  # nothing of it was taken
+    except (Busy, NoRoom, OverQuota):  # it was rejected as a whole
         server.keys.drop(_cache_key(post))
         raise
     faults = [

@@ -30,7 +30,7 @@ PreferenceInPath = Annotated[
 ]
 PREFERENCE = Kind("preference", preferences.PREFERENCES, preferences.document, "")
 IDENTITY = ("domain", "subject", "polarity")
-"""Fields of which a preference's id is made: with another one it is another preference."""
+"""Fields that a preference's id is derived from: another value is another preference."""
 
 
 api = Endpoints()

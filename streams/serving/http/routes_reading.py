@@ -64,7 +64,7 @@ SearchKinds = Annotated[
 SearchAbout = Annotated[
     str | None,
     Query(
-        json_schema_extra={"pattern": PATTERN},  # `_period` says more of what is wrong
+        json_schema_extra={"pattern": PATTERN},  # `_period` reports errors in more detail
         description="Only hits that name a date in this year, month or day, or between two: "
         "`2023-05`, `2023-05-01..2023-05-14`.",
     ),

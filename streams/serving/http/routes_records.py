@@ -29,11 +29,12 @@ from streams.serving.http.route import WRITE_ERRORS, Endpoints, reply, serving, 
 
 NDJSON = ("application/x-ndjson", "application/ndjson", "application/jsonl", "text/plain")
 BLANK = re.compile(rb"\n\s*\n")
-"""Lines with nothing in them: millions take their time to be passed over one by one."""
+"""Blank lines: skipping millions of them one by one takes long."""
 EVENT = "application/cloudevents+json"
 EVENTS = "application/cloudevents-batch+json"
 EVENT_BYTES = 2 * MAX_RECORD_BYTES
-"""Of one event: a record, which base64 makes longer by a third, and its attributes."""
+"""Maximum bytes of one event: a record, which base64 makes longer by a third, and its
+attributes."""
 RECORD_TYPES = (JSON, NDJSON[0], EVENT, EVENTS)
 """Media types, as the OpenAPI document has them."""
 TAKEN = frozenset({*RECORD_TYPES, *NDJSON})
@@ -162,5 +163,5 @@ def _binary(headers: Mapping[str, str], position: int, body: bytes) -> CloudEven
     _check_event(body)
     if withheld.is_said(body):
         return withheld.NOTHING
-    decoded(body)  # says what is wrong with it
+    decoded(body)  # reports the error
     return of_headers(headers, body)

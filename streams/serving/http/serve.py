@@ -61,10 +61,10 @@ def serve(
     port that runs as long. Raises ConfigurationError, UsageError, Unreachable; TurnfoldError if the
     backend has failed and a supervisor should restart it.
     """
-    tokenizer()  # a wrong one is told now
+    tokenizer()  # reports an invalid one now
     if (embeds := embedder()) is not None:
         embeds.begin()
-    keys = Keys(settings.keys) if settings.keys else None  # before a history is begun
+    keys = Keys(settings.keys) if settings.keys else None  # before a history is created
     backend = backend_of(settings, history, bootstrap)
     raise_file_limit()
     sys.setswitchinterval(SWITCH_SECONDS)

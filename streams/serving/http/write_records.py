@@ -1,7 +1,7 @@
 """Bodies as records: validated, given the caller's tenant, appended to the log together.
 
-The body is complete and decompressed (`request_bodies`). Records that `decode` rejects reach
-neither a topic nor the dead letters; the reply gives the reason.
+The body is complete and decompressed (`request_bodies`). Records that `decode` rejects are not
+stored, even as dead letters; the reply gives the reason.
 """
 
 import re
@@ -31,12 +31,12 @@ from streams.serving.http.problems import Fault, Problem, invalid
 from streams.serving.http.quotas import TenantQuotas
 
 LONG = 4096
-"""Bytes of a plain turn of which what it says is kept while it waits."""
+"""Maximum bytes of a plain turn that is kept in decoded form while it waits."""
 MOST_REFUSED, MOST_REFUSED_BYTES = 1_000, 4_000_000
-"""Records of one request that may be refused, and their bytes: to say why takes longer than to take
-one."""
+"""Maximum rejected records of one request, and their bytes: describing an error takes longer than
+accepting a record."""
 SHORT = 512
-"""Bytes of a record with something nested in it of which what it says is kept while it waits."""
+"""Maximum bytes of a nested record that is kept in decoded form while it waits."""
 ALIKE = ("", 0, 0)
 Form = Callable[[int, bytes], bytes | CloudEvent]
 NEXT_FIELD = re.compile(r"; (?=[A-Za-z_][\w.]*: )")
@@ -84,7 +84,7 @@ async def submit(
     form: Form | None = None,
 ) -> list[RecordOutcome]:
     """The result of each record, in order. `all_or_none`: a rejected record rejects all. `readers`:
-    threads that parse long bodies; None: the event loop does. `form`: converts the sent bytes and
+    threads that parse long bodies (None: the event loop does). `form`: converts the sent bytes and
     their position (from 1) to a record.
 
     Raises NotReady, Busy, OverQuota, Problem without storing anything; NoRoom: the first records of
@@ -104,7 +104,7 @@ async def submit(
         lines = [record.line for record in good]
         size = sum(map(len, lines))
         quotas.take(tenant, len(good), size)
-        if len(good) < len(records):  # where all are refused, the whole body is charged
+        if len(good) < len(records):  # if all are rejected, the whole body is charged
             quotas.charge(tenant, max(sent - size, 0))
         try:
             with WRITE_WAIT_SECONDS.time():
@@ -215,7 +215,7 @@ def _owned(line: bytes, tenant: str) -> bytes:
     try:
         named = _head(line).tenant
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return line  # `decode` says what is wrong with it
+        return line  # `decode` reports the error
     return line if named is not None else _with(line, "tenant", tenant)
 
 
@@ -272,7 +272,7 @@ class IdempotencyCache:
         self._known: dict[tuple[str, ...], bytes] = {}
 
     def known(self, key: tuple[str, ...]) -> bytes | None:
-        """The first record of the key; None if there is none or it is too old."""
+        """The first record of the key, or None if it is missing or too old."""
         return self._known.get(key)
 
     def first(self, key: tuple[str, ...], line: bytes) -> bytes:

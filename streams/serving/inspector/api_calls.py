@@ -20,12 +20,12 @@ async def told(response: Awaitable[Response]) -> Json:
 
 
 async def told_if_there(response: Awaitable[Response], missing: list[str]) -> Json | None:
-    """The same; None if it is unavailable, with the reason in `missing`."""
+    """The same, or None if it is unavailable, with the reason in `missing`."""
     return await if_there(told(response), missing)
 
 
 async def if_there(answer: Awaitable[Json], missing: list[str]) -> Json | None:
-    """The answer; None if it is unavailable, with the reason in `missing`."""
+    """The answer, or None if it is unavailable, with the reason in `missing`."""
     try:
         return await answer
     except Problem as problem:

@@ -1,5 +1,5 @@
-"""The files that pages load: scripts, styles, the mark. All are part of the package: a page loads
-nothing from other servers."""
+"""The files that pages load: scripts, styles, the mark. All are part of the package: other servers
+are not contacted."""
 
 import gzip
 from functools import cache
@@ -20,7 +20,7 @@ TYPES = {
     "LICENSE": "text/plain; charset=utf-8",
 }
 FOR_EVER = "public, max-age=31536000, immutable"
-"""Of a file whose address names its content."""
+"""Cache-Control of a file with its content's hash in its address."""
 ASKED_EACH_TIME = "no-cache"
 _FOLDER = files(__package__) / "static"
 

@@ -50,8 +50,8 @@ class _ChartVersion(NamedTuple):
 
 
 def plane(revisions: Sequence[dict[str, Any]], now: int) -> Plane | None:
-    """For a state's revisions in order (history_lists.why, one each); None if they have no
-    times."""
+    """The chart of a state's revisions in order (history_lists.why, one each), or None if they have
+    no times."""
     versions: dict[str, _ChartVersion] = {}
     learnt: list[tuple[int, list[_ChartVersion]]] = []
     times_known = list(

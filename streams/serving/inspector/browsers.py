@@ -41,7 +41,7 @@ class Browsers:
         return value
 
     def caller(self, scope: Scope) -> Caller | None:
-        """The caller of a request's session; None without one."""
+        """The caller of a request's session, or None without one."""
         session = self._sessions.get(_digest(cookie(scope)))
         return session.caller if session and time.monotonic() < session.ends else None
 

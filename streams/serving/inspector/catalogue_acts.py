@@ -1,4 +1,4 @@
-"""The texts of what changes something, and of generations: a part of the catalogue."""
+"""The texts of acts that change data, and of generations: a part of the catalogue."""
 
 from streams.serving.inspector.text import Text
 

@@ -1,7 +1,7 @@
 """Consent to one act: a token from the page that shows the effect, required by the act.
 
 It is derived from the effect, the caller, and a secret of this process. Another site cannot guess
-it, and it is valid for nothing else: neither for another person or state, nor after a change.
+it, and it is invalid for another person or state, and after a change.
 """
 
 import hmac

@@ -21,7 +21,8 @@ from streams.serving.inspector.links import Links, part
 from streams.serving.inspector.view import View
 
 MOST_TEXT, MOST_BYTES = 20_000, 2_048
-"""Characters of a text, and bytes of what is none, that a page shows; the twin has all."""
+"""Maximum characters of a text, or bytes of other content, that a page shows; the JSON twin has
+all."""
 Asked = Annotated[
     str | None, Query(alias="replay", pattern="^ask$", description="`ask`: what a replay does.")
 ]

@@ -7,14 +7,14 @@ from streams.serving.inspector.text_diff import diff
 
 Json = dict[str, Any]
 ENTITIES = ("state_id", "preference_id", "item_id")
-"""Fields of a key that name what has a life of its own."""
+"""Fields of a key that name an independent entity."""
 OWNERS = ("owner_id", "user_id")
 TEXTS = ("body_text", "decision", "content", "subject", "text")
-"""Fields of a document that say what it is about, the first that there is."""
+"""Fields that describe a document; the first present one counts."""
 
 
 BONDS = ("link", "thread")
-"""Kinds whose key says it all: which turns belong together."""
+"""Kinds described by their key alone: which turns belong together."""
 
 
 def sampled(sample: Json) -> Json:

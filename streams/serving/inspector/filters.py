@@ -74,7 +74,7 @@ PAUSES = (("days", 86_400), ("hours", 3_600))
 
 
 def pause(at: str, before: str) -> tuple[str, int] | None:
-    """The pause before a turn, in its largest unit; None: less than an hour."""
+    """The pause before a turn, in its largest unit, or None below an hour."""
     seconds = (parse_time(at) - parse_time(before)) // SECOND
     return next(((unit, seconds // each) for unit, each in PAUSES if seconds >= each), None)
 

@@ -19,11 +19,11 @@ from streams.serving.inspector.view_routes import routes
 from streams.serving.inspector.views import VIEWS
 
 FORM_BYTES = 4_096
-"""Of the form with the key: whoever sends it has shown none yet."""
+"""Maximum bytes of the sign-in form, which is sent without a key."""
 
 
 class Inspector:
-    """Implements `auth.Pages`. Without keys no sign-in is needed."""
+    """Implements `auth.Pages`. A server without keys needs no sign-in."""
 
     def __init__(self, keys: Keys | None) -> None:
         self._keys = keys
@@ -102,5 +102,5 @@ def _go(path: str, cookie: str | None = None) -> Response:
     return response
 
 
-async def _nothing() -> dict[str, str]:  # a refused request's body is of no use
+async def _nothing() -> dict[str, str]:  # a rejected request's body is not used
     return {"type": "http.disconnect"}

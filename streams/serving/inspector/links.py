@@ -10,13 +10,13 @@ CLOCKS = ("as_of", "known_at")
 
 
 class Links(NamedTuple):
-    """`as_of` and `known_at` are RFC 3339 text; None: now."""
+    """`as_of` and `known_at` are RFC 3339 text (None: now)."""
 
     as_of: str | None = None
     known_at: str | None = None
 
     def to(self, path: str, **query: Any) -> str:
-        """A path with parameters; None and "" are omitted."""
+        """A path with parameters, except None and ""."""
         parameters = {"as_of": self.as_of, "known_at": self.known_at} | query
         text = urlencode(
             {name: value for name, value in parameters.items() if value not in (None, "")}

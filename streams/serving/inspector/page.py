@@ -29,7 +29,8 @@ POLICY = "; ".join(
     )
 )  # fmt: skip
 PARTS = frozenset({"main", "pack", "found", "turns"})
-"""Parts of a page that scripts ask for alone; the clocks, with all times of change, are in none."""
+"""Parts of a page that scripts request separately; they exclude the clocks, with all times of
+change."""
 HEADERS = {
     "content-security-policy": POLICY,
     "referrer-policy": "same-origin",  # with none at all a form's Origin would be `null`
@@ -74,8 +75,8 @@ def _compile_the_others() -> Thread:
 
 
 def render(request: Request, template: str, status: int = HTTPStatus.OK, **values: Any) -> Response:
-    """A page; its two clocks are those of its answer. A form can do what `will` describes.
-    `refusal`: key of the text that says why the act was not done."""
+    """A page with its answer's two clocks. A form can do the act that `will` describes. `refusal`:
+    key of the text that explains why the act was not done."""
     answer = values.get("answer") or {}
     will = answer.get("will")
     spoken = language(request) or "en"

@@ -26,7 +26,7 @@ from streams.serving.inspector.api_calls import Json, told
 from streams.serving.inspector.view import View
 
 SIZE = 50
-"""Turns of a chunk: what a page holds; it asks for others as they come into sight."""
+"""Turns per chunk: a page contains one, and requests others as they scroll into view."""
 Chunk = Annotated[
     int | None, Query(ge=0, le=10_000_000, description=f"Which {SIZE} turns, from 0.")
 ]

@@ -21,13 +21,13 @@ from streams.serving.inspector.view import View
 SHOWN = 100
 """The newest revisions that a page shows."""
 UNTOLD = frozenset({"evidence_event_ids", "updated_at", "last_confirmed_at", "body_text"})
-"""Fields whose changes say nothing that is not said elsewhere."""
+"""Fields with changes that are shown elsewhere."""
 
 
 async def state(
     request: Request, state_id: EntityInPath, as_of: AsOf = None, known_at: KnownAt = None
 ) -> Json:
-    """The known revisions of one entity, also by its citation."""
+    """The known revisions of one entity, by its id or citation."""
     server, tenant = serving(request), tenant_of(request)
     whole = await server.past.ask(
         "state", tenant, lambda root: history_lists.revisions(root, tenant, state_id)

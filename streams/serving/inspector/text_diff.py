@@ -8,11 +8,11 @@ from typing import Literal, NamedTuple
 _WORD = re.compile(r"\s+|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+|[^\w\s]")
 """A word, a space, a mark; of scripts that are written without spaces each character."""
 MOST = 1_000
-"""Parts of a text that are compared one by one, which may take as many steps as their cube: of a
-longer one the beginning and the end that both share stay, all else has changed."""
+"""Maximum parts of a text that are compared one by one, in cubic time: in a longer text all between
+the common prefix and suffix counts as changed."""
 
 Block = tuple[int, int, int]
-"""Where the same parts begin in the old text and in the new, and how many they are."""
+"""Start of equal parts in the old and in the new text, and their number."""
 
 
 class DiffPiece(NamedTuple):
@@ -23,7 +23,7 @@ class DiffPiece(NamedTuple):
 
 
 class TextOrigin(NamedTuple):
-    """A part of a text, and the event that it comes from; None: unknown."""
+    """A part of a text, and the event that it comes from, or None if unknown."""
 
     text: str
     event_id: str | None

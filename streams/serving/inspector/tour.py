@@ -46,7 +46,7 @@ FIRST = STEPS[0].address
 
 
 def step(number: str | None) -> dict[str, Any] | None:
-    """The step for a page's `tour` parameter, with its number and the next address; None:
+    """The step for a page's `tour` parameter, with its number and the next address, or None if
     invalid."""
     if number is None or number not in map(str, range(1, len(STEPS) + 1)):
         return None

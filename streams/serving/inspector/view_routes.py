@@ -1,8 +1,8 @@
 """The routes of a view: the page, the same answer as JSON, and, for a view with an act, the act.
 
 An act needs a confirmation. The page shows the effect in `will`; its form carries the consent to
-exactly that (`consent`). Without a match only the page is shown again. An answer with `typed` needs
-this text in the form as well.
+exactly that (`consent`). If they do not match, only the page is shown again. An answer with `typed`
+needs this text in the form as well.
 """
 
 from abc import ABC, abstractmethod

@@ -92,7 +92,7 @@ class SharedServer:
                 stderr=log_file,
                 start_new_session=True,
                 env={name: os.environ[name] for name in os.environ.keys() - ELSEWHERE}
-                | {configuration.VARIABLE: ""},  # what the file says is in the environment
+                | {configuration.VARIABLE: ""},  # the file's settings are in the environment
             )
 
     def _told(self) -> ServerAddress | None:
