@@ -306,8 +306,8 @@ FACTS = (  # what is told, what ends it
     ("Remind me to call the plumber.", ("I called the plumber",)),
     ("I'm engaged.", ("We broke off the engagement",)),
 )
-SEEN, UNSEEN = 14, 14
-"""How many dialogues leave a wrong fact: of those that the rules were changed for, of others."""
+MOST_WRONG = [("seen", 69, 14), ("fresh", 40, 19), ("held", 20, 9), ("unseen", 20, 14)]
+"""How many dialogues leave a wrong fact: the rules were changed for the first two groups."""
 WITHOUT_SUBJECT = [
     (told, end.removeprefix("I ").removeprefix("We ").capitalize())
     for told, ends in FACTS
@@ -547,11 +547,11 @@ def test_a_dialogue_leaves_what_is_true(said: tuple[str, ...], afterwards: list[
     assert current(*said) == afterwards
 
 
-@pytest.mark.parametrize(("half", "count", "most"), [("seen", 69, SEEN), ("unseen", 20, UNSEEN)])
+@pytest.mark.parametrize(("half", "count", "most"), MOST_WRONG)
 def test_of_dialogues_that_change_something_few_leave_what_is_wrong(
     half: str, count: int, most: int
 ) -> None:
-    """`unseen` was written before the rules were changed, and not looked at during it."""
+    """`held` and `unseen` were written before the rules were changed, and not looked at during it."""
     file = Path(__file__).parents[1] / "acceptance" / "judged" / "changes.ndjson"
     dialogues = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
     own = [dialogue for dialogue in dialogues if dialogue["half"] == half]
