@@ -9,6 +9,7 @@ written. What is not the user's own statement is left out (`own_words`, `guards`
 import re
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from itertools import product
 from typing import NamedTuple
 
 from streams.dates import resolve
@@ -17,7 +18,7 @@ from streams.extractors.cues import Cues, Hits, rules_in
 from streams.extractors.guards import MAX_SENTENCE, NOTHING, Guards
 from streams.extractors.patterns import Late, either
 from streams.extractors.quoted_text import BLANK, own_words
-from streams.extractors.rule import Finding, Rule
+from streams.extractors.rule import Finding, Rule, is_of_user
 from streams.extractors.table import Table
 from streams.extractors.values import MARKS, Values, trimmed
 
@@ -104,7 +105,8 @@ class Language:
             for part in (families[:MAX_FAMILIES], families[MAX_FAMILIES:])
             if part
         ]
-        self._subject = guards.get("subject", "")
+        self._subjects = [one for one in guards.get("subject", "").split("|") if one]
+        self._joins = late("joins")
         border = guards.get("border", "")
         self._spaced = border != ""
         ending = guards.get("ending", "")
@@ -193,16 +195,15 @@ class Language:
         clauses = list(self._clauses.of(said))
         dates: list[tuple[int, int]] | None = None
         taken = 0
-        subject = -1  # where the sentence begins whose subject goes on
+        goes_on = False  # whether the clause before has the user as its subject
+        border = 0  # where that clause ends
         for number, clause in enumerate(clauses):
             # a longer sentence is foreign, and each of its clauses would look at all of it
             if clause.stop - clause.begin > MAX_SENTENCE or clause.start < taken:
                 continue
             near = clauses[number : number + 3]
-            if self._own.match(said, clause.start, clause.end) or (
-                clause.start == clause.begin and self._dropped.match(said, clause.start, clause.end)
-            ):
-                subject = clause.begin
+            before = goes_on and self._is_joined(said, border, clause)
+            goes_on, border = self._is_own(said, clause), clause.end
             for last in reversed(near):
                 rules = rules_in(hits, clause.start, last.end) - {len(self.rules)}
                 if last is not clause:
@@ -215,11 +216,26 @@ class Language:
                     continue
                 if dates is None:
                     dates = [(one.begin, one.stop) for one in resolve(text, at, self.code)]
-                found = self._match(text, said, clause, last, rules, dates, subject, budget)
+                found = self._match(
+                    text, said, clause, last, rules, dates, goes_on or before, budget
+                )
                 if found:
-                    taken = last.end
+                    taken = border = last.end
+                    goes_on = goes_on or any(is_of_user(one) for one in found)
                     yield from found
                     break
+
+    def _is_joined(self, said: str, border: int, clause: Clause) -> bool:
+        """Whether "and", or a comma, stands between a clause and the one that ends at a border."""
+        inside = clause.begin <= border <= clause.start
+        return inside and self._joins.fullmatch(said, border, clause.start) is not None
+
+    def _is_own(self, said: str, clause: Clause) -> bool:
+        """Whether a clause plainly has the user as its subject: "I …", or "Moved …"."""
+        if self._own.match(said, clause.start, clause.end):
+            return True
+        opens = clause.start == clause.begin
+        return opens and self._dropped.match(said, clause.start, clause.end) is not None
 
     def _match(
         self,
@@ -229,12 +245,12 @@ class Language:
         last: Clause,
         rules: set[int],
         dates: list[tuple[int, int]],
-        subject: int,
+        goes_on: bool,
         budget: Budget,
     ) -> list[Finding]:
         """What the first rule that fits finds; ends of all families add up."""
         found: list[Finding] = []
-        for wording in self._wordings(said, first, last, dates, subject == first.begin):
+        for wording in self._wordings(said, first, last, dates, goes_on):
             budget.spend(OF_WORDING + len(rules))
             for number in sorted(rules):
                 rule = self.rules[number]
@@ -268,11 +284,11 @@ class Language:
         if inside:
             wordings.append(self.reworded(said, first.start, last.end, []))
         yield from wordings
-        if goes_on and self._subject:
-            for one in wordings:
-                if one.text and not self._own.match(one.text):
-                    places = [one.places[0]] * len(self._subject) + one.places
-                    yield Wording(self._subject + one.text, places)
+        if not goes_on:
+            return
+        for one, subject in product(wordings, self._subjects):
+            if one.text and not self._own.match(one.text):
+                yield Wording(subject + one.text, [one.places[0]] * len(subject) + one.places)
 
     def reworded(
         self, said: str, start: int, stop: int, left_out: list[tuple[int, int]]

@@ -54,3 +54,15 @@ class Finding(NamedTuple):
     def slot_name(self) -> str:
         """The slot as the table has it: `{topic}` and `{whose}` are not filled in."""
         return self.rule.slot
+
+
+OF_USER = frozenset(
+    ["name", "age", "home", "origin", "work", "study", "diet", "health", "partner", "identity"]
+)
+"""Families of what is said of the user alone; the next clause may be about a pet or a child."""
+
+
+def is_of_user(finding: Finding) -> bool:
+    """Whether the subject of what was found is the user."""
+    rule = finding.rule
+    return "whose" not in rule.pattern and rule.family in OF_USER

@@ -342,6 +342,24 @@ CASES_OF_DATE = [
         + [("Yesterday ", ""), ("Last week, ", ""), ("So, ", ""), ("Unfortunately ", "")],
     )
 ]
+GOES_ON = (  # a sentence whose second clause has the subject of the first
+    ("I still live in Leeds and work at Aire Bank.", ["Lives in Leeds.", "Works at Aire Bank."]),
+    ("I live in Leeds, work at Acme, and have two cats.", ["Has two cats.", "Works at Acme."]),
+    ("I love music and live in Leeds so let's begin there.", ["Lives in Leeds."]),
+    ("Ich wohne in Kassel und arbeite bei Bosch.", ["Arbeitet bei Bosch.", "Wohnt in Kassel."]),
+    ("J'habite à Lyon et travaille chez Airbus.", ["Habite à Lyon.", "Travaille chez Airbus."]),
+    ("Vivo en Madrid y trabajo en Iberia.", ["Trabaja en Iberia.", "Vive en Madrid."]),
+    ("我在深圳工作，是程序员。", ["用户在深圳工作。", "用户的职业：程序员。"]),
+    ("横浜に住んでいて、銀行で働いています。", ["ユーザーは銀行で働いている。"]),
+)
+OF_ANOTHER = (  # the second clause has another subject, or is no statement
+    "We're planning to ski, try the food, and enjoy the views.",
+    "I want to move out and live in Leeds.",
+    "I met my sister, who moved to York and works at Acme.",
+    "I know a girl, she left Rome and have I told you that she works at Acme?",
+    "我妈住在上海，在银行上班。",
+    "娘は横浜に住んでいて、銀行で働いています。",
+)
 CHANGES: tuple[
     tuple[tuple[str, ...], list[str]], ...
 ] = (  # a dialogue, what is current afterwards, what is not
@@ -540,6 +558,18 @@ def test_nothing_is_stored_of_what_others_wrote_or_what_is_only_supposed(text: s
 def test_an_end_stands_with_any_date_beside_it(told: str, end: str) -> None:
     assert current(told)
     assert current(told, end) == []
+
+
+@pytest.mark.parametrize(("said", "facts"), GOES_ON)
+def test_a_clause_after_and_has_the_subject_of_the_clause_before(
+    said: str, facts: list[str]
+) -> None:
+    assert set(facts) <= set(current(said))
+
+
+@pytest.mark.parametrize("said", OF_ANOTHER)
+def test_a_clause_of_another_subject_is_none_of_the_user(said: str) -> None:
+    assert current(said) == []
 
 
 @pytest.mark.parametrize(("said", "afterwards"), CHANGES)
