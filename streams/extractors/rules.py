@@ -103,7 +103,7 @@ def _plan(
         for one in told
         for at in dates.begins(one, bool(_slot(one)))
     ]
-    kept = [{one.rule.family, _slot(one)} for one in told]
+    kept = [{one.rule.family, slot} for one in told if (slot := _slot(one))]
     ends = [  # what a later value of its slot replaces needs no end
         update
         for one in findings
@@ -231,7 +231,8 @@ def _name(finding: Finding, slot: str) -> tuple[str, str]:
 
 def _ends(turn: Turn, finding: Finding, language: Language, dates: Dates) -> Iterator[JsonObject]:
     """What is over by it: an end for each person it may be of, and each time it may have been."""
-    families = _filled(finding.rule.ends, finding).split("|") if finding.rule.ends else []
+    names = finding.rule.ends or (finding.rule.family if finding.old else "")
+    families = _filled(names, finding).split("|") if names else []
     if finding.rule.kind == "preference" and finding.old is None:
         return
     value = finding.value if finding.old is None else finding.old

@@ -306,7 +306,7 @@ FACTS = (  # what is told, what ends it
     ("Remind me to call the plumber.", ("I called the plumber",)),
     ("I'm engaged.", ("We broke off the engagement",)),
 )
-MOST_WRONG = [("seen", 69, 14), ("fresh", 40, 19), ("held", 20, 9), ("unseen", 20, 14)]
+MOST_WRONG = [("seen", 69, 8), ("fresh", 40, 1), ("held", 20, 7), ("unseen", 20, 14)]
 """How many dialogues leave a wrong fact: the rules were changed for the first two groups."""
 WITHOUT_SUBJECT = [
     (told, end.removeprefix("I ").removeprefix("We ").capitalize())
@@ -588,7 +588,9 @@ def test_of_dialogues_that_change_something_few_leave_what_is_wrong(
     wrong = [
         dialogue["turns"]
         for dialogue in own
-        if any(word in fact for fact in current(*dialogue["turns"]) for word in dialogue["wrong"])
+        if any(
+            word in f" {fact}" for fact in current(*dialogue["turns"]) for word in dialogue["wrong"]
+        )
     ]
     assert len(own) == count and len(wrong) <= most, wrong
 
