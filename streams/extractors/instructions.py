@@ -20,6 +20,6 @@ def order_slot(value: str) -> str:
     for slot, pattern in _PATTERNS:
         match = pattern.search(value)
         if match:
-            what = match.groupdict().get("what")
-            return "answer " + slot.format(what.lower().rstrip("s") if what else "")
+            element = match.groupdict().get("what")
+            return "answer " + slot.format(element.lower().rstrip("s") if element else "")
     return ""

@@ -13,7 +13,8 @@ class Rule(NamedTuple):
     `finds`: the first sentence that it takes, and its value; `examples`, `leaves`: all that it
     takes, and what it must not take. `slot` names what has one value at a time; `{topic}` in it is
     the group `topic`. `says`: the text of the state. `ends`: families in which what the group
-    `old`, else the value, names is over; `whose`: the people whose, with `|` between them.
+    `old`, else the value, names is over, with `*` those that are over whatever it names;
+    `whose`: the people whose, with `|` between them.
     `accepts`: the kind of value, if that is not the slot's. `opens`: "text" where it stands only
     at the beginning of a turn. `more`: the rules after it are tried on the same clause, too.
     """
@@ -29,7 +30,7 @@ class Rule(NamedTuple):
     slot: str = ""
     family: str = ""
     polarity: str = ""
-    ends: str = ""
+    ends: tuple[str, ...] = ()
     whose: str = ""
     accepts: str = ""
     opens: str = ""
@@ -50,10 +51,6 @@ class Finding(NamedTuple):
     whose: str = ""
     name: str = ""
     condition: str = ""
-
-    def slot_name(self) -> str:
-        """The slot as the table has it: `{topic}` and `{whose}` are not filled in."""
-        return self.rule.slot
 
 
 OF_USER = frozenset(
