@@ -232,8 +232,8 @@ def _name(finding: Finding, slot: str) -> tuple[str, str]:
 
 def _ends(turn: Turn, finding: Finding, language: Language, dates: Dates) -> Iterator[JsonObject]:
     """What is over by it: an end for each person it may be of, and each time it may have been."""
-    names = finding.rule.ends or ((finding.rule.family,) if finding.old else ())
-    families = [filled for name in names if (filled := _filled(name, finding))]
+    ends = finding.rule.ends or ((finding.rule.family,) if finding.old else ())
+    families = [filled for name in ends if (filled := _filled(name, finding))]
     if finding.rule.kind == "preference" and finding.old is None:
         return
     value = finding.value if finding.old is None else finding.old
