@@ -306,7 +306,7 @@ FACTS = (  # what is told, what ends it
     ("Remind me to call the plumber.", ("I called the plumber",)),
     ("I'm engaged.", ("We broke off the engagement",)),
 )
-MOST_WRONG = [("seen", 69, 8), ("fresh", 40, 1), ("held", 20, 7), ("unseen", 20, 14)]
+MOST_WRONG = [("seen", 175, 23), ("fresh", 40, 1), ("held", 20, 7), ("unseen", 20, 13)]
 """How many dialogues leave a wrong fact: the rules were changed for the first two groups."""
 WITHOUT_SUBJECT = [
     (told, end.removeprefix("I ").removeprefix("We ").capitalize())
