@@ -306,8 +306,9 @@ FACTS = (  # what is told, what ends it
     ("Remind me to call the plumber.", ("I called the plumber",)),
     ("I'm engaged.", ("We broke off the engagement",)),
 )
-MOST_WRONG = [("seen", 175, 23), ("fresh", 40, 1), ("held", 20, 7), ("unseen", 20, 13)]
-"""How many dialogues leave a wrong fact: the rules were changed for the first two groups."""
+MOST_WRONG = [("seen", 175, 23), ("fresh", 60, 2), ("unseen", 20, 13)]
+"""How many dialogues leave a wrong fact. The rules were changed for the first two groups; `fresh` was
+written before, and left 28 then."""
 WITHOUT_SUBJECT = [
     (told, end.removeprefix("I ").removeprefix("We ").capitalize())
     for told, ends in FACTS
@@ -592,7 +593,7 @@ def test_a_dialogue_leaves_what_is_true(said: tuple[str, ...], afterwards: list[
 def test_of_dialogues_that_change_something_few_leave_what_is_wrong(
     half: str, count: int, most: int
 ) -> None:
-    """`held` and `unseen` were written before the rules were changed, and not looked at during it."""
+    """`unseen` was written before the rules were changed, and not looked at during it."""
     file = Path(__file__).parents[1] / "acceptance" / "judged" / "changes.ndjson"
     dialogues = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
     own = [dialogue for dialogue in dialogues if dialogue["half"] == half]
