@@ -38,10 +38,6 @@ class Clauses:
                     yield Clause(*borders, begin, after, is_question and borders is ends[-1])
                 begin, ends = after, []
 
-    def is_wide(self, example: str) -> bool:
-        """Whether it has several clauses."""
-        return self._split.search(example[:-1]) is not None
-
     def falls_apart(self, value: str) -> bool:
         """Whether a value has the border of a clause in it."""
         return self._clause.search(value) is not None

@@ -8,7 +8,6 @@ written. What is not the user's own statement is left out (`own_words`, `guards`
 
 import re
 from collections.abc import Callable, Iterator
-from functools import cached_property
 from itertools import product
 from typing import NamedTuple
 
@@ -373,11 +372,6 @@ class Language:
             parts.get("name", ""),
             condition,
         )
-
-    @cached_property
-    def examples(self) -> list[tuple[Rule, str]]:
-        """Each rule with each sentence that it takes."""
-        return [(rule, text) for rule in self.rules for text in rule.examples]
 
 
 def _spans(match: re.Match[str]) -> dict[str, tuple[int, int]]:

@@ -51,11 +51,6 @@ def words(listed: str) -> str:
     return either(listed.split(", "))
 
 
-def any_of(*patterns: str) -> str:
-    """A pattern that matches whatever one of some patterns does; the first that does wins."""
-    return f"(?:{'|'.join(patterns)})"
-
-
 def spelled(pattern: str, words: dict[str, str]) -> str:
     """The pattern with its `<words>` written out, and groups numbered so that no two are alike."""
     while (written := _WORD.sub(lambda match: _as_trie(words[match[1]]), pattern)) != pattern:
