@@ -35,7 +35,6 @@ _AHEAD = r"(?:(?:got )?(?:to|an?|my|our|another|two|three)\b)"
 ENGLISH = Language(
     (
         Form("ago", r"<n> <unit>s? (?:ago|back)(?P<exact> (?:to the day|today))?"),
-        Form("half_year", r"half a year ago|six months ago|6 months ago"),
         Form("day", r"(?<!edge of )(?<!of )<day>" + _TIME + r"(?! never| land)(?!'s (?:world|society|kids|youth|standards|age)\b)"),
         Form("unit", r"(?:on )?(?:the )?<d>(?:st|nd|rd|th)? of (?P<shift>last|this|next) (?P<unit>month)"),
         Form("unit", r"(?<!the )(?P<shift>last|this|next|this past|this coming|this upcoming|previous) <unit>(?! of\b)(?!-)"),

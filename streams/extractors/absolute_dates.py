@@ -75,14 +75,14 @@ class Named(NamedTuple):
 
 # --- English --------------------------------------------------------------------------------------
 
-_MONTHS = [one.capitalize() for one in LONG.split("|")]
+_MONTHS = [name.capitalize() for name in LONG.split("|")]
 _SEASON = re.compile("spring|summer|fall|autumn|winter", re.IGNORECASE)
 _KEPT = words("by, until, till, before, since, from, after, around, through")
 """What places something beside a time, not at it."""
 _OPENS = re.compile(
     rf"(?:(?P<kept>{_KEPT})|on|in|over|at|during|back in|(?P<due>due)) ", re.IGNORECASE
 )
-_HAS_MONTH = re.compile(rf"\b(?:{'|'.join(one[:3] for one in _MONTHS)})", re.IGNORECASE)
+_HAS_MONTH = re.compile(rf"\b(?:{'|'.join(name[:3] for name in _MONTHS)})", re.IGNORECASE)
 _PLACED = re.compile(
     rf"\b(?:{_KEPT}|{words('for, of, to, during, than, between')})$", re.IGNORECASE
 )
@@ -111,47 +111,47 @@ _GOES_ON = re.compile(
 
 def english(text: str, begin: int, stop: int, named: Named) -> str:
     """ "my son had an accident last Tuesday" -> "… on 9 May 2023"."""
-    said, before = text[begin:stop], text[:begin].rstrip()
-    opened = _OPENS.match(said)
+    phrase, before = text[begin:stop], text[:begin].rstrip()
+    opened = _OPENS.match(phrase)
     if not before or not _GOES_ON.match(text, stop):
         return text
     if not opened and _BOUND.search(before):
         return text
-    if _HAS_MONTH.search(said) and not SHIFTED.search(said):
+    if _HAS_MONTH.search(phrase) and not SHIFTED.search(phrase):
         return f"{text[:stop]} {named.first.year}{text[stop:]}"
-    word, one = _in_english(named, said)
+    word, date_text = _in_english(named, phrase)
     if (hedge := _HEDGED.search(before)) is not None:
         before, word = before[: hedge.start()], "around" if hedge["about"] else word
     if opened and opened["kept"]:
-        one = f"{opened['kept']} {one}"
+        date_text = f"{opened['kept']} {date_text}"
     elif opened and opened["due"]:
-        one = f"due {word} {one}"
+        date_text = f"due {word} {date_text}"
     elif named.lasting and not _PLACED.search(before):
-        one = f"since {one}"
+        date_text = f"since {date_text}"
     elif not _PLACED.search(before) and not (
         (doubled := _DOUBLED.search(before)) and doubled["word"] == word
     ):
-        one = f"{word} {one}"
-    return f"{before} {one}{text[stop:]}"
+        date_text = f"{word} {date_text}"
+    return f"{before} {date_text}{text[stop:]}"
 
 
-def _in_english(named: Named, said: str) -> tuple[str, str]:
+def _in_english(named: Named, phrase: str) -> tuple[str, str]:
     """The word before a period, and the period."""
     first, unit = named.around, named.unit
     month = f"{_MONTHS[first.month - 1]} {first.year}"
     day = f"{first.day} {month}"
-    season = _SEASON.search(said)
+    season = _SEASON.search(phrase)
     if unit == "season":
-        word, one = "in", f"the {season[0].lower()} of {first.year}" if season else month
+        word, date_text = "in", f"the {season[0].lower()} of {first.year}" if season else month
     else:
-        word, one = {
+        word, date_text = {
             "day": ("on", day),
             "weekend": ("on", f"the weekend of {day}"),
             "week": ("in", f"the week of {day}"),
             "month": ("in", month),
             "year": ("in", f"{first.year}"),
         }[unit]
-    return ("around" if named.is_about else word), one
+    return ("around" if named.is_about else word), date_text
 
 
 # --- Chinese and Japanese -------------------------------------------------------------------------
@@ -165,39 +165,43 @@ _JA_PARTICLE = re.compile(
 
 def chinese(text: str, begin: int, stop: int, named: Named) -> str:
     """ "昨天辞职了" -> "2023年5月8日辞职了"."""
-    said = text[begin:stop]
-    size, one, season = _in_signs(named, said)
+    phrase = text[begin:stop]
+    size, date_text, season = _in_signs(named, phrase)
     added = {"weekend": "那个周末", "week": "那周", "season": f"{season}天"}.get(size, "")
-    return text[:begin] + one + added + ("左右" if named.is_about else "") + text[stop:]
+    return text[:begin] + date_text + added + ("左右" if named.is_about else "") + text[stop:]
 
 
 def japanese(text: str, begin: int, stop: int, named: Named) -> str:
     """ "来月仙台に行く" -> "2023年6月に仙台に行く"."""
-    said = text[begin:stop]
-    size, one, season = _in_signs(named, said)
+    phrase = text[begin:stop]
+    size, date_text, season = _in_signs(named, phrase)
     added = {"weekend": "の週末", "week": "の週", "season": f"の{season}"}.get(size, "")
-    if size == "month" and (part := _JA_PART.search(said)) is not None:
+    if size == "month" and (part := _JA_PART.search(phrase)) is not None:
         added = part[0]
     added += "頃" if named.is_about else ""
     return (
-        text[:begin] + one + added + ("" if _JA_PARTICLE.match(text, stop) else "に") + text[stop:]
+        text[:begin]
+        + date_text
+        + added
+        + ("" if _JA_PARTICLE.match(text, stop) else "に")
+        + text[stop:]
     )
 
 
-def _in_signs(named: Named, said: str) -> tuple[str, str, str]:
+def _in_signs(named: Named, phrase: str) -> tuple[str, str, str]:
     """The size of a period, the day, month or year that it begins with, and its season."""
     first, size = named.around, named.unit
-    sign = _SEASON_SIGN.search(said)
+    sign = _SEASON_SIGN.search(phrase)
     if size == "season" and sign is None:
         size = "month"
-    if size == "year" and "月" in said:  # since then: its end says nothing of its size
+    if size == "year" and "月" in phrase:  # since then: its end says nothing of its size
         size = "month"
-    one = f"{first.year}年"
+    date_text = f"{first.year}年"
     if size not in ("year", "season"):
-        one += f"{first.month}月"
+        date_text += f"{first.month}月"
     if size not in ("year", "season", "month"):
-        one += f"{first.day}日"
-    return size, one, sign[0] if sign else ""
+        date_text += f"{first.day}日"
+    return size, date_text, sign[0] if sign else ""
 
 
 _FIXES: dict[str, FixDate] = {"en": english, "zh": chinese, "ja": japanese}

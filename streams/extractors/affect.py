@@ -62,10 +62,10 @@ def _english(text: str) -> Estimate | None:
 
 
 def _listed(text: str, language: lexicon.Language) -> Estimate | None:
-    said = lexicon.felt(text, language)
+    axes = lexicon.felt(text, language)
     mixed = [_english(word) for word in (*LATIN.findall(text), *FACE.findall(text))]
-    said += [one[:3] for one in mixed if one is not None and one.confidence >= SURE_WORD]
-    return _bounded(lexicon.mean(said), DOUBT_OF_A_LIST) if said else None
+    axes += [guess[:3] for guess in mixed if guess is not None and guess.confidence >= SURE_WORD]
+    return _bounded(lexicon.mean(axes), DOUBT_OF_A_LIST) if axes else None
 
 
 def _bounded(axes: Axes, doubt: float) -> Estimate:

@@ -100,11 +100,11 @@ def _marked(words: list[str]) -> Iterator[str]:
 
 def features(text: str) -> Features:
     """Stems (`good`, `¬good`), pairs of neighbours (`so good`), and the look of the sentence."""
-    found = tokens(text)
-    stems = [stem(word) for word in found]
+    words_of_text = tokens(text)
+    stems = [stem(word) for word in words_of_text]
     pairs = map(" ".join, pairwise(stems))
-    words = list(dict.fromkeys([*_marked(found), *pairs]))
-    return Features(words, looks(text, len(found)), len(found))
+    words = list(dict.fromkeys([*_marked(words_of_text), *pairs]))
+    return Features(words, looks(text, len(words_of_text)), len(words_of_text))
 
 
 # --- the look of a sentence -------------------------------------------------------------------
@@ -123,23 +123,23 @@ def _steps(name: str, value: float, most: int) -> Iterator[str]:
 
 def looks(text: str, count: int) -> list[str]:
     """Length, marks and capitals, for a text of so many tokens."""
-    found: list[str] = []
+    marks: list[str] = []
     for mark, most in COUNTED:
         if mark in text:
-            found += _steps(mark, text.count(mark), most)
+            marks += _steps(mark, text.count(mark), most)
     parts = text.split()
-    found += _steps('"', text.count('"') + text.count("“"), 3)
-    found += _steps("digits", len(DIGITS.findall(text)), 4)
-    found += _steps("length", 4 * math.log(count + 1), 20)
-    found += _steps("word", 2 * len(text) / max(1, count), 16)
-    found += _steps("shout", sum(len(one) > 1 and one.isupper() for one in parts), 4)
-    capitals = sum(one[:1].isupper() for one in parts) / max(1, len(parts))
-    found += _steps("capitals", 8 * capitals, 8)
-    found += _steps("upper", 40 * sum(map(str.isupper, text)) / max(1, len(text)), 10)
-    found += _edges(text.strip())
-    if all(one[:1].isupper() or len(one) < 5 for one in parts):
-        found.append("<title>")
-    return found
+    marks += _steps('"', text.count('"') + text.count("“"), 3)
+    marks += _steps("digits", len(DIGITS.findall(text)), 4)
+    marks += _steps("length", 4 * math.log(count + 1), 20)
+    marks += _steps("word", 2 * len(text) / max(1, count), 16)
+    marks += _steps("shout", sum(len(part) > 1 and part.isupper() for part in parts), 4)
+    capitals = sum(part[:1].isupper() for part in parts) / max(1, len(parts))
+    marks += _steps("capitals", 8 * capitals, 8)
+    marks += _steps("upper", 40 * sum(map(str.isupper, text)) / max(1, len(text)), 10)
+    marks += _edges(text.strip())
+    if all(part[:1].isupper() or len(part) < 5 for part in parts):
+        marks.append("<title>")
+    return marks
 
 
 def _edges(text: str) -> Iterator[str]:
@@ -174,24 +174,24 @@ def model() -> Model:
 def known(words: Iterable[str], weights: dict[str, Axes]) -> bool:
     """Whether enough of the words are ones that the model has seen, alone or in its lexicon."""
     stems = {word.lstrip(NEGATED) for word in words if " " not in word}
-    telling = [one for one in stems if one[:1].isalpha() or FACE.match(one)]
-    seen = sum(one in weights for one in telling)
-    return seen > 0 and seen >= KNOWN_SHARE * len(telling)
+    telling = [word for word in stems if word[:1].isalpha() or FACE.match(word)]
+    matches = sum(word in weights for word in telling)
+    return matches > 0 and matches >= KNOWN_SHARE * len(telling)
 
 
 def axes(text: str, by: Model) -> Axes | None:
     """(valence, arousal, dominance), each about -1..+1; None where too few words are known."""
-    found = features(text)
-    if not known(found.words, by.weights):
+    sentence = features(text)
+    if not known(sentence.words, by.weights):
         return None
-    return value(found, by)
+    return value(sentence, by)
 
 
-def value(found: Features, by: Model) -> Axes:
+def value(sentence: Features, by: Model) -> Axes:
     """The sum of what the features add."""
     weights = by.weights
     v = a = d = 0.0
-    for word in found.words:
+    for word in sentence.words:
         added = weights.get(word)
         if added is None and word.startswith(NEGATED):
             added = weights.get(word[1:])
@@ -199,9 +199,9 @@ def value(found: Features, by: Model) -> Axes:
             v += added[0]
             a += added[1]
             d += added[2]
-    size = math.sqrt(max(1, found.tokens))
+    size = math.sqrt(max(1, sentence.tokens))
     v, a, d = v / size + by.bias[0], a / size + by.bias[1], d / size + by.bias[2]
-    for look in found.looks:
+    for look in sentence.looks:
         added = weights.get(look)
         if added is not None:
             v += added[0]

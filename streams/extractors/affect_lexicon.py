@@ -84,36 +84,40 @@ SIMPLIFIED = str.maketrans(TRADITIONAL[::2], TRADITIONAL[1::2])
 def words(code: str) -> dict[str, Axes]:
     """The list of a language: word -> (valence, arousal, dominance)."""
     text = files("streams.extractors").joinpath(f"affect_{code}.txt").read_text("utf-8")
-    found: dict[str, Axes] = {}
+    axes_of_word: dict[str, Axes] = {}
     for line in text.splitlines():
         head, colon, listed = line.partition(" : ")
         if colon and not line.startswith("#"):
             _, v, a, d = head.split()
-            found |= dict.fromkeys(listed.split(), (int(v) * TENTH, int(a) * TENTH, int(d) * TENTH))
-    return found
+            axes_of_word |= dict.fromkeys(
+                listed.split(), (int(v) * TENTH, int(a) * TENTH, int(d) * TENTH)
+            )
+    return axes_of_word
 
 
 @cache
 def reach(code: str) -> dict[str, int]:
     """First character -> length of the longest word that begins with it."""
-    found: dict[str, int] = {}
+    lengths: dict[str, int] = {}
     for word in words(code):
-        found[word[0]] = max(len(word), found.get(word[0], 0))
-    return found
+        lengths[word[0]] = max(len(word), lengths.get(word[0], 0))
+    return lengths
 
 
 def felt(text: str, by: Language) -> list[Axes]:
     """What each word of feeling says where it stands."""
     if by is CHINESE:
         text = text.translate(SIMPLIFIED)
-    said: list[Axes] = []
+    axes_in_text: list[Axes] = []
     behind = 0
     for start, end, axes in _matches(text, words(by.code), reach(by.code)):
         if any(axes):
             # What stands before the word felt last belongs to that one.
-            said.append(_here(text[max(behind, start - 8) : start], text[end : end + 12], axes, by))
+            axes_in_text.append(
+                _here(text[max(behind, start - 8) : start], text[end : end + 12], axes, by)
+            )
         behind = end
-    return said
+    return axes_in_text
 
 
 def _matches(
@@ -144,8 +148,8 @@ def _here(before: str, behind: str, axes: Axes, by: Language) -> Axes:
     return (v * DENIED[0], a * DENIED[1], d * DENIED[2]) if denied else (v, a, d)
 
 
-def mean(said: list[Axes]) -> Axes:
+def mean(axes_in_text: list[Axes]) -> Axes:
     """The text's values, from what its words say; at least one."""
-    size = len(said) + PULL
-    v, a, d = (sum(column) / size for column in zip(*said, strict=True))
+    size = len(axes_in_text) + PULL
+    v, a, d = (sum(column) / size for column in zip(*axes_in_text, strict=True))
     return v, a, d

@@ -39,10 +39,10 @@ def tell(says: str, parts: dict[str, str]) -> str:
     """A rule's `says` with its parts; one 了 is enough."""
     if says.endswith("{value}了。") and parts["value"].endswith("了"):
         says = says.replace("了。", "。")
-    told = says.format_map({name: third_person(text) for name, text in parts.items()})
+    sentence = says.format_map({name: third_person(text) for name, text in parts.items()})
     if parts["condition"]:
-        told = f"{told.removesuffix('。')}（{third_person(parts['condition'])}）。"
-    return told
+        sentence = f"{sentence.removesuffix('。')}（{third_person(parts['condition'])}）。"
+    return sentence
 
 
 def third_person(text: str) -> str:

@@ -23,24 +23,20 @@ class Clauses:
         self._split = re.compile(f"(?P<end>{sentence})|{clause}")
         self._clause = re.compile(clause)
 
-    def of(self, said: str) -> Iterator[Clause]:
+    def of(self, text: str) -> Iterator[Clause]:
         """All clauses of all sentences."""
         begin = start = 0
         ends: list[tuple[int, int]] = []
-        for match in chain(self._split.finditer(said), (None,)):
-            end, after = match.span() if match else (len(said), len(said))
+        for match in chain(self._split.finditer(text), (None,)):
+            end, after = match.span() if match else (len(text), len(text))
             if start < end:
                 ends.append((start, end))
             start = after
             if match is None or match["end"] is not None:
-                asked = match is not None and ("?" in match[0] or "？" in match[0])
-                for one in ends:
-                    yield Clause(*one, begin, after, asked and one is ends[-1])
+                is_question = match is not None and ("?" in match[0] or "？" in match[0])
+                for borders in ends:
+                    yield Clause(*borders, begin, after, is_question and borders is ends[-1])
                 begin, ends = after, []
-
-    def is_wide(self, example: str) -> bool:
-        """Whether it has several clauses."""
-        return self._split.search(example[:-1]) is not None
 
     def falls_apart(self, value: str) -> bool:
         """Whether a value has the border of a clause in it."""

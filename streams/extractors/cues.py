@@ -18,27 +18,31 @@ class Cues:
     each of a list; another one may go on: "work" is in "working"."""
 
     def __init__(self, rules: tuple[Rule, ...], border: str, words: dict[str, str]) -> None:
-        own: dict[str, set[int]] = {}
+        rules_of_cue: dict[str, set[int]] = {}
         for number, rule in enumerate(rules):
             for cue in _spelled(rule.cues, words):
-                own.setdefault(cue if border else cue.removesuffix(WHOLE), set()).add(number)
+                rules_of_cue.setdefault(cue if border else cue.removesuffix(WHOLE), set()).add(
+                    number
+                )
         # a search finds the longest one only, which so has the rules of those it begins with
         self._rules: dict[str, tuple[int, ...]] = {}
-        for cue in own:
+        for cue in rules_of_cue:
             text = cue.removesuffix(WHOLE)
             begins = (text[:end] + mark for end in range(1, len(text) + 1) for mark in ("", WHOLE))
-            self._rules[text] = tuple(sorted(set().union(*(own.get(one, ()) for one in begins))))
-        self._search = re.compile(border + either(own).replace(re.escape(WHOLE), border))
+            self._rules[text] = tuple(
+                sorted(set().union(*(rules_of_cue.get(beginning, ()) for beginning in begins)))
+            )
+        self._search = re.compile(border + either(rules_of_cue).replace(re.escape(WHOLE), border))
 
-    def hits(self, said: str) -> Hits:
+    def hits(self, text: str) -> Hits:
         """All cues of a text; they may overlap."""
-        return list(self._hits(said))
+        return list(self._hits(text))
 
-    def _hits(self, said: str) -> Iterator[tuple[int, tuple[int, ...]]]:
-        match = self._search.search(said)
+    def _hits(self, text: str) -> Iterator[tuple[int, tuple[int, ...]]]:
+        match = self._search.search(text)
         while match:
             yield match.start(), self._rules[match[0]]
-            match = self._search.search(said, match.start() + 1)
+            match = self._search.search(text, match.start() + 1)
 
 
 def rules_in(hits: Hits, start: int, end: int) -> set[int]:

@@ -8,7 +8,7 @@ written. What is not the user's own statement is left out (`own_words`, `guards`
 
 import re
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from itertools import product
 from typing import NamedTuple
 
 from streams.dates import resolve
@@ -17,7 +17,7 @@ from streams.extractors.cues import Cues, Hits, rules_in
 from streams.extractors.guards import MAX_SENTENCE, NOTHING, Guards
 from streams.extractors.patterns import Late, either
 from streams.extractors.quoted_text import BLANK, own_words
-from streams.extractors.rule import Finding, Rule
+from streams.extractors.rule import Finding, Rule, is_of_user
 from streams.extractors.table import Table
 from streams.extractors.values import MARKS, Values, trimmed
 
@@ -89,22 +89,25 @@ class Language:
         literals = rf"(?<![\w'])({either(table.literals)})(?![\w'])" if table.literals else "(?!)()"
         self._rewrites = ["", *[replacement.strip("'") for _, replacement in table.rewrites]]
         self._rewrite = Late(
-            "|".join([literals, *(f"({one})" for one, _ in table.rewrites)]), words
+            "|".join([literals, *(f"({pattern})" for pattern, _ in table.rewrites)]), words
         )
         self._lead, self._tail, self._when = late("lead"), late("tail"), late("when")
         self._forget, self._bare, self._own = late("forget"), late("bare"), late("own")
         self._dropped = late("dropped")
         self._introduces = Late(guards.get("introduces", ""), words)
         self._topics = [
-            (name.removeprefix(TOPIC), late(name)) for name in guards if name.startswith(TOPIC)
+            (tuple(name.removeprefix(TOPIC).split("|")), late(name))
+            for name in guards
+            if name.startswith(TOPIC)
         ]
         families = list(dict.fromkeys(rule.family for rule in table.rules if rule.family))
         self._forgets_all = [
-            FORGOTTEN._replace(ends="|".join(part))
+            FORGOTTEN._replace(ends=tuple(part))
             for part in (families[:MAX_FAMILIES], families[MAX_FAMILIES:])
             if part
         ]
-        self._subject = guards.get("subject", "")
+        self._subjects = [subject for subject in guards.get("subject", "").split("|") if subject]
+        self._joins = late("joins")
         border = guards.get("border", "")
         self._spaced = border != ""
         ending = guards.get("ending", "")
@@ -125,84 +128,84 @@ class Language:
         """
         if len(text) > MAX_TEXT:
             return []
-        said = self.fold(text)
-        hits = self._cues.hits(said)
-        if not hits or not any(self._may_open(said, place, numbers) for place, numbers in hits):
+        folded = self.fold(text)
+        hits = self._cues.hits(folded)
+        if not hits or not any(self._may_open(folded, place, numbers) for place, numbers in hits):
             return []
-        said = own_words(said)
+        folded = own_words(folded)
         budget = budget or Budget()
         forgotten: list[Finding] = []
         if any(numbers[-1] == len(self.rules) for _, numbers in hits):
-            forgotten = self._forgotten(text, said, at, budget)
-            if not forgotten and (bare := self._bare.fullmatch(said)):
+            forgotten = self._forgotten(text, folded, at, budget)
+            if not forgotten and (bare := self._bare.fullmatch(folded)):
                 old = text[slice(*_spans(bare)["old"])]
                 return [Finding(rule, old, text.strip(), old) for rule in self._forgets_all]
-            said = self._forget.sub(lambda match: BLANK * len(match[0]), said)
-        found = list(self._findings(text, said, hits, at, budget))
-        if not (found or forgotten):
+            folded = self._forget.sub(lambda match: BLANK * len(match[0]), folded)
+        findings = list(self._findings(text, folded, hits, at, budget))
+        if not (findings or forgotten):
             return []
-        own = self._guards.own_part(said)
-        if len(own) < len(said):
-            found = list(self._findings(text, own, hits, at, budget))
-        return forgotten + found
+        own_text = self._guards.own_part(folded)
+        if len(own_text) < len(folded):
+            findings = list(self._findings(text, own_text, hits, at, budget))
+        return forgotten + findings
 
-    def _may_open(self, said: str, place: int, numbers: tuple[int, ...]) -> bool:
+    def _may_open(self, folded: str, place: int, numbers: tuple[int, ...]) -> bool:
         """Whether a cue is of more than a rule for how a turn begins, or the turn begins so."""
         return (
-            not self._opening.issuperset(numbers) or self._introduces.match(said, place) is not None
+            not self._opening.issuperset(numbers)
+            or self._introduces.match(folded, place) is not None
         )
 
-    def _forgotten(self, text: str, said: str, at: int, budget: Budget) -> list[Finding]:
+    def _forgotten(self, text: str, folded: str, at: int, budget: Budget) -> list[Finding]:
         """What sentences ask to forget, as ends: what is stated there, or else named."""
         ends = []
-        for match in self._forget.finditer(said):
+        for match in self._forget.finditer(folded):
             parts = _spans(match)
             start, stop = parts["what"]
             sentence = text[match.start() : match.end()].strip()
             order = ("what", "verb", "rest") if "verb" in parts else ("what",)
             stated = " ".join(text[slice(*parts[name])] for name in order)
             first = next(self._clauses.of(self.fold(stated)), None)
-            for one in self.find(stated, at, budget):
-                families = dict.fromkeys(filter(None, (one.rule.family, one.slot_name())))
+            for finding in self.find(stated, at, budget):
+                families = dict.fromkeys(filter(None, (finding.rule.family, finding.rule.slot)))
                 # what is said behind it is no longer asked: "delete that mail, I live in Oslo"
-                is_asked = first is not None and stated.find(one.value) < first.end
-                if is_asked and one.rule.kind != "end":
-                    rule = FORGOTTEN._replace(ends="|".join(families))
-                    ends.append(one._replace(rule=rule, old=one.value, sentence=sentence))
+                is_asked = first is not None and stated.find(finding.value) < first.end
+                if is_asked and finding.rule.kind != "end":
+                    rule = FORGOTTEN._replace(ends=tuple(families))
+                    ends.append(finding._replace(rule=rule, old=finding.value, sentence=sentence))
             budget.spend(len(self._topics))
-            ends += self._named(text, said, start, stop, sentence)
+            ends += self._named(text, folded, start, stop, sentence)
         return ends
 
-    def _named(self, text: str, said: str, start: int, stop: int, sentence: str) -> list[Finding]:
+    def _named(self, text: str, folded: str, start: int, stop: int, sentence: str) -> list[Finding]:
         """The ends of what is named in a sentence that asks to forget it."""
         ends = []
         for families, pattern in self._topics:
-            match = pattern.fullmatch(said, start, stop)
+            match = pattern.fullmatch(folded, start, stop)
             if match is None:
                 continue
             parts = _spans(match)
-            old, whose = (text[slice(*parts.get(name, (0, 0)))] for name in ("old", "whose"))
+            old, person = (text[slice(*parts.get(name, (0, 0)))] for name in ("old", "whose"))
             rule = FORGOTTEN._replace(ends=families)
-            ends.append(Finding(rule, old, sentence, old, whose=self.fold(whose)))
+            ends.append(Finding(rule, old, sentence, old, whose=self.fold(person)))
         return ends
 
     def _findings(
-        self, text: str, said: str, hits: Hits, at: int, budget: Budget
+        self, text: str, folded: str, hits: Hits, at: int, budget: Budget
     ) -> Iterator[Finding]:
         """A clause with the one or two after it, where a rule spans so many, or else alone."""
-        clauses = list(self._clauses.of(said))
+        clauses = list(self._clauses.of(folded))
         dates: list[tuple[int, int]] | None = None
-        taken = 0
-        subject = -1  # where the sentence begins whose subject goes on
+        resume = 0
+        goes_on = False  # whether the clause before has the user as its subject
+        border = 0  # where that clause ends
         for number, clause in enumerate(clauses):
             # a longer sentence is foreign, and each of its clauses would look at all of it
-            if clause.stop - clause.begin > MAX_SENTENCE or clause.start < taken:
+            if clause.stop - clause.begin > MAX_SENTENCE or clause.start < resume:
                 continue
             near = clauses[number : number + 3]
-            if self._own.match(said, clause.start, clause.end) or (
-                clause.start == clause.begin and self._dropped.match(said, clause.start, clause.end)
-            ):
-                subject = clause.begin
+            before = goes_on and self._is_joined(folded, border, clause)
+            goes_on, border = self._is_own(folded, clause), clause.end
             for last in reversed(near):
                 rules = rules_in(hits, clause.start, last.end) - {len(self.rules)}
                 if last is not clause:
@@ -211,75 +214,92 @@ class Language:
                     rules -= self._opening
                 if not rules or last.end - clause.start > MAX_CLAUSE:
                     continue
-                if self._guards.is_asked(said, last):
+                if self._guards.is_asked(folded, last):
                     continue
                 if dates is None:
-                    dates = [(one.begin, one.stop) for one in resolve(text, at, self.code)]
-                found = self._match(text, said, clause, last, rules, dates, subject, budget)
-                if found:
-                    taken = last.end
-                    yield from found
+                    dates = [(span.begin, span.stop) for span in resolve(text, at, self.code)]
+                findings = self._match(
+                    text, folded, clause, last, rules, dates, goes_on or before, budget
+                )
+                if findings:
+                    resume = border = last.end
+                    goes_on = goes_on or any(is_of_user(finding) for finding in findings)
+                    yield from findings
                     break
+
+    def _is_joined(self, folded: str, border: int, clause: Clause) -> bool:
+        """Whether "and", or a comma, stands between a clause and the one that ends at a border."""
+        inside = clause.begin <= border <= clause.start
+        return inside and self._joins.fullmatch(folded, border, clause.start) is not None
+
+    def _is_own(self, folded: str, clause: Clause) -> bool:
+        """Whether a clause plainly has the user as its subject: "I …", or "Moved …"."""
+        if self._own.match(folded, clause.start, clause.end):
+            return True
+        opens = clause.start == clause.begin
+        return opens and self._dropped.match(folded, clause.start, clause.end) is not None
 
     def _match(
         self,
         text: str,
-        said: str,
+        folded: str,
         first: Clause,
         last: Clause,
         rules: set[int],
         dates: list[tuple[int, int]],
-        subject: int,
+        goes_on: bool,
         budget: Budget,
     ) -> list[Finding]:
         """What the first rule that fits finds; ends of all families add up."""
-        found: list[Finding] = []
-        for wording in self._wordings(said, first, last, dates, subject == first.begin):
+        findings: list[Finding] = []
+        for wording in self._wordings(folded, first, last, dates, goes_on):
             budget.spend(OF_WORDING + len(rules))
             for number in sorted(rules):
                 rule = self.rules[number]
-                if found and rule.kind != "end" and not found[-1].rule.more:
+                if findings and rule.kind != "end" and not findings[-1].rule.more:
                     continue
-                if rule.opens == "text" and not self._lead.fullmatch(said, 0, first.start):
+                if rule.opens == "text" and not self._lead.fullmatch(folded, 0, first.start):
                     continue
                 match = self._patterns[number].fullmatch(wording.text)
                 if match is None:
                     continue
                 budget.spend(OF_MATCH)
-                if self._guards.is_foreign(said, first, last, rule):
+                if self._guards.is_foreign(folded, first, last, rule):
                     return []
-                if rule.ends and self._guards.is_undone(said, first, last):
+                if rule.ends and self._guards.is_undone(folded, first, last):
                     return []
-                one = self._finding(text, wording, match, rule, first, last)
-                if one:
-                    found.append(one)
+                finding = self._finding(text, wording, match, rule, first, last)
+                if finding:
+                    findings.append(finding)
                     if rule.kind != "end" and not rule.more:
-                        return found
-            if found:
-                return found
-        return found
+                        return findings
+            if findings:
+                return findings
+        return findings
 
     def _wordings(
-        self, said: str, first: Clause, last: Clause, dates: list[tuple[int, int]], goes_on: bool
+        self, folded: str, first: Clause, last: Clause, dates: list[tuple[int, int]], goes_on: bool
     ) -> Iterator[Wording]:
         """The clause without dates and with them, and with the subject of its sentence."""
-        inside = [one for one in dates if first.start <= one[0] and one[1] <= last.end]
-        wordings = [self.reworded(said, first.start, last.end, inside)]
+        inside = [span for span in dates if first.start <= span[0] and span[1] <= last.end]
+        wordings = [self.reworded(folded, first.start, last.end, inside)]
         if inside:
-            wordings.append(self.reworded(said, first.start, last.end, []))
+            wordings.append(self.reworded(folded, first.start, last.end, []))
         yield from wordings
-        if goes_on and self._subject:
-            for one in wordings:
-                if one.text and not self._own.match(one.text):
-                    places = [one.places[0]] * len(self._subject) + one.places
-                    yield Wording(self._subject + one.text, places)
+        if not goes_on:
+            return
+        for wording, subject in product(wordings, self._subjects):
+            if wording.text and not self._own.match(wording.text):
+                yield Wording(
+                    subject + wording.text, [wording.places[0]] * len(subject) + wording.places
+                )
 
     def reworded(
-        self, said: str, start: int, stop: int, left_out: list[tuple[int, int]]
+        self, folded: str, start: int, stop: int, left_out: list[tuple[int, int]]
     ) -> Wording:
         """The clause [start, stop) in one wording, without the spans that are left out."""
         edits = [(begin, end, "") for begin, end in left_out]
-        for match in self._rewrite.finditer(said, start, stop):
+        for match in self._rewrite.finditer(folded, start, stop):
             number = match.lastindex or 1
             written = self._literals[match[0]] if number == 1 else self._rewrites[number - 1]
             edits.append((*match.span(), written))
@@ -290,15 +310,15 @@ class Language:
         for begin, end, written in [*edits, (stop, stop, "")]:
             if begin < place:
                 continue
-            letters.extend(said[place:begin])
+            letters.extend(folded[place:begin])
             places.extend(range(place, begin))
             letters.extend(written)
             places.extend([begin] * (len(written) - 1) + [end - 1] * bool(written))
             place = end
         text = "".join(letters)
         if "  " in text:
-            kept = [n for n, sign in enumerate(text) if sign != " " or text[n - 1 : n] != " "]
-            text, places = "".join(text[n] for n in kept), [places[n] for n in kept]
+            positions = [n for n, sign in enumerate(text) if sign != " " or text[n - 1 : n] != " "]
+            text, places = "".join(text[n] for n in positions), [places[n] for n in positions]
         lead = self._lead.match(text)
         begin = lead.end() if lead and lead.end() < len(text) else 0
         end = len(text.rstrip(MARKS))
@@ -326,8 +346,8 @@ class Language:
     ) -> Finding | None:
         """None where the value is no value ("it", "the second one") or spans two clauses."""
         parts: dict[str, str] = {}
-        for name, given in match.groupdict().items():
-            if given is not None:
+        for name, group in match.groupdict().items():
+            if group is not None:
                 parts[name.rstrip("0123456789")] = trimmed(wording.cut(text, *match.span(name)))
         value = parts.get("value", "")
         clause = wording.cut(text, 0, len(wording.text))
@@ -352,11 +372,6 @@ class Language:
             parts.get("name", ""),
             condition,
         )
-
-    @cached_property
-    def examples(self) -> list[tuple[Rule, str]]:
-        """Each rule with each sentence that it takes."""
-        return [(rule, text) for rule in self.rules for text in rule.examples]
 
 
 def _spans(match: re.Match[str]) -> dict[str, tuple[int, int]]:

@@ -36,8 +36,8 @@ def tell(says: str, parts: dict[str, str]) -> str:
         named["value"] = f"{named['value']} {third_person(parts['condition'])}"
     if parts["whose"]:
         named["whose"] = parts["whose"]
-    said = says.format_map({**named, "a ": "" if _ARTICLE.match(value) else an})
-    return said[:1].upper() + said[1:]
+    sentence = says.format_map({**named, "a ": "" if _ARTICLE.match(value) else an})
+    return sentence[:1].upper() + sentence[1:]
 
 
 def to_do(value: str) -> str:

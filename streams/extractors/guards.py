@@ -31,40 +31,40 @@ class Guards:
         self._revoked, self._undone, self._others = map(late, ("revoked", "undone", "others"))
         self._intro = late("intro")
 
-    def own_part(self, said: str) -> str:
+    def own_part(self, text: str) -> str:
         """What of a turn is about the user, and not about a text, a role or a joke."""
-        shown = self._shown.search(said)
-        own = said[: shown.start()] if shown else said
+        introduction = self._shown.search(text)
+        own_text = text[: introduction.start()] if introduction else text
         place = 0
-        for line in own.split("\n")[:-1]:
+        for line in own_text.split("\n")[:-1]:
             place += len(line) + 1
             if self._intro.search(line):
-                own = own[:place]
+                own_text = own_text[:place]
                 break
-        return "" if self._request.search(own) else own
+        return "" if self._request.search(own_text) else own_text
 
-    def is_asked(self, said: str, clause: Clause) -> bool:
+    def is_asked(self, text: str, clause: Clause) -> bool:
         """Whether a clause asks something, and is no request."""
-        return clause.asked and self._asks.match(said, clause.start) is None
+        return clause.asked and self._asks.match(text, clause.start) is None
 
-    def is_foreign(self, said: str, first: Clause, last: Clause, rule: Rule) -> bool:
+    def is_foreign(self, text: str, first: Clause, last: Clause, rule: Rule) -> bool:
         """Whether the sentence of a clause is not the user's own statement."""
-        if self._revoked.match(said, last.end) or self._revoked.match(said, last.stop):
+        if self._revoked.match(text, last.end) or self._revoked.match(text, last.stop):
             return True
         begin, stop = first.begin, last.stop
-        if stop - begin > MAX_SENTENCE or self._foreign.search(said, begin, stop):
+        if stop - begin > MAX_SENTENCE or self._foreign.search(text, begin, stop):
             return True
-        if rule.accepts != "order" and self._supposed.search(said, begin, stop):
+        if rule.accepts != "order" and self._supposed.search(text, begin, stop):
             return True
         if (
             "whose" not in rule.pattern
             and rule.family not in WITH_OTHERS
-            and self._others.search(said, begin, last.end)
+            and self._others.search(text, begin, last.end)
         ):
             return True
-        clause = said[first.start : last.end].strip()
+        clause = text[first.start : last.end].strip()
         return self._doubt.search(clause) is not None and not self._asks.match(clause)
 
-    def is_undone(self, said: str, first: Clause, last: Clause) -> bool:
+    def is_undone(self, text: str, first: Clause, last: Clause) -> bool:
         """Whether what stands behind an end takes it back, or says that it is of one occasion."""
-        return self._undone.search(said, first.begin, last.stop + MAX_AFTER) is not None
+        return self._undone.search(text, first.begin, last.stop + MAX_AFTER) is not None

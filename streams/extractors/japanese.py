@@ -41,16 +41,16 @@ _OWN = (
 
 def tell(says: str, parts: dict[str, str]) -> str:
     """A rule's `says` with its parts, plain and in the third person."""
-    told = says.format_map({name: third_person(plain(text)) for name, text in parts.items()})
+    sentence = says.format_map({name: third_person(plain(text)) for name, text in parts.items()})
     if parts["condition"]:
-        told = f"{told.removesuffix('。')}（{parts['condition']}）。"
-    return told
+        sentence = f"{sentence.removesuffix('。')}（{parts['condition']}）。"
+    return sentence
 
 
 def third_person(text: str) -> str:
     """ "私の店に行った" -> "自分の店に行った"."""
-    for pattern, own in _OWN:
-        text = pattern.sub(own, text)
+    for pattern, replacement in _OWN:
+        text = pattern.sub(replacement, text)
     return text
 
 
@@ -67,10 +67,10 @@ def plain(text: str) -> str:
     return text
 
 
-def _joined(stem: str, endings: dict[str, str], other: str) -> str:
+def _joined(stem: str, endings: dict[str, str], default: str) -> str:
     """The stem of a polite form with a plain ending: that of its last letter, or the other one."""
-    if stem.endswith("行き") and other == "た":
+    if stem.endswith("行き") and default == "た":
         return stem[:-1] + "った"
     if stem.endswith(_KEPT) or stem[-1] not in endings:
-        return stem + other
+        return stem + default
     return stem[:-1] + endings[stem[-1]]

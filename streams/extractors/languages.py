@@ -54,17 +54,17 @@ def words(value: str) -> Iterator[str]:
     return (word for word in _WORD.findall(value.lower()) if word not in _SMALL)
 
 
-def tell(by: Language, found: Finding, value: str) -> str:
+def tell(by: Language, finding: Finding, value: str) -> str:
     """A rule's `says` with its parts, as a sentence about the user."""
-    name, says = found.name, found.rule.says
+    name, says = finding.name, finding.rule.says
     if name:
         value = by.called.format(value=value, name=name)
-    condition = found.condition if found.condition not in value.lower() else ""
+    condition = finding.condition if finding.condition not in value.lower() else ""
     parts = {
         "value": value,
-        "old": found.old or "",
-        "topic": found.topic,
-        "whose": found.whose,
+        "old": finding.old or "",
+        "topic": finding.topic,
+        "whose": finding.whose,
         "condition": condition,
     }
     if by.code == "en":
@@ -73,10 +73,10 @@ def tell(by: Language, found: Finding, value: str) -> str:
         return japanese.tell(says, parts)
     if by.code == "zh":
         return chinese.tell(says, parts)
-    said = says.format_map(parts)
+    sentence = says.format_map(parts)
     if condition:
-        said = f"{said.removesuffix('.')} ({condition})."
-    return said[:1].upper() + said[1:]
+        sentence = f"{sentence.removesuffix('.')} ({condition})."
+    return sentence[:1].upper() + sentence[1:]
 
 
 def kind_of_pet(value: str) -> str:

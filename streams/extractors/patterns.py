@@ -42,8 +42,8 @@ def either(texts: Iterable[str]) -> str:
     ends = branches.pop("", None) is not None
     if not branches:
         return ""
-    made = [re.escape(first) + either(rest) for first, rest in sorted(branches.items())]
-    return f"(?:{'|'.join(made)}){'?' if ends else ''}"
+    parts = [re.escape(first) + either(rest) for first, rest in sorted(branches.items())]
+    return f"(?:{'|'.join(parts)}){'?' if ends else ''}"
 
 
 def words(listed: str) -> str:
@@ -51,17 +51,12 @@ def words(listed: str) -> str:
     return either(listed.split(", "))
 
 
-def any_of(*patterns: str) -> str:
-    """A pattern that matches whatever one of some patterns does; the first that does wins."""
-    return f"(?:{'|'.join(patterns)})"
-
-
 def spelled(pattern: str, words: dict[str, str]) -> str:
     """The pattern with its `<words>` written out, and groups numbered so that no two are alike."""
     while (written := _WORD.sub(lambda match: _as_trie(words[match[1]]), pattern)) != pattern:
         pattern = written
-    seen = count(1)
-    return loops_atomic(_GROUP.sub(lambda match: f"(?P<{match[1]}{next(seen)}>", pattern))
+    numbers = count(1)
+    return loops_atomic(_GROUP.sub(lambda match: f"(?P<{match[1]}{next(numbers)}>", pattern))
 
 
 @cache
@@ -75,7 +70,7 @@ def loops_atomic(pattern: str) -> str:
     """The pattern with each repeated group atomic: what a turn of a loop took is given back as a
     whole. Words that others are made of would else be tried in all ways, 2^n of n repeats. So the
     longer one comes first, and no turn may be empty: the loop would end with it."""
-    made = list(pattern)
+    signs = list(pattern)
     open_groups: list[int] = []
     for match in _TOKEN.finditer(pattern):
         if match[0] == "(":
@@ -83,5 +78,5 @@ def loops_atomic(pattern: str) -> str:
         elif match[0][0] == ")":
             start = open_groups.pop()
             if len(match[0]) > 1 and pattern.startswith("(?:", start):
-                made[start + 2] = ">"
-    return "".join(made)
+                signs[start + 2] = ">"
+    return "".join(signs)

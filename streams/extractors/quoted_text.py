@@ -12,8 +12,8 @@ _QUOTED = re.compile(
     # a mark between a space and a letter opens, and so does not close what is open
     rf"|\"(?:[^\"]*+(?:(?<=\s)\"(?=\w)[^\"]*+)*(?:(?<!\s)\"|\"(?!\w))|{_UNCLOSED})"
     + "".join(
-        rf"|{one}(?:[^{end}]*+{end}|{_UNCLOSED})"
-        for one, end in ("„“", "“”", "«»", "»«", "「」", "『』", "《》")
+        rf"|{mark}(?:[^{end}]*+{end}|{_UNCLOSED})"
+        for mark, end in ("„“", "“”", "«»", "»«", "「」", "『』", "《》")
     )
     + r"|(?<![\w'])'[^'\n]++(?:(?<=\w)'(?=\w)[^'\n]*+)*'(?!\w)",
     re.DOTALL | re.MULTILINE,
@@ -22,10 +22,10 @@ _INTRODUCED = re.compile(r"[:：][ \t]*\n")  # a line that ends so shows what fo
 _MAY_QUOTE = re.compile(r"[`\"„“«»「『《>'|#]|&gt;|//|/\*|<!--|--[ \t]")
 
 
-def own_words(said: str) -> str:
+def own_words(text: str) -> str:
     """The text with quotations and code blanked, as long as it was, up to a line that shows what
     follows it."""
-    if _MAY_QUOTE.search(said):
-        said = _QUOTED.sub(lambda match: BLANK * len(match[0]), said)
-    shown = _INTRODUCED.search(said)
-    return said[: shown.start()] if shown else said
+    if _MAY_QUOTE.search(text):
+        text = _QUOTED.sub(lambda match: BLANK * len(match[0]), text)
+    introduction = _INTRODUCED.search(text)
+    return text[: introduction.start()] if introduction else text

@@ -16,9 +16,9 @@ class Rule(NamedTuple):
     `{topic}` and `{whose}`, and has one value at a time.
     `says`: text of the state; it may contain `{value}`, `{a }` (article), `{topic}`, `{whose}`.
     `accepts`: the entry of `[takes]` that checks the value; default: the slot's.
-    `ends`, `whose`: families of the facts that end, and the people, with `|` between them. The
-    words of the group `old` (default: of the value) select the facts; `job*` ends that family for
-    any value.
+    `ends`: families of the facts that end; `whose`: the people, with `|` between them. The words
+    of the group `old` (default: of the value) select the facts; `job*` ends that family for any
+    value.
     `opens`: "wide": the pattern may match several clauses; "text": only the start of a turn.
     `lists`: the value may contain commas. `more`: later rules are tried on the same clause.
     """
@@ -34,7 +34,7 @@ class Rule(NamedTuple):
     slot: str = ""
     family: str = ""
     polarity: str = ""
-    ends: str = ""
+    ends: tuple[str, ...] = ()
     whose: str = ""
     accepts: str = ""
     opens: str = ""
@@ -56,6 +56,14 @@ class Finding(NamedTuple):
     name: str = ""
     condition: str = ""
 
-    def slot_name(self) -> str:
-        """The slot as the table has it: `{topic}` and `{whose}` are not filled in."""
-        return self.rule.slot
+
+OF_USER = frozenset(
+    ["name", "age", "home", "origin", "work", "study", "diet", "health", "partner", "identity"]
+)
+"""Families of what is said of the user alone; the next clause may be about a pet or a child."""
+
+
+def is_of_user(finding: Finding) -> bool:
+    """Whether the subject of what was found is the user."""
+    rule = finding.rule
+    return "whose" not in rule.pattern and rule.family in OF_USER

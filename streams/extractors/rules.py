@@ -97,23 +97,23 @@ def _plan(
         "extractor": {"name": NAME, "version": VERSION},
     }
     dates = Dates.of(text, turn.occurred_at, findings)
-    told = _told_once([one for one in findings if _is_state(one)], language)
+    statements = _told_once([finding for finding in findings if _is_state(finding)], language)
     states = [
-        _state(turn, one, language, dates, at)
-        for one in told
-        for at in dates.begins(one, bool(_slot(one)))
+        _state(turn, finding, language, dates, at)
+        for finding in statements
+        for at in dates.begins(finding, bool(_slot(finding)))
     ]
-    kept = [{one.rule.family, _slot(one)} for one in told]
+    slots = [{finding.rule.family, slot} for finding in statements if (slot := _slot(finding))]
     ends = [  # what a later value of its slot replaces needs no end
         update
-        for one in findings
-        for update in _ends(turn, one, language, dates)
-        if not any(families.issuperset(update["families"]) for families in kept)
+        for finding in findings
+        for update in _ends(turn, finding, language, dates)
+        if not any(families.issuperset(update["families"]) for families in slots)
     ]
     likes = [
-        _preference(turn, one)
-        for one in findings
-        if one.rule.kind == "preference" and not _slot(one)
+        _preference(turn, finding)
+        for finding in findings
+        if finding.rule.kind == "preference" and not _slot(finding)
     ]
     felt = _moment(findings, affect) if affect else None
     if states:
@@ -133,13 +133,14 @@ def _told_once(states: list[Finding], language: Language) -> list[Finding]:
     """Of constraints with the same words the one whose rule stands first in the table: who is
     allergic to nuts, and so eats none, has one constraint."""
     first: dict[tuple[str, ...], int] = {}
-    for one in states:
-        words, place = _words(one), language.rules.index(one.rule)
+    for finding in states:
+        words, place = _words(finding), language.rules.index(finding.rule)
         first[words] = min(place, first.get(words, place))
     return [
-        one
-        for one in states
-        if one.rule.kind != "constraint" or language.rules.index(one.rule) == first[_words(one)]
+        finding
+        for finding in states
+        if finding.rule.kind != "constraint"
+        or language.rules.index(finding.rule) == first[_words(finding)]
     ]
 
 
@@ -161,7 +162,7 @@ def _slot(finding: Finding) -> str:
         return " ".join(filter(None, (slot, normalise(finding.condition)))) if slot else ""
     if finding.rule.family == "pet":
         return "" if finding.name else UNNAMED
-    return _filled(finding.slot_name(), finding)
+    return _filled(finding.rule.slot, finding)
 
 
 def _filled(name: str, finding: Finding) -> str:
@@ -225,13 +226,14 @@ def _name(finding: Finding, slot: str) -> tuple[str, str]:
         return family, normalise(finding.name)
     if slot and slot != UNNAMED:
         return SLOT, slot
-    _, whose, *words = _words(finding)
-    return family, f"{whose} {' '.join(words)}".strip()
+    _, person, *words = _words(finding)
+    return family, f"{person} {' '.join(words)}".strip()
 
 
 def _ends(turn: Turn, finding: Finding, language: Language, dates: Dates) -> Iterator[JsonObject]:
     """What is over by it: an end for each person it may be of, and each time it may have been."""
-    families = _filled(finding.rule.ends, finding).split("|") if finding.rule.ends else []
+    ends = finding.rule.ends or ((finding.rule.family,) if finding.old else ())
+    families = [filled for name in ends if (filled := _filled(name, finding))]
     if finding.rule.kind == "preference" and finding.old is None:
         return
     value = finding.value if finding.old is None else finding.old
@@ -243,13 +245,13 @@ def _ends(turn: Turn, finding: Finding, language: Language, dates: Dates) -> Ite
         families, value = [slot], value if slot == LANGUAGE else ""
     people = (finding.whose or finding.rule.whose).split("|") if families else ()
     ended = _by_value(families, value)
-    for (names, named), whose, at in product(ended, people, dates.ended(finding)):
-        if not whose and finding.rule.whose:  # the user's own, where it is of a person as well
+    for (names, named), person, at in product(ended, people, dates.ended(finding)):
+        if not person and finding.rule.whose:  # the user's own, where it is of a person as well
             names = [name for name in names if name not in OF_OTHERS]
         yield {
             "families": names,
             "value": language.head(named),
-            **({"whose": whose} if whose else {}),
+            **({"whose": person} if person else {}),
             "at": format_time(at),
             "evidence_event_ids": [turn.event_id],
             "reason": quoted(finding.sentence),
@@ -281,14 +283,14 @@ def _preference(turn: Turn, finding: Finding) -> JsonObject:
 
 def _moment(findings: Iterable[Finding], affect: Estimate) -> JsonObject | None:
     """The first feeling shown, with the labels of all of them."""
-    shown = [one for one in findings if one.rule.kind == "feeling"]
-    felt = affect(shown[0].sentence) if shown else None
+    feelings = [finding for finding in findings if finding.rule.kind == "feeling"]
+    felt = affect(feelings[0].sentence) if feelings else None
     if felt is None:
         return None
     v, a, d, confidence = felt
     return {
-        "text": shown[0].sentence,
-        "labels": list(dict.fromkeys(one.rule.slot for one in shown))[:6],
+        "text": feelings[0].sentence,
+        "labels": list(dict.fromkeys(finding.rule.slot for finding in feelings))[:6],
         "vad": {"v": v, "a": a, "d": d},
         "confidence": confidence,
     }

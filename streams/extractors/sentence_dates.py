@@ -41,7 +41,7 @@ class Dates(NamedTuple):
 
     def annotations(self) -> JsonObject:
         """`event_annotations`: the first date of what was found, else of the turn."""
-        dated = [span for one in self.found if (span := self._about(one))]
+        dated = [span for finding in self.found if (span := self._about(finding))]
         return _shown(next(iter([*dated, *self.spans]), None))
 
     def payload(self, finding: Finding) -> JsonObject:
@@ -54,13 +54,13 @@ class Dates(NamedTuple):
         follows it."""
         value = self._with_its_date(finding)
         for span in self._in(finding.sentence):
-            said = self.text[span.begin : span.stop]
-            if YEAR.search(said) or _may_recur(finding, span, said):
+            phrase = self.text[span.begin : span.stop]
+            if YEAR.search(phrase) or _may_recur(finding, span, phrase):
                 continue
-            if value.count(said) == 1:
-                begin = value.index(said)
+            if value.count(phrase) == 1:
+                begin = value.index(phrase)
                 named = Named.of(span.start, span.end, span.lasting)
-                value = fixed(language, value, begin, begin + len(said), named)
+                value = fixed(language, value, begin, begin + len(phrase), named)
         return value
 
     def _with_its_date(self, finding: Finding) -> str:
@@ -106,25 +106,24 @@ class Dates(NamedTuple):
             return None
         if not _OF_A_TIME.isdisjoint((rule.kind, rule.family)):
             return spans[0]
-        alone = sum(one.sentence == finding.sentence for one in self.found) == 1
+        alone = [item.sentence for item in self.found].count(finding.sentence) == 1
         return spans[0] if alone and _BEGAN.search(finding.sentence) else None
 
     def _is_ended(self, finding: Finding) -> bool:
         """Whether what is over by this turn may be this very state, if it began before."""
-        own = {finding.rule.family, finding.rule.kind, finding.rule.slot} - {""}
-        return any(
-            not own.isdisjoint(one.rule.ends.replace("*", "").split("|")) for one in self.found
-        )
+        names = {finding.rule.family, finding.rule.kind, finding.rule.slot} - {""}
+        ends = {name.removesuffix("*") for item in self.found for name in item.rule.ends}
+        return not names.isdisjoint(ends)
 
     def _in(self, sentence: str) -> list[Span]:
         begin = self.text.find(sentence)
         stop = begin + len(sentence)
-        return [one for one in self.spans if begin <= one.begin and one.stop <= stop]
+        return [span for span in self.spans if begin <= span.begin and span.stop <= stop]
 
 
-def _may_recur(finding: Finding, span: Span, said: str) -> bool:
+def _may_recur(finding: Finding, span: Span, phrase: str) -> bool:
     """Whether what was found may be of each such day: "plays tennis on Sunday"."""
-    if span.lasting or span.form not in _ANY_WEEK or SHIFTED.search(said):
+    if span.lasting or span.form not in _ANY_WEEK or SHIFTED.search(phrase):
         return False
     return _OF_A_TIME.isdisjoint((finding.rule.kind, finding.rule.family))
 

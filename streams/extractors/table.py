@@ -46,13 +46,13 @@ def parsed(text: str, name: str) -> Table:
         else:
             lines.append((number, line))
     named = {
-        section: dict(_pair(one, name, " = ") for one in sections.get(section, []))
+        section: dict(_pair(line, name, " = ") for line in sections.get(section, []))
         for section in ("words", "guards", "takes")
     }
-    rewrites = [_pair(one, name, " => ") for one in sections.get("rewrites", [])]
+    rewrites = [_pair(line, name, " => ") for line in sections.get("rewrites", [])]
     literals = {
         words: written.strip()
-        for listed, written in (_pair(one, name, " => ") for one in sections.get("literals", []))
+        for listed, written in (_pair(line, name, " => ") for line in sections.get("literals", []))
         for words in listed.split("|")
     }
     rules = tuple(_rules(sections.get("rules", []), name))
@@ -86,7 +86,8 @@ def _rules(lines: list[tuple[int, str]], name: str) -> list[Rule]:
 def _rule(head: tuple[int, str], parts: dict[str, list[str]], name: str) -> Rule:
     number, line = head
     kind, *options = line.split(" | ")
-    given = dict(one.split("=", 1) for one in options)
+    fields = dict(option.split("=", 1) for option in options)
+    ends = tuple(filter(None, fields.pop("ends", "").split("|")))
     if kind not in KINDS or missing(parts):
         raise ValueError(f"{name}:{number}: unknown kind or no {missing(parts) or kind!r}")
     example, _, finds = parts["takes"][0].partition(" >> ")
@@ -99,7 +100,8 @@ def _rule(head: tuple[int, str], parts: dict[str, list[str]], name: str) -> Rule
             finds=finds,
             examples=tuple(parts["takes"]),
             leaves=tuple(parts.get("leaves", ())),
-            **given,
+            ends=ends,
+            **fields,
         )
     except TypeError as error:
         raise ValueError(f"{name}:{number}: {error}") from None

@@ -27,8 +27,6 @@ SOURCES = tuple(
         if path.suffix == ".py" or (path.is_dir() and path.name != "__pycache__")
     )
 )
-NOT_YET = frozenset({"streams/extractors"})
-"""Folders whose names are still to be changed; this list only shrinks."""
 MOST_TYPES = 6
 MANY_TYPES = frozenset(
     {
@@ -147,5 +145,4 @@ def test_parameters_and_locals_are_nouns(folder: str) -> None:
     bad = {
         str(file.relative_to(ROOT)): no_nouns(file.read_text("utf-8")) for file in files_of(folder)
     }
-    bad = {name: places for name, places in bad.items() if places}
-    assert bool(bad) == (folder in NOT_YET), bad or f"take {folder} out of NOT_YET"
+    assert {name: places for name, places in bad.items() if places} == {}

@@ -306,8 +306,9 @@ FACTS = (  # what is told, what ends it
     ("Remind me to call the plumber.", ("I called the plumber",)),
     ("I'm engaged.", ("We broke off the engagement",)),
 )
-SEEN, UNSEEN = 14, 14
-"""How many dialogues leave a wrong fact: of those that the rules were changed for, of others."""
+MOST_WRONG = [("seen", 175, 23), ("fresh", 60, 2), ("unseen", 20, 13)]
+"""How many dialogues leave a wrong fact. The rules were changed for the first two groups; `fresh` was
+written before, and left 28 then."""
 WITHOUT_SUBJECT = [
     (told, end.removeprefix("I ").removeprefix("We ").capitalize())
     for told, ends in FACTS
@@ -342,6 +343,35 @@ CASES_OF_DATE = [
         + [("Yesterday ", ""), ("Last week, ", ""), ("So, ", ""), ("Unfortunately ", "")],
     )
 ]
+GOES_ON = (  # a sentence whose second clause has the subject of the first
+    ("I still live in Leeds and work at Aire Bank.", ["Lives in Leeds.", "Works at Aire Bank."]),
+    ("I live in Leeds, work at Acme, and have two cats.", ["Has two cats.", "Works at Acme."]),
+    ("I love music and live in Leeds so let's begin there.", ["Lives in Leeds."]),
+    ("Ich wohne in Kassel und arbeite bei Bosch.", ["Arbeitet bei Bosch.", "Wohnt in Kassel."]),
+    ("J'habite à Lyon et travaille chez Airbus.", ["Habite à Lyon.", "Travaille chez Airbus."]),
+    ("Vivo en Madrid y trabajo en Iberia.", ["Trabaja en Iberia.", "Vive en Madrid."]),
+    ("我在深圳工作，是程序员。", ["用户在深圳工作。", "用户的职业：程序员。"]),
+    ("横浜に住んでいて、銀行で働いています。", ["ユーザーは銀行で働いている。"]),
+)
+OF_ANOTHER = (  # the second clause has another subject, or is no statement
+    "We're planning to ski, try the food, and enjoy the views.",
+    "I want to move out and live in Leeds.",
+    "I met my sister, who moved to York and works at Acme.",
+    "I know a girl, she left Rome and have I told you that she works at Acme?",
+    "我妈住在上海，在银行上班。",
+    "娘は横浜に住んでいて、銀行で働いています。",
+)
+NO_FACTS = (  # words of a change, in which no fact of the user changes
+    "Who did I see? Three kids.",
+    "I've been with Tom since 2019.",
+    "I found a place in Rome for dinner.",
+    "We're taking a place in Rome for the summer.",
+    "French is nicer.",
+    "I made the move to manual transmission.",
+    "My new apartment building in Rome is huge.",
+    "I'm thirty minutes late.",
+    "The tenant left a note: I'm allergic to nuts.",
+)
 CHANGES: tuple[
     tuple[tuple[str, ...], list[str]], ...
 ] = (  # a dialogue, what is current afterwards, what is not
@@ -542,12 +572,24 @@ def test_an_end_stands_with_any_date_beside_it(told: str, end: str) -> None:
     assert current(told, end) == []
 
 
+@pytest.mark.parametrize(("said", "facts"), GOES_ON)
+def test_a_clause_after_and_has_the_subject_of_the_clause_before(
+    said: str, facts: list[str]
+) -> None:
+    assert set(facts) <= set(current(said))
+
+
+@pytest.mark.parametrize("said", OF_ANOTHER + NO_FACTS)
+def test_a_clause_of_another_subject_is_none_of_the_user(said: str) -> None:
+    assert current(said) == []
+
+
 @pytest.mark.parametrize(("said", "afterwards"), CHANGES)
 def test_a_dialogue_leaves_what_is_true(said: tuple[str, ...], afterwards: list[str]) -> None:
     assert current(*said) == afterwards
 
 
-@pytest.mark.parametrize(("half", "count", "most"), [("seen", 69, SEEN), ("unseen", 20, UNSEEN)])
+@pytest.mark.parametrize(("half", "count", "most"), MOST_WRONG)
 def test_of_dialogues_that_change_something_few_leave_what_is_wrong(
     half: str, count: int, most: int
 ) -> None:
@@ -558,7 +600,9 @@ def test_of_dialogues_that_change_something_few_leave_what_is_wrong(
     wrong = [
         dialogue["turns"]
         for dialogue in own
-        if any(word in fact for fact in current(*dialogue["turns"]) for word in dialogue["wrong"])
+        if any(
+            word in f" {fact}" for fact in current(*dialogue["turns"]) for word in dialogue["wrong"]
+        )
     ]
     assert len(own) == count and len(wrong) <= most, wrong
 
