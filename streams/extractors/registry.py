@@ -38,16 +38,16 @@ def modules() -> dict[str, str]:
     plans again. Raises ConfigurationError for an entry point with the name of another extractor."""
     from importlib.metadata import entry_points  # slow to load, and to read all packages
 
-    found = {DEFAULT: "streams.extractors.rules"}
+    extractors = {DEFAULT: "streams.extractors.rules"}
     for entry in entry_points(group=GROUP):
-        if entry.name in (*BUILT_IN, *found):
+        if entry.name in (*BUILT_IN, *extractors):
             package = entry.dist.name if entry.dist else entry.value
             raise ConfigurationError(
                 f"package {package}: the name of its extractor {entry.name!r} is taken; rename "
                 f"its entry point of the group {GROUP}, or uninstall it"
             )
-        found[entry.name] = entry.value
-    return found
+        extractors[entry.name] = entry.value
+    return extractors
 
 
 def choices() -> tuple[str, ...]:
@@ -132,12 +132,12 @@ def module(name: str) -> Any:
     if name not in modules():
         raise ConfigurationError(f"unknown extractor {name!r}: use one of {', '.join(choices())}")
     try:
-        found = import_module(modules()[name])
+        extractor = import_module(modules()[name])
     except Exception as error:
         raise ConfigurationError(f"extractor {name!r}: {type(error).__name__}: {error}") from error
-    lacking = [field for field in ("VERSION", "extract") if not hasattr(found, field)]
+    lacking = [field for field in ("VERSION", "extract") if not hasattr(extractor, field)]
     if lacking:
         raise ConfigurationError(
-            f"extractor {name!r}: module {found.__name__} has no {' and no '.join(lacking)}"
+            f"extractor {name!r}: module {extractor.__name__} has no {' and no '.join(lacking)}"
         )
-    return found
+    return extractor

@@ -24,8 +24,8 @@ from sinks.delta import UNWRITTEN, History, written
 from sinks.hard_links import adopt
 from sinks.hard_links import share as link
 from streams.errors import TurnfoldError
-from streams.extractors.registry import modules
-from streams.files.extractor_choice import NONE, Choice, choice_of, stored_choice
+from streams.extractors.registry import NONE, modules
+from streams.files.extractor_choice import Choice, choice_of, stored_choice
 from streams.files.fold_sources import Progress
 from streams.files.manifest import WORK, Generation, Settings, rules_of, save
 from streams.files.open_generation import erasing, locked, opened

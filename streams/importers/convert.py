@@ -12,17 +12,19 @@ from streams.importers.base import NOTHING, ImportDefaults, Importer, ImportFaul
 
 def _importer(format: str) -> Importer:
     if format in FORMATS:
-        own: Importer = import_module(f"streams.importers.{FORMATS[format].module}").read
-        return own
-    others = {entry.name: entry for entry in entry_points(group=GROUP)}
-    if format not in others:
-        raise ImportFault(f"unknown format {format!r}: use one of {', '.join([*FORMATS, *others])}")
+        reader: Importer = import_module(f"streams.importers.{FORMATS[format].module}").read
+        return reader
+    entries = {entry.name: entry for entry in entry_points(group=GROUP)}
+    if format not in entries:
+        names = ", ".join([*FORMATS, *entries])
+        raise ImportFault(f"unknown format {format!r}: use one of {names}")
+    entry = entries[format]
     try:
-        found: Importer = others[format].load()
+        reader = entry.load()
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
-        raise ImportFault(f"format {format!r} ({others[format].value}): {reason}") from error
-    return found
+        raise ImportFault(f"format {format!r} ({entry.value}): {reason}") from error
+    return reader
 
 
 def convert(

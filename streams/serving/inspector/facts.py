@@ -50,8 +50,8 @@ async def facts(
         {**fact, "status": "ended" if fact["ended_at"] else "in_force"} for fact in history["facts"]
     ]
     filters = {"status": status, "kind": kind, "extractor": extractor}
-    wanted = {name: value for name, value in filters.items() if value is not None}
-    matches = [fact for fact in every if all(fact[name] == wanted[name] for name in wanted)]
+    values = {name: value for name, value in filters.items() if value is not None}
+    matches = [fact for fact in every if all(fact[name] == values[name] for name in values)]
     page, following = paging.window(matches, SHOWN, cursor)
     return {
         "as_of": None if as_of is None else format_time(as_of),
