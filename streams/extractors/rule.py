@@ -9,14 +9,14 @@ KINDS = frozenset(["preference", "constraint", "background", "task", "feeling", 
 class Rule(NamedTuple):
     """One way to say something: an entry of a table (`table`).
 
-    `cues`: texts of which every match contains one; `pattern`: of a whole clause; `example` and
-    `finds`: the first sentence that it takes, and its value; `examples`, `leaves`: all that it
-    takes, and what it must not take. `slot` names what has one value at a time; `{topic}` in it is
-    the group `topic`. `says`: the text of the state. `ends`: families in which what the group
-    `old`, else the value, names is over, with `*` those that are over whatever it names;
-    `whose`: the people whose, with `|` between them.
-    `accepts`: the kind of value, if that is not the slot's. `opens`: "text" where it stands only
-    at the beginning of a turn. `more`: the rules after it are tried on the same clause, too.
+    `cues`: each match contains one of these texts; `pattern`: matches a whole clause; `example`,
+    `finds`: the first sentence that matches, and its value; `examples`, `leaves`: sentences that
+    match, and that must not match. `slot`: the name of a fact with one value at a time; `{topic}`
+    in it is the group `topic`. `says`: the text of the state. `ends`: families of the facts that
+    end; the group `old`, or the value, selects them, except in families with `*`. `whose`: the
+    people of these facts, separated by `|`. `accepts`: the kind of value, if it is not the slot's.
+    `opens`: "text" if it matches only at the start of a turn. `more`: later rules are tried on the
+    same clause.
     """
 
     kind: str
@@ -56,10 +56,11 @@ class Finding(NamedTuple):
 OF_USER = frozenset(
     ["name", "age", "home", "origin", "work", "study", "diet", "health", "partner", "identity"]
 )
-"""Families of what is said of the user alone; the next clause may be about a pet or a child."""
+"""Families of statements about the user alone: after others the next clause may be about a pet or a
+child."""
 
 
 def is_of_user(finding: Finding) -> bool:
-    """Whether the subject of what was found is the user."""
+    """Whether a finding is a statement about the user."""
     rule = finding.rule
     return "whose" not in rule.pattern and rule.family in OF_USER
