@@ -188,7 +188,7 @@ def axes(text: str, by: Model) -> Axes | None:
 
 
 def value(sentence: Features, by: Model) -> Axes:
-    """The sum of what the features add."""
+    """The sum of the weights of the features."""
     weights = by.weights
     v = a = d = 0.0
     for word in sentence.words:

@@ -105,7 +105,7 @@ def reach(code: str) -> dict[str, int]:
 
 
 def felt(text: str, by: Language) -> list[Axes]:
-    """What each word of feeling says where it stands."""
+    """The values of each emotion word in its context."""
     if by is CHINESE:
         text = text.translate(SIMPLIFIED)
     axes_in_text: list[Axes] = []
@@ -149,7 +149,7 @@ def _here(before: str, behind: str, axes: Axes, by: Language) -> Axes:
 
 
 def mean(axes_in_text: list[Axes]) -> Axes:
-    """The text's values, from what its words say; at least one."""
+    """The values of a text: the mean over its words, of which there is at least one."""
     size = len(axes_in_text) + PULL
     v, a, d = (sum(column) / size for column in zip(*axes_in_text, strict=True))
     return v, a, d

@@ -1,4 +1,4 @@
-"""Chinese: traditional characters fold onto simplified ones, and what was found is told of the user."""
+"""Chinese: folds traditional characters to simplified ones; findings as sentences about the user."""
 
 # ruff: noqa: E501 - a list of words is one line, however long
 

@@ -228,7 +228,7 @@ class Language:
                     break
 
     def _is_joined(self, folded: str, border: int, clause: Clause) -> bool:
-        """Whether "and", or a comma, stands between a clause and the one that ends at a border."""
+        """Whether "and" or a comma joins a clause to the one before, which ends at a border."""
         inside = clause.begin <= border <= clause.start
         return inside and self._joins.fullmatch(folded, border, clause.start) is not None
 
@@ -280,7 +280,7 @@ class Language:
     def _wordings(
         self, folded: str, first: Clause, last: Clause, dates: list[tuple[int, int]], goes_on: bool
     ) -> Iterator[Wording]:
-        """The clause without dates and with them, and with the subject of its sentence."""
+        """The clause without dates, with dates, and with the subject of the clause before."""
         inside = [span for span in dates if first.start <= span[0] and span[1] <= last.end]
         wordings = [self.reworded(folded, first.start, last.end, inside)]
         if inside:

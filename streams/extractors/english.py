@@ -1,4 +1,4 @@
-"""English: what somebody says of themselves, as a sentence about them."""
+"""English: a first-person statement as a sentence about the user."""
 
 import re
 

@@ -66,5 +66,5 @@ class Guards:
         return self._doubt.search(clause) is not None and not self._asks.match(clause)
 
     def is_undone(self, text: str, first: Clause, last: Clause) -> bool:
-        """Whether what stands behind an end takes it back, or says that it is of one occasion."""
+        """Whether the words after an end withdraw it, or limit it to one occasion."""
         return self._undone.search(text, first.begin, last.stop + MAX_AFTER) is not None

@@ -1,4 +1,4 @@
-"""Japanese: what somebody says of themselves, as a plain sentence about them."""
+"""Japanese: a first-person statement as a plain sentence about the user."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The languages of the rules: which one a text is in, and how each tells what was found."""
+"""The languages of the rules: detection, and the texts of findings in each language."""
 
 import re
 from collections.abc import Iterator

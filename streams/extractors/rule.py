@@ -60,10 +60,11 @@ class Finding(NamedTuple):
 OF_USER = frozenset(
     ["name", "age", "home", "origin", "work", "study", "diet", "health", "partner", "identity"]
 )
-"""Families of what is said of the user alone; the next clause may be about a pet or a child."""
+"""Families of statements about the user alone: after others the next clause may be about a pet or a
+child."""
 
 
 def is_of_user(finding: Finding) -> bool:
-    """Whether the subject of what was found is the user."""
+    """Whether a finding is a statement about the user."""
     rule = finding.rule
     return "whose" not in rule.pattern and rule.family in OF_USER
