@@ -15,6 +15,7 @@ _SINCE = r"(?:就)?(?:开始|開始|起|以来|以來|至今|到现在|到現在
 CHINESE = Language(
     (
         Form("half_year", r"半年(?:之|以)?前"),
+        Form("half_year_ahead", r"半年(?:之|以)?[后後]"),
         Form("ago", r"(?:大概|大约|差不多)?(?<![\d.第])<n>(?:多)?(?:个|個)?<unit>(?:之|以)?前(?![后後])"),
         Form("ahead", r"(?<![\d.第])<n>(?:个|個)?<unit>(?:之|以)?[后後](?![悔天来來面期])"),
         Form("day", rf"<day>{_TIME}"),
@@ -26,12 +27,14 @@ CHINESE = Language(
         Form("month", r"<yearshift>(?:的)?<month>月(?:份)?(?:<d>[日号號])?"),
         Form("season", r"<year>年的?<season>"),
         Form("season", r"<yearshift>的?<season>"),
+        Form("season", r"(?P<shift>这个|這個|上个|上個|下个|下個)<season>"),
         Form("month", r"(?<![\d一二三四五六七八九十])<month>月<d>[日号號]"),
         Form("unit", r"(?<!上)(?<!下)<shift>(?:个|個)?(?P<unit>月)(?:的)?(?:<d>[日号號]|底|初|中旬|份)?(?!球|亮|季|经|台|饼)"),
         Form("month", r"(?<![\d一二三四五六七八九十两个個几])<month>月(?:份|底|初|中旬|上旬|下旬)", by_tense=True),
         Form("month", r"(?<=[在从從到等自])<month>月(?![大天份的月])", by_tense=True),
         Form("year", r"<yearshift>(?!度|轻|輕)"),
         Form("weekday", rf"(?<![每这這上下个個本隔至到])(?<!每个)(?<!每個){_WEEK}<weekday>{_TIME}(?![到至围圍个個年期岁歲次回起]|是(?:个|個|一))", by_tense=True),
+        Form("weekend", r"(?<![每这這上下个個本])(?P<unit>周末|週末)(?=[我去要没有回在和跟想打])", by_tense=True),
         Form("day_of_month", r"(?<![\d月.第一二三四五六七八九十年])<d>[号號](?![线線楼樓院房间間门門机機店桌车車球位码碼床馆館厅廳座仓艙舱文台路公称])", by_tense=True),
         Form("year", r"<year>年(?!代|间|間|级|級|度|之?前|以前|[后後]|生|版|款|[一二三四五六七八九十\d]+月)"),
     ),

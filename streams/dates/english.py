@@ -34,6 +34,7 @@ _AHEAD = r"(?:(?:got )?(?:to|an?|my|our|another|two|three)\b)"
 
 ENGLISH = Language(
     (
+        Form("half_year", r"half a year ago"),
         Form("ago", r"<n> <unit>s? (?:ago|back)(?P<exact> (?:to the day|today))?"),
         Form("day", r"(?<!edge of )(?<!of )<day>" + _TIME + r"(?! never| land)(?!'s (?:world|society|kids|youth|standards|age)\b)"),
         Form("unit", r"(?:on )?(?:the )?<d>(?:st|nd|rd|th)? of (?P<shift>last|this|next) (?P<unit>month)"),

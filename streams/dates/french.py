@@ -11,12 +11,14 @@ _LE = r"(?:le |du |au )?"
 FRENCH = Language(
     (
         Form("ago", r"il y a (?:environ |à peu près |presque |plus de )?<n> <unit>(?! (?:de|des|que|qu'|entre|dans)\b)(?! d'| qu')"),
+        Form("half_year", r"il y a six mois"),
         Form("day", r"<day>" + _TIME),
         Form("unit", r"(?:la |le |l')?<unit> <shift>"),
         Form("unit", r"(?P<shift>ce|cet|cette) <unit>(?:-ci)?"),
         Form("season", r"(?:à |en |l'|à l'|au |le )*<season>(?: de| d'| en)? ?<year>"),
         Form("season", r"(?:à |l'|à l'|au |le )*<season> <shift>"),
         Form("season", r"(?P<shift>ce|cet|cette) <season>"),
+        Form("weekday_of_week", r"(?:le )?<weekday>" + _TIME + r" de la semaine <shift>"),
         Form("weekday", r"(?:le )?<weekday> <shift>" + _TIME),
         Form("weekday", r"(?P<shift>ce|cet|cette) <weekday>" + _TIME),
         Form("month", rf"{_LE}<d> <month>(?: <year>)?"),

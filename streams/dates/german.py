@@ -22,8 +22,12 @@ _SHIFTS = _inflected({
 GERMAN = Language(
     (
         Form("ago", r"vor (?:etwa |ungefähr |rund |circa |ca\. |gut |über |fast |genau )?<n> <unit>"),
+        Form("half_year", r"vor einem halben jahr"),
+        Form("half_year_ahead", r"in einem halben jahr"),
         Form("day", r"(?<!schnee von )<day>" + _TIME + r"(?!-)"),
         Form("day", r"(?<!guten )(?<!am )(?<!jeden )(?<!gegen )(?<!schönen )(?<!diesen )(?<!dieser )(?<!der )(?<!den )(?<!dem )(?<!eines )(?<!heute )(?<!gestern )(?<!frühen )(?<!nächsten )<day2>(?! zusammen| allerseits| alle\b)(?: (?:früh|vormittag|mittag|nachmittag|abend|nacht))?(?!!)"),
+        Form("weekday_of_week", r"(?:am )?<weekday>" + _TIME + r" (?:in )?(?:der )?<shift> woche"),
+        Form("weekday_of_week", r"<shift> woche(?: am)? <weekday>" + _TIME),
         Form("unit", r"<shift> (?!(?:tagen?|wochen|wochenenden|monaten?|jahren?)\b)<unit>"),
         Form("season", r"<season>(?: des jahres)? <year>(?:/\d\d)?"),
         Form("season", r"<shift> <season>"),

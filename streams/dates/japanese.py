@@ -14,6 +14,7 @@ _ENDS_SAID = r"(?:[。！!…♪〜～]|$|\n|んです|けど|が|ので|から|
 JAPANESE = Language(
     (
         Form("half_year", rf"半年{_ABOUT}前"),
+        Form("half_year_ahead", r"半年後"),
         Form("ago", rf"(?<![\d.第])<n>(?:ヶ|か|カ|ケ|ヵ|箇)?<unit>{_ABOUT}前"),
         Form("ahead", r"(?<![\d.第])<n>(?:ヶ|か|カ|ケ|ヵ|箇)?<unit>後(?!悔|ろ|半|輩|藤)"),
         Form("day", r"<day>(?!香|葉|美|の敵|の友|的|は我が身)(?:の(?:朝|昼|夜|晩|夕方|午前|午後))?"),

@@ -74,6 +74,11 @@ def half_year(expression: Expression) -> Period | None:
     return calendar.month(expression.today, -6)
 
 
+def half_year_ahead(expression: Expression) -> Period | None:
+    """in half a year"""
+    return calendar.month(expression.today, 6)
+
+
 def unit(expression: Expression) -> Period | None:
     """last week; the 15th of last month"""
     period = calendar.shifted(expression.unit, expression.today, expression.shift or 0)
@@ -214,6 +219,7 @@ FORMS: dict[str, Callable[[Expression], Period | None]] = {
     "ago": ago,
     "ahead": ahead,
     "half_year": half_year,
+    "half_year_ahead": half_year_ahead,
     "unit": unit,
     "weekend": weekend,
     "weekday": weekday,

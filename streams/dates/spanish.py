@@ -13,6 +13,7 @@ _BEFORE = r"próximo|próxima|pasado|pasada|este|esta|último|última"
 SPANISH = Language(
     (
         Form("ago", r"(?<!desde )hace (?:unos |unas |como |casi |más de |ya )?<n> <unit>(?! (?:que|de)\b)"),
+        Form("half_year", r"(?<!desde )hace (?:medio año|seis meses)"),
         Form("day", r"<day>" + _TIME + r"(?! en día)"),
         Form("day", r"(?<!la )(?<!esta )(?<!cada )(?<!una )(?<!las )(?<!ayer )(?<!buena )(?<!de )<day2>" + _TIME),
         Form("unit", rf"(?:el |la )?<unit> (?P<shift>{_AFTER})"),
@@ -20,6 +21,8 @@ SPANISH = Language(
         Form("season", r"(?:el |la )?<season> (?:de |del )?<year>"),
         Form("season", rf"(?:el |la )?<season> (?P<shift>{_AFTER})"),
         Form("season", rf"(?:el |la )?(?P<shift>{_BEFORE}) <season>"),
+        Form("weekday_of_week", rf"(?:el )?<weekday>{_TIME} de la semana (?P<shift>{_AFTER})"),
+        Form("weekday_of_week", rf"(?:el )?<weekday>{_TIME} de (?P<shift>esta) semana"),
         Form("weekday", rf"(?:el )?<weekday> (?P<shift>{_AFTER}){_TIME}"),
         Form("weekday", rf"(?:el )?(?P<shift>{_BEFORE}) <weekday>{_TIME}"),
         Form("month", r"(?:el |al |del )?(?:día )?<d> de <month>(?:,? (?:de |del )?<year>)?"),
