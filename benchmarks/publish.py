@@ -157,7 +157,7 @@ FIGURES = (
     Figure("run", SGD, ("benchmarks.run_sgd", "--turns", "300000", "--repeat", "1"), _run),
     Figure("rules", SGD, ("benchmarks.extractor", "--repeat", "3"), _rules),
     Figure("search quality", SGD, ("benchmarks.search", "quality", "--questions", "500"), _quality),
-    Figure("search speed", SGD, ("benchmarks.search", "speed", "--questions", "300"), _speed),
+    Figure("search speed", SGD, ("benchmarks.search", "speed", "--questions", "80"), _speed),
     Figure("context", SGD, ("benchmarks.context_load", "--rates", "200"), _context),
     Figure("kills", "SGD, tau-bench, Reflexion",
            ("tests.fault.kill_topology", "--kills", "30", "--turns", "200000",
