@@ -7,7 +7,7 @@ omitted without an effect on the others.
 
 from collections.abc import Collection
 from itertools import takewhile
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 
 class Turn(NamedTuple):
@@ -34,9 +34,11 @@ Owner = tuple[str, str]
 
 
 class Group(NamedTuple):
-    """The turns of one request, in recording order; at least one."""
+    """The turns of one request, in recording order; at least one. `part`: the partition of the
+    turns, if their log has partitions."""
 
     turns: tuple[Turn, ...]
+    part: Any = None
 
     @property
     def owner(self) -> Owner:

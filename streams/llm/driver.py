@@ -8,7 +8,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
-from typing import Any, NamedTuple, Protocol
+from typing import Protocol
 
 from schemas.base import JsonObject
 from sinks.locations import Location
@@ -31,13 +31,6 @@ FEW = 3
 """Failed requests in a row that change the status."""
 
 
-class Job(NamedTuple):
-    """A group, and the partition of its turns, if the log has partitions."""
-
-    group: Group
-    part: Any = None
-
-
 class Interrupted(Exception):  # noqa: N818 - what happened
     """The log must be restarted from its stored position; it has logged the cause."""
 
@@ -55,24 +48,24 @@ class TurnLog(Protocol):
     async def begin(self, driver: "Driver") -> None:
         """Starts, before the first `read`. Raises Interrupted."""
 
-    async def read(self, waiting: int) -> list[Job] | None:
+    async def read(self, waiting: int) -> list[Group] | None:
         """Returns the next groups; None at the end, once all plans are stored. Waits a moment if
         there is nothing to do, and stores finished records. `waiting`: number of groups not stored.
         Raises Interrupted."""
 
-    async def shown(self, job: Job) -> tuple[Group, Remembered] | None:
+    async def shown(self, group: Group) -> tuple[Group, Remembered] | None:
         """Returns the group with its texts, and the memory that its request shows; None if its
         turns were erased."""
 
-    def still(self, job: Job) -> Still | None:
+    def still(self, group: Group) -> Still | None:
         """Returns a check that its turns still exist."""
 
-    async def write(self, job: Job, record: JsonObject) -> Awaitable[object] | None:
+    async def write(self, group: Group, record: JsonObject) -> Awaitable[object] | None:
         """Stores a record; None if its turns were erased. The result completes when `shown` of the
         user's next group includes the record."""
 
     async def end(self) -> None:
-        """Stores finished records if possible, and closes. All jobs have ended before."""
+        """Stores finished records if possible, and closes. All groups have ended before."""
 
 
 class Driver:
@@ -93,7 +86,7 @@ class Driver:
         self._stopping = self._ending = False
         self._writing: set[Owner] = set()  # owners with a record being stored
         self._failure: Exception | None = None
-        self._queues: dict[Owner, deque[Job]] = {}
+        self._queues: dict[Owner, deque[Group]] = {}
         self._tasks: dict[Owner, asyncio.Task[None]] = {}
 
     def stop(self) -> None:
@@ -137,39 +130,39 @@ class Driver:
 
     async def _loop(self) -> None:
         while not self.is_over:
-            jobs = await self.log.read(self.waiting)
-            if jobs is None:
+            groups = await self.log.read(self.waiting)
+            if groups is None:
                 return
-            self._put(jobs)
+            self._put(groups)
         if self.spent:  # requests in progress are paid for
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._settings.total_seconds):
                     while self._running and not self._stopping:
                         await asyncio.sleep(TICK)
 
-    def _put(self, jobs: Iterable[Job]) -> None:
-        for job in jobs:
+    def _put(self, groups: Iterable[Group]) -> None:
+        for group in groups:
             self.waiting += 1
-            owner = job.group.owner
+            owner = group.owner
             if (queue := self._queues.get(owner)) is not None:
-                queue.append(job)
+                queue.append(group)
                 continue
-            self._queues[owner] = queue = deque([job])
+            self._queues[owner] = queue = deque([group])
             self._tasks[owner] = asyncio.create_task(self._work(owner, queue))
 
-    def drop(self, is_assigned: Callable[[Job], bool]) -> None:
-        """Abandons the jobs of revoked partitions."""
+    def drop(self, is_assigned: Callable[[Group], bool]) -> None:
+        """Abandons the groups of revoked partitions."""
         for owner, queue in list(self._queues.items()):
-            jobs = [job for job in queue if is_assigned(job)]
-            self.waiting -= len(queue) - len(jobs)
-            if jobs and jobs[0] is queue[0]:  # in progress
+            groups = [group for group in queue if is_assigned(group)]
+            self.waiting -= len(queue) - len(groups)
+            if groups and groups[0] is queue[0]:  # in progress
                 queue.clear()
-                queue.extend(jobs)
+                queue.extend(groups)
             else:
                 self._tasks.pop(owner).cancel()
                 del self._queues[owner]
-                self.waiting -= len(jobs)
-                self._put(jobs)
+                self.waiting -= len(groups)
+                self._put(groups)
 
     async def _end(self) -> None:
         """Abandons requests without an answer; stores finished records."""
@@ -187,7 +180,7 @@ class Driver:
             await asyncio.gather(*tasks, return_exceptions=True)
             self._queues, self._tasks, self.waiting, self.waits = {}, {}, 0, None
 
-    async def _work(self, owner: Owner, queue: deque[Job]) -> None:
+    async def _work(self, owner: Owner, queue: deque[Group]) -> None:
         try:
             while queue:
                 async with self._slots:
@@ -204,36 +197,36 @@ class Driver:
         except Exception as error:
             self._failure = self._failure or error
 
-    async def _settle(self, job: Job) -> None:
+    async def _settle(self, group: Group) -> None:
         self._running += 1
         record = applied = None
         try:
-            memory = await self.log.shown(job)
+            memory = await self.log.shown(group)
             waits = self._requests.locked()
             async with self._requests:  # until it is stored: a crash repeats only these requests
                 if memory is not None and not self.is_over:
-                    record = await self._make(job, memory, waits)
+                    record = await self._make(group, memory, waits)
                 if record is not None:
-                    applied = await self.log.write(job, record)
+                    applied = await self.log.write(group, record)
         finally:
             self._running -= 1
         if record is None or applied is None:
             return
-        self._writing.add(job.group.owner)
+        self._writing.add(group.owner)
         try:
             await applied
         finally:
-            self._writing.discard(job.group.owner)
+            self._writing.discard(group.owner)
         extraction = record["extraction"]
         self.turns += len(extraction["event_ids"])
         self.failed += len(extraction["event_ids"]) if "error" in extraction else 0
 
     async def _make(
-        self, job: Job, memory: tuple[Group, Remembered], waited: bool
+        self, group: Group, memory: tuple[Group, Remembered], waited: bool
     ) -> JsonObject | None:
         """Creates the record of a group; None if its turns were erased. `waited`: since `memory`
         was read."""
-        still = self.log.still(job)
+        still = self.log.still(group)
         replies: list[Reply] = []  # kept over retries, because they are paid for
         for_budget = False
         while True:

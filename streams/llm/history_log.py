@@ -17,7 +17,7 @@ from streams.errors import ConfigurationError
 from streams.files.open_generation import erasing
 from streams.llm.client import Still
 from streams.llm.debounce import Debounce, Group, Turn
-from streams.llm.driver import TICK, WAVE, Driver, Job
+from streams.llm.driver import TICK, WAVE, Driver
 from streams.llm.history import Key, Shown, as_stored, key_of, undone, with_texts
 from streams.llm.plans import Author
 from streams.llm.settings import LlmSettings
@@ -93,7 +93,7 @@ class ServerLog:
         self._author = driver.extractor.author
         self._looked, self._taken = -1, set(self._posted)
 
-    async def read(self, waiting: int) -> list[Job] | None:
+    async def read(self, waiting: int) -> list[Group] | None:
         """Returns the groups that are closed by now."""
         self.progress()
         committed, now = self._posts.committed, time.monotonic()
@@ -115,7 +115,7 @@ class ServerLog:
         for group in groups:
             self._taken.update(map(key_of, group.turns))
             self.total += len(group.turns)
-        return list(map(Job, groups))
+        return groups
 
     def _undone(self) -> list[Turn]:
         """Turns without a stored plan; some plans may be in progress."""
@@ -149,19 +149,19 @@ class ServerLog:
             self._gathers_until = newest and time.monotonic() + settings.idle_seconds
         return groups
 
-    async def shown(self, job: Job) -> Shown:
-        return await self._show(job.group)
+    async def shown(self, group: Group) -> Shown:
+        return await self._show(group)
 
-    def still(self, job: Job) -> Still:
+    def still(self, group: Group) -> Still:
         async def is_there() -> bool:
-            return (await asyncio.to_thread(with_texts, self.history, [job.group]))[0] is not None
+            return (await asyncio.to_thread(with_texts, self.history, [group]))[0] is not None
 
         return is_there
 
-    async def write(self, job: Job, record: JsonObject) -> Awaitable[None] | None:
+    async def write(self, group: Group, record: JsonObject) -> Awaitable[None] | None:
         """Posts a record, mutually exclusive with `forget`. While the log is full, `forget` may
         run, because it may free space."""
-        is_there = self.still(job)
+        is_there = self.still(group)
         while True:
             pause = TICK
             with suppress(ConfigurationError), erasing(self.history, alone=False):
@@ -169,7 +169,7 @@ class ServerLog:
                     return None
                 offset = await self._posts.post(record)
                 if offset is not None:
-                    self._posted.update(map(key_of, job.group.turns))
+                    self._posted.update(map(key_of, group.turns))
                     return self._in_tables(offset)
                 pause = NO_ROOM_AGAIN
             await asyncio.sleep(pause)
