@@ -177,12 +177,12 @@ def of_model(model: "Driver | Beside") -> Iterator[Sample]:
     yield known.MODEL_GROUPS, ("planned",), counts["groups"] - failed
     yield known.MODEL_GROUPS, ("failed",), failed
     yield known.MODEL_CALLS, (), counts["calls"]
-    yield known.MODEL_RETRIES, (), endpoint.retries
+    yield known.MODEL_RETRIES, (), endpoint.client.retries
     for kind in ("prompt", "completion"):
         yield known.MODEL_TOKENS, (kind,), counts[f"{kind}_tokens"]
     yield known.MODEL_COST, (), endpoint.cost
     for state in ("closed", "open", "half-open"):
-        yield known.MODEL_BREAKER, (state,), float(endpoint.breaker == state)
+        yield known.MODEL_BREAKER, (state,), float(endpoint.client.breaker == state)
     for budget, unit, used in endpoint.budget.used():
         yield known.MODEL_BUDGET, (budget, unit), used
 

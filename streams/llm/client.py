@@ -41,10 +41,6 @@ PROBE: list[Message] = [
 ]
 """A harmless request: if it is answered, another request was rejected for its content."""
 MICROS = 1_000_000
-MISFITS = 2
-"""Answers in the wrong format, before any in the right one, after which a simpler output mode is
-used: the endpoint accepts a schema and ignores it."""
-
 
 Still = Callable[[], Awaitable[bool]]
 """Whether the turns of a request still exist."""
@@ -69,9 +65,6 @@ class Client:
         self._breaker = Breaker(settings.breaker_failures, settings.breaker_seconds)
         self._dialect = Dialect()
         self._settled = False  # whether a request in this dialect was answered
-        self._misfits = 0
-        self._judged: Reply | None = None
-        self._fits = False
         self._not_before = 0.0
         self._returned = asyncio.Event()  # set and replaced when a call returns
 
@@ -234,14 +227,3 @@ class Client:
 
     def _asks_long(self, error: Transient) -> bool:
         return error.after is not None and error.after > self._settings.retry_seconds
-
-    def judged(self, reply: Reply, fits: bool) -> None:
-        """Notes whether an answer had the requested format, which some endpoints ignore."""
-        if self._fits or reply is self._judged or reply.dialect != self._dialect:
-            return
-        self._judged, self._fits = reply, fits
-        self._misfits += not fits
-        simpler = self._dialect.simpler()
-        if self._misfits >= MISFITS and simpler is not None:
-            log.info("%s: answers ignore the schema; changes the format", self._settings.model)
-            self._dialect, self._settled, self._misfits = simpler, False, 0

@@ -53,11 +53,7 @@ class Dialect(NamedTuple):
             return self._replace(limit="max_completion_tokens")
         if self.temperature and "temperature" in named:
             return self._replace(temperature=False)
-        return self.simpler() if _OF_OUTPUT & named else None
-
-    def simpler(self) -> "Dialect | None":
-        """The dialect with the next output mode, if there is one."""
-        return next(iter(self.all_simpler()[1:]), None)
+        return next(iter(self.all_simpler()[1:]), None) if _OF_OUTPUT & named else None
 
     def all_simpler(self) -> "list[Dialect]":
         """This dialect, and the ones with simpler output modes."""

@@ -100,8 +100,8 @@ class Driver:
     @property
     def words(self) -> str:
         """The status, most recent cause first."""
-        if self.extractor.away is not None:
-            return f"{AWAY}{self.extractor.away}"
+        if self.extractor.client.away is not None:
+            return f"{AWAY}{self.extractor.client.away}"
         if self.waits is not None:
             return f"waits: {self.waits}"
         if self.extractor.failed_in_row >= FEW:
@@ -236,7 +236,7 @@ class Driver:
                 record = await self.extractor.make(*memory, replies, still)
             except Erased:
                 return None
-            except Unreachable:  # `extractor.away` has the reason
+            except Unreachable:  # `client.away` has the reason
                 if self.log.ends:
                     raise
             except BudgetSpent as spent:

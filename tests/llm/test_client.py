@@ -263,14 +263,14 @@ def test_what_is_asked(endpoint: Start) -> None:
 WRONG = {
     "not JSON": completion("Here is what I found:"),
     "another shape": completion('{"facts": ["has a cat"]}'),
-    "another user's event": completion(whole(state_updates=[
+    "another user's event": completion(whole(states=[
         {"kind": "fact", "body_text": "x", "evidence_event_ids": ["of-bob"]}])),
-    "an unknown state": completion(whole(state_updates=[
+    "an unknown state": completion(whole(states=[
         {"op": "close", "state_id": "of-bob", "evidence_event_ids": ["e1"]}])),
     "another user": completion(whole(user_id="bob")),
     "no field": completion("{}"),
-    "a field is missing": completion('{"state_updates": [], "preference_updates": []}'),
-    "cut off": completion('{"state_updates": [', finish_reason="length"),
+    "a field is missing": completion('{"states": [], "preferences": []}'),
+    "cut off": completion('{"states": [', finish_reason="length"),
     "refused": completion("", refusal="I cannot"),
     "huge": completion("x" * 2_000_000),
 }  # fmt: skip
@@ -302,7 +302,7 @@ def test_a_wrong_answer_is_sent_back_once_and_twice_is_a_failure_with_its_cost(
 def test_one_bad_id_twice_costs_one_fact_of_a_group(endpoint: Start) -> None:
     def one_bad_id(request: Request) -> Reply:
         answer = facts(request)
-        answer["state_updates"][1]["evidence_event_ids"] = ["of-bob"]
+        answer["states"][1]["evidence_event_ids"] = ["of-bob"]
         return completion(json.dumps(answer))
 
     turns = tuple(GROUP.turns[0]._replace(event_id=f"e{n}", user_input=f"fact: {n}") for n in "123")
@@ -445,7 +445,7 @@ def test_states_given_are_shown_and_may_be_changed(endpoint: Start) -> None:
             "valid_from": "2025-01-01T00:00:00Z", "last_confirmed_at": "2025-01-01T00:00:00Z",
             "status": "active"}  # fmt: skip
     update = {"op": "close", "state_id": "home", "evidence_event_ids": ["e1"]}
-    asked = endpoint(lambda _: completion(whole(state_updates=[update])))
+    asked = endpoint(lambda _: completion(whole(states=[update])))
 
     async def inside() -> Any:
         told = asked.settings()
@@ -486,7 +486,7 @@ def test_an_endpoint_that_is_down_is_left_alone_and_found_again(endpoint: Start)
         told = asked.settings(**settings)
         async with extractor(told, patient=True) as asking:
             calls = [asyncio.create_task(asking.make(group(0), NOTHING, []))]
-            while asking.breaker == "closed":  # one that is under way then may come any time
+            while asking.client.breaker == "closed":  # one that is under way then may come any time
                 await asyncio.sleep(0.01)
             calls += [asyncio.create_task(asking.make(group(it), NOTHING, [])) for it in (1, 2, 3)]
             return await asyncio.gather(*calls)

@@ -144,7 +144,7 @@ def test_a_run_with_an_own_prompt(endpoint: Start, file: Path, tmp_path: Path) -
         (event,) = [one["event_id"] for one in request.data["turns"]]
         update = {"kind": "fact", "body_text": "Wants the sword.", "category": category,
                   "evidence_event_ids": [event]}  # fmt: skip
-        return completion(whole(state_updates=[update]))
+        return completion(whole(states=[update]))
 
     asked, history = endpoint(behave), tmp_path / "memory"
     records = [turn("e1", user_id="u", user_input="I want the sword")]
