@@ -8,7 +8,6 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from sinks.locations import Location
 from streams.llm.settings import LlmSettings
 
 HOUR = 3600.0
@@ -102,12 +101,3 @@ class Budget:
 
 def _sum(first: Amount, second: tuple[float, float], sign: int = 1) -> Amount:
     return first[0] + sign * second[0], first[1] + sign * second[1]
-
-
-def recall_hour(budget: Budget, root: Location) -> None:
-    """Counts the last hour's amounts in a history, so that a process that restarts repeatedly does
-    not spend an hour's budget each time."""
-    from streams.llm.history import spent_since
-
-    for spent in spent_since(root, time.time() - HOUR):
-        budget.recall(*spent)

@@ -18,14 +18,12 @@ import logging
 import random
 import time
 from collections.abc import Awaitable, Callable
-from typing import Self
+from typing import Literal, Self
 
 from schemas.time import format_time
 from streams.errors import ConfigurationError, Unreachable
-from streams.llm.breaker import Breaker
 from streams.llm.budget import Budget, BudgetSpent
-from streams.llm.completion import Endpoint, Rejected, Reply, Transient
-from streams.llm.dialect import Dialect
+from streams.llm.completion import Dialect, Endpoint, Rejected, Reply, Transient
 from streams.llm.prompt import Message
 from streams.llm.settings import LlmSettings
 
@@ -41,6 +39,8 @@ PROBE: list[Message] = [
 ]
 """A harmless request: if it is answered, another request was rejected for its content."""
 MICROS = 1_000_000
+DOUBLED = 3  # maximum
+LOOK_EVERY = 0.2  # seconds
 
 Still = Callable[[], Awaitable[bool]]
 """Whether the turns of a request still exist."""
@@ -48,6 +48,60 @@ Still = Callable[[], Awaitable[bool]]
 
 class Erased(Exception):  # noqa: N818 - what happened
     """The turns of a request were erased before it was sent or retried."""
+
+
+class Breaker:
+    """Circuit breaker, shared by all requests of a process. It opens after `failures` failures in a
+    row. After `seconds` it is half-open: one request probes; its success closes the circuit, its
+    failure opens it again for twice the time, up to eight times. `opened` counts the openings since
+    the last success."""
+
+    def __init__(
+        self, failures: int, seconds: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.opened = 0
+        self._limit = failures
+        self._seconds = seconds
+        self._clock = clock
+        self._failures = 0
+        self._until = 0.0
+        self._probing = False
+
+    @property
+    def state(self) -> Literal["closed", "open", "half-open"]:
+        if not self.opened:
+            return "closed"
+        return "half-open" if self._probing or self._clock() >= self._until else "open"
+
+    def may_pass(self) -> bool:
+        """Whether a request may be sent now; in the half-open state, one may."""
+        if self.state == "closed":
+            return True
+        if self.state == "open" or self._probing:
+            return False
+        self._probing = True
+        return True
+
+    async def wait(self) -> None:
+        """Waits until a request may be sent."""
+        while not self.may_pass():
+            await asyncio.sleep(min(LOOK_EVERY, max(0.01, self._until - self._clock())))
+
+    def succeeded(self) -> None:
+        """Closes the circuit: the endpoint answered."""
+        self.opened, self._failures, self._probing = 0, 0, False
+
+    def failed(self) -> None:
+        """Counts a failure; may open the circuit."""
+        self._failures += 1
+        if self._probing or (not self.opened and self._failures >= self._limit):
+            self._until = self._clock() + self._seconds * 2 ** min(self.opened, DOUBLED)
+            self.opened += 1
+            self._probing = False
+
+    def gave_up(self) -> None:
+        """A request was cancelled: another one may probe."""
+        self._probing = False
 
 
 class Client:
@@ -62,7 +116,7 @@ class Client:
         self._endpoint = Endpoint(settings)
         self._budget = budget
         self.patient = patient
-        self._breaker = Breaker(settings.breaker_failures, settings.breaker_seconds)
+        self.breaker = Breaker(settings.breaker_failures, settings.breaker_seconds)
         self._dialect = Dialect()
         self._settled = False  # whether a request in this dialect was answered
         self._not_before = 0.0
@@ -73,11 +127,6 @@ class Client:
 
     async def __aexit__(self, *_: object) -> None:
         await self._endpoint.aclose()
-
-    @property
-    def breaker(self) -> str:
-        """The circuit breaker's state: closed, open or half-open."""
-        return self._breaker.state
 
     async def ask(self, messages: list[Message], still: Still | None = None) -> Reply:
         """Returns one answer. `still` is called before each delayed attempt. Raises as above."""
@@ -153,7 +202,7 @@ class Client:
             try:
                 return await self._attempt(messages, still, started)
             except Transient as error:
-                is_hopeless = self._asks_long(error) or self._breaker.opened >= OPENINGS
+                is_hopeless = self._asks_long(error) or self.breaker.opened >= OPENINGS
                 if number >= self._settings.attempts or (is_hopeless and not self.patient):
                     raise
                 longest = min(2.0 ** (number - 1), self._settings.retry_seconds)
@@ -162,7 +211,7 @@ class Client:
         raise AssertionError
 
     async def _attempt(self, messages: list[Message], still: Still | None, started: float) -> Reply:
-        await self._breaker.wait()
+        await self.breaker.wait()
         try:
             await self._hold()
             if still and time.monotonic() - started > FRESH and not await still():
@@ -175,7 +224,7 @@ class Client:
             self._succeeded()
             raise
         except BaseException:
-            self._breaker.gave_up()
+            self.breaker.gave_up()
             raise
         self._succeeded()
         return reply
@@ -205,7 +254,7 @@ class Client:
 
     def _succeeded(self) -> None:
         """The endpoint is reachable, whatever its reply."""
-        self._breaker.succeeded()
+        self.breaker.succeeded()
         self.away = None
 
     def _note(self, error: Transient) -> None:
@@ -213,11 +262,11 @@ class Client:
         self.retries += 1
         if error.after is not None:
             self._not_before = max(self._not_before, time.monotonic() + error.after)
-        self._breaker.succeeded() if error.alive else self._breaker.failed()
+        self.breaker.succeeded() if error.alive else self.breaker.failed()
         if self._asks_long(error):
             until = int((time.time() + (error.after or 0)) * MICROS)
             self.away = f" until {format_time(until)}: {error}"
-        elif self._breaker.state != "closed":
+        elif self.breaker.state != "closed":
             self.away = f": {error}"
 
     async def _hold(self) -> None:

@@ -5,6 +5,7 @@ a time, in order, so that a request shows the results of earlier plans.
 """
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
@@ -13,14 +14,14 @@ from typing import Protocol
 from schemas.base import JsonObject
 from sinks.locations import Location
 from streams.errors import Unreachable
-from streams.llm.budget import Budget, BudgetSpent, recall_hour
+from streams.llm.background import ASKED, AWAY, USELESS
+from streams.llm.budget import HOUR, Budget, BudgetSpent
 from streams.llm.client import Client, Erased, Still
 from streams.llm.completion import Reply
 from streams.llm.debounce import Group, Owner
 from streams.llm.extractor import Extractor
 from streams.llm.prompted_memory import Remembered
 from streams.llm.settings import LlmSettings
-from streams.llm.status import ASKED, AWAY, USELESS
 
 WAVE = 8
 """Groups in progress per concurrent request: a log stores many plans at once."""
@@ -257,6 +258,9 @@ async def driving(turn_log: TurnLog, settings: LlmSettings) -> AsyncIterator[Dri
     budget."""
     budget = Budget(settings)
     if turn_log.history is not None and (settings.hourly_tokens or settings.hourly_cost):
-        await asyncio.to_thread(recall_hour, budget, turn_log.history)
+        from streams.llm.history import spent_since  # DuckDB is not needed otherwise
+
+        for spent in await asyncio.to_thread(spent_since, turn_log.history, time.time() - HOUR):
+            budget.recall(*spent)
     async with Client(settings, budget, patient=not turn_log.ends) as client:
         yield Driver(Extractor(settings, client, budget), turn_log, settings)

@@ -57,9 +57,11 @@ class Extractor:
         Raises ConfigurationError, Erased; Unreachable and BudgetSpent, unless a correction would
         not be retried: then the valid part of the first answer counts.
         """
-        planner = self._planner(group, remembered)
         settings = self._settings
-        question = prompt.messages(group, planner.memory, settings.instructions, settings.max_text)
+        text = "\n".join(turn.user_input for turn in group.turns)
+        memory = choose(remembered, text, settings.max_states, settings.max_state_bytes)
+        planner = Planner(group, memory, self.author, settings.all_categories)
+        question = prompt.messages(group, memory, settings.instructions, settings.max_text)
         while True:
             messages = question
             if replies:
@@ -86,12 +88,6 @@ class Extractor:
             self.counts["prompt_tokens"] += reply.prompt_tokens
             self.counts["completion_tokens"] += reply.completion_tokens
             self.cost += settings.cost(reply.prompt_tokens, reply.completion_tokens)
-
-    def _planner(self, group: Group, remembered: Remembered) -> Planner:
-        settings = self._settings
-        text = "\n".join(turn.user_input for turn in group.turns)
-        memory = choose(remembered, text, settings.max_states, settings.max_state_bytes)
-        return Planner(group, memory, self.author, settings.all_categories)
 
     def _plan(self, planner: Planner, replies: list[Reply]) -> JsonObject:
         if fault := replies[-1].fault:

@@ -29,6 +29,7 @@ from streams.kafka.client.group_source import ConsumerSource
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topic_names import own_inputs
 from streams.kafka.client.topics import ensure_topics
+from streams.llm.background import ASKED, StatusLog
 from streams.llm.debounce import Group
 from streams.llm.driver import Driver, Interrupted
 from streams.llm.extractor import NOTHING
@@ -36,7 +37,6 @@ from streams.llm.history import Reader, Shown, remembered, with_texts
 from streams.llm.partition import Part, part_of, position
 from streams.llm.replaced_plans import with_rules
 from streams.llm.settings import LlmSettings
-from streams.llm.status import ASKED, StatusLog
 from streams.observability.logs import OF_BROKER
 from streams.observability.readiness import COMMIT, FETCH, Assignment, Pending
 from streams.topology import INPUT_BYTES, TURNS, WRITE_PLANS, own_plans
@@ -232,9 +232,11 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         groups = [group for part in self._parts.values() for group in self._closed(part)]
         groups += self._idle(batches)
         await self._write()
-        if self._rests():
+        if self._finished or self.lag:
+            return groups
+        if self._assignment.stands and all(map(self._source.is_known, self._parts)):
             self._sending.rest()
-        is_done = self.options.once and not batches and not groups and self._is_done()
+        is_done = self.options.once and self._parts and not batches and not groups
         return None if is_done else groups
 
     def _pace(self, waiting: int) -> None:
@@ -277,15 +279,6 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
             at_end = at not in batches and not part.ahead and not self._source.unfetched(at)
             if part.is_full or (at_end and silent):
                 yield from (group._replace(part=part) for group in part.debounce.flush())
-
-    def _rests(self) -> bool:
-        """Whether everything readable is committed."""
-        has_ends = all(map(self._source.is_known, self._parts))
-        return self._assignment.stands and has_ends and not self._finished and not self.lag
-
-    def _is_done(self) -> bool:
-        """Whether all records are settled."""
-        return bool(self._parts) and not self._finished and not self.lag
 
     async def shown(self, group: Group) -> Shown:
         return await self._show(group)

@@ -9,7 +9,7 @@ import pytest
 
 from streams.errors import ConfigurationError
 from streams.llm import template
-from streams.llm.dialect import OUTPUTS, Dialect
+from streams.llm.completion import OUTPUTS, Dialect
 from streams.llm.kafka_log import StreamOptions
 from streams.llm.settings import LlmSettings
 from tests.command import environment, ndjson, rows, turn, turnfold
