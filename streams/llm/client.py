@@ -18,6 +18,7 @@ import logging
 import random
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Literal, Self
 
 from schemas.time import format_time
@@ -137,9 +138,10 @@ class Client:
             reply = await self._retry(messages, still, started)
             return reply
         except Transient as error:
-            may_be_the_request = error.may_be_the_request and not self._asks_long(error)
-            if may_be_the_request and await self._probe() is None:
-                raise Rejected(f"{error}, in every attempt") from None
+            if error.may_be_the_request and not self._asks_long(error):
+                with suppress(Transient):
+                    await self._probe()
+                    raise Rejected(f"{error}, in every attempt") from None
             self.away = self.away or f": {error}"
             raise Unreachable(
                 f"the model at {self._settings.base_url} does not answer: {error}"
@@ -147,10 +149,11 @@ class Client:
         finally:
             self._settle(reserved, reply)
 
-    async def _probe(self) -> Rejected | Transient | None:
-        """Sends the PROBE; returns its error. None if it is answered in this dialect or a simpler
-        one, which is then kept. It uses the reservation of the current request: to reserve more
-        could wait for that request itself."""
+    async def _probe(self) -> None:
+        """Sends the PROBE. Returns if it is answered, in this dialect or a simpler one, which is
+        then kept: the request or its dialect was at fault. Raises ConfigurationError if the PROBE
+        is rejected (billing, model removed), Transient if it is not answered. It uses the
+        reservation of the current request: to reserve more could wait for that request itself."""
         await self._hold()
         fault: Rejected | None = None
         for dialect in [self._dialect] if self._settled else self._dialect.all_simpler():
@@ -158,25 +161,13 @@ class Client:
                 reply = await self._endpoint.call(PROBE, dialect)
             except Rejected as rejected:
                 fault = rejected
-            except Transient as error:
-                return error
-            else:
-                self._settle((0.0, 0.0), reply)
-                if not self._settled:
-                    self._dialect, self._settled = dialect, True
-                self._succeeded()
-                return None
-        return fault
-
-    async def _blame(self) -> None:
-        """Returns if the PROBE is answered: then the request or its dialect was at fault. Raises
-        ConfigurationError if the PROBE is rejected (billing, model removed), Transient if it is not
-        answered."""
-        fault = await self._probe()
-        if isinstance(fault, Transient):
-            raise fault from None
-        if fault is not None:
-            raise ConfigurationError(f"the model at {self._settings.base_url}: {fault}") from None
+                continue
+            self._settle((0.0, 0.0), reply)
+            if not self._settled:
+                self._dialect, self._settled = dialect, True
+            self._succeeded()
+            return
+        raise ConfigurationError(f"the model at {self._settings.base_url}: {fault}") from None
 
     async def _reserve(self, messages: list[Message]) -> tuple[float, float]:
         """Reserves for the longest possible dialect. Waits for calls in progress if only their
@@ -242,7 +233,7 @@ class Client:
                     continue
                 simpler = None if self._settled else dialect.without(rejected.details)
                 if simpler is None:
-                    await self._blame()
+                    await self._probe()
                     simpler = self._dialect
                     if simpler == dialect:
                         raise

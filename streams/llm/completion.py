@@ -103,13 +103,12 @@ class Dialect(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """A model's answer. `fault`: a fault reported by the endpoint. `dialect`: of the request."""
+    """A model's answer. `fault`: a fault reported by the endpoint."""
 
     text: str
     prompt_tokens: int
     completion_tokens: int
     fault: str | None = None
-    dialect: Dialect = Dialect()
 
 
 class Transient(Exception):  # noqa: N818 - what the failure is
@@ -227,7 +226,7 @@ class Endpoint:
         if len(response.content) > settings.max_response_bytes:
             fault = f"it is longer than {settings.max_response_bytes} bytes"
             return Reply("", sent // BYTES_A_TOKEN, settings.max_output_tokens, fault)
-        return _reply(response.content, sent)._replace(dialect=dialect)
+        return _reply(response.content, sent)
 
     def _status_error(self, error: APIStatusError, messages: list[Message]) -> Exception:
         status, body = error.status_code, error.body or ""

@@ -70,21 +70,20 @@ class TurnLog(Protocol):
 
 
 class Driver:
-    """`turns`: number of settled turns, of which `failed` have no plan; `waiting`: number of
-    waiting groups. `waits`: the reason while it waits for the hourly budget. `spent`: set when the
-    run's budget is spent."""
+    """`turns`: number of settled turns, of which `failed` have no plan. `spent`: set when the run's
+    budget is spent."""
 
     def __init__(self, extractor: Extractor, log: TurnLog, settings: LlmSettings) -> None:
         self.extractor = extractor
         self.log = log
-        self.turns = self.failed = self.waiting = 0
-        self.waits: str | None = None
+        self.turns = self.failed = 0
         self.spent: str | None = None
         self._settings = settings
         self._slots = asyncio.Semaphore(settings.concurrency * WAVE)
         self._requests = asyncio.Semaphore(settings.concurrency)
         self._running = 0
         self._stopping = self._ending = False
+        self._out_of_budget: list[str] = []  # a reason for each group that waits for the next hour
         self._writing: set[Owner] = set()  # owners with a record being stored
         self._failure: Exception | None = None
         self._queues: dict[Owner, deque[Group]] = {}
@@ -95,6 +94,11 @@ class Driver:
         self._stopping = True
 
     @property
+    def waiting(self) -> int:
+        """Number of groups without a stored record."""
+        return sum(map(len, list(self._queues.values())))
+
+    @property
     def is_over(self) -> bool:
         return bool(self._stopping or self._ending or self.spent or self._failure)
 
@@ -103,8 +107,8 @@ class Driver:
         """The status, most recent cause first."""
         if self.extractor.client.away is not None:
             return f"{AWAY}{self.extractor.client.away}"
-        if self.waits is not None:
-            return f"waits: {self.waits}"
+        if self._out_of_budget:
+            return f"waits: {self._out_of_budget[-1]}"
         if self.extractor.failed_in_row >= FEW:
             return f"{USELESS}: {self.extractor.last_failure}"
         return ASKED
@@ -143,7 +147,6 @@ class Driver:
 
     def _put(self, groups: Iterable[Group]) -> None:
         for group in groups:
-            self.waiting += 1
             owner = group.owner
             if (queue := self._queues.get(owner)) is not None:
                 queue.append(group)
@@ -155,14 +158,12 @@ class Driver:
         """Abandons the groups of revoked partitions."""
         for owner, queue in list(self._queues.items()):
             groups = [group for group in queue if is_assigned(group)]
-            self.waiting -= len(queue) - len(groups)
             if groups and groups[0] is queue[0]:  # in progress
                 queue.clear()
                 queue.extend(groups)
             else:
                 self._tasks.pop(owner).cancel()
                 del self._queues[owner]
-                self.waiting -= len(groups)
                 self._put(groups)
 
     async def _end(self) -> None:
@@ -179,7 +180,7 @@ class Driver:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            self._queues, self._tasks, self.waiting, self.waits = {}, {}, 0, None
+            self._queues, self._tasks = {}, {}
 
     async def _work(self, owner: Owner, queue: deque[Group]) -> None:
         try:
@@ -189,10 +190,7 @@ class Driver:
                         return
                     await self._settle(queue[0])
                 queue.popleft()
-                self.waiting -= 1
             del self._queues[owner], self._tasks[owner]
-            if not self._tasks:
-                self.waits = None
         except BudgetSpent as spent:
             self.spent = str(spent)
         except Exception as error:
@@ -229,12 +227,11 @@ class Driver:
         was read."""
         still = self.log.still(group)
         replies: list[Reply] = []  # kept over retries, because they are paid for
-        for_budget = False
         while True:
             try:
                 if waited and still is not None and not await still():
                     return None
-                record = await self.extractor.make(*memory, replies, still)
+                return await self.extractor.make(*memory, replies, still)
             except Erased:
                 return None
             except Unreachable:  # `client.away` has the reason
@@ -243,12 +240,11 @@ class Driver:
             except BudgetSpent as spent:
                 if spent.seconds is None or self.log.ends:
                     raise
-                self.waits, for_budget = str(spent), True
-                await asyncio.sleep(spent.seconds)
-            else:
-                if not for_budget:
-                    self.waits = None
-                return record
+                self._out_of_budget.append(str(spent))
+                try:
+                    await asyncio.sleep(spent.seconds)
+                finally:
+                    self._out_of_budget.remove(str(spent))
             waited = True
 
 
