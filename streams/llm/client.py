@@ -23,7 +23,7 @@ from typing import Literal, Self
 
 from schemas.time import format_time
 from streams.errors import ConfigurationError, Unreachable
-from streams.llm.budget import Budget, BudgetSpent
+from streams.llm.budget import Budget
 from streams.llm.completion import Dialect, Endpoint, Rejected, Reply, Transient
 from streams.llm.prompt import Message
 from streams.llm.settings import LlmSettings
@@ -170,16 +170,12 @@ class Client:
         raise ConfigurationError(f"the model at {self._settings.base_url}: {fault}") from None
 
     async def _reserve(self, messages: list[Message]) -> tuple[float, float]:
-        """Reserves for the longest possible dialect. Waits for calls in progress if only their
-        reservations exceed the budget."""
+        """Reserves for the longest possible dialect."""
         while True:
             dialects = [self._dialect] if self._settled else self._dialect.all_simpler()
             size = max(len(self._endpoint.content(messages, dialect)) for dialect in dialects)
-            try:
-                return self._budget.reserve(size)
-            except BudgetSpent as spent:
-                if not spent.held:
-                    raise
+            if (reserved := self._budget.reserve(size)) is not None:
+                return reserved
             await self._returned.wait()
 
     def _settle(self, reserved: tuple[float, float], reply: Reply | None) -> None:

@@ -78,7 +78,7 @@ class ServerLog:
         self._looked = -1  # committed offset at the last query
         self._next_look = 0.0
         self._taken: set[Key] = set()
-        self._posted: set[Key] = set()
+        self._posted_to = -1
         self._newest: Turn | None = None
         self._gathers_until: float | None = None  # the open groups are idle then
         self._hurries = self._has_more = False
@@ -91,7 +91,9 @@ class ServerLog:
 
     async def begin(self, driver: Driver) -> None:
         self._author = driver.extractor.author
-        self._looked, self._taken = -1, set(self._posted)
+        self._looked, self._taken = -1, set()
+        while self._posts.committed < self._posted_to and not driver.is_over:
+            await asyncio.sleep(TICK)
 
     async def read(self, waiting: int) -> list[Group] | None:
         """Returns the groups that are closed by now."""
@@ -120,8 +122,7 @@ class ServerLog:
     def _undone(self) -> list[Turn]:
         """Turns without a stored plan; some plans may be in progress."""
         if (tables := find_tables(self.history)) != self._tables:
-            self._tables, self._since = tables, 0
-            self._taken, self._posted = set(), set()
+            self._tables, self._since, self._taken = tables, 0, set()
         return undone(
             self.history, self._author, self._settings.sources,
             refused_since=self._refused_since, since=self._since, most=AT_ONCE,
@@ -131,7 +132,6 @@ class ServerLog:
         """The closed groups of pending turns. `closes`: including the open groups."""
         keys = set(map(key_of, turns))
         self._taken &= keys
-        self._posted &= keys
         if turns:
             self._since = turns[0].recorded_at
         settings = self._settings
@@ -169,7 +169,7 @@ class ServerLog:
                     return None
                 offset = await self._posts.post(record)
                 if offset is not None:
-                    self._posted.update(map(key_of, group.turns))
+                    self._posted_to = max(self._posted_to, offset)
                     return self._in_tables(offset)
                 pause = NO_ROOM_AGAIN
             await asyncio.sleep(pause)

@@ -315,25 +315,21 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
             if not finished and not due:
                 return
             # a revoked partition may be assigned again; otherwise `drop` abandons its groups
-            self._finished = [
-                entry for entry in self._finished if not self._is_assigned(entry.group)
-            ]
+            self._finished = [it for it in self._finished if not self._is_assigned(it.group)]
             for entry in finished:
                 entry.group.part.settle(turn.offset for turn in entry.group.turns)
             positions = {part: part.position() for part in self._parts.values()}
             moved = {part: now for part, now in positions.items() if now != part.committed}
             if not finished and not moved:
                 return
-            succeeded = False
             self._sending.begin()
             try:
                 await self._send(finished, moved)
-                succeeded = True
             except BaseException:
+                self._sending.end(succeeded=False)
                 self._parts = {}  # settled, but not written: it must not be committed
                 raise
-            finally:
-                self._sending.end(succeeded)
+            self._sending.end(succeeded=True)
             self._told_at = time.monotonic()
             for part, now in moved.items():
                 part.committed = now
