@@ -271,6 +271,14 @@ def _create_table(
 
 
 Shown = tuple[Group, Remembered] | None
+"""A group with its texts, and the memory that its request shows; None if its turns were erased."""
+
+
+def shown(root: Location, groups: Sequence[Group], *, texts: bool = True) -> list[Shown]:
+    """Reads what requests show. `texts`: of the turns, too, as in `with_texts`."""
+    complete = with_texts(root, groups, texts=texts)
+    memory = iter(remembered(root, [group for group in complete if group]))
+    return [(group, next(memory)) if group else None for group in complete]
 
 
 class Reader:
@@ -303,14 +311,3 @@ class Reader:
             with suppress(IOException):  # a file was merged into another one
                 return self._read(groups)
         return self._read(groups)
-
-
-def as_stored(root: Location) -> Reader:
-    """Reads groups of a history's turns: their texts, without erased turns."""
-
-    def read(groups: list[Group]) -> list[Shown]:
-        stored = with_texts(root, groups)
-        memory = iter(remembered(root, [group for group in stored if group]))
-        return [(group, next(memory)) if group else None for group in stored]
-
-    return Reader(read)

@@ -8,6 +8,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -18,7 +19,7 @@ from streams.files.open_generation import erasing
 from streams.llm.client import Still
 from streams.llm.debounce import Debounce, Group, Turn
 from streams.llm.driver import TICK, WAVE, Driver
-from streams.llm.history import Key, Shown, as_stored, key_of, undone, with_texts
+from streams.llm.history import Key, Reader, key_of, shown, undone, with_texts
 from streams.llm.plans import Author
 from streams.llm.settings import LlmSettings
 
@@ -70,7 +71,7 @@ class ServerLog:
         self.history = root
         self._settings = settings
         self._posts = posts
-        self._show = as_stored(root)
+        self.shown = Reader(partial(shown, root))
         self._author = Author("", "")
         self._refused_since = time.time_ns() // 1000 if again else 0
         self._tables: Path | None = None
@@ -148,9 +149,6 @@ class ServerLog:
             self._newest = newest
             self._gathers_until = newest and time.monotonic() + settings.idle_seconds
         return groups
-
-    async def shown(self, group: Group) -> Shown:
-        return await self._show(group)
 
     def still(self, group: Group) -> Still:
         async def is_there() -> bool:

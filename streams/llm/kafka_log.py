@@ -33,7 +33,7 @@ from streams.llm.background import ASKED, StatusLog
 from streams.llm.debounce import Group
 from streams.llm.driver import Driver, Interrupted
 from streams.llm.extractor import NOTHING
-from streams.llm.history import Reader, Shown, remembered, with_texts
+from streams.llm.history import Reader, Shown, shown
 from streams.llm.partition import Part, part_of, position
 from streams.llm.replaced_plans import with_rules
 from streams.llm.settings import LlmSettings
@@ -112,7 +112,7 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         self.turns = 0
         self._kafka = kafka
         self._settings = settings
-        self._show = Reader(self._shown)
+        self.shown = Reader(self._shown)
         self._driver: Driver | None = None
         self._parts: dict[TopicPartition, Part] = {}
         self._revoked: dict[TopicPartition, Part] = {}  # a rebalance may assign them again
@@ -280,20 +280,15 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
             if part.is_full or (at_end and silent):
                 yield from (group._replace(part=part) for group in part.debounce.flush())
 
-    async def shown(self, group: Group) -> Shown:
-        return await self._show(group)
-
     def _shown(self, groups: list[Group]) -> list[Shown]:
         """The groups with the tool results in the history, and their memory; in a worker with the
         rules' results of these turns."""
-        root = self.history
-        memory = remembered(root, groups) if root else [NOTHING] * len(groups)
-        if root:
-            groups = [group for group in with_texts(root, groups, texts=False) if group]
-        if self.options.worker is not None:
-            pairs = zip(memory, groups, strict=True)
-            memory = [with_rules(rows, group) for rows, group in pairs]
-        return list(zip(groups, memory, strict=True))
+        read: list[Shown] = [(group, NOTHING) for group in groups]
+        if self.history is not None:
+            read = shown(self.history, groups, texts=False)
+        if self.options.worker is None:
+            return read
+        return [(group, with_rules(memory, group)) for group, memory in filter(None, read)]
 
     def still(self, group: Group) -> None:
         """No check: turns erased from a history are still in Kafka."""

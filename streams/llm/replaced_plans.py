@@ -4,28 +4,12 @@ Rules see one turn alone, so this needs no history.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from types import SimpleNamespace
 
 from schemas.base import format_time
 from streams.extractors import rules
 from streams.llm.debounce import Group, Turn
 from streams.llm.prompted_memory import REPLACED, Remembered, Row, identity
-
-
-@dataclass(slots=True)
-class RuleTurn:
-    """A turn as input of the rules. Affect is left out: plans do not replace it."""
-
-    tenant: str
-    event_id: str
-    session_id: str
-    user_id: str | None
-    source: str
-    occurred_at: int
-    user_input: str
-    status: str = "done"
-    affect: Any = None
 
 
 def with_rules(remembered: Remembered, group: Group) -> Remembered:
@@ -46,11 +30,7 @@ def with_rules(remembered: Remembered, group: Group) -> Remembered:
 
 def _rows(turn: Turn) -> Iterator[Row]:
     """The states and preferences of the rules' plan for a turn."""
-    rule_turn = RuleTurn(
-        turn.tenant, turn.event_id, turn.session_id, turn.user_id, turn.source, turn.occurred_at,
-        turn.user_input,
-    )  # fmt: skip
-    plan = rules.extract(rule_turn) or {}
+    plan = rules.extract(SimpleNamespace(**turn._asdict(), status="done", affect=None)) or {}
     at = format_time(turn.occurred_at)
     for update in plan.get("state_updates", ()):
         yield {"entity": "state", "updated_at": at, **update}
