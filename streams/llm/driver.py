@@ -6,6 +6,7 @@ a time, in order, so that a request shows the results of earlier plans.
 
 import asyncio
 import time
+from asyncio import Task
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
@@ -81,13 +82,12 @@ class Driver:
         self._settings = settings
         self._slots = asyncio.Semaphore(settings.concurrency * WAVE)
         self._requests = asyncio.Semaphore(settings.concurrency)
-        self._running = 0
         self._stopping = self._ending = False
         self._out_of_budget: list[str] = []  # a reason for each group that waits for the next hour
         self._writing: set[Owner] = set()  # owners with a record being stored
         self._failure: Exception | None = None
         self._queues: dict[Owner, deque[Group]] = {}
-        self._tasks: dict[Owner, asyncio.Task[None]] = {}
+        self._tasks: dict[Owner, Task[None]] = {}
 
     def stop(self) -> None:
         """Ends the run: abandons requests in progress, stores finished records."""
@@ -142,7 +142,7 @@ class Driver:
         if self.spent:  # requests in progress are paid for
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._settings.total_seconds):
-                    while self._running and not self._stopping:
+                    while not self._stopping and not all(map(Task.done, self._tasks.values())):
                         await asyncio.sleep(TICK)
 
     def _put(self, groups: Iterable[Group]) -> None:
@@ -197,18 +197,14 @@ class Driver:
             self._failure = self._failure or error
 
     async def _settle(self, group: Group) -> None:
-        self._running += 1
         record = applied = None
-        try:
-            memory = await self.log.shown(group)
-            waits = self._requests.locked()
-            async with self._requests:  # until it is stored: a crash repeats only these requests
-                if memory is not None and not self.is_over:
-                    record = await self._make(group, memory, waits)
-                if record is not None:
-                    applied = await self.log.write(group, record)
-        finally:
-            self._running -= 1
+        memory = await self.log.shown(group)
+        waits = self._requests.locked()
+        async with self._requests:  # until it is stored: a crash repeats only these requests
+            if memory is not None and not self.is_over:
+                record = await self._make(group, memory, waits)
+            if record is not None:
+                applied = await self.log.write(group, record)
         if record is None or applied is None:
             return
         self._writing.add(group.owner)

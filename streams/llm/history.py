@@ -195,9 +195,8 @@ def with_texts(
             results[tenant, session, event] += (result,)
 
     def complete(turn: Turn) -> Turn:
-        user_input, agent_answer = (
-            stored[key_of(turn)] if texts else (turn.user_input, turn.agent_answer)
-        )
+        of_log = turn.user_input, turn.agent_answer
+        user_input, agent_answer = stored[key_of(turn)] if texts else of_log
         return turn._replace(
             user_input=user_input, agent_answer=agent_answer, tool_results=results[key_of(turn)]
         )
