@@ -5,8 +5,8 @@ Turns are folded and committed first, then sent to the model while it is the cho
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from threading import Thread
@@ -44,7 +44,7 @@ SAME = (AWAY, USELESS, WAITS)
 NOT_ASKED = "is not asked"
 HELD = (AWAY, WAITS, f"{NOT_ASKED}: ", "is asked no more")
 
-OpenLog = Callable[["LlmSettings"], AbstractAsyncContextManager[Any]]
+OpenLog = Callable[["LlmSettings"], Awaitable[Any]]
 """Opens a `driver.TurnLog`. Raises TurnfoldError, HistoryError: then it is retried."""
 
 
@@ -92,10 +92,10 @@ class Beside:
     def server(cls, root: Path, settings: "LlmSettings", posts: "Posts") -> Self:
         """Processes the turns of a served history."""
 
-        def open_log(settings: "LlmSettings") -> AbstractAsyncContextManager[Any]:
+        async def open_log(settings: "LlmSettings") -> Any:
             from streams.llm.history_log import opened  # the SDK is not needed otherwise
 
-            return opened(root, settings, posts)
+            return await opened(root, settings, posts)
 
         chosen = partial(asks_model, root)
         return cls("server", open_log, chosen, settings, "is about to be asked")
@@ -114,12 +114,11 @@ class Beside:
         consumer group, so that the two groups rebalance independently. `history`: of a sink, with
         the memory to show. `generation`: of the workers; `maps`: it has its own mapping."""
 
-        @asynccontextmanager
-        async def open_log(settings: "LlmSettings") -> AsyncIterator[Any]:
+        async def open_log(settings: "LlmSettings") -> Any:
             from streams.llm.kafka_log import Stream, StreamOptions
 
             root = None if history is None else generation_path(find_root(history), generation)
-            yield Stream(kafka, settings, StreamOptions(
+            return Stream(kafka, settings, StreamOptions(
                 history=root, worker=group, generation=generation, maps=maps
             ))  # fmt: skip
 
@@ -244,8 +243,7 @@ class Beside:
             from streams.llm.settings import LlmSettings
 
             settings = self._settings = self._settings or LlmSettings.load()
-            turn_log = await stack.enter_async_context(self._open_log(settings))
-            driver = driving(turn_log, settings)
+            driver = driving(await self._open_log(settings), settings)
             self.driver = await stack.enter_async_context(driver)
         self._become(None)
         await self.driver.run()

@@ -6,8 +6,8 @@ nothing and no further state is needed. A record is appended to the server's log
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -46,14 +46,13 @@ class Posts(Protocol):
         """The greatest offset that the tables include."""
 
 
-@asynccontextmanager
 async def opened(
     root: Path, settings: LlmSettings, posts: Posts, *, ends: bool = False, again: bool = False
-) -> AsyncIterator["ServerLog"]:
+) -> "ServerLog":
     """Opens the turn log once the tables include the server's log of an earlier process."""
     while (end := posts.end) is None or posts.committed < end:
         await asyncio.sleep(TICK)
-    yield ServerLog(root, settings, posts, ends=ends, again=again)
+    return ServerLog(root, settings, posts, ends=ends, again=again)
 
 
 class ServerLog:
