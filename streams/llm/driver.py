@@ -107,8 +107,8 @@ class Driver:
         """The status, most recent cause first."""
         if self.extractor.client.away is not None:
             return f"{AWAY}{self.extractor.client.away}"
-        if self._out_of_budget:
-            return f"waits: {self._out_of_budget[-1]}"
+        if waits := self._out_of_budget[-1:]:  # it changes in another thread
+            return f"waits: {waits[0]}"
         if self.extractor.failed_in_row >= FEW:
             return f"{USELESS}: {self.extractor.last_failure}"
         return ASKED
