@@ -274,7 +274,7 @@ Shown = tuple[Group, Remembered] | None
 
 
 def shown(root: Location, groups: Sequence[Group], *, texts: bool = True) -> list[Shown]:
-    """Reads what requests show. `texts`: of the turns, too, as in `with_texts`."""
+    """Reads what requests show. `texts`: including those of the turns, as in `with_texts`."""
     complete = with_texts(root, groups, texts=texts)
     memory = iter(remembered(root, [group for group in complete if group]))
     return [(group, next(memory)) if group else None for group in complete]
