@@ -283,12 +283,12 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
     def _shown(self, groups: list[Group]) -> list[Shown]:
         """The groups with the tool results in the history, and their memory; in a worker with the
         rules' results of these turns."""
-        read: list[Shown] = [(group, NOTHING) for group in groups]
+        memories: list[Shown] = [(group, NOTHING) for group in groups]
         if self.history is not None:
-            read = shown(self.history, groups, texts=False)
+            memories = shown(self.history, groups, texts=False)
         if self.options.worker is None:
-            return read
-        return [(group, with_rules(memory, group)) for group, memory in filter(None, read)]
+            return memories
+        return [(group, with_rules(memory, group)) for group, memory in filter(None, memories)]
 
     def still(self, group: Group) -> None:
         """No check: turns erased from a history are still in Kafka."""
@@ -304,13 +304,13 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
     async def _write(self) -> None:
         """Writes finished records and the settled offsets in one transaction."""
         async with self._writing:
-            finished = [it for it in self._finished if self._is_assigned(it.group)]
+            finished = [entry for entry in self._finished if self._is_assigned(entry.group)]
             ends = self._driver is None or self._driver.is_over
             due = time.monotonic() - self._told_at >= TELL_EVERY or ends
             if not finished and not due:
                 return
             # a revoked partition may be assigned again; otherwise `drop` abandons its groups
-            self._finished = [it for it in self._finished if not self._is_assigned(it.group)]
+            self._finished = [entry for entry in self._finished if entry not in finished]
             for entry in finished:
                 entry.group.part.settle(turn.offset for turn in entry.group.turns)
             positions = {part: part.position() for part in self._parts.values()}
