@@ -18,6 +18,7 @@ from sinks.locations import Location
 from streams import event_loop
 from streams.errors import ConfigurationError, TurnfoldError
 from streams.files.extractor_choice import asks_model
+from streams.llm.status import AWAY, WAITS, StatusLog
 
 if TYPE_CHECKING:
     from streams.kafka.client.settings import KafkaSettings
@@ -35,33 +36,11 @@ AGAIN = 5.0
 REFUSED_AGAIN = 60.0
 """Seconds until it continues after a rejected key or model."""
 END_WITHIN = 15.0
-ASKED = "is asked"
-AWAY = "does not answer"
-USELESS = "gives no usable answer"
-WAITS = "waits: the budget"
-SAME = (AWAY, USELESS, WAITS)
-"""Statuses with details: a change of the details alone is not logged."""
 NOT_ASKED = "is not asked"
 HELD = (AWAY, WAITS, f"{NOT_ASKED}: ", "is asked no more")
 
 OpenLog = Callable[["LlmSettings"], Awaitable[Any]]
 """Opens a `driver.TurnLog`. Raises TurnfoldError, HistoryError: then it is retried."""
-
-
-class StatusLog:
-    """Logs each change of the status."""
-
-    def __init__(self, status: str) -> None:
-        self._last = status
-
-    def update(self, status: str) -> None:
-        """Logs the current status if it has changed."""
-        last, self._last = self._last, status
-        if status == last or any(
-            last.startswith(prefix) and status.startswith(prefix) for prefix in SAME
-        ):
-            return
-        log.log(logging.INFO if status == ASKED else logging.WARNING, "the model %s", status)
 
 
 class Beside:

@@ -15,7 +15,6 @@ from typing import Protocol
 from schemas.base import JsonObject
 from sinks.locations import Location
 from streams.errors import Unreachable
-from streams.llm.background import ASKED, AWAY, USELESS
 from streams.llm.budget import HOUR, Budget, BudgetSpent
 from streams.llm.client import Client, Erased, Still
 from streams.llm.completion import Reply
@@ -23,6 +22,7 @@ from streams.llm.debounce import Group, Owner
 from streams.llm.extractor import Extractor
 from streams.llm.prompted_memory import Remembered
 from streams.llm.settings import LlmSettings
+from streams.llm.status import ASKED, AWAY, USELESS
 
 WAVE = 8
 """Groups in progress per concurrent request: a log stores many plans at once."""

@@ -29,7 +29,6 @@ from streams.kafka.client.group_source import ConsumerSource
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topic_names import own_inputs
 from streams.kafka.client.topics import ensure_topics
-from streams.llm.background import ASKED, StatusLog
 from streams.llm.debounce import Group
 from streams.llm.driver import Driver, Interrupted
 from streams.llm.extractor import NOTHING
@@ -37,6 +36,7 @@ from streams.llm.history import Reader, Shown, shown
 from streams.llm.partition import Part, part_of, position
 from streams.llm.replaced_plans import with_rules
 from streams.llm.settings import LlmSettings
+from streams.llm.status import ASKED, StatusLog
 from streams.observability.logs import OF_BROKER
 from streams.observability.readiness import COMMIT, FETCH, Assignment, Pending
 from streams.topology import INPUT_BYTES, TURNS, WRITE_PLANS, own_plans
