@@ -13,7 +13,6 @@ Erased              its turns were erased before it was sent or retried
 """
 
 import asyncio
-import itertools
 import logging
 import random
 import time
@@ -185,7 +184,9 @@ class Client:
         self._returned = asyncio.Event()
 
     async def _retry(self, messages: list[Message], still: Still | None, started: float) -> Reply:
-        for number in itertools.count(1):
+        number = 0
+        while True:
+            number += 1
             try:
                 return await self._attempt(messages, still, started)
             except Transient as error:
@@ -195,7 +196,6 @@ class Client:
                 longest = min(2.0 ** (number - 1), self._settings.retry_seconds)
                 pause = random.uniform(0, longest) if error.after is None else error.after
             await asyncio.sleep(pause)
-        raise AssertionError
 
     async def _attempt(self, messages: list[Message], still: Still | None, started: float) -> Reply:
         await self.breaker.wait()

@@ -214,11 +214,6 @@ class Endpoint:
             raise self._status_error(error, messages) from None
         except APIConnectionError as error:
             cause = error.__cause__ or error
-            if isinstance(cause, httpx2.LocalProtocolError):  # its text quotes the invalid header
-                raise ConfigurationError(
-                    f"the request cannot be sent as HTTP; is {PREFIX}API_KEY a key and nothing "
-                    "else?"
-                ) from None
             text = settings.redacted(f"{type(cause).__name__}: {cause}".rstrip(": "))
             timed_out = isinstance(cause, httpx2.ReadTimeout)
             raise Transient(text, timed_out=timed_out) from None

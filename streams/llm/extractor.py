@@ -111,7 +111,7 @@ class Extractor:
         self.counts["failed"] += 1
         self.failed_in_row += 1
         error = self._settings.redacted(error)
-        self.last_failure = _without_words(_in_a_line(error[:SHOWN]))
+        self.last_failure = _without_words(" ".join(error[:SHOWN].split()))
         if len(self.errors) < MOST_ERRORS:
             self.errors[error[:SHOWN]] += 1
         return planner.failure(error, replies[-1].text if replies else "", usage)
@@ -135,7 +135,7 @@ class Extractor:
     def summary(self) -> dict[str, Any]:
         """Returns the counts, the cost, and the most frequent error in one line."""
         common = self.errors.most_common(1)
-        why = _in_a_line(common[0][0]) if common else None
+        why = " ".join(common[0][0].split()) if common else None
         counts = {name: self.counts[name] for name in COUNTS}
         return {**counts, "cost": round(self.cost, 6), "why_failed": why}
 
@@ -147,7 +147,3 @@ def _without_words(error: str) -> str:
     if NOT_A_FIELD in error:  # after the name of the field, which may be any words
         return "an answer has a field that its schema has not"
     return _QUOTED.sub("…", error)
-
-
-def _in_a_line(text: str) -> str:
-    return " ".join(text.split())
