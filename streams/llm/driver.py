@@ -142,8 +142,12 @@ class Driver:
         if self.spent:  # requests in progress are paid for
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._settings.total_seconds):
-                    while not self._stopping and not all(map(Task.done, self._tasks.values())):
+                    while not self._stopping and self._has_requests():
                         await asyncio.sleep(TICK)
+
+    def _has_requests(self) -> bool:
+        tasks = self._tasks.items()
+        return any(not task.done() for owner, task in tasks if owner not in self._writing)
 
     def _put(self, groups: Iterable[Group]) -> None:
         for group in groups:
