@@ -50,7 +50,7 @@ def of_worker(lanes: "Lanes", model: "Beside | None" = None) -> Iterator[Sample]
     """Samples of a worker's lanes, and of its model extractor."""
     yield from of_process(worker_readiness(lanes, model))
     if model is not None and model.is_used:
-        yield from of_model(model)
+        yield from of_model(model.driver)
     states = Counter(lane.state for lane in lanes.lanes.values())
     for state, count in states.items():
         yield known.LANES, (state,), count
@@ -163,26 +163,26 @@ def of_stream(stream: "Stream", driver: "Driver") -> Iterator[Sample]:
     yield from of_model(driver)
 
 
-def of_model(model: "Driver | Beside") -> Iterator[Sample]:
+def of_model(driver: "Driver | None") -> Iterator[Sample]:
     """Samples of a model extractor: a separate process, or within a worker or server."""
-    yield known.MODEL_TURNS, (), model.turns
-    yield known.MODEL_WAITING, (), model.waiting
-    if (lag := getattr(model.log, "lag", None)) is not None:  # a server's has no offsets to count
-        yield known.MODEL_LAG, (), lag
-    endpoint = model.extractor
-    if endpoint is None:
+    yield known.MODEL_TURNS, (), driver.turns if driver else 0
+    yield known.MODEL_WAITING, (), driver.waiting if driver else 0
+    if driver is None:
         return
+    if (lag := getattr(driver.log, "lag", None)) is not None:  # a server's has no offsets to count
+        yield known.MODEL_LAG, (), lag
+    endpoint = driver.extractor
     counts = endpoint.counts
     failed = counts["failed"]
     yield known.MODEL_GROUPS, ("planned",), counts["groups"] - failed
     yield known.MODEL_GROUPS, ("failed",), failed
     yield known.MODEL_CALLS, (), counts["calls"]
-    yield known.MODEL_RETRIES, (), endpoint.retries
+    yield known.MODEL_RETRIES, (), endpoint.client.retries
     for kind in ("prompt", "completion"):
         yield known.MODEL_TOKENS, (kind,), counts[f"{kind}_tokens"]
     yield known.MODEL_COST, (), endpoint.cost
     for state in ("closed", "open", "half-open"):
-        yield known.MODEL_BREAKER, (state,), float(endpoint.breaker == state)
+        yield known.MODEL_BREAKER, (state,), float(endpoint.client.breaker.state == state)
     for budget, unit, used in endpoint.budget.used():
         yield known.MODEL_BUDGET, (budget, unit), used
 

@@ -28,19 +28,18 @@ MOST = 32
 """Maximum updates of a kind in one answer."""
 
 NAMES = {
-    "states": "state_updates",
-    "preferences": "preference_updates",
-    "affect": "event_affect",
-    "context": "context_updates",
-    "about": "event_annotations",
-    "event_ids": "evidence_event_ids",
+    "state_updates": "states",
+    "preference_updates": "preferences",
+    "event_affect": "affect",
+    "context_updates": "context",
+    "event_annotations": "about",
+    "evidence_event_ids": "event_ids",
 }
-"""Field names in an answer, which are those of the request -> names in a write plan."""
-SHORT = {name: short for short, name in NAMES.items()}
+"""Field names of a write plan -> names in an answer, which are those of the request."""
 OPTIONAL = "reason"
 """Not in the schema: derived from the user's words. A model may set it."""
 
-_ONLY = ConfigDict(extra="forbid")
+_ONLY = ConfigDict(extra="forbid", alias_generator=lambda name: NAMES.get(name, name))
 
 
 class StateSaid(StateUpdate):
@@ -149,29 +148,15 @@ def _strict(node: JsonObject) -> JsonObject:
         strict["items"] = _strict(node["items"])
     if "properties" in node:
         fields = {
-            SHORT.get(name, name): _strict(field)
-            for name, field in node["properties"].items()
-            if name != OPTIONAL
+            name: _strict(field) for name, field in node["properties"].items() if name != OPTIONAL
         }
         fields = {name: field for name, field in fields.items() if field != _NULL}
         strict |= {"properties": fields, "required": list(fields), "additionalProperties": False}
     return strict
 
 
-def as_plan(node: Any) -> Any:
-    """Converts the field names of an answer to those of a write plan. Drops null fields: strict
-    output has to contain every field."""
+def without_nulls(node: Any) -> Any:
+    """Drops null fields: strict output has to contain every field."""
     if isinstance(node, dict):
-        return {
-            NAMES.get(name, name): as_plan(inner)
-            for name, inner in node.items()
-            if inner is not None
-        }
-    return [as_plan(inner) for inner in node] if isinstance(node, list) else node
-
-
-def as_written(faults: str) -> str:
-    """Converts the field names in a list of faults to those of an answer."""
-    for name, short in SHORT.items():
-        faults = faults.replace(name, short)
-    return faults
+        return {name: without_nulls(inner) for name, inner in node.items() if inner is not None}
+    return [without_nulls(inner) for inner in node] if isinstance(node, list) else node

@@ -5,8 +5,8 @@ Turns are folded and committed first, then sent to the model while it is the cho
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from threading import Thread
@@ -23,7 +23,6 @@ from streams.llm.status import AWAY, WAITS, StatusLog
 if TYPE_CHECKING:
     from streams.kafka.client.settings import KafkaSettings
     from streams.llm.driver import Driver
-    from streams.llm.extractor import Extractor
     from streams.llm.history_log import Posts
     from streams.llm.settings import LlmSettings
 
@@ -40,7 +39,7 @@ END_WITHIN = 15.0
 NOT_ASKED = "is not asked"
 HELD = (AWAY, WAITS, f"{NOT_ASKED}: ", "is asked no more")
 
-OpenLog = Callable[["LlmSettings"], AbstractAsyncContextManager[Any]]
+OpenLog = Callable[["LlmSettings"], Awaitable[Any]]
 """Opens a `driver.TurnLog`. Raises TurnfoldError, HistoryError: then it is retried."""
 
 
@@ -61,7 +60,8 @@ class Beside:
         self._open_log = open_log
         self._is_chosen = is_chosen
         self._settings = settings
-        self._driver: Driver | None = None
+        self.driver: Driver | None = None
+        """The driver, with its counts and log, once the log is open."""
         self._ending = False
         self._inactive: str | None = first  # why no requests are sent; None: they are
         self._status_log = StatusLog(first)
@@ -71,10 +71,10 @@ class Beside:
     def server(cls, root: Path, settings: "LlmSettings", posts: "Posts") -> Self:
         """Processes the turns of a served history."""
 
-        def open_log(settings: "LlmSettings") -> AbstractAsyncContextManager[Any]:
+        async def open_log(settings: "LlmSettings") -> Any:
             from streams.llm.history_log import opened  # the SDK is not needed otherwise
 
-            return opened(root, settings, posts)
+            return await opened(root, settings, posts)
 
         chosen = partial(asks_model, root)
         return cls("server", open_log, chosen, settings, "is about to be asked")
@@ -93,12 +93,11 @@ class Beside:
         consumer group, so that the two groups rebalance independently. `history`: of a sink, with
         the memory to show. `generation`: of the workers; `maps`: it has its own mapping."""
 
-        @asynccontextmanager
-        async def open_log(settings: "LlmSettings") -> AsyncIterator[Any]:
+        async def open_log(settings: "LlmSettings") -> Any:
             from streams.llm.kafka_log import Stream, StreamOptions
 
             root = None if history is None else generation_path(find_root(history), generation)
-            yield Stream(kafka, settings, StreamOptions(
+            return Stream(kafka, settings, StreamOptions(
                 history=root, worker=group, generation=generation, maps=maps
             ))  # fmt: skip
 
@@ -128,49 +127,32 @@ class Beside:
     @property
     def is_used(self) -> bool:
         """Whether it has a status to report."""
-        return self._driver is not None or self._words != NOT_ASKED
-
-    @property
-    def log(self) -> Any:
-        """The `driver.TurnLog`, once it is open."""
-        return self._driver.log if self._driver else None
-
-    @property
-    def extractor(self) -> "Extractor | None":
-        """The extractor with its counts, once it is open."""
-        return self._driver.extractor if self._driver else None
-
-    @property
-    def turns(self) -> int:
-        return self._driver.turns if self._driver else 0
-
-    @property
-    def waiting(self) -> int:
-        """Number of groups that wait for their request."""
-        return self._driver.waiting if self._driver else 0
+        return self.driver is not None or self._words != NOT_ASKED
 
     @property
     def about(self) -> str:
         """The status as text."""
-        waiting = f", {self.waiting} groups wait" if self.waiting else ""
-        return f"the model {self._words}{waiting}"
+        waiting = self.driver.waiting if self.driver else 0
+        return f"the model {self._words}" + (f", {waiting} groups wait" if waiting else "")
 
     @property
     def _words(self) -> str:
-        return (
-            self._driver.words if self._driver and self._inactive is None else str(self._inactive)
-        )
+        return self.driver.words if self.driver and self._inactive is None else str(self._inactive)
 
     # --- a server's log -------------------------------------------------------------------------
 
+    @property
+    def _log(self) -> Any:
+        return self.driver and self.driver.log
+
     def hurry(self) -> None:
         """Sends the pending turns without waiting for further ones."""
-        if self._driver is not None:
-            self.log.hurry()
+        if self.driver is not None:
+            self._log.hurry()
 
     def has_read(self, offset: int) -> bool:
         """Whether every turn of the server's log up to an offset has a plan or a dead letter."""
-        return self._driver is not None and self.log.settled_to >= offset
+        return self.driver is not None and self._log.settled_to >= offset
 
     @property
     def is_held(self) -> bool:
@@ -198,7 +180,7 @@ class Beside:
                     return self._become(f"{NOT_ASKED}: this needs the extra 'llm' ({error})")
                 except ConfigurationError as error:
                     self._become(f"{NOT_ASKED}: {error}")
-                    pause = AGAIN if self._driver is None else REFUSED_AGAIN
+                    pause = AGAIN if self.driver is None else REFUSED_AGAIN
                 except (TurnfoldError, HistoryError) as error:
                     self._become(f"waits: {error}")
                 except Exception:
@@ -217,7 +199,7 @@ class Beside:
             self._status_log.update(self._words)
             ticks += 1
             if self._ending or (ticks % LOOK_EVERY == 0 and await self._chosen() is False):
-                self._driver.stop() if self._driver else running.cancel()
+                self.driver.stop() if self.driver else running.cancel()
             await asyncio.wait([running], timeout=TICK)
         if running.cancelled():
             return True
@@ -235,17 +217,16 @@ class Beside:
     async def _drive(self, stack: AsyncExitStack) -> str | None:
         """Runs the driver, which lives as long as the process: it keeps its counts and the
         endpoint's dialect."""
-        if self._driver is None:
+        if self.driver is None:
             from streams.llm.driver import driving  # the SDK is not needed otherwise
             from streams.llm.settings import LlmSettings
 
             settings = self._settings = self._settings or LlmSettings.load()
-            turn_log = await stack.enter_async_context(self._open_log(settings))
-            driver = driving(turn_log, settings)
-            self._driver = await stack.enter_async_context(driver)
+            driver = driving(await self._open_log(settings), settings)
+            self.driver = await stack.enter_async_context(driver)
         self._become(None)
-        await self._driver.run()
-        return self._driver.spent
+        await self.driver.run()
+        return self.driver.spent
 
     def _become(self, inactive: str | None) -> None:
         self._inactive = inactive

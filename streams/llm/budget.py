@@ -8,14 +8,11 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from sinks.locations import Location
 from streams.llm.settings import LlmSettings
 
 HOUR = 3600.0
 BYTES_A_TOKEN = 3
 """Conservative estimate for JSON text in mixed languages."""
-RETURN_SECONDS = 1.0
-"""Seconds after which a call in progress may have returned."""
 UNITS = ("tokens", "cost")
 
 Amount = tuple[float, float]
@@ -23,13 +20,11 @@ Amount = tuple[float, float]
 
 
 class BudgetSpent(Exception):  # noqa: N818 - what happened
-    """The budget is spent; it may be free again after `seconds` (None: not in this run).
-    `reserved`: it is only reserved for calls in progress, which may cost less."""
+    """The budget is spent; it may be free again after `seconds` (None: not in this run)."""
 
-    def __init__(self, text: str, seconds: float | None, reserved: bool) -> None:
+    def __init__(self, text: str, seconds: float | None) -> None:
         super().__init__(text)
         self.seconds = seconds
-        self.held = reserved
 
 
 class Budget:
@@ -51,20 +46,24 @@ class Budget:
         self._recent.append((at, tokens, cost))
         self._spent["hour"] = _sum(self._spent["hour"], (tokens, cost))
 
-    def reserve(self, request_bytes: int) -> Amount:
-        """Reserves tokens and cost of a call. Raises BudgetSpent."""
+    def reserve(self, request_bytes: int) -> Amount | None:
+        """Reserves tokens and cost of a call. None if that must wait for calls in progress, which
+        may cost less than is reserved for them. Raises BudgetSpent."""
         sent, received = request_bytes // BYTES_A_TOKEN, self._settings.max_output_tokens
         amount = (float(sent + received), self._settings.cost(sent, received))
-        for name, unit, limit, spent in self._all():
-            if spent + self._reserved[unit] + amount[unit] > limit:
-                is_held = spent + amount[unit] <= limit
+        limits = self._all()
+        for name, unit, limit, spent in limits:
+            if spent + amount[unit] > limit:
                 raise BudgetSpent(
                     f"the budget of {'this run' if name == 'run' else 'an hour'} is used up: "
                     f"{spent:g} of {limit:g} {UNITS[unit]} spent, and the next call may need "
                     f"{amount[unit]:g}",
-                    RETURN_SECONDS if is_held else self._until_free(name),
-                    is_held,
+                    self._until_free(name),
                 )
+        if any(
+            spent + self._reserved[unit] + amount[unit] > most for _, unit, most, spent in limits
+        ):
+            return None
         self._reserved = _sum(self._reserved, amount)
         return amount
 
@@ -92,22 +91,11 @@ class Budget:
         ]
 
     def _until_free(self, name: str) -> float | None:
-        """Seconds until an amount of the last hour expires, or a call may have returned; None if
-        waiting does not help."""
-        if name == "run" or not (self._recent or self._reserved[0]):
+        """Seconds until an amount of the last hour expires; None if waiting does not help."""
+        if name == "run" or not self._recent:
             return None
-        since = self._recent[0][0] if self._recent else self._clock() - HOUR
-        return max(RETURN_SECONDS, since + HOUR - self._clock())
+        return max(1.0, self._recent[0][0] + HOUR - self._clock())
 
 
 def _sum(first: Amount, second: tuple[float, float], sign: int = 1) -> Amount:
     return first[0] + sign * second[0], first[1] + sign * second[1]
-
-
-def recall_hour(budget: Budget, root: Location) -> None:
-    """Counts the last hour's amounts in a history, so that a process that restarts repeatedly does
-    not spend an hour's budget each time."""
-    from streams.llm.history import spent_since
-
-    for spent in spent_since(root, time.time() - HOUR):
-        budget.recall(*spent)

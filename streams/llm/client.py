@@ -13,19 +13,17 @@ Erased              its turns were erased before it was sent or retried
 """
 
 import asyncio
-import itertools
 import logging
 import random
 import time
 from collections.abc import Awaitable, Callable
-from typing import Self
+from contextlib import suppress
+from typing import Literal, Self
 
 from schemas.time import format_time
 from streams.errors import ConfigurationError, Unreachable
-from streams.llm.breaker import Breaker
-from streams.llm.budget import Budget, BudgetSpent
-from streams.llm.completion import Endpoint, Rejected, Reply, Transient
-from streams.llm.dialect import Dialect
+from streams.llm.budget import Budget
+from streams.llm.completion import Dialect, Endpoint, Rejected, Reply, Transient
 from streams.llm.prompt import Message
 from streams.llm.settings import LlmSettings
 
@@ -41,10 +39,8 @@ PROBE: list[Message] = [
 ]
 """A harmless request: if it is answered, another request was rejected for its content."""
 MICROS = 1_000_000
-MISFITS = 2
-"""Answers in the wrong format, before any in the right one, after which a simpler output mode is
-used: the endpoint accepts a schema and ignores it."""
-
+DOUBLED = 3  # maximum
+LOOK_EVERY = 0.2  # seconds
 
 Still = Callable[[], Awaitable[bool]]
 """Whether the turns of a request still exist."""
@@ -52,6 +48,60 @@ Still = Callable[[], Awaitable[bool]]
 
 class Erased(Exception):  # noqa: N818 - what happened
     """The turns of a request were erased before it was sent or retried."""
+
+
+class Breaker:
+    """Circuit breaker, shared by all requests of a process. It opens after `failures` failures in a
+    row. After `seconds` it is half-open: one request probes; its success closes the circuit, its
+    failure opens it again for twice the time, up to eight times. `opened` counts the openings since
+    the last success."""
+
+    def __init__(
+        self, failures: int, seconds: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.opened = 0
+        self._limit = failures
+        self._seconds = seconds
+        self._clock = clock
+        self._failures = 0
+        self._until = 0.0
+        self._probing = False
+
+    @property
+    def state(self) -> Literal["closed", "open", "half-open"]:
+        if not self.opened:
+            return "closed"
+        return "half-open" if self._probing or self._clock() >= self._until else "open"
+
+    def may_pass(self) -> bool:
+        """Whether a request may be sent now; in the half-open state, one may."""
+        if self.state == "closed":
+            return True
+        if self.state == "open" or self._probing:
+            return False
+        self._probing = True
+        return True
+
+    async def wait(self) -> None:
+        """Waits until a request may be sent."""
+        while not self.may_pass():
+            await asyncio.sleep(min(LOOK_EVERY, max(0.01, self._until - self._clock())))
+
+    def succeeded(self) -> None:
+        """Closes the circuit: the endpoint answered."""
+        self.opened, self._failures, self._probing = 0, 0, False
+
+    def failed(self) -> None:
+        """Counts a failure; may open the circuit."""
+        self._failures += 1
+        if self._probing or (not self.opened and self._failures >= self._limit):
+            self._until = self._clock() + self._seconds * 2 ** min(self.opened, DOUBLED)
+            self.opened += 1
+            self._probing = False
+
+    def gave_up(self) -> None:
+        """A request was cancelled: another one may probe."""
+        self._probing = False
 
 
 class Client:
@@ -66,12 +116,9 @@ class Client:
         self._endpoint = Endpoint(settings)
         self._budget = budget
         self.patient = patient
-        self._breaker = Breaker(settings.breaker_failures, settings.breaker_seconds)
+        self.breaker = Breaker(settings.breaker_failures, settings.breaker_seconds)
         self._dialect = Dialect()
         self._settled = False  # whether a request in this dialect was answered
-        self._misfits = 0
-        self._judged: Reply | None = None
-        self._fits = False
         self._not_before = 0.0
         self._returned = asyncio.Event()  # set and replaced when a call returns
 
@@ -80,11 +127,6 @@ class Client:
 
     async def __aexit__(self, *_: object) -> None:
         await self._endpoint.aclose()
-
-    @property
-    def breaker(self) -> str:
-        """The circuit breaker's state: closed, open or half-open."""
-        return self._breaker.state
 
     async def ask(self, messages: list[Message], still: Still | None = None) -> Reply:
         """Returns one answer. `still` is called before each delayed attempt. Raises as above."""
@@ -95,9 +137,10 @@ class Client:
             reply = await self._retry(messages, still, started)
             return reply
         except Transient as error:
-            may_be_the_request = error.may_be_the_request and not self._asks_long(error)
-            if may_be_the_request and await self._probe() is None:
-                raise Rejected(f"{error}, in every attempt") from None
+            if error.may_be_the_request and not self._asks_long(error):
+                with suppress(Transient):
+                    await self._probe()
+                    raise Rejected(f"{error}, in every attempt") from None
             self.away = self.away or f": {error}"
             raise Unreachable(
                 f"the model at {self._settings.base_url} does not answer: {error}"
@@ -105,10 +148,11 @@ class Client:
         finally:
             self._settle(reserved, reply)
 
-    async def _probe(self) -> Rejected | Transient | None:
-        """Sends the PROBE; returns its error. None if it is answered in this dialect or a simpler
-        one, which is then kept. It uses the reservation of the current request: to reserve more
-        could wait for that request itself."""
+    async def _probe(self) -> None:
+        """Sends the PROBE. Returns if it is answered, in this dialect or a simpler one, which is
+        then kept: the request or its dialect was at fault. Raises ConfigurationError if the PROBE
+        is rejected (billing, model removed), Transient if it is not answered. It uses the
+        reservation of the current request: to reserve more could wait for that request itself."""
         await self._hold()
         fault: Rejected | None = None
         for dialect in [self._dialect] if self._settled else self._dialect.all_simpler():
@@ -116,37 +160,21 @@ class Client:
                 reply = await self._endpoint.call(PROBE, dialect)
             except Rejected as rejected:
                 fault = rejected
-            except Transient as error:
-                return error
-            else:
-                self._settle((0.0, 0.0), reply)
-                if not self._settled:
-                    self._dialect, self._settled = dialect, True
-                self._succeeded()
-                return None
-        return fault
-
-    async def _blame(self) -> None:
-        """Returns if the PROBE is answered: then the request or its dialect was at fault. Raises
-        ConfigurationError if the PROBE is rejected (billing, model removed), Transient if it is not
-        answered."""
-        fault = await self._probe()
-        if isinstance(fault, Transient):
-            raise fault from None
-        if fault is not None:
-            raise ConfigurationError(f"the model at {self._settings.base_url}: {fault}") from None
+                continue
+            self._settle((0.0, 0.0), reply)
+            if not self._settled:
+                self._dialect, self._settled = dialect, True
+            self._succeeded()
+            return
+        raise ConfigurationError(f"the model at {self._settings.base_url}: {fault}") from None
 
     async def _reserve(self, messages: list[Message]) -> tuple[float, float]:
-        """Reserves for the longest possible dialect. Waits for calls in progress if only their
-        reservations exceed the budget."""
+        """Reserves for the longest possible dialect."""
         while True:
             dialects = [self._dialect] if self._settled else self._dialect.all_simpler()
             size = max(len(self._endpoint.content(messages, dialect)) for dialect in dialects)
-            try:
-                return self._budget.reserve(size)
-            except BudgetSpent as spent:
-                if not spent.held:
-                    raise
+            if (reserved := self._budget.reserve(size)) is not None:
+                return reserved
             await self._returned.wait()
 
     def _settle(self, reserved: tuple[float, float], reply: Reply | None) -> None:
@@ -156,20 +184,21 @@ class Client:
         self._returned = asyncio.Event()
 
     async def _retry(self, messages: list[Message], still: Still | None, started: float) -> Reply:
-        for number in itertools.count(1):
+        number = 0
+        while True:
+            number += 1
             try:
                 return await self._attempt(messages, still, started)
             except Transient as error:
-                is_hopeless = self._asks_long(error) or self._breaker.opened >= OPENINGS
+                is_hopeless = self._asks_long(error) or self.breaker.opened >= OPENINGS
                 if number >= self._settings.attempts or (is_hopeless and not self.patient):
                     raise
                 longest = min(2.0 ** (number - 1), self._settings.retry_seconds)
                 pause = random.uniform(0, longest) if error.after is None else error.after
             await asyncio.sleep(pause)
-        raise AssertionError
 
     async def _attempt(self, messages: list[Message], still: Still | None, started: float) -> Reply:
-        await self._breaker.wait()
+        await self.breaker.wait()
         try:
             await self._hold()
             if still and time.monotonic() - started > FRESH and not await still():
@@ -182,7 +211,7 @@ class Client:
             self._succeeded()
             raise
         except BaseException:
-            self._breaker.gave_up()
+            self.breaker.gave_up()
             raise
         self._succeeded()
         return reply
@@ -200,7 +229,7 @@ class Client:
                     continue
                 simpler = None if self._settled else dialect.without(rejected.details)
                 if simpler is None:
-                    await self._blame()
+                    await self._probe()
                     simpler = self._dialect
                     if simpler == dialect:
                         raise
@@ -212,7 +241,7 @@ class Client:
 
     def _succeeded(self) -> None:
         """The endpoint is reachable, whatever its reply."""
-        self._breaker.succeeded()
+        self.breaker.succeeded()
         self.away = None
 
     def _note(self, error: Transient) -> None:
@@ -220,11 +249,11 @@ class Client:
         self.retries += 1
         if error.after is not None:
             self._not_before = max(self._not_before, time.monotonic() + error.after)
-        self._breaker.succeeded() if error.alive else self._breaker.failed()
+        self.breaker.succeeded() if error.alive else self.breaker.failed()
         if self._asks_long(error):
             until = int((time.time() + (error.after or 0)) * MICROS)
             self.away = f" until {format_time(until)}: {error}"
-        elif self._breaker.state != "closed":
+        elif self.breaker.state != "closed":
             self.away = f": {error}"
 
     async def _hold(self) -> None:
@@ -234,14 +263,3 @@ class Client:
 
     def _asks_long(self, error: Transient) -> bool:
         return error.after is not None and error.after > self._settings.retry_seconds
-
-    def judged(self, reply: Reply, fits: bool) -> None:
-        """Notes whether an answer had the requested format, which some endpoints ignore."""
-        if self._fits or reply is self._judged or reply.dialect != self._dialect:
-            return
-        self._judged, self._fits = reply, fits
-        self._misfits += not fits
-        simpler = self._dialect.simpler()
-        if self._misfits >= MISFITS and simpler is not None:
-            log.info("%s: answers ignore the schema; changes the format", self._settings.model)
-            self._dialect, self._settled, self._misfits = simpler, False, 0

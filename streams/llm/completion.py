@@ -13,16 +13,17 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import httpx2
 import msgspec
 from openai import APIConnectionError, APIStatusError, AsyncOpenAI, DefaultAsyncHttpxClient
 
+from schemas.base import JsonObject
 from streams.errors import ConfigurationError
+from streams.llm.answers import strict_schema
 from streams.llm.budget import BYTES_A_TOKEN
-from streams.llm.dialect import Dialect
-from streams.llm.prompt import Message
+from streams.llm.prompt import Message, with_schema
 from streams.llm.settings import PREFIX, LlmSettings
 
 PATH = "/chat/completions"
@@ -49,19 +50,65 @@ QUOTED = 16
 MOST_TOKENS = 1 << 31
 """Token counts from here on are ignored as errors of the endpoint."""
 
+Output = Literal["json_schema", "json_object", "text"]
+OUTPUTS: tuple[Output, ...] = ("json_schema", "json_object", "text")
+"""Output modes, best first: strict JSON schema, any JSON, text. In the last two, the instructions
+contain the schema."""
+
+_NAMED = re.compile(
+    r"\b(max_completion_tokens|max_tokens|temperature|response_format|json_schema|json_object)\b"
+)
+_OF_OUTPUT = frozenset(["response_format", "json_schema", "json_object"])
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 
 
+class Dialect(NamedTuple):
+    """The parameters that an endpoint accepts for a model; its 4xx replies name the others.
+    `limit`: name of the parameter for the maximum output tokens."""
+
+    output: Output = "json_schema"
+    limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    temperature: bool = True
+
+    def body(self, messages: list[Message], settings: LlmSettings) -> JsonObject:
+        """Returns the body of a request; `settings.body` overrides fields, null removes a field."""
+        schema = strict_schema(tuple(settings.all_categories))
+        form: JsonObject | None = None if self.output == "text" else {"type": self.output}
+        if form and self.output == "json_schema":
+            form["json_schema"] = {"name": "memory", "strict": True, "schema": schema}
+        body: JsonObject = {
+            "model": settings.model,
+            "messages": messages if self.output == "json_schema" else with_schema(messages, schema),
+            "temperature": 0 if self.temperature else None,
+            self.limit: settings.max_output_tokens,
+            "response_format": form,
+            **settings.body,
+        }
+        return {name: value for name, value in body.items() if value is not None}
+
+    def without(self, refusal: str) -> "Dialect | None":
+        """Returns the dialect without the parameter that an error names; None if it names none."""
+        named = set(_NAMED.findall(refusal))
+        if self.limit == "max_tokens" and self.limit in named:
+            return self._replace(limit="max_completion_tokens")
+        if self.temperature and "temperature" in named:
+            return self._replace(temperature=False)
+        return next(iter(self.all_simpler()[1:]), None) if _OF_OUTPUT & named else None
+
+    def all_simpler(self) -> "list[Dialect]":
+        """This dialect, and the ones with simpler output modes."""
+        return [self._replace(output=output) for output in OUTPUTS[OUTPUTS.index(self.output) :]]
+
+
 class Reply(NamedTuple):
-    """A model's answer. `fault`: a fault reported by the endpoint. `dialect`: of the request."""
+    """A model's answer. `fault`: a fault reported by the endpoint."""
 
     text: str
     prompt_tokens: int
     completion_tokens: int
     fault: str | None = None
-    dialect: Dialect = Dialect()
 
 
 class Transient(Exception):  # noqa: N818 - what the failure is
@@ -167,11 +214,6 @@ class Endpoint:
             raise self._status_error(error, messages) from None
         except APIConnectionError as error:
             cause = error.__cause__ or error
-            if isinstance(cause, httpx2.LocalProtocolError):  # its text quotes the invalid header
-                raise ConfigurationError(
-                    f"the request cannot be sent as HTTP; is {PREFIX}API_KEY a key and nothing "
-                    "else?"
-                ) from None
             text = settings.redacted(f"{type(cause).__name__}: {cause}".rstrip(": "))
             timed_out = isinstance(cause, httpx2.ReadTimeout)
             raise Transient(text, timed_out=timed_out) from None
@@ -179,7 +221,7 @@ class Endpoint:
         if len(response.content) > settings.max_response_bytes:
             fault = f"it is longer than {settings.max_response_bytes} bytes"
             return Reply("", sent // BYTES_A_TOKEN, settings.max_output_tokens, fault)
-        return _reply(response.content, sent)._replace(dialect=dialect)
+        return _reply(response.content, sent)
 
     def _status_error(self, error: APIStatusError, messages: list[Message]) -> Exception:
         status, body = error.status_code, error.body or ""

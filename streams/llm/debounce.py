@@ -7,7 +7,7 @@ omitted without an effect on the others.
 
 from collections.abc import Collection
 from itertools import takewhile
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 
 class Turn(NamedTuple):
@@ -34,9 +34,11 @@ Owner = tuple[str, str]
 
 
 class Group(NamedTuple):
-    """The turns of one request, in recording order; at least one."""
+    """The turns of one request, in recording order; at least one. `part`: the partition of the
+    turns, if their log has partitions."""
 
     turns: tuple[Turn, ...]
+    part: Any = None
 
     @property
     def owner(self) -> Owner:
@@ -62,19 +64,8 @@ class Group(NamedTuple):
         return self.turns[-1].recorded_at
 
 
-class TurnRecord(Protocol):
-    """A turn of a record (schemas.events.Turn, streams.pipeline.fast_decode.PlainTurn)."""
-
-    user_id: str | None
-    source: str
-    user_input: str
-
-    @property
-    def status(self) -> str: ...
-
-
-def speaks(turn: TurnRecord, sources: Collection[str]) -> bool:
-    """Whether a turn has a user's words: ended, from one of these sources, not empty.
+def speaks(turn: Any, sources: Collection[str]) -> bool:
+    """Whether a turn of a record has a user's words: ended, from one of these sources, not empty.
 
     Text from a `meta_…` source is never a user's own.
     """
@@ -83,8 +74,7 @@ def speaks(turn: TurnRecord, sources: Collection[str]) -> bool:
         and turn.status != "running"
         and turn.source in sources
         and not turn.source.startswith("meta")
-        and not turn.user_input.isspace()
-        and turn.user_input != ""
+        and turn.user_input.strip() != ""
     )
 
 

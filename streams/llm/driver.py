@@ -5,15 +5,17 @@ a time, in order, so that a request shows the results of earlier plans.
 """
 
 import asyncio
+import time
+from asyncio import Task
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
-from typing import Any, NamedTuple, Protocol
+from typing import Protocol
 
 from schemas.base import JsonObject
 from sinks.locations import Location
 from streams.errors import Unreachable
-from streams.llm.budget import Budget, BudgetSpent, recall_hour
+from streams.llm.budget import HOUR, Budget, BudgetSpent
 from streams.llm.client import Client, Erased, Still
 from streams.llm.completion import Reply
 from streams.llm.debounce import Group, Owner
@@ -29,13 +31,6 @@ PAUSE = 1.0
 """Seconds until an interrupted log is read again."""
 FEW = 3
 """Failed requests in a row that change the status."""
-
-
-class Job(NamedTuple):
-    """A group, and the partition of its turns, if the log has partitions."""
-
-    group: Group
-    part: Any = None
 
 
 class Interrupted(Exception):  # noqa: N818 - what happened
@@ -55,50 +50,53 @@ class TurnLog(Protocol):
     async def begin(self, driver: "Driver") -> None:
         """Starts, before the first `read`. Raises Interrupted."""
 
-    async def read(self, waiting: int) -> list[Job] | None:
+    async def read(self, waiting: int) -> list[Group] | None:
         """Returns the next groups; None at the end, once all plans are stored. Waits a moment if
         there is nothing to do, and stores finished records. `waiting`: number of groups not stored.
         Raises Interrupted."""
 
-    async def shown(self, job: Job) -> tuple[Group, Remembered] | None:
+    async def shown(self, group: Group) -> tuple[Group, Remembered] | None:
         """Returns the group with its texts, and the memory that its request shows; None if its
         turns were erased."""
 
-    def still(self, job: Job) -> Still | None:
+    def still(self, group: Group) -> Still | None:
         """Returns a check that its turns still exist."""
 
-    async def write(self, job: Job, record: JsonObject) -> Awaitable[object] | None:
+    async def write(self, group: Group, record: JsonObject) -> Awaitable[object] | None:
         """Stores a record; None if its turns were erased. The result completes when `shown` of the
         user's next group includes the record."""
 
     async def end(self) -> None:
-        """Stores finished records if possible, and closes. All jobs have ended before."""
+        """Stores finished records if possible, and closes. All groups have ended before."""
 
 
 class Driver:
-    """`turns`: number of settled turns, of which `failed` have no plan; `waiting`: number of
-    waiting groups. `waits`: the reason while it waits for the hourly budget. `spent`: set when the
-    run's budget is spent."""
+    """`turns`: number of settled turns, of which `failed` have no plan. `spent`: set when the run's
+    budget is spent."""
 
     def __init__(self, extractor: Extractor, log: TurnLog, settings: LlmSettings) -> None:
         self.extractor = extractor
         self.log = log
-        self.turns = self.failed = self.waiting = 0
-        self.waits: str | None = None
+        self.turns = self.failed = 0
         self.spent: str | None = None
         self._settings = settings
         self._slots = asyncio.Semaphore(settings.concurrency * WAVE)
         self._requests = asyncio.Semaphore(settings.concurrency)
-        self._running = 0
         self._stopping = self._ending = False
+        self._out_of_budget: list[str] = []  # a reason for each group that waits for the next hour
         self._writing: set[Owner] = set()  # owners with a record being stored
         self._failure: Exception | None = None
-        self._queues: dict[Owner, deque[Job]] = {}
-        self._tasks: dict[Owner, asyncio.Task[None]] = {}
+        self._queues: dict[Owner, deque[Group]] = {}
+        self._tasks: dict[Owner, Task[None]] = {}
 
     def stop(self) -> None:
         """Ends the run: abandons requests in progress, stores finished records."""
         self._stopping = True
+
+    @property
+    def waiting(self) -> int:
+        """Number of groups without a stored record."""
+        return sum(map(len, list(self._queues.values())))
 
     @property
     def is_over(self) -> bool:
@@ -107,10 +105,10 @@ class Driver:
     @property
     def words(self) -> str:
         """The status, most recent cause first."""
-        if self.extractor.away is not None:
-            return f"{AWAY}{self.extractor.away}"
-        if self.waits is not None:
-            return f"waits: {self.waits}"
+        if self.extractor.client.away is not None:
+            return f"{AWAY}{self.extractor.client.away}"
+        if waits := self._out_of_budget[-1:]:  # it changes in another thread
+            return f"waits: {waits[0]}"
         if self.extractor.failed_in_row >= FEW:
             return f"{USELESS}: {self.extractor.last_failure}"
         return ASKED
@@ -137,39 +135,40 @@ class Driver:
 
     async def _loop(self) -> None:
         while not self.is_over:
-            jobs = await self.log.read(self.waiting)
-            if jobs is None:
+            groups = await self.log.read(self.waiting)
+            if groups is None:
                 return
-            self._put(jobs)
+            self._put(groups)
         if self.spent:  # requests in progress are paid for
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._settings.total_seconds):
-                    while self._running and not self._stopping:
+                    while not self._stopping and self._has_requests():
                         await asyncio.sleep(TICK)
 
-    def _put(self, jobs: Iterable[Job]) -> None:
-        for job in jobs:
-            self.waiting += 1
-            owner = job.group.owner
+    def _has_requests(self) -> bool:
+        tasks = self._tasks.items()
+        return any(not task.done() for owner, task in tasks if owner not in self._writing)
+
+    def _put(self, groups: Iterable[Group]) -> None:
+        for group in groups:
+            owner = group.owner
             if (queue := self._queues.get(owner)) is not None:
-                queue.append(job)
+                queue.append(group)
                 continue
-            self._queues[owner] = queue = deque([job])
+            self._queues[owner] = queue = deque([group])
             self._tasks[owner] = asyncio.create_task(self._work(owner, queue))
 
-    def drop(self, is_assigned: Callable[[Job], bool]) -> None:
-        """Abandons the jobs of revoked partitions."""
+    def drop(self, is_assigned: Callable[[Group], bool]) -> None:
+        """Abandons the groups of revoked partitions."""
         for owner, queue in list(self._queues.items()):
-            jobs = [job for job in queue if is_assigned(job)]
-            self.waiting -= len(queue) - len(jobs)
-            if jobs and jobs[0] is queue[0]:  # in progress
+            groups = [group for group in queue if is_assigned(group)]
+            if groups and groups[0] is queue[0]:  # in progress
                 queue.clear()
-                queue.extend(jobs)
+                queue.extend(groups)
             else:
                 self._tasks.pop(owner).cancel()
                 del self._queues[owner]
-                self.waiting -= len(jobs)
-                self._put(jobs)
+                self._put(groups)
 
     async def _end(self) -> None:
         """Abandons requests without an answer; stores finished records."""
@@ -185,9 +184,9 @@ class Driver:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            self._queues, self._tasks, self.waiting, self.waits = {}, {}, 0, None
+            self._queues, self._tasks = {}, {}
 
-    async def _work(self, owner: Owner, queue: deque[Job]) -> None:
+    async def _work(self, owner: Owner, queue: deque[Group]) -> None:
         try:
             while queue:
                 async with self._slots:
@@ -195,66 +194,57 @@ class Driver:
                         return
                     await self._settle(queue[0])
                 queue.popleft()
-                self.waiting -= 1
             del self._queues[owner], self._tasks[owner]
-            if not self._tasks:
-                self.waits = None
         except BudgetSpent as spent:
             self.spent = str(spent)
         except Exception as error:
             self._failure = self._failure or error
 
-    async def _settle(self, job: Job) -> None:
-        self._running += 1
+    async def _settle(self, group: Group) -> None:
         record = applied = None
-        try:
-            memory = await self.log.shown(job)
-            waits = self._requests.locked()
-            async with self._requests:  # until it is stored: a crash repeats only these requests
-                if memory is not None and not self.is_over:
-                    record = await self._make(job, memory, waits)
-                if record is not None:
-                    applied = await self.log.write(job, record)
-        finally:
-            self._running -= 1
+        memory = await self.log.shown(group)
+        waits = self._requests.locked()
+        async with self._requests:  # until it is stored: a crash repeats only these requests
+            if memory is not None and not self.is_over:
+                record = await self._make(group, memory, waits)
+            if record is not None:
+                applied = await self.log.write(group, record)
         if record is None or applied is None:
             return
-        self._writing.add(job.group.owner)
+        self._writing.add(group.owner)
         try:
             await applied
         finally:
-            self._writing.discard(job.group.owner)
+            self._writing.discard(group.owner)
         extraction = record["extraction"]
         self.turns += len(extraction["event_ids"])
         self.failed += len(extraction["event_ids"]) if "error" in extraction else 0
 
     async def _make(
-        self, job: Job, memory: tuple[Group, Remembered], waited: bool
+        self, group: Group, memory: tuple[Group, Remembered], waited: bool
     ) -> JsonObject | None:
         """Creates the record of a group; None if its turns were erased. `waited`: since `memory`
         was read."""
-        still = self.log.still(job)
+        still = self.log.still(group)
         replies: list[Reply] = []  # kept over retries, because they are paid for
-        for_budget = False
         while True:
             try:
                 if waited and still is not None and not await still():
                     return None
-                record = await self.extractor.make(*memory, replies, still)
+                return await self.extractor.make(*memory, replies, still)
             except Erased:
                 return None
-            except Unreachable:  # `extractor.away` has the reason
+            except Unreachable:  # `client.away` has the reason
                 if self.log.ends:
                     raise
             except BudgetSpent as spent:
                 if spent.seconds is None or self.log.ends:
                     raise
-                self.waits, for_budget = str(spent), True
-                await asyncio.sleep(spent.seconds)
-            else:
-                if not for_budget:
-                    self.waits = None
-                return record
+                self._out_of_budget.append(str(spent))
+                try:
+                    await asyncio.sleep(spent.seconds)
+                finally:
+                    self._out_of_budget.remove(str(spent))
             waited = True
 
 
@@ -264,6 +254,9 @@ async def driving(turn_log: TurnLog, settings: LlmSettings) -> AsyncIterator[Dri
     budget."""
     budget = Budget(settings)
     if turn_log.history is not None and (settings.hourly_tokens or settings.hourly_cost):
-        await asyncio.to_thread(recall_hour, budget, turn_log.history)
+        from streams.llm.history import spent_since  # DuckDB is not needed otherwise
+
+        for spent in await asyncio.to_thread(spent_since, turn_log.history, time.time() - HOUR):
+            budget.recall(*spent)
     async with Client(settings, budget, patient=not turn_log.ends) as client:
         yield Driver(Extractor(settings, client, budget), turn_log, settings)

@@ -5,18 +5,18 @@ import time
 from collections import Counter
 from typing import Any
 
-from schemas.base import JsonObject
+from schemas.base import JsonObject, format_time
 from streams.errors import Unreachable
 from streams.llm import prompt
+from streams.llm.answers import strict_schema
 from streams.llm.budget import Budget, BudgetSpent
 from streams.llm.client import Client, Still
 from streams.llm.completion import REFUSED, SHOWN, Rejected, Reply
 from streams.llm.debounce import Group
-from streams.llm.plans import ANSWER_KEPT, Author, Fault, Misfit, Planner, Usage
+from streams.llm.plans import ANSWER_KEPT, Author, Fault, Misfit, Planner
 from streams.llm.prompted_memory import Remembered, choose
 from streams.llm.settings import LlmSettings
 
-MICROS = 1_000_000
 CALLS = 2
 """Maximum calls per group: the request and one correction."""
 MOST_ERRORS = 1000
@@ -36,13 +36,13 @@ class Extractor:
     def __init__(self, settings: LlmSettings, client: Client, budget: Budget) -> None:
         self.author = Author(settings.extractor, settings.extractor_version)
         self.budget = budget
+        self.client = client
         self.counts: Counter[str] = Counter()
         self.errors: Counter[str] = Counter()
         self.failed_in_row = 0
         self.last_failure = ""
         self.cost = 0.0
         self._settings = settings
-        self._client = client
 
     async def make(
         self,
@@ -57,25 +57,29 @@ class Extractor:
         Raises ConfigurationError, Erased; Unreachable and BudgetSpent, unless a correction would
         not be retried: then the valid part of the first answer counts.
         """
-        planner = self._planner(group, remembered)
         settings = self._settings
-        question = prompt.messages(group, planner.memory, settings.instructions, settings.max_text)
+        text = "\n".join(turn.user_input for turn in group.turns)
+        memory = choose(remembered, text, settings.max_states, settings.max_state_bytes)
+        planner = Planner(group, memory, self.author, settings.all_categories)
+        question = prompt.messages(group, memory, settings.instructions, settings.max_text)
         while True:
             messages = question
             if replies:
                 try:
                     return self._plan(planner, replies)
                 except Fault as fault:
-                    error = str(fault)
+                    error, is_misfit = str(fault), isinstance(fault, Misfit)
                 if len(replies) == CALLS:
                     return self._partly(planner, error, replies)
-                messages = [*question, *prompt.repair(replies[-1].text[:ANSWER_KEPT], error)]
+                schema = strict_schema(tuple(settings.all_categories)) if is_misfit else None
+                answer = replies[-1].text[:ANSWER_KEPT]
+                messages = [*question, *prompt.repair(answer, error, schema)]
             try:
-                reply = await self._client.ask(messages, still)
+                reply = await self.client.ask(messages, still)
             except Rejected as rejected:
                 return self._partly(planner, str(rejected), replies)
             except (BudgetSpent, Unreachable) as stop:
-                is_retried = self._client.patient and getattr(stop, "seconds", 0.0) is not None
+                is_retried = self.client.patient and getattr(stop, "seconds", 0.0) is not None
                 if not replies or is_retried:
                     raise
                 return self._partly(planner, f"{error}; not asked again: {stop}", replies)
@@ -85,22 +89,10 @@ class Extractor:
             self.counts["completion_tokens"] += reply.completion_tokens
             self.cost += settings.cost(reply.prompt_tokens, reply.completion_tokens)
 
-    def _planner(self, group: Group, remembered: Remembered) -> Planner:
-        settings = self._settings
-        text = "\n".join(turn.user_input for turn in group.turns)
-        memory = choose(remembered, text, settings.max_states, settings.max_state_bytes)
-        return Planner(group, memory, self.author, settings.all_categories)
-
     def _plan(self, planner: Planner, replies: list[Reply]) -> JsonObject:
-        reply = replies[-1]
-        if reply.fault:
-            raise Fault(reply.fault)
-        try:
-            record = planner.plan(reply.text, self._usage(replies))
-        except Fault as fault:
-            self._client.judged(reply, fits=not isinstance(fault, Misfit))
-            raise
-        self._client.judged(reply, fits=True)
+        if fault := replies[-1].fault:
+            raise Fault(fault)
+        record = planner.plan(replies[-1].text, self._usage(replies))
         self._succeeded("repaired", len(replies) > 1)
         return record
 
@@ -119,7 +111,7 @@ class Extractor:
         self.counts["failed"] += 1
         self.failed_in_row += 1
         error = self._settings.redacted(error)
-        self.last_failure = _without_words(_in_a_line(error[:SHOWN]))
+        self.last_failure = _without_words(" ".join(error[:SHOWN].split()))
         if len(self.errors) < MOST_ERRORS:
             self.errors[error[:SHOWN]] += 1
         return planner.failure(error, replies[-1].text if replies else "", usage)
@@ -129,31 +121,21 @@ class Extractor:
         self.counts["groups"] += 1
         self.counts[how] += is_so
 
-    def _usage(self, replies: list[Reply]) -> Usage:
+    def _usage(self, replies: list[Reply]) -> JsonObject:
         sent = sum(reply.prompt_tokens for reply in replies)
         received = sum(reply.completion_tokens for reply in replies)
-        cost = round(self._settings.cost(sent, received), 9)
-        return Usage(len(replies), sent, received, cost, int(time.time() * MICROS))
-
-    @property
-    def retries(self) -> int:
-        """Failed attempts that were retried."""
-        return self._client.retries
-
-    @property
-    def away(self) -> str | None:
-        """Why requests are not answered now, if so; starts with ":" or " until …:"."""
-        return self._client.away
-
-    @property
-    def breaker(self) -> str:
-        """The circuit breaker's state."""
-        return self._client.breaker
+        return {
+            "calls": len(replies),
+            "prompt_tokens": sent,
+            "completion_tokens": received,
+            "cost": round(self._settings.cost(sent, received), 9),
+            "made_at": format_time(time.time_ns() // 1000),
+        }
 
     def summary(self) -> dict[str, Any]:
         """Returns the counts, the cost, and the most frequent error in one line."""
         common = self.errors.most_common(1)
-        why = _in_a_line(common[0][0]) if common else None
+        why = " ".join(common[0][0].split()) if common else None
         counts = {name: self.counts[name] for name in COUNTS}
         return {**counts, "cost": round(self.cost, 6), "why_failed": why}
 
@@ -165,7 +147,3 @@ def _without_words(error: str) -> str:
     if NOT_A_FIELD in error:  # after the name of the field, which may be any words
         return "an answer has a field that its schema has not"
     return _QUOTED.sub("…", error)
-
-
-def _in_a_line(text: str) -> str:
-    return " ".join(text.split())

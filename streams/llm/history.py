@@ -20,6 +20,7 @@ from streams.extractors.registry import modules
 from streams.llm.debounce import Group, Turn
 from streams.llm.plans import Author
 from streams.llm.prompted_memory import REPLACED, Remembered, Row
+from streams.llm.replaced_plans import replaced_rows
 
 Key = tuple[str, str, str]
 """A turn: tenant, session, event."""
@@ -107,27 +108,12 @@ FROM all_revisions r SEMI JOIN wanted USING (tenant, owner_id)
     LEFT JOIN said USING (tenant, owner_id, plan_id)
 WHERE entity_type IN {OF_USERS}
 """
-BY_RULES = f"""
--- the rules' states and preferences from the turns of each group, unless changed since
-WITH newest AS (
-    SELECT r.tenant, r.owner_id, r.plan_id, r.entity_type, r."after", r.seq
-    FROM revisions r WHERE entity_type IN {OF_USERS} AND "after" IS NOT NULL
-    QUALIFY row_number() OVER (
-        PARTITION BY tenant, owner_id, entity_type, entity_id, "after" ->> '$.valid_from'
-        ORDER BY seq DESC
-    ) = 1
-), made AS (
-    SELECT w.number, p.tenant, p.user_id, p.plan_id FROM turns w JOIN plans p
-        ON p.tenant = w.tenant AND p.user_id = w.owner_id AND p.event_id = w.event_id
-        AND (CAST(p.doc AS JSON) ->> '$.session_id') = w.session_id
-    WHERE p.extractor_name IN (SELECT unnest(?::VARCHAR[]))
-)
-SELECT number, entity_type, "after" FROM made JOIN newest
-    ON newest.tenant = made.tenant AND newest.owner_id = made.user_id
-    AND newest.plan_id = made.plan_id
-WHERE ("after" ->> '$.status') NOT IN ('closed', 'revoked')
-    AND ("after" ->> '$.kind') IS DISTINCT FROM 'long_mood_state'
-ORDER BY number, seq
+BY_RULES = """
+-- the rules' plans of the turns of each group
+SELECT w.number, p.doc FROM turns w JOIN plans p
+    ON p.tenant = w.tenant AND p.user_id = w.owner_id AND p.event_id = w.event_id
+    AND (CAST(p.doc AS JSON) ->> '$.session_id') = w.session_id
+WHERE p.extractor_name IN (SELECT unnest(?::VARCHAR[])) ORDER BY w.number, p.event_id
 """
 STATES = """
 SELECT * FROM state_as_of(CAST(? AS TIMESTAMPTZ), CAST(? AS TIMESTAMPTZ))
@@ -195,9 +181,8 @@ def with_texts(
             results[tenant, session, event] += (result,)
 
     def complete(turn: Turn) -> Turn:
-        user_input, agent_answer = (
-            stored[key_of(turn)] if texts else (turn.user_input, turn.agent_answer)
-        )
+        of_log = turn.user_input, turn.agent_answer
+        user_input, agent_answer = stored[key_of(turn)] if texts else of_log
         return turn._replace(
             user_input=user_input, agent_answer=agent_answer, tool_results=results[key_of(turn)]
         )
@@ -246,9 +231,9 @@ def _add_replaced(
         for turn in group.turns
     ]
     _create_table(db, "number, tenant, owner_id, session_id, event_id", turns, "turns")
-    for number, entity, text in db.execute(BY_RULES, [list(modules())]).fetchall():
-        row = {"entity": entity, **msgspec.json.decode(text)}
-        memories[int(number)].setdefault(REPLACED, []).append(row)
+    for number, plan in db.execute(BY_RULES, [list(modules())]).fetchall():
+        rows = replaced_rows(msgspec.json.decode(plan))
+        memories[int(number)].setdefault(REPLACED, []).extend(rows)
 
 
 def _learnt(kind: MemoryKind, prompted: Prompted) -> str:
@@ -271,6 +256,14 @@ def _create_table(
 
 
 Shown = tuple[Group, Remembered] | None
+"""A group with its texts, and the memory that its request shows; None if its turns were erased."""
+
+
+def shown(root: Location, groups: Sequence[Group], *, texts: bool = True) -> list[Shown]:
+    """Reads what requests show. `texts`: including those of the turns, as in `with_texts`."""
+    complete = with_texts(root, groups, texts=texts)
+    memory = iter(remembered(root, [group for group in complete if group]))
+    return [(group, next(memory)) if group else None for group in complete]
 
 
 class Reader:
@@ -303,14 +296,3 @@ class Reader:
             with suppress(IOException):  # a file was merged into another one
                 return self._read(groups)
         return self._read(groups)
-
-
-def as_stored(root: Location) -> Reader:
-    """Reads groups of a history's turns: their texts, without erased turns."""
-
-    def read(groups: list[Group]) -> list[Shown]:
-        stored = with_texts(root, groups)
-        memory = iter(remembered(root, [group for group in stored if group]))
-        return [(group, next(memory)) if group else None for group in stored]
-
-    return Reader(read)

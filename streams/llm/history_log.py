@@ -6,8 +6,9 @@ nothing and no further state is needed. A record is appended to the server's log
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -17,8 +18,8 @@ from streams.errors import ConfigurationError
 from streams.files.open_generation import erasing
 from streams.llm.client import Still
 from streams.llm.debounce import Debounce, Group, Turn
-from streams.llm.driver import TICK, WAVE, Driver, Job
-from streams.llm.history import Key, Shown, as_stored, key_of, undone, with_texts
+from streams.llm.driver import TICK, WAVE, Driver
+from streams.llm.history import Key, Reader, key_of, shown, undone, with_texts
 from streams.llm.plans import Author
 from streams.llm.settings import LlmSettings
 
@@ -45,14 +46,13 @@ class Posts(Protocol):
         """The greatest offset that the tables include."""
 
 
-@asynccontextmanager
 async def opened(
     root: Path, settings: LlmSettings, posts: Posts, *, ends: bool = False, again: bool = False
-) -> AsyncIterator["ServerLog"]:
+) -> "ServerLog":
     """Opens the turn log once the tables include the server's log of an earlier process."""
     while (end := posts.end) is None or posts.committed < end:
         await asyncio.sleep(TICK)
-    yield ServerLog(root, settings, posts, ends=ends, again=again)
+    return ServerLog(root, settings, posts, ends=ends, again=again)
 
 
 class ServerLog:
@@ -70,7 +70,7 @@ class ServerLog:
         self.history = root
         self._settings = settings
         self._posts = posts
-        self._show = as_stored(root)
+        self.shown = Reader(partial(shown, root))
         self._author = Author("", "")
         self._refused_since = time.time_ns() // 1000 if again else 0
         self._tables: Path | None = None
@@ -78,7 +78,7 @@ class ServerLog:
         self._looked = -1  # committed offset at the last query
         self._next_look = 0.0
         self._taken: set[Key] = set()
-        self._posted: set[Key] = set()
+        self._posted_to = -1
         self._newest: Turn | None = None
         self._gathers_until: float | None = None  # the open groups are idle then
         self._hurries = self._has_more = False
@@ -91,9 +91,11 @@ class ServerLog:
 
     async def begin(self, driver: Driver) -> None:
         self._author = driver.extractor.author
-        self._looked, self._taken = -1, set(self._posted)
+        self._looked, self._taken = -1, set()
+        while self._posts.committed < self._posted_to and not driver.is_over:
+            await asyncio.sleep(TICK)
 
-    async def read(self, waiting: int) -> list[Job] | None:
+    async def read(self, waiting: int) -> list[Group] | None:
         """Returns the groups that are closed by now."""
         self.progress()
         committed, now = self._posts.committed, time.monotonic()
@@ -115,13 +117,12 @@ class ServerLog:
         for group in groups:
             self._taken.update(map(key_of, group.turns))
             self.total += len(group.turns)
-        return list(map(Job, groups))
+        return groups
 
     def _undone(self) -> list[Turn]:
         """Turns without a stored plan; some plans may be in progress."""
         if (tables := find_tables(self.history)) != self._tables:
-            self._tables, self._since = tables, 0
-            self._taken, self._posted = set(), set()
+            self._tables, self._since, self._taken = tables, 0, set()
         return undone(
             self.history, self._author, self._settings.sources,
             refused_since=self._refused_since, since=self._since, most=AT_ONCE,
@@ -131,7 +132,6 @@ class ServerLog:
         """The closed groups of pending turns. `closes`: including the open groups."""
         keys = set(map(key_of, turns))
         self._taken &= keys
-        self._posted &= keys
         if turns:
             self._since = turns[0].recorded_at
         settings = self._settings
@@ -149,19 +149,16 @@ class ServerLog:
             self._gathers_until = newest and time.monotonic() + settings.idle_seconds
         return groups
 
-    async def shown(self, job: Job) -> Shown:
-        return await self._show(job.group)
-
-    def still(self, job: Job) -> Still:
+    def still(self, group: Group) -> Still:
         async def is_there() -> bool:
-            return (await asyncio.to_thread(with_texts, self.history, [job.group]))[0] is not None
+            return (await asyncio.to_thread(with_texts, self.history, [group]))[0] is not None
 
         return is_there
 
-    async def write(self, job: Job, record: JsonObject) -> Awaitable[None] | None:
+    async def write(self, group: Group, record: JsonObject) -> Awaitable[None] | None:
         """Posts a record, mutually exclusive with `forget`. While the log is full, `forget` may
         run, because it may free space."""
-        is_there = self.still(job)
+        is_there = self.still(group)
         while True:
             pause = TICK
             with suppress(ConfigurationError), erasing(self.history, alone=False):
@@ -169,7 +166,7 @@ class ServerLog:
                     return None
                 offset = await self._posts.post(record)
                 if offset is not None:
-                    self._posted.update(map(key_of, job.group.turns))
+                    self._posted_to = max(self._posted_to, offset)
                     return self._in_tables(offset)
                 pause = NO_ROOM_AGAIN
             await asyncio.sleep(pause)

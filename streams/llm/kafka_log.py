@@ -30,10 +30,10 @@ from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topic_names import own_inputs
 from streams.kafka.client.topics import ensure_topics
 from streams.llm.debounce import Group
-from streams.llm.driver import Driver, Interrupted, Job
+from streams.llm.driver import Driver, Interrupted
 from streams.llm.extractor import NOTHING
-from streams.llm.history import Reader, Shown, remembered, with_texts
-from streams.llm.partition import Part, part_of, position, turn_of
+from streams.llm.history import Reader, Shown, shown
+from streams.llm.partition import Part, part_of, position
 from streams.llm.replaced_plans import with_rules
 from streams.llm.settings import LlmSettings
 from streams.llm.status import ASKED, StatusLog
@@ -57,7 +57,7 @@ TRANSACTION_MS = 10_000
 class Finished(NamedTuple):
     """A record, and a future that completes when it is written."""
 
-    job: Job
+    group: Group
     record: JsonObject
     written: asyncio.Future[None]
 
@@ -112,7 +112,7 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         self.turns = 0
         self._kafka = kafka
         self._settings = settings
-        self._show = Reader(self._shown)
+        self.shown = Reader(self._shown)
         self._driver: Driver | None = None
         self._parts: dict[TopicPartition, Part] = {}
         self._revoked: dict[TopicPartition, Part] = {}  # a rebalance may assign them again
@@ -200,12 +200,12 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         self._parts = self._revoked = {}
         self._finished = []
 
-    def _is_assigned(self, job: Job) -> bool:
-        return self._parts.get(job.part.at) is job.part
+    def _is_assigned(self, group: Group) -> bool:
+        return self._parts.get(group.part.at) is group.part
 
     # --- reading ------------------------------------------------------------------------------
 
-    async def read(self, waiting: int) -> list[Job] | None:
+    async def read(self, waiting: int) -> list[Group] | None:
         """Writes finished records, then returns the next groups."""
         try:
             return await self._read(waiting)
@@ -217,7 +217,7 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
             )
             raise Interrupted from error
 
-    async def _read(self, waiting: int) -> list[Job] | None:
+    async def _read(self, waiting: int) -> list[Group] | None:
         if self._error is not None:
             raise self._error
         if self.options.worker is None and self._driver:  # in a worker, `beside` logs it
@@ -229,19 +229,21 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
                 part.ahead.extend(records)
                 part.heard_at = time.monotonic()
         await self._look_at_worker()
-        jobs = [job for part in self._parts.values() for job in self._closed(part)]
-        jobs += self._idle(batches)
+        groups = [group for part in self._parts.values() for group in self._closed(part)]
+        groups += self._idle(batches)
         await self._write()
-        if self._rests():
+        if self._finished or self.lag:
+            return groups
+        if self._assignment.stands and all(map(self._source.is_known, self._parts)):
             self._sending.rest()
-        is_done = self.options.once and not batches and not jobs and self._is_done()
-        return None if is_done else jobs
+        is_done = self.options.once and self._parts and not batches and not groups
+        return None if is_done else groups
 
     def _pace(self, waiting: int) -> None:
         """Pauses or resumes partitions."""
         full = waiting > AHEAD * self._settings.concurrency
         for at, part in self._parts.items():
-            pauses = full or part.offsets.is_full or part.ahead
+            pauses = full or part.is_full or part.ahead
             (self._source.pause if pauses else self._source.resume)([at])
 
     async def _look_at_worker(self) -> None:
@@ -256,94 +258,73 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         self._folded = {at: commit.offset for at, commit in commits.items()}
         self._folded_at = time.monotonic()
 
-    def _closed(self, part: Part) -> Iterator[Job]:
+    def _closed(self, part: Part) -> Iterator[Group]:
         """Takes the folded turns of a partition; yields the groups that they close."""
         end = None if self.options.worker is None else self._folded.get(part.at, 0)
-        for record in part.folded(end):
-            if not part.offsets.read(record.offset, record.timestamp):
-                continue
-            turn = None
-            if not self.options.is_of_live(record):
-                at = part.offsets.recorded_at
-                turn = turn_of(record, self._kafka.partitions, self._settings, at)
-            if turn is None or part.is_repeat(turn):
-                part.offsets.settle([record.offset])
+        for record in part.read(end):
+            is_of_live = self.options.is_of_live(record)
+            turn = None if is_of_live else part.turn(record, self._kafka.partitions)
+            if turn is None:
+                part.settle([record.offset])
                 continue
             self.turns += 1
-            yield from (Job(group, part) for group in part.debounce.add(turn))
+            yield from (group._replace(part=part) for group in part.debounce.add(turn))
 
-    def _idle(self, batches: dict[TopicPartition, Any]) -> Iterator[Job]:
+    def _idle(self, batches: dict[TopicPartition, Any]) -> Iterator[Group]:
         """Yields the open groups of partitions that are read to the end and silent for long enough;
         before the end, the time of the records closes them."""
         at_once = self.options.once or self._settings.extract_after == "turn"
         for at, part in self._parts.items():
             silent = at_once or time.monotonic() - part.heard_at >= self._settings.idle_seconds
             at_end = at not in batches and not part.ahead and not self._source.unfetched(at)
-            if part.offsets.is_full or (at_end and silent):
-                yield from (Job(group, part) for group in part.debounce.flush())
-
-    def _rests(self) -> bool:
-        """Whether everything readable is committed."""
-        has_ends = all(map(self._source.is_known, self._parts))
-        return self._assignment.stands and has_ends and not self._finished and not self.lag
-
-    def _is_done(self) -> bool:
-        """Whether all records are settled."""
-        return bool(self._parts) and not self._finished and not self.lag
-
-    async def shown(self, job: Job) -> Shown:
-        return await self._show(job.group)
+            if part.is_full or (at_end and silent):
+                yield from (group._replace(part=part) for group in part.debounce.flush())
 
     def _shown(self, groups: list[Group]) -> list[Shown]:
         """The groups with the tool results in the history, and their memory; in a worker with the
         rules' results of these turns."""
-        root = self.history
-        memory = remembered(root, groups) if root else [NOTHING] * len(groups)
-        if root:
-            groups = [group for group in with_texts(root, groups, texts=False) if group]
-        if self.options.worker is not None:
-            pairs = zip(memory, groups, strict=True)
-            memory = [with_rules(rows, group) for rows, group in pairs]
-        return list(zip(groups, memory, strict=True))
+        memories: list[Shown] = [(group, NOTHING) for group in groups]
+        if self.history is not None:
+            memories = shown(self.history, groups, texts=False)
+        if self.options.worker is None:
+            return memories
+        return [(group, with_rules(memory, group)) for group, memory in filter(None, memories)]
 
-    def still(self, job: Job) -> None:
+    def still(self, group: Group) -> None:
         """No check: turns erased from a history are still in Kafka."""
 
     # --- writing ------------------------------------------------------------------------------
 
-    async def write(self, job: Job, record: JsonObject) -> asyncio.Future[None]:
+    async def write(self, group: Group, record: JsonObject) -> asyncio.Future[None]:
         """Stores a record with the next transaction."""
         written = asyncio.get_running_loop().create_future()
-        self._finished.append(Finished(job, record, written))
+        self._finished.append(Finished(group, record, written))
         return written
 
     async def _write(self) -> None:
         """Writes finished records and the settled offsets in one transaction."""
         async with self._writing:
-            finished = [entry for entry in self._finished if self._is_assigned(entry.job)]
+            finished = [entry for entry in self._finished if self._is_assigned(entry.group)]
             ends = self._driver is None or self._driver.is_over
             due = time.monotonic() - self._told_at >= TELL_EVERY or ends
             if not finished and not due:
                 return
-            # a revoked partition may be assigned again; otherwise `drop` abandons its jobs
-            self._finished = [entry for entry in self._finished if not self._is_assigned(entry.job)]
+            # a revoked partition may be assigned again; otherwise `drop` abandons its groups
+            self._finished = [entry for entry in self._finished if entry not in finished]
             for entry in finished:
-                entry.job.part.offsets.settle(turn.offset for turn in entry.job.group.turns)
-            parts = self._parts.values()
-            positions = {part: (part.offsets.committed, part.offsets.metadata()) for part in parts}
+                entry.group.part.settle(turn.offset for turn in entry.group.turns)
+            positions = {part: part.position() for part in self._parts.values()}
             moved = {part: now for part, now in positions.items() if now != part.committed}
             if not finished and not moved:
                 return
-            succeeded = False
             self._sending.begin()
             try:
                 await self._send(finished, moved)
-                succeeded = True
             except BaseException:
+                self._sending.end(succeeded=False)
                 self._parts = {}  # settled, but not written: it must not be committed
                 raise
-            finally:
-                self._sending.end(succeeded)
+            self._sending.end(succeeded=True)
             self._told_at = time.monotonic()
             for part, now in moved.items():
                 part.committed = now
@@ -353,8 +334,8 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
 
     async def _send(self, finished: list[Finished], moved: dict[Part, tuple[int, str]]) -> None:
         async with self._producer.transaction():
-            for job, record, _ in finished:
-                key = key_of(*job.group.owner)
+            for group, record, _ in finished:
+                key = key_of(*group.owner)
                 await self._producer.send(self.options.plans, to_json(record), key)
             offsets = {part.at: OffsetAndMetadata(*now) for part, now in moved.items()}
             if offsets:  # aiokafka rejects an empty commit
@@ -372,7 +353,7 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
     # --- rebalances -----------------------------------------------------------------------------
 
     async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
-        """Writes finished records; other jobs continue until the next assignment."""
+        """Writes finished records; other groups continue until the next assignment."""
         await self._write_if_possible()
         self._assignment.end()
         self._revoked, self._parts = self._revoked | self._parts, {}
@@ -383,7 +364,7 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
             self._parts = await self._positioned(list(assigned))
             self._assignment.begin()
             self._revoked = {}
-            self._finished = [entry for entry in self._finished if self._is_assigned(entry.job)]
+            self._finished = [entry for entry in self._finished if self._is_assigned(entry.group)]
             if self._driver is not None:
                 self._driver.drop(self._is_assigned)
         except Exception as error:  # aiokafka would only log it
@@ -409,7 +390,7 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
             else:
                 parts[at] = part_of(at, commit, begins[at], starts[at], self._settings)
         for at, part in parts.items():
-            consumer.seek(at, part.offsets.next)
+            consumer.seek(at, part.next)
         consumer.resume(*assigned)
         log.info("%s: %d partitions", self.group, len(assigned), extra=OF_BROKER)
         return parts

@@ -6,7 +6,6 @@ the request alone as evidence, and change only the states and preferences shown,
 
 import re
 from collections.abc import Collection, Iterator
-from itertools import chain
 from typing import Any, NamedTuple
 
 import msgspec
@@ -16,7 +15,7 @@ from schemas.base import JsonObject, format_time
 from streams.dates import resolve
 from streams.folds.ids import make_id, normalise
 from streams.folds.quote_reason import quoted
-from streams.llm.answers import NAMES, Answer, StateSaid, as_plan
+from streams.llm.answers import NAMES, Answer, StateSaid, without_nulls
 from streams.llm.debounce import Group
 from streams.llm.prompted_memory import ShownMemory, cut, like_key
 from streams.pipeline.decode import Dead, decode, explain
@@ -25,12 +24,13 @@ FENCE = "```"
 THOUGHT = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 """A model's reasoning before its answer; the opening tag may be part of a chat template."""
 MOST_FAULTS = 12
-CONTEXT = "context_updates"
+FIELDS = tuple(NAMES[name] for name in Answer.model_fields)
+CONTEXT = "context"
 LEFT_OUT_KEPT = 2000
 ANSWER_KEPT = 20_000
 """Maximum characters of an answer in a dead letter."""
 
-_decode = msgspec.json.Decoder().decode
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
 _encode = msgspec.json.Encoder(order="sorted").encode
 
 
@@ -39,17 +39,6 @@ class Author(NamedTuple):
 
     name: str
     version: str
-
-
-class Usage(NamedTuple):
-    """The calls for one group; cost in the prices' currency, `made_at`: wall clock
-    (microseconds)."""
-
-    calls: int
-    prompt_tokens: int
-    completion_tokens: int
-    cost: float
-    made_at: int
 
 
 class Fault(ValueError):  # noqa: N818 - what is wrong with an answer
@@ -67,28 +56,24 @@ def plan_id(group: Group, author: Author) -> str:
 
 
 class Planner(NamedTuple):
-    """Creates the records of a group. `memory`: shown to the model. `categories`: of states."""
+    """Creates the records of a group. `memory`: shown to the model. `categories`: of states.
+    `usage`: calls, tokens, cost, and the time of the plan, in `extraction`."""
 
     group: Group
     memory: ShownMemory
     author: Author
     categories: Collection[str]
 
-    def plan(self, text: str, usage: Usage) -> JsonObject:
+    def plan(self, text: str, usage: JsonObject) -> JsonObject:
         """Returns the write plan of an answer. Raises Fault."""
         return self._plan(_decoded(text), usage)
 
-    def valid_part(self, text: str, usage: Usage) -> JsonObject:
+    def valid_part(self, text: str, usage: JsonObject) -> JsonObject:
         """Returns the write plan of the valid updates; `extraction.left_out` has the faults of the
         others. Raises Fault if no update is valid, or for a fault of the whole answer."""
         decoded = _decoded(text)
-        if not isinstance(decoded, dict):
-            raise Misfit("expected one JSON object")
         faults = list[str]()
-        valid: JsonObject = {
-            name: None if NAMES.get(name, name) in Answer.model_fields else value
-            for name, value in decoded.items()
-        }
+        valid: JsonObject = {**decoded, **{name: None for name in decoded if name in FIELDS}}
         record = self._plan(valid, usage)
         for path, entry in _entries(decoded):  # each may depend on the valid ones before it
             extended = _with(valid, path, entry)
@@ -103,14 +88,14 @@ class Planner(NamedTuple):
         record["extraction"]["left_out"] = cut("; ".join(faults), LEFT_OUT_KEPT)
         return record
 
-    def failure(self, error: str, answer: str, usage: Usage) -> JsonObject:
+    def failure(self, error: str, answer: str, usage: JsonObject) -> JsonObject:
         """Returns the record of a group without a valid answer, which becomes a dead letter with
         reason extraction_failed."""
         record = self._record(usage)
         record["extraction"] |= {"error": cut(error, 2000), "answer": cut(answer, ANSWER_KEPT)}
         return record
 
-    def _plan(self, decoded: Any, usage: Usage) -> JsonObject:
+    def _plan(self, decoded: JsonObject, usage: JsonObject) -> JsonObject:
         answer, group = _read(decoded), self.group
         if faults := list(_faults(answer, group, self.memory, self.categories)):
             raise Fault("; ".join(faults[:MOST_FAULTS]))
@@ -131,7 +116,7 @@ class Planner(NamedTuple):
             raise Fault(verdict.detail)
         return record
 
-    def _record(self, usage: Usage) -> JsonObject:
+    def _record(self, usage: JsonObject) -> JsonObject:
         group, author = self.group, self.author
         tenant, user_id = group.owner
         record = {
@@ -143,11 +128,7 @@ class Planner(NamedTuple):
             "session_id": group.session_id,
             "occurred_at": format_time(group.valid_at),
             "extractor": author._asdict(),
-            "extraction": {
-                "event_ids": group.event_ids,
-                **usage._asdict(),
-                "made_at": format_time(usage.made_at),
-            },
+            "extraction": {"event_ids": group.event_ids, **usage},
         }
         if len(group.turns) == 1:  # default evidence; with several turns each update names its own
             record["event_id"] = group.event_ids[0]
@@ -162,7 +143,7 @@ def _entries(node: JsonObject, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     for name, value in node.items():
         if isinstance(value, list):
             yield from (((*path, name), [entry]) for entry in value)
-        elif isinstance(value, dict) and NAMES.get(name, name) == CONTEXT:
+        elif isinstance(value, dict) and name == CONTEXT:
             yield from _entries(value, (*path, name))
         elif value is not None:
             yield (*path, name), value
@@ -177,15 +158,12 @@ def _with(node: JsonObject, path: Path, entry: Any) -> JsonObject:
     return {**node, name: [*(present or ()), *entry] if isinstance(entry, list) else entry}
 
 
-def _read(decoded: Any) -> Answer:
+def _read(decoded: JsonObject) -> Answer:
     """Validates an answer. All fields are required: a plan replaces the results of the rules, so an
     empty object must not count as "nothing to remember"."""
-    if not isinstance(decoded, dict):
-        raise Misfit("expected one JSON object")
-    names = {NAMES.get(name, name) for name in decoded}
-    faults = [f"{name}: Field required" for name in Answer.model_fields if name not in names]
+    faults = [f"{name}: Field required" for name in FIELDS if name not in decoded]
     try:
-        answer = Answer.model_validate(as_plan(decoded))
+        answer = Answer.model_validate(without_nulls(decoded))
     except ValidationError as error:
         faults.append(explain(error))
     if faults:
@@ -193,18 +171,18 @@ def _read(decoded: Any) -> Answer:
     return answer
 
 
-def _decoded(text: str) -> Any:
-    """Parses the JSON of an answer: the whole text, otherwise the text after the reasoning, the
-    last fenced block, or the text from the first brace to the last. Raises Misfit."""
+def _decoded(text: str) -> JsonObject:
+    """Parses the JSON object of an answer: the whole text, otherwise the text after the reasoning,
+    the last fenced block, or the text from the first brace to the last. Raises Misfit."""
     answer = THOUGHT.sub("", text)
     braced = answer[answer.find("{") : answer.rfind("}") + 1]
-    fault = None
+    faults = list[Exception]()
     for part in (text, answer, *_fenced(answer), braced):
         try:
             return _decode(part.encode())
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-            fault = fault or error
-    raise Misfit(f"not JSON: {fault}")
+            faults.append(error)
+    raise Misfit(f"not JSON: {faults[0]}")
 
 
 def _fenced(text: str) -> list[str]:
@@ -287,15 +265,12 @@ def _content_key(state: JsonObject) -> tuple[str, str, str]:
 def _set_reasons(updates: JsonObject, group: Group) -> None:
     """Sets missing reasons to the words of the first turn in the update's evidence."""
     words = {turn.event_id: turn.user_input for turn in group.turns if turn.user_input.strip()}
-    context = updates.get("context_updates", {})
-    lists = (
-        updates.get("state_updates", ()), updates.get("preference_updates", ()),
-        context.get("threads", ()), context.get("links", ()),
-    )  # fmt: skip
-    for update in chain.from_iterable(lists):
-        if not update.get("reason", "").strip() and words:
-            texts = (words.get(event_id) for event_id in update.get("evidence_event_ids", ()))
-            update["reason"] = quoted(next(filter(None, texts), next(iter(words.values()))))
+    lists = {**updates, **updates.get("context_updates", {})}
+    for name in ("state_updates", "preference_updates", "threads", "links"):
+        for update in lists.get(name, ()):
+            if not update.get("reason", "").strip() and words:
+                texts = (words.get(event_id) for event_id in update.get("evidence_event_ids", ()))
+                update["reason"] = quoted(next(filter(None, texts), next(iter(words.values()))))
 
 
 def _date(update: StateSaid, answer: Answer, group: Group) -> None:
@@ -327,15 +302,15 @@ def _faults(
     yield from _foreign(answer, set(group.event_ids))
     kinds = memory.kinds()
     for number, update in enumerate(answer.state_updates):
-        yield from (f"state_updates.{number}.{why}" for why in _state_faults(update, kinds))
+        yield from (f"states.{number}.{why}" for why in _state_faults(update, kinds))
         if update.category is not None and update.category not in categories:
             expected = ", ".join(categories)
-            yield f"state_updates.{number}.category: {update.category!r} is none of {expected}"
+            yield f"states.{number}.category: {update.category!r} is none of {expected}"
     likes = memory.likes()
     for number, like in enumerate(answer.preference_updates):
         key = like_key(like.model_dump())
         if like.op == "revoke" and key not in likes:
-            yield f"preference_updates.{number}: no {like.polarity} of {like.subject!r} to revoke"
+            yield f"preferences.{number}: no {like.polarity} of {like.subject!r} to revoke"
         likes.add(key)
 
 
@@ -354,7 +329,7 @@ def _state_faults(update: StateSaid, kinds: dict[str, str]) -> Iterator[str]:
 
 def _foreign(answer: Answer, turn_ids: set[str]) -> Iterator[str]:
     """Yields the events in the answer that are not among the turns."""
-    for path, event_id in _events(answer.model_dump(exclude_none=True)):
+    for path, event_id in _events(answer.model_dump(exclude_none=True, by_alias=True)):
         if event_id not in turn_ids:
             yield f"{path}: {event_id!r} is none of the turns given"
 

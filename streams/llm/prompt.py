@@ -4,7 +4,6 @@ import msgspec
 
 from schemas.base import JsonObject, format_time
 from streams.dates import Span, resolve
-from streams.llm.answers import as_written
 from streams.llm.debounce import Group, Turn
 from streams.llm.prompted_memory import PROMPTED, ShownMemory, cut
 
@@ -30,13 +29,16 @@ def messages(group: Group, memory: ShownMemory, instructions: str, max_text: int
     ]
 
 
-def repair(answer: str, faults: str) -> list[Message]:
-    """Returns the messages that report an invalid answer to the model."""
+def repair(answer: str, faults: str, schema: JsonObject | None) -> list[Message]:
+    """Returns the messages that report an invalid answer to the model. `schema`: if the answer does
+    not follow it, which means that some endpoints have ignored it."""
     request = (
-        f"That answer cannot be used: {as_written(faults)}\n"
+        f"That answer cannot be used: {faults}\n"
         "Answer again with the whole corrected JSON object and nothing else. Leave out what cannot "
         "be corrected."
     )
+    if schema is not None:
+        request += f"\nThe schema:\n{_encode(schema).decode()}"
     return [{"role": "assistant", "content": answer}, {"role": "user", "content": request}]
 
 

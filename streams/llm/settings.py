@@ -19,6 +19,10 @@ MODEL_OF_OPENAI = "gpt-5.4-mini"
 KEY_VARIABLE, ADDRESS_VARIABLE = "OPENAI_API_KEY", "OPENAI_BASE_URL"
 """The variables of OpenAI's clients. The key is sent to OpenAI and to ADDRESS_VARIABLE alone."""
 MILLION = 1_000_000
+RESERVED = frozenset(
+    ["model", "messages", "response_format", "stream", "n", "max_tokens", "max_completion_tokens"]
+)
+"""Fields that `body` must not set: answers are read, and budgets counted, by them."""
 CategoryName = Annotated[str, Field(pattern=r"^[^\s`](?:[^\n`]{0,62}[^\s`])?$")]
 CategoryText = Annotated[str, Field(min_length=1, max_length=500, pattern=r"^[^\n]*\S[^\n]*$")]
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
@@ -178,15 +182,8 @@ class LlmSettings(Settings):
     def _fit_together(self) -> "LlmSettings":
         if (self.budget_cost or self.hourly_cost) and not (self.price_input or self.price_output):
             raise ValueError("a budget of cost needs price_input and price_output")
-        if reserved := {"model", "messages", "response_format", "stream"} & self.body.keys():
+        if reserved := RESERVED & self.body.keys():
             raise ValueError(f"body: {min(reserved)} is set by Turnfold")
-        if self.body.get("max_tokens") is not None:
-            raise ValueError("body: set max_output_tokens, not max_tokens; budgets rest on it")
-        if self.body.get("n", 1) not in (1, None):
-            raise ValueError("body: n is 1, for one answer is read, and budgets rest on it")
-        most = self.body.get("max_completion_tokens") or 0
-        if not isinstance(most, int) or most > self.max_output_tokens:
-            raise ValueError("body: max_completion_tokens is at most max_output_tokens")
         if withheld := [name for name in self.sources if name.startswith("meta")]:
             raise ValueError(f"sources: {withheld[0]} is never what a user says")
         return self

@@ -73,7 +73,6 @@ def read(file: Path | None, has_categories: bool) -> str:
 
 
 def _check(file: Path, text: str, has_categories: bool) -> None:
-    names = set()
     for part in _PART.finditer(text):
         where = f"{file}: line {text.count(chr(10), 0, part.start()) + 1}"
         if part[1] is None:
@@ -84,8 +83,7 @@ def _check(file: Path, text: str, has_categories: bool) -> None:
             raise ValueError(
                 f"{where}: there is no part {{{{{part[1]}}}}}{hint}; parts: {', '.join(PARTS)}"
             )
-        names.add(part[1])
-    if has_categories and "categories" not in names:
+    if has_categories and "categories" not in _PART.findall(text):
         raise ValueError(f"{file}: categories are set, and it has no part {{{{categories}}}}")
 
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -43,11 +44,11 @@ def extract(
 async def _extract(
     root: Path, settings: LlmSettings, again: bool, progress: Progress | None
 ) -> dict[str, Any]:
-    async with (
-        EmbeddedBackend(root, model=settings, beside=False) as backend,
-        opened(root, settings, backend.posts_by_model(), ends=True, again=again) as log,
-        driving(log, settings) as driver,
-    ):
+    async with AsyncExitStack() as stack:
+        embedded = EmbeddedBackend(root, model=settings, beside=False)
+        posts = (await stack.enter_async_context(embedded)).posts_by_model()
+        log = await opened(root, settings, posts, ends=True, again=again)
+        driver = await stack.enter_async_context(driving(log, settings))
         groups = driver.extractor.counts
         if progress:
             log.progress = lambda: progress("extract", driver.turns, log.total, groups["groups"])

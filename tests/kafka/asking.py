@@ -111,4 +111,4 @@ def better(request: Request, name: str = "By a model") -> Reply:
          "evidence_event_ids": [one["event_id"]]}
         for one in request.data["turns"]
     ]  # fmt: skip
-    return completion(whole(state_updates=updates))
+    return completion(whole(states=updates))

@@ -16,7 +16,6 @@ from streams.kafka.agents.session_agent import SessionAgent
 from streams.kafka.tools.repartition_targets import merged
 from streams.kafka.transport.interfaces import Batch
 from streams.kafka.transport.rows import MemoryRows
-from streams.llm.offset_tracker import OffsetTracker, from_commit
 from tests.kafka.test_agents import NOW_MS, Record, encode, of, on
 
 Steps = Sequence[tuple[int, str]]
@@ -133,22 +132,3 @@ def test_records_that_were_set_aside_have_a_time_of_their_own() -> None:
     agent.committed()
     again = agent.process([sent(1, NOW_MS + 1, "turn")], again=True)
     assert times([again], "events") == [NOW_MS + 1]
-
-
-@given(st.lists(st.integers(100, 120), min_size=1, max_size=30), st.data())
-def test_a_model_that_starts_again_sees_the_same_times(
-    stamps: list[int], data: st.DataObject
-) -> None:
-    expected = list(accumulate(stamps, max))
-    reach, settled = OffsetTracker(0), set[int]()
-    for offset in range(data.draw(st.integers(0, len(stamps)))):
-        reach.read(offset, stamps[offset])
-        assert reach.recorded_at == expected[offset]
-    for offset in sorted(data.draw(st.sets(st.integers(0, max(reach.next - 1, 0))))):
-        if offset < reach.next:
-            reach.settle([offset])
-            settled.add(offset)
-    again = from_commit(reach.committed, reach.metadata())
-    for offset in range(reach.committed, len(stamps)):
-        again.read(offset, stamps[offset])
-        assert again.recorded_at == expected[offset]

@@ -174,7 +174,7 @@ def test_useless_answers_after_good_ones_are_said_and_then_a_key_that_is_refused
 
         asked.behave = lambda _: completion("{}")
         asking.say("I live in Evora.", first=2, users=USERS)
-        until(lambda: "state_updates: Field required" in asking.shown("readyz"), told=working.log)
+        until(lambda: "states: Field required" in asking.shown("readyz"), told=working.log)
         until(lambda: len(working.dead_letters()) == 2 * USERS, told=working.log)
         assert working.log().count("gives no usable answer") == 1
 

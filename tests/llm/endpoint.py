@@ -86,11 +86,11 @@ def completion(text: str, finish_reason: str = "stop", **message: Any) -> Reply:
 
 
 NOTHING_SAID: dict[str, Any] = {
-    "state_updates": [],
-    "preference_updates": [],
-    "event_affect": None,
-    "context_updates": None,
-    "event_annotations": None,
+    "states": [],
+    "preferences": [],
+    "affect": None,
+    "context": None,
+    "about": None,
 }
 
 
@@ -126,7 +126,7 @@ def facts(request: Request) -> dict[str, Any]:
         for turn in request.data["turns"]
         if turn["user_input"].startswith("fact: ")
     ]
-    return {**NOTHING_SAID, "state_updates": updates}
+    return {**NOTHING_SAID, "states": updates}
 
 
 def model(request: Request) -> Reply:

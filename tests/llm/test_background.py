@@ -73,8 +73,12 @@ def user_of(request: Request) -> str:
     return str(request.data["turns"][0]["event_id"]).split("-")[0]
 
 
+def turns_of(asks: Beside) -> int:
+    return asks.driver.turns if asks.driver else 0
+
+
 def settled(asks: Beside, turns: int) -> None:
-    until(lambda: asks.turns == turns, told=lambda: asks.about)
+    until(lambda: turns_of(asks) == turns, told=lambda: asks.about)
 
 
 @pytest.mark.parametrize(
@@ -118,8 +122,9 @@ def test_what_refuses_every_request_is_asked_again_when_it_is_mended(
         settled(asks, 4)
         until(lambda: asks.about == "the model is asked")
         assert folded.letters == 0
-        calls = asks.extractor.counts["calls"] if asks.extractor else 0
-        ((_, _, used),) = asks.extractor.budget.used() if asks.extractor else [("", "", 0.0)]
+        assert asks.driver is not None
+        calls = asks.driver.extractor.counts["calls"]
+        ((_, _, used),) = asks.driver.extractor.budget.used()
         assert calls * SENT <= used * 100_000 <= (calls + 2) * (SENT + 100)
 
 
@@ -182,12 +187,12 @@ def test_an_endpoint_that_takes_no_request_now_is_said_until_one_is_answered(
         go = threading.Event()
 
         def one(request: Request) -> Reply:
-            if asks.turns:
+            if turns_of(asks):
                 assert go.wait(WITHIN)
             return model(request)
 
         asked.behave = one
-        until(lambda: asks.turns == 1)
+        until(lambda: turns_of(asks) == 1)
         until(lambda: asks.about.startswith("the model is asked, "), told=lambda: asks.about)
         go.set()
         settled(asks, 5)

@@ -6,7 +6,6 @@ import itertools
 import json
 import threading
 import time
-import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -15,11 +14,10 @@ from typing import Any
 
 import httpx2
 import pytest
-from pydantic import SecretStr
 
 from streams.errors import ConfigurationError, Unreachable
-from streams.llm.breaker import Breaker
 from streams.llm.budget import HOUR, Budget, BudgetSpent
+from streams.llm.client import Breaker
 from streams.llm.completion import LONGEST_WAIT, _retry_after
 from streams.llm.debounce import Group, Turn
 from streams.llm.extractor import NOTHING, Extractor
@@ -263,14 +261,14 @@ def test_what_is_asked(endpoint: Start) -> None:
 WRONG = {
     "not JSON": completion("Here is what I found:"),
     "another shape": completion('{"facts": ["has a cat"]}'),
-    "another user's event": completion(whole(state_updates=[
+    "another user's event": completion(whole(states=[
         {"kind": "fact", "body_text": "x", "evidence_event_ids": ["of-bob"]}])),
-    "an unknown state": completion(whole(state_updates=[
+    "an unknown state": completion(whole(states=[
         {"op": "close", "state_id": "of-bob", "evidence_event_ids": ["e1"]}])),
     "another user": completion(whole(user_id="bob")),
     "no field": completion("{}"),
-    "a field is missing": completion('{"state_updates": [], "preference_updates": []}'),
-    "cut off": completion('{"state_updates": [', finish_reason="length"),
+    "a field is missing": completion('{"states": [], "preferences": []}'),
+    "cut off": completion('{"states": [', finish_reason="length"),
     "refused": completion("", refusal="I cannot"),
     "huge": completion("x" * 2_000_000),
 }  # fmt: skip
@@ -302,7 +300,7 @@ def test_a_wrong_answer_is_sent_back_once_and_twice_is_a_failure_with_its_cost(
 def test_one_bad_id_twice_costs_one_fact_of_a_group(endpoint: Start) -> None:
     def one_bad_id(request: Request) -> Reply:
         answer = facts(request)
-        answer["state_updates"][1]["evidence_event_ids"] = ["of-bob"]
+        answer["states"][1]["evidence_event_ids"] = ["of-bob"]
         return completion(json.dumps(answer))
 
     turns = tuple(GROUP.turns[0]._replace(event_id=f"e{n}", user_input=f"fact: {n}") for n in "123")
@@ -445,7 +443,7 @@ def test_states_given_are_shown_and_may_be_changed(endpoint: Start) -> None:
             "valid_from": "2025-01-01T00:00:00Z", "last_confirmed_at": "2025-01-01T00:00:00Z",
             "status": "active"}  # fmt: skip
     update = {"op": "close", "state_id": "home", "evidence_event_ids": ["e1"]}
-    asked = endpoint(lambda _: completion(whole(state_updates=[update])))
+    asked = endpoint(lambda _: completion(whole(states=[update])))
 
     async def inside() -> Any:
         told = asked.settings()
@@ -486,7 +484,9 @@ def test_an_endpoint_that_is_down_is_left_alone_and_found_again(endpoint: Start)
         told = asked.settings(**settings)
         async with extractor(told, patient=True) as asking:
             calls = [asyncio.create_task(asking.make(group(0), NOTHING, []))]
-            while asking.breaker == "closed":  # one that is under way then may come any time
+            while (
+                asking.client.breaker.state == "closed"
+            ):  # one that is under way then may come any time
                 await asyncio.sleep(0.01)
             calls += [asyncio.create_task(asking.make(group(it), NOTHING, [])) for it in (1, 2, 3)]
             return await asyncio.gather(*calls)
@@ -541,11 +541,13 @@ def told(**settings: Any) -> LlmSettings:
 
 def test_calls_side_by_side_do_not_overspend() -> None:
     budget = Budget(told(budget_tokens=450))
-    first, _ = budget.reserve(300), budget.reserve(300)  # 100 sent and 100 received each
+    first, second = budget.reserve(300), budget.reserve(300)  # 100 sent and 100 received each
+    assert first and second and budget.reserve(300) is None
+    budget.settle(first, 50, 0.0)
+    assert budget.reserve(300)
+    budget.settle(second, 300, 0.0)
     with pytest.raises(BudgetSpent, match="this run"):
         budget.reserve(300)
-    budget.settle(first, 50, 0.0)
-    budget.reserve(300)
 
 
 def test_an_hour_passes() -> None:
@@ -568,7 +570,9 @@ def test_a_budget_too_small_for_one_call_is_never_enough() -> None:
 
 def test_a_budget_of_cost() -> None:
     budget = Budget(told(budget_cost=0.00015, price_output=0.0))
-    budget.settle(budget.reserve(300), 100, 0.0001)
+    reserved = budget.reserve(300)
+    assert reserved
+    budget.settle(reserved, 100, 0.0001)
     with pytest.raises(BudgetSpent, match="cost"):
         budget.reserve(300)
 
@@ -591,7 +595,6 @@ def test_what_is_held_for_calls_under_way_is_not_spent(endpoint: Start, limit: s
 
         found = asyncio.run(inside())
         assert all(is_plan(one) or isinstance(one, BudgetSpent) for one in found)
-        assert not any(isinstance(one, BudgetSpent) and one.held for one in found)
         return sum(map(is_plan, found))
 
     assert 0 < answered(concurrent=False) < len(groups)
@@ -603,7 +606,7 @@ def test_who_waits_for_held_budget_does_nothing_meanwhile(endpoint: Start) -> No
     tried = 0
 
     class Counted(Budget):
-        def reserve(self, request_bytes: int) -> tuple[float, float]:
+        def reserve(self, request_bytes: int) -> tuple[float, float] | None:
             nonlocal tried
             tried += 1
             return super().reserve(request_bytes)
@@ -677,8 +680,7 @@ def test_nothing_is_asked_without_a_budget(endpoint: Start) -> None:
         ({"api_key": "sk-1ü"}, "TURNFOLD_LLM_API_KEY: it holds control or non-ASCII"),
         ({"budget_cost": 1.0, "price_input": 0.0}, "needs price_input and price_output"),
         ({"body": {"model": "another"}}, "body: model is set by Turnfold"),
-        ({"body": {"max_tokens": 9}}, "body: set max_output_tokens, not max_tokens"),
-        ({"body": {"max_completion_tokens": 9999}}, "body: max_completion_tokens is at most"),
+        ({"body": {"max_tokens": 9}}, "body: max_tokens is set by Turnfold"),
         ({"sources": ("chat", "meta_request")}, "meta_request is never what a user says"),
     ],
 )
@@ -694,23 +696,6 @@ def test_a_key_with_a_newline_is_the_key(endpoint: Start, end: str) -> None:
     asked = endpoint()
     assert is_plan(only(asked, api_key=f"sk-1{end}"))
     assert asked.requests[0].headers["Authorization"] == "Bearer sk-1"
-
-
-def test_what_cannot_be_sent_is_not_shown(endpoint: Start) -> None:
-    """h11 quotes the header; it came past the settings' own look at it."""
-    asked = endpoint()
-    broken = asked.settings().model_copy(update={"api_key": SecretStr("sk-1\n")})
-
-    async def inside() -> Any:
-        async with extractor(broken, patient=True) as asking:
-            return await asking.make(GROUP, NOTHING, [])
-
-    with pytest.raises(ConfigurationError) as caught:
-        asyncio.run(inside())
-    assert "TURNFOLD_LLM_API_KEY" in str(caught.value)
-    text = "".join(traceback.format_exception(caught.value))
-    assert "sk-1" not in text
-    assert asked.requests == []
 
 
 def test_a_key_in_a_refusal_is_not_shown(endpoint: Start) -> None:

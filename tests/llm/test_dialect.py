@@ -71,21 +71,16 @@ def test_a_400_that_names_nothing_is_told_by_a_harmless_request(endpoint: Start)
     assert is_plan(found[0])
 
 
-def test_a_schema_that_is_taken_and_not_kept_to_is_asked_for_in_another_way(
-    endpoint: Start,
-) -> None:
-    """It answers in prose where the schema is not among the rules."""
+def test_a_schema_that_is_taken_and_not_kept_to_is_in_what_is_sent_back(endpoint: Start) -> None:
+    """It answers in prose where the schema is not in a message."""
 
     def deaf(request: Request) -> Reply:
-        told = '"event_ids":{' in request.body["messages"][0]["content"]
+        told = '"event_ids":{' in request.body["messages"][-1]["content"]
         return model(request) if told else completion('{"facts": ["has a cat"]}')
 
-    asked = endpoint(deaf)
-    found, asking = ask(asked, group(1), group(2), group(3), concurrency=1)
-    assert sum(map(is_plan, found)) >= 2
-    wrong = [one for one in asked.requests if one.body["response_format"]["type"] != "json_object"]
-    assert len(wrong) <= 4, "then it is known"
-    assert asking.summary()["failed"] <= 1
+    found, asking = ask(endpoint(deaf), group(1), group(2), concurrency=1)
+    assert all(map(is_plan, found))
+    assert asking.summary()["repaired"] == 2
 
 
 # --- what stands around the JSON ----------------------------------------------------------------
@@ -120,7 +115,7 @@ def test_what_stands_around_the_json_is_passed_over(endpoint: Start, behave: Beh
 def test_a_user_who_speaks_of_thoughts_is_quoted_whole(endpoint: Start) -> None:
     said = "likes the tag </think> {really}"
     update = {"kind": "fact", "body_text": said, "evidence_event_ids": ["e1"]}
-    record = only(endpoint(lambda _: completion(whole(state_updates=[update]))))
+    record = only(endpoint(lambda _: completion(whole(states=[update]))))
     assert record["state_updates"][0]["body_text"] == said
 
 

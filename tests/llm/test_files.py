@@ -372,7 +372,7 @@ def test_what_had_ended_before_it_was_told_is_history(endpoint: Start, folded: F
     history = folded([told(1, 0, "I lived in Oslo until 2019")])
     past = {"kind": "fact", "body_text": "lived in Oslo", "valid_to": "2019-12-31T00:00:00Z",
             "evidence_event_ids": ["e1"]}  # fmt: skip
-    asked = endpoint(lambda _: completion(whole(state_updates=[past])))
+    asked = endpoint(lambda _: completion(whole(states=[past])))
     assert extract(history, asked.settings())["failed"] == 0
     found = "SELECT after ->> '$.valid_to', after ->> '$.status' FROM revisions"
     assert rows(history, found) == [("2019-12-31T00:00:00Z", "closed")]

@@ -9,7 +9,7 @@ import pytest
 
 from streams.errors import ConfigurationError
 from streams.llm import template
-from streams.llm.dialect import OUTPUTS, Dialect
+from streams.llm.completion import OUTPUTS, Dialect
 from streams.llm.kafka_log import StreamOptions
 from streams.llm.settings import LlmSettings
 from tests.command import environment, ndjson, rows, turn, turnfold
@@ -144,7 +144,7 @@ def test_a_run_with_an_own_prompt(endpoint: Start, file: Path, tmp_path: Path) -
         (event,) = [one["event_id"] for one in request.data["turns"]]
         update = {"kind": "fact", "body_text": "Wants the sword.", "category": category,
                   "evidence_event_ids": [event]}  # fmt: skip
-        return completion(whole(state_updates=[update]))
+        return completion(whole(states=[update]))
 
     asked, history = endpoint(behave), tmp_path / "memory"
     records = [turn("e1", user_id="u", user_input="I want the sword")]

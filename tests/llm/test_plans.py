@@ -12,14 +12,13 @@ import pytest
 from schemas.events import WritePlan
 from schemas.time import format_time, parse_time
 from streams.llm import prompt, template
-from streams.llm.answers import NAMES, SHORT, strict_schema
+from streams.llm.answers import NAMES, strict_schema
 from streams.llm.debounce import Group, Turn
 from streams.llm.plans import (
     Author,
     Fault,
     Misfit,
     Planner,
-    Usage,
     plan_id,
 )
 from streams.llm.prompted_memory import LONGEST, ShownMemory, choose
@@ -29,7 +28,8 @@ from tests.llm.endpoint import NOTHING_SAID, whole
 CATEGORIES = template.CATEGORIES
 SCHEMA = strict_schema(tuple(CATEGORIES))
 AUTHOR = Author("llm/test", "1")
-USAGE = Usage(1, 700, 30, 0.001, 0)
+USAGE = {"calls": 1, "prompt_tokens": 700, "completion_tokens": 30, "cost": 0.001,
+         "made_at": "1970-01-01T00:00:00Z"}  # fmt: skip
 NOON = parse_time("2026-01-01T12:00:00Z")
 GROUP = Group(
     (
@@ -66,7 +66,7 @@ def refused(**answer: Any) -> str:
 
 
 def test_what_we_set_and_what_the_model_says() -> None:
-    done = made(state_updates=[NEW])
+    done = made(states=[NEW])
     assert (done.tenant, done.user_id, done.session_id) == ("default", "u", "s")
     assert (done.extractor.name, done.extractor.version) == ("llm/test", "1")
     assert done.plan_id == plan_id(GROUP, AUTHOR)
@@ -86,15 +86,15 @@ def test_a_plan_of_one_turn_names_its_event() -> None:
 
 def test_nothing_to_remember_is_an_answer() -> None:
     nothing = made(
-        state_updates=[], preference_updates=[], event_affect=None, context_updates=None,
-        event_annotations=None,
+        states=[], preferences=[], affect=None, context=None,
+        about=None,
     )  # fmt: skip
     assert nothing.state_updates == []
 
 
 def test_a_fence_around_the_answer_is_forgiven() -> None:
     for prose in ("", "I chose {none}.\n```\nold\n```\nThe {object}:\n"):
-        text = f"{prose}```json\n{whole(state_updates=[NEW])}\n```"
+        text = f"{prose}```json\n{whole(states=[NEW])}\n```"
         assert PLANNER.plan(text, USAGE)["state_updates"][0]["body_text"]
 
 
@@ -120,12 +120,12 @@ def test_an_answer_of_nothing_but_marks_is_read_in_linear_time(part: str) -> Non
     ],
 )
 def test_what_an_answer_may_do(update: dict[str, Any]) -> None:
-    made(state_updates=[update])
+    made(states=[update])
 
 
 def test_what_ends_held_until_the_turn_that_says_so() -> None:
     (update,) = made(
-        state_updates=[{"op": "close", "state_id": "home", "evidence_event_ids": ["e1"]}]
+        states=[{"op": "close", "state_id": "home", "evidence_event_ids": ["e1"]}]
     ).state_updates
     assert update.valid_to == NOON
 
@@ -134,14 +134,14 @@ def test_of_what_had_ended_before_only_the_end_is_known() -> None:
     """I lived in Oslo until 2019."""
     ended = parse_time("2019-12-31T00:00:00Z")
     past = {**NEW, "body_text": "lived in Oslo", "valid_to": "2019-12-31T00:00:00Z"}
-    (update,) = made(state_updates=[past]).state_updates
+    (update,) = made(states=[past]).state_updates
     assert (update.valid_from, update.valid_to) == (ended, ended)
 
 
 def test_what_ends_before_it_began_ends_as_it_begins() -> None:
     later = format_time(NOON + 3_600_000_000)
     (update,) = made(
-        state_updates=[
+        states=[
             {"op": "close", "state_id": "home", "valid_from": later, "evidence_event_ids": ["e1"]}
         ]
     ).state_updates
@@ -150,42 +150,42 @@ def test_what_ends_before_it_began_ends_as_it_begins() -> None:
 
 def test_a_correction_stays_one() -> None:
     """With a `valid_from` it would begin a new version."""
-    (update,) = made(state_updates=[{**NEW, "state_id": "home"}]).state_updates
+    (update,) = made(states=[{**NEW, "state_id": "home"}]).state_updates
     assert update.valid_from is None
 
 
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
-        ({"state_updates": [{**NEW, "evidence_event_ids": ["e9"]}]},
-         "state_updates.0.evidence_event_ids.0: 'e9' is none of the turns given"),
-        ({"state_updates": [{**NEW, "evidence_event_ids": []}]}, "at least 1 item"),
-        ({"state_updates": [{**NEW, "state_id": "of-another-user"}]}, "none of the states shown"),
-        ({"state_updates": [{**NEW, "state_id": "call"}]}, "kind: call is a task"),
-        ({"state_updates": [{"op": "close", "state_id": "x", "evidence_event_ids": ["e1"]}]},
+        ({"states": [{**NEW, "evidence_event_ids": ["e9"]}]},
+         "states.0.event_ids.0: 'e9' is none of the turns given"),
+        ({"states": [{**NEW, "evidence_event_ids": []}]}, "at least 1 item"),
+        ({"states": [{**NEW, "state_id": "of-another-user"}]}, "none of the states shown"),
+        ({"states": [{**NEW, "state_id": "call"}]}, "kind: call is a task"),
+        ({"states": [{"op": "close", "state_id": "x", "evidence_event_ids": ["e1"]}]},
          "none of the states shown"),
-        ({"state_updates": [{"op": "close", "state_id": "mood", "evidence_event_ids": ["e1"]}]},
+        ({"states": [{"op": "close", "state_id": "mood", "evidence_event_ids": ["e1"]}]},
          "a mood cannot end"),
-        ({"state_updates": [{"op": "mark_done", "state_id": "home", "evidence_event_ids": ["e1"]}]},
+        ({"states": [{"op": "mark_done", "state_id": "home", "evidence_event_ids": ["e1"]}]},
          "not a task"),
-        ({"state_updates": [{**NEW, "kind": "password"}]}, "state_updates.0.kind"),
-        ({"state_updates": [{**NEW, "body_text": "x" * 2001}]}, "at most 2000 characters"),
-        ({"state_updates": [NEW] * 33}, "at most 32 items"),
-        ({"state_updates": [{**NEW, "confidence": 1.5}]}, "less than or equal to 1"),
-        ({"state_updates": [{**NEW, "payload": {"admin": True}}]}, "state_updates.0.payload"),
-        ({"state_updates": [{**NEW, "user_id": "v"}]}, "state_updates.0.user_id: Extra inputs"),
+        ({"states": [{**NEW, "kind": "password"}]}, "states.0.kind"),
+        ({"states": [{**NEW, "body_text": "x" * 2001}]}, "at most 2000 characters"),
+        ({"states": [NEW] * 33}, "at most 32 items"),
+        ({"states": [{**NEW, "confidence": 1.5}]}, "less than or equal to 1"),
+        ({"states": [{**NEW, "payload": {"admin": True}}]}, "states.0.payload"),
+        ({"states": [{**NEW, "user_id": "v"}]}, "states.0.user_id: Extra inputs"),
         ({"user_id": "v"}, "user_id: Extra inputs"),
         ({"tenant": "other", "plan_id": "p"}, "plan_id: Extra inputs"),
-        ({"preference_updates": [{"op": "revoke", "domain": "food", "polarity": "like",
+        ({"preferences": [{"op": "revoke", "domain": "food", "polarity": "like",
           "subject": "sake", "evidence_event_ids": ["e1"]}]}, "no like of 'sake' to revoke"),
-        ({"event_affect": {"event_id": "e9", "vad": {"v": 0, "a": 0, "d": 0}}}, "event_affect"),
-        ({"event_affect": {"event_id": "e1", "vad": {"v": 2, "a": 0, "d": 0}}}, "vad.v"),
-        ({"context_updates": {"links": [{"from_event_id": "e1", "to_event_id": "e9",
-          "label": "reply_to"}]}}, "context_updates.links.0.to_event_id: 'e9'"),
-        ({"context_updates": {"threads": [{"thread_key": "move", "event_id": "e9"}]}}, "'e9'"),
-        ({"context_updates": {"threads": [{"op": "merge_into", "thread_key": "a", "into": "b",
+        ({"affect": {"event_id": "e9", "vad": {"v": 0, "a": 0, "d": 0}}}, "affect"),
+        ({"affect": {"event_id": "e1", "vad": {"v": 2, "a": 0, "d": 0}}}, "vad.v"),
+        ({"context": {"links": [{"from_event_id": "e1", "to_event_id": "e9",
+          "label": "reply_to"}]}}, "context.links.0.to_event_id: 'e9'"),
+        ({"context": {"threads": [{"thread_key": "move", "event_id": "e9"}]}}, "'e9'"),
+        ({"context": {"threads": [{"op": "merge_into", "thread_key": "a", "into": "b",
           "event_id": "e1"}]}}, "threads.0.op"),
-        ({"state_updates": [{**NEW, "body_text": "data:image/png;base64," + "A" * 64}]},
+        ({"states": [{**NEW, "body_text": "data:image/png;base64," + "A" * 64}]},
          "image bytes are not kept"),
     ],
 )  # fmt: skip
@@ -199,19 +199,19 @@ LINK = {"from_event_id": "e1", "to_event_id": "e2", "label": "reply_to"}
 THREAD = {"thread_key": "move", "event_id": "e1"}
 FEELING = {"event_id": "e1", "vad": {"v": 0.5, "a": 0, "d": 0}}
 GOOD: dict[str, Any] = {
-    "state_updates": [NEW, {**NEW, "body_text": "has a cat"}],
-    "preference_updates": [LIKE],
-    "event_affect": FEELING,
-    "context_updates": {"threads": [THREAD], "links": [LINK]},
+    "states": [NEW, {**NEW, "body_text": "has a cat"}],
+    "preferences": [LIKE],
+    "affect": FEELING,
+    "context": {"threads": [THREAD], "links": [LINK]},
 }
 FAULTY: dict[str, list[dict[str, Any]]] = {
-    "state_updates": [
+    "states": [
         {**NEW, "evidence_event_ids": ["e9"]}, {**NEW, "state_id": "of-another-user"},
         {**NEW, "kind": "password"}, {**NEW, "user_id": "v"}, {**NEW, "confidence": "sure"},
         {**NEW, "body_text": "x" * 2001}, {**NEW, "category": "no such"}, {"op": "close"},
         {**NEW, "body_text": "data:image/png;base64," + "A" * 64}, "a text",  # type: ignore[list-item]
     ],
-    "preference_updates": [
+    "preferences": [
         {**LIKE, "op": "revoke", "subject": "sake"}, {**LIKE, "evidence_event_ids": ["e9"]},
         {**LIKE, "polarity": "so-so"},
     ],
@@ -230,21 +230,21 @@ def test_a_fault_costs_its_own_update_and_no_other(seed: int) -> None:
     chance = Random(seed)
     answer = json.loads(json.dumps(GOOD))
     for name, faulty in FAULTY.items():
-        target = answer if name in answer else answer["context_updates"]
+        target = answer if name in answer else answer["context"]
         for one in chance.sample(faulty, chance.randint(1, len(faulty))):
             target[name].insert(chance.randint(0, len(target[name])), one)
     if chance.random() < 0.5:
-        answer["event_affect"] = {**FEELING, "event_id": "e9"}
-    affect = FEELING if answer["event_affect"] == FEELING else None
-    expected = PLANNER.plan(whole(**{**GOOD, "event_affect": affect}), USAGE)
+        answer["affect"] = {**FEELING, "event_id": "e9"}
+    affect = FEELING if answer["affect"] == FEELING else None
+    expected = PLANNER.plan(whole(**{**GOOD, "affect": affect}), USAGE)
     record = partly(**answer)
-    assert "state_updates" in record["extraction"].pop("left_out")
+    assert "preferences" in record["extraction"].pop("left_out")
     assert record == expected
     with pytest.raises(Fault):  # at first it is sent back
         PLANNER.plan(whole(**answer), USAGE)
 
 
-@pytest.mark.parametrize("name", ["state_updates", "preference_updates"])
+@pytest.mark.parametrize("name", ["states", "preferences"])
 def test_an_answer_of_faulty_updates_alone_is_none(name: str) -> None:
     with pytest.raises(Fault, match=name):
         partly(**{name: FAULTY[name]})
@@ -257,14 +257,12 @@ def test_an_answer_that_is_at_fault_as_a_whole_is_none(fault: dict[str, Any]) ->
 
 
 def test_of_too_many_updates_the_first_are_kept() -> None:
-    record = partly(state_updates=[{**NEW, "body_text": str(n)} for n in range(35)])
+    record = partly(states=[{**NEW, "body_text": str(n)} for n in range(35)])
     assert [one["body_text"] for one in record["state_updates"]] == list(map(str, range(32)))
     assert "at most 32 items" in record["extraction"]["left_out"]
 
 
-@pytest.mark.parametrize(
-    "text", ["", "sorry", "[]", "3", '{"state_updates": 1', "\ud800", "[" * 9999]
-)
+@pytest.mark.parametrize("text", ["", "sorry", "[]", "3", '{"states": 1', "\ud800", "[" * 9999])
 def test_what_is_no_answer_at_all(text: str) -> None:
     with pytest.raises(Fault):
         PLANNER.plan(text, USAGE)
@@ -272,7 +270,7 @@ def test_what_is_no_answer_at_all(text: str) -> None:
 
 @pytest.mark.parametrize("left_out", NOTHING_SAID)
 def test_an_answer_without_a_field_that_the_schema_requires_is_none(left_out: str) -> None:
-    assert SHORT[left_out] in SCHEMA["required"]
+    assert left_out in SCHEMA["required"]
     said = {name: value for name, value in NOTHING_SAID.items() if name != left_out}
     with pytest.raises(Misfit, match=f"^{left_out}: Field required$"):
         PLANNER.plan(json.dumps(said), USAGE)
@@ -282,13 +280,13 @@ def test_an_empty_object_is_not_nothing_to_remember() -> None:
     """A plan of it would take the place of what rules found in these turns."""
     with pytest.raises(Misfit) as caught:
         PLANNER.plan("{}", USAGE)
-    assert all(NAMES[name] in str(caught.value) for name in SCHEMA["required"])
+    assert all(name in str(caught.value) for name in SCHEMA["required"])
 
 
 def test_a_like_that_is_shown_can_be_taken_back() -> None:
     like = {"op": "revoke", "domain": "food", "polarity": "like", "subject": "green  TEA",
             "evidence_event_ids": ["e1"]}  # fmt: skip
-    assert made(preference_updates=[like]).preference_updates
+    assert made(preferences=[like]).preference_updates
 
 
 def test_ids_are_those_of_turns_model_and_prompt() -> None:
@@ -358,7 +356,7 @@ def test_an_answer_by_the_schema_is_an_answer() -> None:
     wrong = {**answer, "states": [{**update, "event_ids": ["e9"]}, update]}
     with pytest.raises(Fault) as fault:
         PLANNER.plan(json.dumps(wrong), USAGE)
-    told = prompt.repair("", str(fault.value))[1]["content"]
+    told = prompt.repair("", str(fault.value), None)[1]["content"]
     assert "states.0.event_ids.0: 'e9' is none of the turns given" in told
     kept = PLANNER.valid_part(json.dumps(wrong), USAGE)
     assert kept["state_updates"] == record["state_updates"]
@@ -369,14 +367,14 @@ def test_what_a_model_writes_is_named_as_what_it_reads() -> None:
     request = json.loads(prompt.messages(GROUP, KNOWN, "rules", 400)[1]["content"])
     assert {"states", "preferences"} <= request.keys() & SCHEMA["properties"].keys()
     text = json.dumps(SCHEMA) + template.instructions(template.ours(), CATEGORIES)
-    assert not [name for name in SHORT if name in text]
+    assert not [name for name in NAMES if name in text]
 
 
 def test_a_reason_is_the_models_or_else_what_the_user_said() -> None:
     told, blank = NEW | {"reason": "a move"}, NEW | {"reason": " ", "evidence_event_ids": ["e2"]}
     like = {"op": "confirm", "domain": "food", "polarity": "like", "subject": "tea",
             "evidence_event_ids": ["e1"]}  # fmt: skip
-    done = made(state_updates=[told, NEW, blank], preference_updates=[like])
+    done = made(states=[told, NEW, blank], preferences=[like])
     said = 'said: "I moved to Osaka"'
     assert [update.reason for update in done.state_updates] == ["a move", said, said]
     assert done.preference_updates[0].reason == said

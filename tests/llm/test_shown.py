@@ -99,7 +99,7 @@ def better(request: Request) -> Answer:
     events = [one["event_id"] for one in request.data["turns"] if one["user_input"] == HOME]
     update = {"kind": "fact", "body_text": "Lives in Porto, Portugal.", "confidence": 0.9,
               "evidence_event_ids": events}  # fmt: skip
-    return completion(whole(state_updates=[update] if events else []))
+    return completion(whole(states=[update] if events else []))
 
 
 def test_the_models_plan_replaces_what_rules_made_of_the_same_turn(
@@ -180,7 +180,7 @@ def test_what_the_model_says_as_rules_said_it_keeps_their_state(
     def repeats(request: Request) -> Answer:
         update = {"kind": "fact", "body_text": "lives in Porto", "confidence": 0.7,
                   "evidence_event_ids": ["e1"]}  # fmt: skip
-        return completion(whole(state_updates=[update]))
+        return completion(whole(states=[update]))
 
     assert extract(history, endpoint(repeats).settings())["failed"] == 0
     standing = "SELECT state_id, confidence FROM state_current WHERE status = 'active'"

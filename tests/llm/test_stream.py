@@ -11,10 +11,8 @@ from aiokafka.structs import TopicPartition
 
 from streams.kafka.client.group_source import ConsumerSource
 from streams.kafka.client.settings import KafkaSettings
-from streams.llm.debounce import Debounce, Group, Turn
-from streams.llm.driver import Job
+from streams.llm.debounce import Group, Turn
 from streams.llm.kafka_log import Stream, StreamOptions
-from streams.llm.offset_tracker import OffsetTracker
 from streams.llm.partition import Part
 from streams.llm.settings import LlmSettings
 from streams.observability import readiness
@@ -26,6 +24,15 @@ SETTINGS = (
     LlmSettings.load(base_url="http://x/v1", model="m"),
     StreamOptions(),
 )
+TURN = Turn("default", "s", "u", "e", 0, 0, user_input="I have a cat.")
+
+
+def opened() -> Part:
+    """A partition of one turn, which is not settled."""
+    part = Part(AT, 0, SETTINGS[1])
+    part.ahead.append(SimpleNamespace(offset=0))
+    assert [record.offset for record in part.read(None)] == [0]
+    return part
 
 
 def test_no_later_commit_passes_over_a_plan_whose_transaction_failed() -> None:
@@ -40,14 +47,13 @@ def test_no_later_commit_passes_over_a_plan_whose_transaction_failed() -> None:
             if len(sent) == 1:
                 raise KafkaError("the plan is not taken")
 
-    part = Part(AT, OffsetTracker(0), Debounce(1, 1))
-    part.offsets.read(0)
-    group = Group((Turn("default", "s", "u", "e", 0, 0, user_input="I have a cat."),))
+    part = opened()
+    group = Group((TURN,), part)
 
     async def inside() -> None:
         stream = Failing(*SETTINGS)
         stream._parts = {AT: part}
-        await stream.write(Job(group, part), {"plan_id": "p"})
+        await stream.write(group, {"plan_id": "p"})
         await stream._write_if_possible()
         await stream._write_if_possible()
 
@@ -106,12 +112,10 @@ def test_the_age_of_the_commit_goes_on_over_sessions_that_fail(
             ),
         )  # fmt: skip
         for session in range(1, 4):
-            part = Part(AT, OffsetTracker(0), Debounce(1, 1))
-            part.offsets.read(0)
+            part = opened()
             stream._is_open, stream._parts = True, {AT: part}
             stream._assignment.begin()
-            group = Group((Turn("default", "s", "u", "e", 0, 0, user_input="I have a cat."),))
-            await stream.write(Job(group, part), {"plan_id": "p"})
+            await stream.write(Group((TURN,), part), {"plan_id": "p"})
             with pytest.raises(KafkaError):
                 await stream._write()
             await stream.end()

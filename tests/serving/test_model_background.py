@@ -158,7 +158,7 @@ def test_an_endpoint_that_is_down_delays_and_is_visible(tmp_path: Path) -> None:
         def back(request: Request) -> Reply:
             update = {"kind": "fact", "body_text": "Lives in Porto, Portugal.",
                       "evidence_event_ids": ["e1"]}  # fmt: skip
-            return completion(whole(state_updates=[update]))
+            return completion(whole(states=[update]))
 
         asked.behave = back
         until(lambda: "Lives in Porto, Portugal." in states(server))
@@ -319,7 +319,7 @@ def quoting(request: Request) -> Reply:
 def misnaming(request: Request) -> Reply:
     update = {"kind": "fact", "body_text": "x", "state_id": request.said[0],
               "evidence_event_ids": [request.data["turns"][0]["event_id"]]}  # fmt: skip
-    return completion(whole(state_updates=[update]))
+    return completion(whole(states=[update]))
 
 
 def naming(request: Request) -> Reply:
@@ -329,7 +329,7 @@ def naming(request: Request) -> Reply:
 def naming_in_a_state(request: Request) -> Reply:
     update = {"kind": "fact", "body_text": "x", request.said[0]: 1,
               "evidence_event_ids": [request.data["turns"][0]["event_id"]]}  # fmt: skip
-    return completion(whole(state_updates=[update]))
+    return completion(whole(states=[update]))
 
 
 class Phrased(Reply):

@@ -177,7 +177,7 @@ async def _serve(
         failing = loop.create_task(backend.failed())
         failing.add_done_callback(lambda _: end())
         if model:
-            observing.enter_context(collected(lambda: of_model(model)))
+            observing.enter_context(collected(lambda: of_model(model.driver)))
         await server._serve([listening])  # `serve` would raise the signals once more
         if failing.done():
             if isinstance(failing.result(), ConfigurationError | StoreError):
