@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator
-from itertools import product
+from typing import NamedTuple
 
 import msgspec
 
@@ -29,8 +29,9 @@ of a pack."""
 SAME = 0.4
 """Overlap of the terms of a fact and of a later turn about the same subject: the weight of the
 shared terms, as a share of the lighter one's weight."""
-TERMS, NEWEST = 8, 40
-"""Rarest terms of a fact, and the newest documents with any of them, that are compared."""
+TERMS, NEWEST = 8, 300
+"""Rarest terms of a fact, and newest turns of the user, that are compared. A search for the terms
+would read their postings of all users."""
 
 TURNS = f"""
 SELECT doc.id, doc.key, s.name, u.name, doc.at, doc.at + doc.recorded,
@@ -45,6 +46,16 @@ WHERE doc.id IN (SELECT rowid FROM term WHERE term MATCH ? ORDER BY rowid DESC L
     AND doc.until > ?
 ORDER BY doc.at DESC, doc.id DESC
 """
+
+
+class _Turn(NamedTuple):
+    """A turn's words; `length`: how many are no stop words."""
+
+    number: int
+    event_id: str
+    at: int
+    words: frozenset[str]
+    length: int
 
 
 class Recalled(msgspec.Struct, frozen=True):
@@ -124,31 +135,36 @@ def _later(
     users: list[tuple[int]] = db.execute(sql, [query.user_id]).fetchall()
     until = query.now if query.as_of is None else query.as_of
     later: dict[int, int] = {}
-    for fact, (user,) in product(facts, users):
+    since = min(max(fact.row.at, fact.row.since) for fact in facts)
+    turns = [turn for (user,) in users for turn in _newest_turns(db, user, since, until)]
+    for fact in facts if turns else ():
         terms = [term for term in query_terms(db, fact.row.text, total)[:TERMS] if term.docs]
-        if not terms:
-            continue
-        words = " OR ".join(f'"{term.term}"' for term in terms)
-        match = f'({words}) AND "{scope("u", user)}" AND "{scope("k", "event")}"'
         evidence = set((fact.row.evidence or "").split("\n"))
-        since, best = max(fact.row.at, fact.row.since), SAME
-        for number, key, _, turn_terms in db.execute(
-            LATER, [match, NEWEST, user, since, until, until]
-        ):
-            overlap = _overlap(terms, turn_terms.partition(ANSWER)[0])
-            if overlap > best and key not in evidence:
-                best, later[fact.number] = overlap, number
+        changed, best = max(fact.row.at, fact.row.since), SAME
+        for turn in turns:
+            overlap = _overlap(terms, turn) if turn.at > changed else 0.0
+            if overlap > best and turn.event_id not in evidence:
+                best, later[fact.number] = overlap, turn.number
     return later
 
 
-def _overlap(terms: list[QueryTerm], text: str) -> float:
-    """`SAME` of a fact's terms and a turn's text. Shared names count double. Other terms of the
-    turn weigh as much as the fact's terms on average. Each weight is raised by 2, because rarity is
-    a weak signal in a small memory."""
+def _newest_turns(db: sqlite3.Connection, user: int, since: int, until: int) -> Iterator[_Turn]:
+    """The user's turns after `since`, up to `until`, the newest first."""
+    match = f'"{scope("u", user)}" AND "{scope("k", "event")}"'
+    for number, key, at, terms in db.execute(LATER, [match, NEWEST, user, since, until, until]):
+        words = terms.partition(ANSWER)[0].split()
+        yield _Turn(number, key, at, frozenset(words), sum(word not in STOP for word in words))
+
+
+def _overlap(terms: list[QueryTerm], turn: _Turn) -> float:
+    """`SAME` of a fact's terms and a turn. Shared names count double. Other terms of the turn weigh
+    as much as the fact's terms on average. Each weight is raised by 2, because rarity is a weak
+    signal in a small memory."""
+    shared = [term for term in terms if term.term in turn.words]
+    if not shared:
+        return 0.0
     total = sum(2 + term.weight for term in terms)
-    shared = [term for term in terms if f" {term.term} " in text]
     weight = sum(2 + term.weight for term in shared)
     names = sum(2 + term.weight for term in shared if term.is_name)
-    remaining = sum(word not in STOP for word in text.split()) - len(shared)
-    turn_weight = weight + max(0, remaining) * total / len(terms)
-    return (weight + names) / min(total, turn_weight) if shared else 0.0
+    turn_weight = weight + max(0, turn.length - len(shared)) * total / len(terms)
+    return (weight + names) / min(total, turn_weight)
