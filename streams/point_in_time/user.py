@@ -8,6 +8,7 @@ from schemas.memory_kinds import PREFERENCE
 from schemas.time import format_time
 from sinks.locations import Location
 from sinks.lookup import Lookup
+from streams.extractors.do_not_store import is_private
 from streams.files.manifest import rules_of
 from streams.folds import learner
 from streams.folds.effects import UserSignal
@@ -71,18 +72,22 @@ def _moments(lookup: Lookup, user_id: str, as_of: int, known_at: int) -> Newest:
 
 
 def _sessions(lookup: Lookup, user_id: str, as_of: int, known_at: int) -> Newest:
-    """Sessions, the latest first; `turns` counts the user's, `first_line` is the start of the first
-    one."""
+    """Sessions, the latest first; `turns` counts the user's. `first_line`: the start of the first
+    one, or None if its words ask not to be kept."""
     sql = (
         "SELECT session_id, count(DISTINCT event_id) AS turns, max(occurred_at) AS last_active, "
-        f"left(trim(arg_min(user_input, occurred_at)), {LINE}) AS first_line, "
+        "trim(arg_min(user_input, occurred_at)) AS first_line, "
         "count(*) OVER () AS total FROM events GROUP BY 1 ORDER BY 3 DESC, 1 LIMIT ?"
     )
     columns = ("session_id", "event_id", "occurred_at", "user_input")
     lookup.load(
         "events", f"{BY_THEN} AND session_id IS NOT NULL", user_id, as_of, known_at, columns=columns
     )
-    return _newest(rows(lookup.db, sql, SESSIONS))
+    sessions, total = _newest(rows(lookup.db, sql, SESSIONS))
+    for session in sessions:
+        text = session["first_line"] or ""
+        session["first_line"] = None if is_private(text) else text[:LINE]
+    return sessions, total
 
 
 IN_TURNS = ("topic", "difficulty", "correct_rate")

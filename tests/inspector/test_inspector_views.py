@@ -85,6 +85,27 @@ def test_facts_that_a_pack_left_out_are_a_click_away(visit: Visit) -> None:
         expect(page.locator("#found")).to_contain_text("extracted by sample")
 
 
+def test_a_session_is_listed_by_its_first_line_unless_that_is_not_to_be_kept(
+    tmp_path: Path,
+) -> None:
+    said = {
+        "open": "I moved to Oslo.\nIt rains.", "private": "Don't store this, but I am ill.",
+        "silent": "",
+    }  # fmt: skip
+    records = [
+        turn(f"{name}-1", session_id=name, user_id="maya", user_input=text)
+        for name, text in said.items()
+    ]
+    folded(ndjson(tmp_path / "records.ndjson", records), history=tmp_path / "history")
+    with serving("--history", tmp_path / "history") as server:
+        server.until("/v1/users", 200)
+        listed = server.client.get("/users/maya.json").json()["sessions"]
+        page = server.client.get("/users/maya", headers={"accept": "text/html"}).text
+    lines = {one["session_id"]: one["first_line"] for one in listed}
+    assert lines == {"open": "I moved to Oslo.\nIt rains.", "private": None, "silent": ""}
+    assert "I moved to Oslo." in page and "It rains" not in page and "ill" not in page
+
+
 @pytest.mark.parametrize("user_id", ["emma", "lin", "yui"])
 @pytest.mark.parametrize("as_of", ["2026-03-05", "2026-03-12", "2030-01-01"])
 def test_facts_in_force_are_the_states_of_that_time(
