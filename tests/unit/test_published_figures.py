@@ -44,6 +44,7 @@ def serve() -> Iterator[Serve]:
     server.server_close()
 
 
+@pytest.mark.nightly  # packs 42 MB
 def test_dialogues_are_fetched_as_the_figures_have_them(serve: Serve, tmp_path: Path) -> None:
     with gzip.open(shared(*SGD)) as stream:
         lines = iter(stream.read().splitlines())
