@@ -178,12 +178,15 @@ def states(
         return _states(lookup.define("state_as_of"), as_of, known_at)
 
 
-def load_revisions(lookup: Lookup, condition: str, *parameters: str) -> None:
-    """Loads revisions of users. `before` is half of their text and only needed for deletions: it is
-    only read if there is one."""
-    lookup.load("revisions", condition, *parameters, columns=REVISION_COLUMNS)
+def load_revisions(
+    lookup: Lookup, condition: str, *parameters: str, more: Sequence[str] = ()
+) -> None:
+    """Loads revisions of users, with `more` columns. `before` is half of their text and only needed
+    for deletions: it is only read if there is one."""
+    columns = (*REVISION_COLUMNS, *more)
+    lookup.load("revisions", condition, *parameters, columns=columns)
     if lookup.db.execute('SELECT 1 FROM revisions WHERE "after" IS NULL LIMIT 1').fetchall():
-        lookup.load("revisions", condition, *parameters, columns=(*REVISION_COLUMNS, "before"))
+        lookup.load("revisions", condition, *parameters, columns=(*columns, "before"))
     else:
         lookup.db.execute('ALTER TABLE revisions ADD COLUMN "before" VARCHAR')
 

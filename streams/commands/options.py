@@ -23,7 +23,7 @@ from sinks.locations import Location, is_url, location_of
 from sinks.store_errors import of_duckdb
 from streams import configuration, output
 from streams.errors import ConfigurationError, TurnfoldError
-from streams.extractors.registry import BUILT_IN, DEFAULT, MODEL, modules
+from streams.extractors.registry import BUILT_IN, DEFAULT, MODEL, check_choice, choices
 from streams.observability import logs
 from streams.pipeline.retention import ABOUT, MEANING, check_days
 
@@ -344,28 +344,25 @@ class Extractor(click.ParamType):
     name = "extractor"
 
     def __init__(self, model: bool = True) -> None:
-        self._names = [name for name in BUILT_IN if model or name != MODEL]
+        self._model = model
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         try:
-            if value not in self._names and value not in modules():
-                names = ", ".join(self._all())
-                self.fail(f"unknown extractor {value!r}: use one of {names}", param, ctx)
-        except ConfigurationError as error:
-            self.fail(str(error), param, ctx)
-        return value
-
-    def _all(self) -> list[str]:
-        return list(dict.fromkeys([*self._names, *modules()]))
+            return check_choice(value, self._model)
+        except (ValueError, ConfigurationError) as error:
+            return self.fail(str(error), param, ctx)
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
-        return f"[{'|'.join(self._names)}|NAME]"
+        names = [name for name in BUILT_IN if self._model or name != MODEL]
+        return f"[{'|'.join(names)}|NAME]"
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> "list[CompletionItem]":
+        from click.shell_completion import CompletionItem
 
-        return [CompletionItem(name) for name in self._all() if name.startswith(incomplete)]
+        names = choices(self._model)
+        return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
 def extractor(about: str) -> Callable[[Callable[P, R]], Callable[P, R]]:

@@ -27,7 +27,8 @@ DEFAULT = "rules"
 """The extractor until another one is chosen."""
 MODEL = "llm"
 """A model, which is asked after turns are folded, not while."""
-BUILT_IN = (NONE, DEFAULT, MODEL)
+OWN = {DEFAULT: "streams.extractors.rules"}
+BUILT_IN = (NONE, *OWN, MODEL)
 GROUP = "turnfold.extractors"
 """Entry points of other packages' extractors."""
 
@@ -36,9 +37,9 @@ GROUP = "turnfold.extractors"
 def modules() -> dict[str, str]:
     """Name -> module of each extractor that runs while turns are folded. A generation makes their
     plans again. Raises ConfigurationError for an entry point with the name of another extractor."""
-    from importlib.metadata import entry_points  # slow to load, and to read all packages
+    from importlib.metadata import entry_points  # slow to load, and reads all packages
 
-    extractors = {DEFAULT: "streams.extractors.rules"}
+    extractors = dict(OWN)
     for entry in entry_points(group=GROUP):
         if entry.name in (*BUILT_IN, *extractors):
             package = entry.dist.name if entry.dist else entry.value
@@ -50,15 +51,20 @@ def modules() -> dict[str, str]:
     return extractors
 
 
-def choices() -> tuple[str, ...]:
-    """All names that may be chosen."""
-    return (NONE, *modules(), MODEL)
+def choices(model: bool = True) -> tuple[str, ...]:
+    """All names that may be chosen; without `model`, those that run while turns are folded."""
+    return (NONE, *modules(), *([MODEL] if model else []))
 
 
-def check_choice(name: str | None) -> str | None:
+def is_choice(name: str, model: bool = True) -> bool:
+    """Whether the name is one of `choices`. Looks for packages only if it is not our own."""
+    return (name in BUILT_IN or name in modules()) and (model or name != MODEL)
+
+
+def check_choice(name: str | None, model: bool = True) -> str | None:
     """Returns the name unchanged. Raises ValueError for an unknown one."""
-    if name is not None and name not in BUILT_IN and name not in choices():
-        raise ValueError(f"unknown extractor {name!r}: use one of {', '.join(choices())}")
+    if name is not None and not is_choice(name, model):
+        raise ValueError(f"unknown extractor {name!r}: use one of {', '.join(choices(model))}")
     return name
 
 
@@ -73,7 +79,7 @@ def in_process(name: str) -> str:
     first: its plans replace theirs."""
     if name == MODEL:
         return DEFAULT
-    return name if name in (NONE, DEFAULT) or name in modules() else NONE
+    return name if is_choice(name) else NONE
 
 
 def named(name: str) -> Extractor | None:
@@ -120,7 +126,7 @@ def _text(error: Exception) -> str:
 
 def version_of(name: str) -> str | None:
     """The version of an extractor that runs while turns are folded; None for others."""
-    if name in (NONE, MODEL) or name not in modules():
+    if name in (NONE, MODEL) or not is_choice(name):
         return None
     version: str = module(name).VERSION
     return version
@@ -129,10 +135,10 @@ def version_of(name: str) -> str | None:
 @cache
 def module(name: str) -> Any:
     """Module of an extractor. Raises ConfigurationError if it cannot be loaded or lacks a part."""
-    if name not in modules():
+    if not is_choice(name):
         raise ConfigurationError(f"unknown extractor {name!r}: use one of {', '.join(choices())}")
     try:
-        extractor = import_module(modules()[name])
+        extractor = import_module(OWN.get(name) or modules()[name])
     except Exception as error:
         raise ConfigurationError(f"extractor {name!r}: {type(error).__name__}: {error}") from error
     lacking = [field for field in ("VERSION", "extract") if not hasattr(extractor, field)]

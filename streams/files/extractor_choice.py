@@ -17,7 +17,15 @@ from sinks.generation import folder_of, pointer
 from sinks.history_root import open_root, replace
 from sinks.locations import Location
 from streams.errors import ConfigurationError, TurnfoldError
-from streams.extractors.registry import MODEL, NONE, choices, chosen, in_process, version_of
+from streams.extractors.registry import (
+    MODEL,
+    NONE,
+    choices,
+    chosen,
+    in_process,
+    is_choice,
+    version_of,
+)
 from streams.files.manifest import load
 
 FILE = "_extractor.json"
@@ -123,7 +131,7 @@ def _continue_choice(
 ) -> Choice:
     if stored.name == NONE:
         return stored
-    if stored.name not in choices():
+    if not is_choice(stored.name):
         raise ConfigurationError(
             f"{history}: its memory is made by {stored.name!r}, which is not installed; "
             f"give --extractor with one of {', '.join(choices())}"

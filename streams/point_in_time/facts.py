@@ -2,14 +2,14 @@
 
 from typing import Any
 
+from schemas.memory_kinds import OF_USERS
 from sinks.locations import Location
 from sinks.lookup import Lookup
-from streams.history_documents import FAR, REVISION_COLUMNS, rows
+from streams.history_documents import FAR, load_revisions, rows
 from streams.point_in_time.session import steps
 
 Json = dict[str, Any]
 
-COLUMNS = (*REVISION_COLUMNS, "before", "plan_id")
 PLAN_COLUMNS = ("tenant", "user_id", "plan_id", "extractor_name")
 FACTS = """
 WITH version AS (
@@ -36,30 +36,32 @@ WITH version AS (
     SELECT entity_id, seq, 'preference', "after" ->> '$.subject', "after" ->> '$.polarity', began,
         CASE WHEN status = 'revoked' THEN occurred_at END, false
     FROM preference WHERE "after" IS NOT NULL
-), extractor AS (SELECT DISTINCT plan_id, extractor_name FROM plans)
-SELECT fact.entity_id, kind, text, polarity, valid_from, extractor_name AS extractor,
+)
+SELECT fact.entity_id, kind, text, polarity, valid_from, plan_id,
     CASE WHEN epoch_us(ended_at) <= $1 THEN ended_at END AS ended_at,
     followed AND epoch_us(ended_at) <= $1 AS followed
-FROM fact JOIN revisions USING (entity_id, seq) LEFT JOIN extractor USING (plan_id)
+FROM fact JOIN revisions USING (entity_id, seq)
 ORDER BY valid_from DESC, entity_id"""
 """A version of a state ends at the latest when the next one starts."""
 
 
 def facts(root: Location, tenant: str, user_id: str, as_of: int, known_at: int | None) -> Json:
-    """Facts that had started by `as_of`, the latest first, and the times of changes in `steps`.
-
-    `followed`: a version ended because another version of the same state started.
-    """
+    """Facts that had started by `as_of`, the latest first, with their `extractor`, and the times of
+    changes in `steps`."""
     with Lookup(root, tenant) as lookup:
+        facts = load_facts(lookup, user_id, as_of, FAR if known_at is None else known_at)
+        lookup.load("plans", "user_id = ?", user_id, columns=PLAN_COLUMNS)
+        plans = lookup.db.execute("SELECT plan_id, extractor_name FROM plans").fetchall()
+        extractors: dict[str, str] = dict(plans)
         return {
-            "facts": load_facts(lookup, user_id, as_of, FAR if known_at is None else known_at),
+            "facts": [{**fact, "extractor": extractors.get(fact["plan_id"])} for fact in facts],
             "steps": steps(lookup, [user_id]),
         }
 
 
 def load_facts(lookup: Lookup, user_id: str, as_of: int, known_at: int) -> list[Json]:
-    """The same, from an open history; both times in microseconds."""
-    of_user = "owner_id = ? AND entity_type IN ('state', 'preference')"
-    lookup.load("revisions", of_user, user_id, columns=COLUMNS)
-    lookup.load("plans", "user_id = ?", user_id, columns=PLAN_COLUMNS)
+    """The facts from an open history; both times in microseconds. `followed`: a version ended
+    because another version of the same state started."""
+    of_user = f"owner_id = ? AND entity_type IN {OF_USERS}"
+    load_revisions(lookup, of_user, user_id, more=["plan_id"])
     return rows(lookup.define("state_revision"), FACTS, as_of, known_at)

@@ -439,7 +439,9 @@ def test_a_history_that_was_not_typed_is_reported(sample: Path, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("typed", "completed"),
     [("ka", {"kafka"}), ("kafka wo", {"worker"}), ("admin keys ", {"add", "list", "revoke"}),
-     ("show user --as", {"--as-of"}), ("sql -o nd", {"ndjson"})],
+     ("show user --as", {"--as-of"}), ("sql -o nd", {"ndjson"}),
+     ("run --extractor ", {"none", "rules", "llm"}),
+     ("generation create --extractor ", {"none", "rules"})],
 )  # fmt: skip
 def test_the_shell_completes_commands_options_and_choices(typed: str, completed: set[str]) -> None:
     words = ["turnfold", *typed.split(" ")]

@@ -5,7 +5,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from streams.errors import ConfigurationError
-from streams.extractors.registry import NONE, choices, chosen, in_process, named, version_of
+from streams.extractors.registry import (
+    NONE,
+    choices,
+    chosen,
+    in_process,
+    is_choice,
+    named,
+    version_of,
+)
 from streams.folds.constants import Rules
 from streams.folds.session_state import HEADER, visible
 from streams.folds.task import TASKS
@@ -132,7 +140,7 @@ class SessionAgent(LaneAgent[SessionEmitter]):
         """Chooses the configured extractor, otherwise the marker's; logs changes once."""
         noted, noted_version = _extractor_in(note)
         name = chosen(self.configured_extractor, noted)
-        if name not in choices():
+        if not is_choice(name):
             raise ConfigurationError(
                 f"memory was made by {name!r}, which is not installed; give --extractor "
                 f"with one of {', '.join(choices())}"

@@ -8,7 +8,6 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from schemas.time import format_time
 from schemas.validation_text import one_of
 from streams.serving.flow.replaying import ENDINGS
 from streams.serving.http import routes_reading
@@ -18,7 +17,7 @@ from streams.serving.http.route import AsOf, KnownAt, Route, serving, tenant_of
 from streams.serving.http.routes_reading import LetterInPath
 from streams.serving.inspector.api_calls import Json, told
 from streams.serving.inspector.links import Links, part
-from streams.serving.inspector.view import View
+from streams.serving.inspector.view import View, clocks
 
 MOST_TEXT, MOST_BYTES = 20_000, 2_048
 """Maximum characters of a text, or bytes of other content, that a page shows; the JSON twin has
@@ -41,8 +40,7 @@ async def letter(
     server = serving(request)
     document = await told(routes_reading.dead_letter(request, letter_id))
     return {
-        "as_of": None if as_of is None else format_time(as_of),
-        "known_at": None if known_at is None else format_time(known_at),
+        **clocks(as_of, known_at),
         "letter": document,
         "shown": _shown(document),
         "tier": server.backend.observed().tier,

@@ -8,14 +8,13 @@ from fastapi import Query
 from starlette.requests import Request
 
 from schemas.base import Id
-from schemas.time import format_time
 from schemas.validation_text import one_of
 from streams.point_in_time import facts as chronicle
 from streams.serving.http import paging
 from streams.serving.http.route import AsOf, KnownAt, UserInPath, serving, tenant_of
 from streams.serving.http.routes_reading import OffsetCursor
 from streams.serving.inspector.api_calls import Json
-from streams.serving.inspector.view import View
+from streams.serving.inspector.view import View, clocks
 
 SHOWN = 50
 STATUSES = ("in_force", "ended")
@@ -54,8 +53,7 @@ async def facts(
     matches = [fact for fact in every if all(fact[name] == values[name] for name in values)]
     page, following = paging.window(matches, SHOWN, cursor)
     return {
-        "as_of": None if as_of is None else format_time(as_of),
-        "known_at": None if known_at is None else format_time(known_at),
+        **clocks(as_of, known_at),
         "user_id": user_id,
         **filters,
         "counts": {name: _counts(every, name) for name in filters},

@@ -5,7 +5,6 @@ import time
 
 from starlette.requests import Request
 
-from schemas.time import format_time
 from streams.context.request import MAX_TOKENS, PackRequest
 from streams.context.tokenizer import tokenizer
 from streams.point_in_time import user as chronicle
@@ -13,7 +12,7 @@ from streams.serving.http import routes_context
 from streams.serving.http.route import AsOf, KnownAt, UserInPath, serving, tenant_of
 from streams.serving.http.routes_context import Budget, CurrentSession, QuestionText
 from streams.serving.inspector.api_calls import Json
-from streams.serving.inspector.view import View
+from streams.serving.inspector.view import View, clocks
 
 
 async def person(
@@ -44,8 +43,7 @@ async def person(
     pack = await routes_context.packed(server, tenant, question, user, session)
     missing = pack.pop("missing")
     return {
-        "as_of": None if as_of is None else format_time(as_of),
-        "known_at": pack["known_at"],
+        **clocks(as_of, known_at),
         "user_id": user_id,
         "q": q,
         "session_id": session_id,

@@ -6,7 +6,6 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from schemas.time import format_time
 from sinks.locations import Location
 from streams import history_lists
 from streams.serving.flow import graph
@@ -16,7 +15,7 @@ from streams.serving.http.keys import Caller
 from streams.serving.http.route import STREAM, AsOf, KnownAt, Route, reply, serving, tenant_of
 from streams.serving.http.routes_reading import LetterCursor, ReasonInQuery
 from streams.serving.inspector.api_calls import Json, told_if_there
-from streams.serving.inspector.view import View
+from streams.serving.inspector.view import View, clocks
 
 PATH = "/pipeline"
 SHOWN = 20
@@ -38,8 +37,7 @@ async def pipeline(
     tier = server.backend.observed().tier
     letters = routes_reading.dead_letters(request, reason, limit=SHOWN, cursor=cursor)
     return {
-        "as_of": None if as_of is None else format_time(as_of),
-        "known_at": None if known_at is None else format_time(known_at),
+        **clocks(as_of, known_at),
         "reason": reason,
         "tier": tier,
         "topology": {"nodes": [node._asdict() for node in graph.graph(tier).nodes],

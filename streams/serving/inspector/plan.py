@@ -7,11 +7,11 @@ from fastapi import Path
 from starlette.requests import Request
 
 from schemas.base import Id
-from schemas.time import format_time, parse_time
+from schemas.time import parse_time
 from streams.point_in_time import plans as chronicle
 from streams.serving.http.route import AsOf, KnownAt, UserInPath, serving, tenant_of
 from streams.serving.inspector.api_calls import Json
-from streams.serving.inspector.view import View
+from streams.serving.inspector.view import View, clocks
 
 MOST_TEXT, MOST_CHANGES = 20_000, 500
 """Characters of the record, and changes, that a page shows; the twin has all of the record."""
@@ -36,8 +36,7 @@ async def plan(
     )
     text = msgspec.json.format(msgspec.json.encode(document["doc"]), indent=2).decode()
     return {
-        "as_of": None if as_of is None else format_time(as_of),
-        "known_at": None if known_at is None else format_time(known_at),
+        **clocks(as_of, known_at),
         "user_id": user_id,
         "plan_id": plan_id,
         "plan": document if there else None,

@@ -23,7 +23,7 @@ from streams.serving.http.route import (
     tenant_of,
 )
 from streams.serving.inspector.api_calls import Json, told
-from streams.serving.inspector.view import View
+from streams.serving.inspector.view import View, clocks
 
 SIZE = 50
 """Turns per chunk: a page contains one, and requests others as they scroll into view."""
@@ -72,8 +72,7 @@ async def session(
     for turn_row in answer["turns"]:
         turn_row["before"] = _before(turn_row)
     return {
-        "as_of": None if as_of is None else format_time(as_of),
-        "known_at": None if known_at is None else format_time(known_at),
+        **clocks(as_of, known_at),
         "session_id": session_id,
         **answer,
         "missing": [],

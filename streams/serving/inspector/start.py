@@ -21,7 +21,7 @@ from streams.serving.http.routes_reading import (
     ToTime,
 )
 from streams.serving.inspector.api_calls import Json, if_there, told_if_there
-from streams.serving.inspector.view import START, View
+from streams.serving.inspector.view import START, View, as_text, clocks
 
 SHOWN, HITS = 20, 20
 """People and sessions of a page; hits of a search."""
@@ -50,8 +50,8 @@ async def start(
     """Search results; without a query, users and sessions."""
     missing: list[str] = []
     answer: dict[str, Any] = {
-        "as_of": _text(as_of), "known_at": _text(known_at), "q": q, "kind": kind,
-        "from": _text(since), "to": _text(until), "status": status, "missing": missing,
+        **clocks(as_of, known_at), "q": q, "kind": kind,
+        "from": as_text(since), "to": as_text(until), "status": status, "missing": missing,
     }  # fmt: skip
     if q:
         at = time.time_ns() // 1000 if status == "now" and as_of is None else as_of
@@ -61,8 +61,8 @@ async def start(
         return answer | {"found": await told_if_there(results, missing)}
     if as_of is not None or known_at is not None:
         at = time.time_ns() // 1000 if as_of is None else as_of
-        clocks = {"at": at, "known_at": known_at, "since": since, "until": until}
-        parameters = {name: value for name, value in clocks.items() if value is not None}
+        times = {"at": at, "known_at": known_at, "since": since, "until": until}
+        parameters = {name: value for name, value in times.items() if value is not None}
         return answer | {
             "found": None,
             "people": await if_there(_then(request, "user", parameters, people), missing),
@@ -105,10 +105,6 @@ def _counts(kind: Kind, counts: search.OwnerCounts) -> Json:
     if kind == "user":
         return {"turns": counts.turns, "sessions": counts.others, "states": counts.states}
     return {"user_id": counts.first, "turns": counts.turns}
-
-
-def _text(at: int | None) -> str | None:
-    return None if at is None else format_time(at)
 
 
 VIEW = View(START, start, "start.html", "start.title", "start.about", menu=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.requests import Request
 
-from schemas.time import format_time, parse_time
+from schemas.time import parse_time
 from streams import history_lists
 from streams.point_in_time import text_of
 from streams.serving.http.problems import not_found
@@ -16,7 +16,7 @@ from streams.serving.http.routes_reading import EntityInPath
 from streams.serving.inspector.api_calls import Json
 from streams.serving.inspector.bitemporal_chart import plane
 from streams.serving.inspector.text_diff import blame, diff
-from streams.serving.inspector.view import View
+from streams.serving.inspector.view import View, clocks
 
 SHOWN = 100
 """The newest revisions that a page shows."""
@@ -56,8 +56,7 @@ async def state(
     }
     drawn = plane(every, time.time_ns() // 1000) if first["entity_type"] == "state" else None
     return {
-        "as_of": None if as_of is None else format_time(as_of),
-        "known_at": None if known_at is None else format_time(known_at),
+        **clocks(as_of, known_at),
         "entity_id": first["entity_id"],
         "entity_type": first["entity_type"],
         "owner_id": first["owner_id"],

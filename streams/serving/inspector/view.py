@@ -5,11 +5,22 @@ from typing import Any, NamedTuple
 
 from starlette.requests import Request
 
+from schemas.time import format_time
 from streams.serving.http.auth import TWIN
 from streams.serving.http.keys import Caller, Role
 
 Json = dict[str, Any]
 START = "/"
+
+
+def clocks(as_of: int | None, known_at: int | None) -> Json:
+    """The two clocks of a page, as its address has them; None: now."""
+    return {"as_of": as_text(as_of), "known_at": as_text(known_at)}
+
+
+def as_text(at: int | None) -> str | None:
+    """A time (microseconds) as RFC 3339 text."""
+    return None if at is None else format_time(at)
 
 
 class View(NamedTuple):
