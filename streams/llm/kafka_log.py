@@ -310,7 +310,9 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
             if not finished and not due:
                 return
             # a revoked partition may be assigned again; otherwise `drop` abandons its groups
-            self._finished = [entry for entry in self._finished if entry not in finished]
+            self._finished = [
+                entry for entry in self._finished if not self._is_assigned(entry.group)
+            ]
             for entry in finished:
                 entry.group.part.settle(turn.offset for turn in entry.group.turns)
             positions = {part: part.position() for part in self._parts.values()}
