@@ -1,4 +1,4 @@
-"""The views that docs/pictures shows, over the demo."""
+"""What docs/pictures shows, over the demo."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -56,3 +56,16 @@ def texts(browser: Browser, url: str) -> dict[str, list[str]]:
         name: [line.strip() for line in page.inner_text("main").splitlines() if line.strip()]
         for name, page in shown(browser, url, timezone_id="UTC")
     }
+
+
+def rebuild(folder: Path) -> list[str]:
+    """What a terminal shows while the demo's history is rebuilt without the rules."""
+    lines = []
+    for line in (
+        "generation create plain --extractor none", "generation diff live plain --samples 0",
+        "generation promote plain", "generation rollback",
+    ):  # fmt: skip
+        done = turnfold(*line.split(), "--history", folder / "history")
+        assert done.code == 0, done.err
+        lines += [f"$ turnfold {line}", *map(str.rstrip, done.out.splitlines()), ""]
+    return lines
