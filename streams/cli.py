@@ -16,7 +16,8 @@ import click
 
 from sinks import panics
 from streams import configuration, gc_policy
-from streams.commands.options import SETTINGS, fails_in_a_line
+from streams.commands import errors
+from streams.commands.options import SETTINGS
 from streams.errors import ConfigurationError
 from streams.output import fail, prepare
 from streams.umask import keep_files_private
@@ -260,7 +261,7 @@ def app(ctx: click.Context, config: str | None) -> None:
     _begin(config, ctx.meta[WORDS])
 
 
-@fails_in_a_line
+@errors.reported
 def _begin(config: str | None, words: tuple[str, ...]) -> None:
     file = configuration.find(config)
     if file is not None:
@@ -281,7 +282,7 @@ def main() -> None:
     prepare()
     panics.detach_stderr()
     try:
-        fails_in_a_line(app)(prog_name="turnfold")  # what fails before a command is called
+        errors.reported(app)(prog_name="turnfold")  # what fails before a command is called
     except click.exceptions.Exit as ended:
         sys.exit(ended.exit_code)
 

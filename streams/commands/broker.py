@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from streams import output
-from streams.commands import options
+from streams.commands import errors, options
 from streams.errors import ConfigurationError, Unreachable
 
 
@@ -31,7 +31,7 @@ from streams.errors import ConfigurationError, Unreachable
     help="Heap of each node. Default: 320.",
 )
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def start(keep: Path | None, port: int | None, nodes: int, heap: int, form: str | None) -> None:
     """Start the broker, wait until it answers, print its address.
 
@@ -69,7 +69,7 @@ def start(keep: Path | None, port: int | None, nodes: int, heap: int, form: str 
 
 @click.command()
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def stop(form: str | None) -> None:
     """Stop the broker. Succeeds even if none is running."""
     from streams.broker import current
@@ -87,7 +87,7 @@ def stop(form: str | None) -> None:
 
 @click.command()
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def status(form: str | None) -> None:
     """Print the address and whether the broker answers. Exit code 5 if it does not."""
     from streams.broker import current

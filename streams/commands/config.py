@@ -10,7 +10,7 @@ import click
 
 from streams import configuration, output
 from streams.apps.listen_address import Address
-from streams.commands import options
+from streams.commands import errors, options
 from streams.configuration import COMMON, FAMILIES, SECRETS
 from streams.errors import ConfigurationError
 from streams.umask import umask_of
@@ -33,7 +33,7 @@ class Setting(NamedTuple):
 @click.command()
 @click.option("--all", "every", is_flag=True, help="Also settings that have their default.")
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def config(every: bool, form: str | None) -> None:
     """Show effective settings: from the file or the environment.
 
@@ -134,7 +134,7 @@ def class_of(family: str) -> Any:
     try:
         return getattr(import_module(module), name)
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in options.EXTRAS:
+        if (error.name or "").partition(".")[0] not in errors.EXTRAS:
             raise
         return None
 

@@ -4,7 +4,7 @@ import click
 
 from sinks.locations import Location
 from streams import output
-from streams.commands import options
+from streams.commands import errors, options
 from streams.commands.query_commands import asked_at
 
 
@@ -23,7 +23,7 @@ from streams.commands.query_commands import asked_at
 @options.known_at
 @options.tenant
 @options.forms("markdown", "text", "json")
-@options.fails_in_a_line
+@errors.reported
 def context(
     user_id: str,
     history: Location,

@@ -7,7 +7,7 @@ import click
 
 from sinks.locations import Location
 from streams import output
-from streams.commands import options
+from streams.commands import errors, options
 
 SHOWN = 1000
 """Rows of a table for people."""
@@ -30,7 +30,7 @@ SHOWN = 1000
 @click.option("--settled", is_flag=True, help="Also letters that are settled.")
 @options.any_tenant
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def list_(
     history: Location,
     reason: str | None,
@@ -79,7 +79,7 @@ def list_(
 @options.any_tenant
 @click.option("--raw", is_flag=True, help="Print only the stored bytes.")
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def show(letter: str, history: Location, tenant: str | None, raw: bool, form: str | None) -> None:
     """Show one dead letter with its stored content.
 
@@ -117,7 +117,7 @@ def show(letter: str, history: Location, tenant: str | None, raw: bool, form: st
 @options.reasons("All")
 @options.any_tenant
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def settle(
     letters: tuple[str, ...],
     bootstrap: str | None,

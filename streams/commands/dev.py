@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from streams import output
-from streams.commands import options
+from streams.commands import errors, options
 
 
 @click.command()
@@ -48,7 +48,7 @@ from streams.commands import options
     help="Also send the records of `turnfold demo`, and print the address of the page that shows "
     "them. Refused for a history that has others.",
 )
-@options.fails_in_a_line
+@errors.reported
 def dev(
     history: Path,
     kafka: Path | None,

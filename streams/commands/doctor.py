@@ -13,7 +13,7 @@ import click
 from sinks.errors import HistoryError
 from sinks.locations import location_of
 from streams import configuration, event_loop, output
-from streams.commands import options
+from streams.commands import errors, options
 from streams.commands.config import (
     OPEN_SECRET,
     class_of,
@@ -49,7 +49,7 @@ MARKS = {"ok": "ok", "warning": "WARNING", "wrong": "WRONG"}
     "time that a write takes, and the difference of the clocks.",
 )
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def doctor(history: str | None, bootstrap: str | None, probe: bool, form: str | None) -> None:
     """Check an installation, and suggest fixes.
 
@@ -109,7 +109,7 @@ def _whole(check: str, findings: Iterator[Finding]) -> Iterator[Finding]:
     except (TurnfoldError, HistoryError, OSError) as error:
         yield wrong(check, str(error), "The rest of this check was left out.", "As the line says.")
     except ModuleNotFoundError as error:
-        if (extra := options.extra_of(error)) is None:
+        if (extra := errors.extra_of(error)) is None:
             raise
         yield wrong(check, f"this needs the extra {extra!r}", "It was not checked.",
                     f"pip install 'turnfold[{extra}]'")  # fmt: skip

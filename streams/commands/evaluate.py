@@ -9,7 +9,7 @@ import click
 
 from sinks.scratch import scratch
 from streams import output
-from streams.commands import options
+from streams.commands import errors, options
 from streams.commands.extract import ask as ask_model
 from streams.commands.extract import load_settings
 from streams.errors import ConfigurationError, DataRefused, Unreachable, UsageError
@@ -68,7 +68,7 @@ BY = {"words": "words", "meaning": "meaning", "both": "words and meaning"}
     "--details", type=options.FOLDER, help="File to write the result of each question and item to."
 )
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def evaluate(
     file: Path,
     extractors: tuple[str, ...],

@@ -9,7 +9,7 @@ import click
 
 from sinks.locations import Location
 from streams import output
-from streams.commands import options
+from streams.commands import errors, options
 
 R = TypeVar("R")
 
@@ -55,7 +55,7 @@ def _model_options(function: Callable[..., R]) -> Callable[..., R]:
 @options.located_history
 @click.option("--again", is_flag=True, help="Retry turns that failed before.")
 @_model_options
-@options.fails_in_a_line
+@errors.reported
 def extract(history: Location, again: bool, strict: bool, form: str | None, **options: Any) -> None:
     """Extract facts from a history's turns with a model.
 
@@ -88,7 +88,7 @@ def extract(history: Location, again: bool, strict: bool, form: str | None, **op
 @click.option("--once", is_flag=True, help="End when the end of the topic is reached.")
 @_model_options
 @options.observed
-@options.fails_in_a_line
+@errors.reported
 def over_kafka(
     bootstrap: str | None,
     history: Location | None,

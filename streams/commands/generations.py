@@ -9,7 +9,7 @@ import click
 
 from sinks.locations import Location, is_url, location_of
 from streams import event_loop, output
-from streams.commands import options
+from streams.commands import errors, options
 from streams.errors import UsageError
 from streams.extractors.registry import version_of
 
@@ -74,7 +74,7 @@ class _PartType(click.ParamType):
 @click.option("--to", "last", type=_Day(), help="Last day (UTC). Default: all.")
 @options.constants("Change a constant of docs/constants.md. Can be repeated.")
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def create(
     name: str,
     history: Path,
@@ -165,7 +165,7 @@ def _backfill_part(history: Path, name: str, settings: Any, part: Any, form: str
 @click.option("--fail-on-change", is_flag=True, help="Exit with 4 if anything differs.")
 @options.any_tenant
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def diff(
     a: str,
     b: str,
@@ -252,7 +252,7 @@ _behind = click.option(
 @options.located_history
 @_behind
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def promote(name: str, history: Location, behind: bool, form: str | None) -> None:
     """Make a generation live. All commands and servers then read it.
 
@@ -268,7 +268,7 @@ def promote(name: str, history: Location, behind: bool, form: str | None) -> Non
 @options.located_history
 @_behind
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def rollback(history: Location, behind: bool, form: str | None) -> None:
     """Make the previous generation live again. It first reads the records added since."""
     from streams.generations.promotion import rollback as switch
@@ -291,7 +291,7 @@ def _say_switched(switch: Any, form: str | None) -> None:
 @click.command("list")
 @options.located_history
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def list_(history: Location, form: str | None) -> None:
     """List generations: how each was made and its size on disk.
 
@@ -326,7 +326,7 @@ def list_(history: Location, form: str | None) -> None:
 @click.option("--keep-topics", is_flag=True, help="Keep its consumer groups and topics in Kafka.")
 @options.yes("Remove it.")
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def drop(
     name: str,
     history: Location,

@@ -7,7 +7,7 @@ import click
 
 from sinks.locations import Location
 from streams import output
-from streams.commands import options
+from streams.commands import errors, options
 from streams.errors import DataRefused, UsageError
 
 
@@ -15,7 +15,7 @@ from streams.errors import DataRefused, UsageError
 @options.asked_history
 @options.any_tenant
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def digest(history: Location, tenant: str | None, form: str | None) -> None:
     """Print a hash of the memory and one of the log.
 
@@ -36,7 +36,7 @@ def digest(history: Location, tenant: str | None, form: str | None) -> None:
 @options.asked_history
 @options.any_tenant
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def catalog(file: Path, history: Location, tenant: str | None, form: str | None) -> None:
     """Write the views into a DuckDB file, for other DuckDB clients."""
     from sinks.history import catalog as write
@@ -51,7 +51,7 @@ def catalog(file: Path, history: Location, tenant: str | None, form: str | None)
 @click.command()
 @options.located_history
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def compact(history: Location, form: str | None) -> None:
     """Merge small files into larger ones.
 
@@ -80,7 +80,7 @@ def compact(history: Location, form: str | None) -> None:
 @options.tenant
 @options.yes("Erase.")
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def forget(
     user_id: str | None,
     session: str | None,
@@ -145,7 +145,7 @@ def forget(
 )
 @options.asked_history
 @click.option("--tenant", type=options.TENANT, help="Tenant. Default: default; with --records all.")
-@options.fails_in_a_line
+@errors.reported
 def export(user_id: str | None, records: bool, history: Location, tenant: str | None) -> None:
     """Export all data of a user (JSON Lines).
 

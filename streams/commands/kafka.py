@@ -11,7 +11,7 @@ import click
 
 from sinks.locations import Location
 from streams import event_loop, output
-from streams.commands import options
+from streams.commands import errors, options
 from streams.observability import logs
 
 
@@ -47,7 +47,7 @@ from streams.observability import logs
 @click.option("--strict", is_flag=True, help="Exit with 4 if a message was not a valid row.")
 @options.form
 @options.observed
-@options.fails_in_a_line
+@errors.reported
 def sink(
     bootstrap: str | None,
     history: Location,
@@ -146,7 +146,7 @@ async def _sink(
     "--strict", is_flag=True, help="Exit with 4 if a record was not sent or has no topic."
 )
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def produce(
     files: tuple[str, ...], bootstrap: str | None, compression: str, strict: bool, form: str | None
 ) -> None:
@@ -185,7 +185,7 @@ def produce(
 @options.bootstrap
 @click.option("--group", "groups", multiple=True, help="Only this group. Can be repeated.")
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def lag(bootstrap: str | None, groups: tuple[str, ...], form: str | None) -> None:
     """Show how many records each group has not read yet.
 
@@ -215,7 +215,7 @@ def lag(bootstrap: str | None, groups: tuple[str, ...], form: str | None) -> Non
     help="worker, sink, serve, extract, produce or another command. Default: all.",
 )  # fmt: skip
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def acls(
     bootstrap: str | None,
     app_id: str | None,
@@ -273,7 +273,7 @@ def acls(
     help="Print the commands of Kafka's tools that make missing topics and correct settings.",
 )  # fmt: skip
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def topics(
     bootstrap: str | None,
     app_id: str | None,
@@ -340,7 +340,7 @@ def topics(
 @click.option("--generation", metavar="NAME", help="Remove only what belongs to this generation.")
 @options.yes("Remove it.")
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def reset(
     app_id: str, bootstrap: str | None, generation: str | None, yes: bool, form: str | None
 ) -> None:
@@ -415,7 +415,7 @@ def reset(
 )
 @click.option("--dry-run", is_flag=True, help="Count the letters; send nothing.")
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def replay(
     letters: tuple[str, ...],
     bootstrap: str | None,

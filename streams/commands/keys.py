@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from streams import output
-from streams.commands import options
+from streams.commands import errors, options
 
 file = click.option(
     "--keys",
@@ -36,7 +36,7 @@ file = click.option(
 @click.option("--expires", metavar="TIME", help="Time of expiry. Default: never.")
 @click.option("--note", default="", help="Note shown by `admin keys list`.")
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def add(
     file: Path, tenant: str, role: str, expires: str | None, note: str, form: str | None
 ) -> None:
@@ -61,7 +61,7 @@ def add(
 @click.command("list")
 @file
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def list_(file: Path, form: str | None) -> None:
     """List the keys, without secrets."""
     import msgspec
@@ -83,7 +83,7 @@ def list_(file: Path, form: str | None) -> None:
 )
 @options.yes("Remove it.")
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def revoke(file: Path, key_id: str, yes: bool, form: str | None) -> None:
     """Remove a key, with --yes. A running server rejects it within a second."""
     from streams.serving.http.keys import changed, read

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from streams import output
-from streams.commands import options
+from streams.commands import errors, options
 from streams.errors import ConfigurationError
 
 
@@ -32,7 +32,7 @@ from streams.errors import ConfigurationError
 )
 @options.bootstrap
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def map_(
     file: Path, sample: str | None, limit: int, most: int, bootstrap: str | None, form: str | None
 ) -> None:

@@ -4,7 +4,7 @@ import click
 from click.core import ParameterSource
 
 from sinks.locations import Location
-from streams.commands import options
+from streams.commands import errors, options
 from streams.errors import UsageError
 
 KEY = "TURNFOLD_KEY"
@@ -33,7 +33,7 @@ KEY = "TURNFOLD_KEY"
     help="Offer the tool `forget`, which erases a user for good. With --url it needs an admin's "
     "key.",
 )
-@options.fails_in_a_line
+@errors.reported
 def mcp(
     history: Location | None,
     url: str | None,

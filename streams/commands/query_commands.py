@@ -10,7 +10,7 @@ import click
 
 from sinks.locations import Location
 from streams import output
-from streams.commands import options
+from streams.commands import errors, options
 
 if TYPE_CHECKING:
     from sinks.history import Result
@@ -44,7 +44,7 @@ def _now() -> int:
 )
 @options.any_tenant
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def sql(query: str, history: Location, explain: bool, tenant: str | None, form: str | None) -> None:
     """Query the history in SQL (DuckDB), read-only.
 
@@ -135,7 +135,7 @@ def _say_read(counts: dict[str, int], form: str | None) -> None:
 @options.as_of
 @options.tenant
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def session(
     session_id: str, history: Location, as_of: str | None, tenant: str, form: str | None
 ) -> None:
@@ -160,7 +160,7 @@ def session(
 )
 @options.tenant
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def task(
     task_id: str, history: Location, session: str | None, tenant: str, form: str | None
 ) -> None:
@@ -177,7 +177,7 @@ def task(
 @options.as_of
 @options.tenant
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def user(user_id: str, history: Location, as_of: str | None, tenant: str, form: str | None) -> None:
     """Show a user: profile, states, preferences and mood."""
     from streams import cli_tables, history_documents
@@ -195,7 +195,7 @@ def user(user_id: str, history: Location, as_of: str | None, tenant: str, form: 
 @options.known_at
 @options.tenant
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def state(
     history: Location,
     user: str | None,
@@ -228,7 +228,7 @@ def state(
 @options.asked_history
 @options.tenant
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def why(entity_id: str, history: Location, tenant: str, form: str | None) -> None:
     """Show how an entity changed, why, and by what evidence.
 
@@ -245,7 +245,7 @@ def why(entity_id: str, history: Location, tenant: str, form: str | None) -> Non
 @options.asked_history
 @options.tenant
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def timeline(key: str, history: Location, tenant: str, form: str | None) -> None:
     """List the turns of a session or user in order."""
     from streams import cli_tables, history_lists

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from streams import event_loop, output
-from streams.commands import options
+from streams.commands import errors, options
 
 
 @click.command()
@@ -22,7 +22,7 @@ from streams.commands import options
 @click.option("--behind", is_flag=True, help="Proceed although a sink is behind.")
 @options.yes("Change it.")
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def repartition(
     to: int,
     bootstrap: str | None,

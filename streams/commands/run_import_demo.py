@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from streams import output
-from streams.commands import options
+from streams.commands import errors, options
 from streams.commands.extract import ask, load_settings, said_of_failures
 from streams.errors import ConfigurationError, DataRefused, UsageError
 from streams.extractors.registry import DEFAULT, MODEL, in_process
@@ -38,7 +38,7 @@ DEMO_PORT = 8400
     help="Exit with 4 if a record was refused or the last line is incomplete.",
 )
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def run(
     files: tuple[str, ...],
     history: Path,
@@ -244,7 +244,7 @@ class _Moment(click.ParamType):
     help="Start time of conversations without times. Default: the file's modification time; for "
     "stdin the current time.",
 )
-@options.fails_in_a_line
+@errors.reported
 def import_(format: str, file: Path, user: str | None, created: int | None) -> None:
     """Convert conversations and memories into input records.
 
@@ -317,7 +317,7 @@ def _read(records: Iterator[Any], file: Path) -> Iterator[Any]:
     type=options.Whole(0, 65_535),
     help="Port of the server, with --open. 0: any free port. Default: 8400, or any if taken.",
 )
-@options.fails_in_a_line
+@errors.reported
 def demo(history: Path, opens: bool, port: int | None) -> None:
     """Fold sample conversations and show the resulting memory.
 

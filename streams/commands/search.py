@@ -11,7 +11,7 @@ import msgspec
 from schemas.memory_kinds import SEARCHED
 from sinks.locations import Location
 from streams import output
-from streams.commands import options
+from streams.commands import errors, options
 from streams.errors import UsageError
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 )
 @click.option("--rebuild", is_flag=True, help="Rebuild the index first. Works without TEXT.")
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def search(
     text: str | None,
     history: Location,

@@ -9,7 +9,7 @@ import click
 
 from sinks.locations import Location
 from streams import output
-from streams.commands import options
+from streams.commands import errors, options
 
 REQUESTS = "streams.serving.http.auth"
 """Logs one line per request: useful to a program, a flood in a terminal."""
@@ -83,7 +83,7 @@ REQUESTS = "streams.serving.http.auth"
 @click.option("-v", "--verbose", is_flag=True, help="Log more, including every request.")
 @options.observed
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def serve(
     history: Location | None,
     bootstrap: str | None,

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from streams import output
-from streams.commands import options
+from streams.commands import errors, options
 
 GB = 1e9
 
@@ -19,7 +19,7 @@ GB = 1e9
     "--turns-per-day", type=options.Whole(1, 10**12), help="Also print the totals of a day."
 )
 @options.form
-@options.fails_in_a_line
+@errors.reported
 def size(sample: str, turns_per_day: int | None, form: str | None) -> None:
     """Measure the bytes and CPU of a sample of your records.
 

@@ -3,12 +3,12 @@
 import click
 
 from streams import output
-from streams.commands import options
+from streams.commands import errors, options
 
 
 @click.command()
 @options.forms("mermaid", "json")
-@options.fails_in_a_line
+@errors.reported
 def topology(form: str | None) -> None:
     """Print topics, agents and tables as a diagram."""
     from streams.topology_render import as_json as render_json
@@ -25,7 +25,7 @@ def topology(form: str | None) -> None:
     help="asyncapi (the default): topics with their messages; jsonschema: each record, row and "
     "document.",
 )
-@options.fails_in_a_line
+@errors.reported
 def schema(document: str) -> None:
     """Print the AsyncAPI document or the JSON Schemas."""
     from schemas.export import json_schemas

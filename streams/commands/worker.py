@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from sinks.locations import Location
-from streams.commands import options
+from streams.commands import errors, options
 from streams.extractors.registry import MODEL
 
 
@@ -70,7 +70,7 @@ from streams.extractors.registry import MODEL
 )
 @click.option("-v", "--verbose", is_flag=True, help="Log more.")
 @options.observed
-@options.fails_in_a_line
+@errors.reported
 def worker(
     bootstrap: str | None,
     partitions: int | None,

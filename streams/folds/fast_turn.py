@@ -10,7 +10,7 @@ from streams.folds import history_rows
 from streams.folds.conversations import add_turn
 from streams.folds.effects import Effects, Input, Rows
 from streams.folds.outcome import APPLIED, Outcome
-from streams.folds.provisional_links import link
+from streams.folds.reply_links import link
 from streams.folds.seen_ids import put_turns
 from streams.folds.session_state import HEADER, Facts, Session, speakers
 from streams.folds.session_status import revise_turn

@@ -19,7 +19,7 @@ from streams.folds.conversations import add_turn
 from streams.folds.effects import Effects, Input, Refused, Rows
 from streams.folds.ids import short_hash
 from streams.folds.outcome import APPLIED, DUPLICATE, Outcome
-from streams.folds.provisional_links import link
+from streams.folds.reply_links import link
 from streams.folds.seen_ids import (
     Place,
     find_id,

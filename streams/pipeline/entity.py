@@ -18,7 +18,7 @@ from streams.folds import (
     learner,
     links_threads,
     memory,
-    provisional_links,
+    reply_links,
     seen_ids,
     session_memory,
     session_state,
@@ -41,7 +41,7 @@ ROW_KINDS: dict[str, tuple[RowKind[Any], ...]] = {
         seen_ids.NEWEST,
         seen_ids.BLOCKS,
         seen_ids.DIRECTORIES,
-        provisional_links.LOST_LINKS,
+        reply_links.LOST_LINKS,
         kept_messages.KEPT,
     ),
     "users": (

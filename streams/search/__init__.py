@@ -4,9 +4,9 @@ The index is derived from the history's tables and stored next to them; it can b
 time (docs/search.md).
 """
 
-from streams.directory.active import ActiveQuery
-from streams.directory.counted import CountQuery, OwnerCounts
-from streams.directory.owners import Listing, Session, User
+from streams.directory.active_as_of import ActiveQuery
+from streams.directory.counts_as_of import CountQuery, OwnerCounts
+from streams.directory.users_and_sessions import Listing, Session, User
 from streams.search.index_path import has_index_folder
 from streams.search.indexing import NotIndexed, build_locks, forget
 from streams.search.query import Hit, Kind, Neighbour, Page, Query, Turn, period

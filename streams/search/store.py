@@ -18,9 +18,9 @@ from typing import Any, NamedTuple, Self
 
 import msgspec
 
-from streams.directory import owners, states_held
-from streams.directory.owners import STRETCH as STRETCH
-from streams.directory.owners import Counts, Spoken
+from streams.directory import states_held, users_and_sessions
+from streams.directory.users_and_sessions import STRETCH as STRETCH
+from streams.directory.users_and_sessions import Counts, Spoken
 from streams.search import dates_named
 from streams.search.document import Doc, event_columns, fts_text, joined, terms_of
 from streams.search.query import Kind
@@ -38,7 +38,7 @@ PRAGMA cache_size = -65536; -- KiB
 """
 SCHEMA = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
-{owners.SCHEMA}{states_held.SCHEMA}CREATE TABLE passage (
+{users_and_sessions.SCHEMA}{states_held.SCHEMA}CREATE TABLE passage (
     no INTEGER PRIMARY KEY, session INTEGER, person INTEGER, size INTEGER,
     earliest INTEGER, latest INTEGER
 );

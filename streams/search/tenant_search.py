@@ -12,7 +12,9 @@ import msgspec
 from schemas.time import format_time
 from sinks.generation import find_tables
 from sinks.locations import Location
-from streams.directory import active, counted, owners
+from streams.directory import active_as_of as active
+from streams.directory import counts_as_of as counted
+from streams.directory import users_and_sessions
 from streams.errors import UsageError
 from streams.search import dates_named, indexing, vector_search
 from streams.search.connections import READERS
@@ -85,7 +87,10 @@ def _directory_query(run_query: Callable[[sqlite3.Connection, Q], T]) -> Callabl
     return run
 
 
-users, sessions = _directory_query(owners.users), _directory_query(owners.sessions)
+users, sessions = (
+    _directory_query(users_and_sessions.users),
+    _directory_query(users_and_sessions.sessions),
+)
 active_as_of = _directory_query(active.active_as_of)
 counts_as_of = _directory_query(counted.counts_as_of)
 

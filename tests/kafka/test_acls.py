@@ -125,7 +125,7 @@ def test_health(running: Installation, guarded: Broker, tmp_path: Path) -> None:
 
 
 def health(made: Installation) -> "subprocess.CompletedProcess[str]":
-    asked = [sys.executable, "-m", "streams.kafka.transport.health", "turnfold"]
+    asked = [sys.executable, "-m", "streams.kafka.transport.membership_check", "turnfold"]
     return subprocess.run(asked, env=made.env, capture_output=True, text=True)
 
 

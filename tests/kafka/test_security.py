@@ -110,7 +110,7 @@ def way(
 
 
 def health(way: Installation) -> "subprocess.CompletedProcess[str]":
-    asked = [sys.executable, "-m", "streams.kafka.transport.health", "turnfold"]
+    asked = [sys.executable, "-m", "streams.kafka.transport.membership_check", "turnfold"]
     return subprocess.run(asked, env=way.env, capture_output=True, text=True)
 
 

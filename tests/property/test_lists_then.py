@@ -11,8 +11,8 @@ import pytest
 from schemas.time import MINUTE
 from sinks.history import connect
 from streams import history_documents, search
-from streams.directory import active as active_index
-from streams.directory import owners
+from streams.directory import active_as_of as active_index
+from streams.directory import users_and_sessions
 from streams.files import file_runner
 from tests.command import ndjson
 from tests.property.test_chronicle import clocks, recorded_later
@@ -23,7 +23,7 @@ Json = dict[str, Any]
 
 pytestmark = pytest.mark.nightly
 
-FAR = owners.FAR
+FAR = users_and_sessions.FAR
 NONE_HELD = "long_mood_state"
 
 
@@ -31,7 +31,7 @@ NONE_HELD = "long_mood_state"
 def short_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """A world lasts for hours."""
     monkeypatch.setattr(active_index, "NEWEST", (2, 7))
-    for module in (active_index, owners):
+    for module in (active_index, users_and_sessions):
         monkeypatch.setattr(module, "HOUR", 7 * MINUTE)
 
 

@@ -4,6 +4,7 @@ that no server would take."""
 import asyncio
 import inspect
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, get_type_hints
 
 import pytest
@@ -19,15 +20,15 @@ pytestmark = pytest.mark.component
 CORRECTED = {"correct_state", "correct_preference", "end_state", "end_preference"}
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving("--history", tmp_path_factory.mktemp("every") / "history") as started:
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    """Of each test: the erasures at the end of one go on after it, and others wait for them."""
+    with serving("--history", tmp_path / "history") as started:
         yield started
 
 
 def ids(server: Server) -> dict[str, str]:
     """Of a fact and a preference that the server has."""
-    server.until("/readyz", 200)  # an erasure of the test before may go on
     ok(server.client.post("/v1/records", json=PLAN, headers={"Prefer": "wait=30"}))
     (like,) = [
         one["preference_id"]

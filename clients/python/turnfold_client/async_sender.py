@@ -12,11 +12,12 @@ from uuid import uuid4
 
 import httpx
 
-from turnfold_client.calls import Attempts, Call, Page
+from turnfold_client.calls import Call, Page
 from turnfold_client.errors import LocalServerError, ReplyError, StatusError
 from turnfold_client.events import Blocks, SessionEvent
 from turnfold_client.messages import AWAY, REFUSED, Messages, body, call
 from turnfold_client.models import MessagesReply
+from turnfold_client.retries import Attempts
 from turnfold_client.spool import Entry, Spool, in_thread
 from turnfold_client.tracing import sending
 from turnfold_client.version import __version__

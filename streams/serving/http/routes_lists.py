@@ -12,7 +12,7 @@ from schemas.base import Id
 from schemas.http import Moment, Since
 from schemas.time import format_time
 from schemas.validation_text import one_of
-from streams.directory.owners import ORDERS, Listing
+from streams.directory.users_and_sessions import ORDERS, Listing
 from streams.serving.http import paging
 from streams.serving.http.route import LIST_ERRORS, Endpoints, Limit, reply, serving, tenant_of
 from streams.serving.http.routes_reading import PlaceCursor

@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 from schemas.time import HOUR
-from streams.directory.owners import FAR, TURNS_AS_OF
+from streams.directory.users_and_sessions import FAR, TURNS_AS_OF
 
 NEWEST = 500, 20_000
 """Sizes of the first windows of turns: their users and sessions sort before all others."""

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from streams.directory import states_held
-from streams.directory.owners import FAR, TURNS_AS_OF
+from streams.directory.users_and_sessions import FAR, TURNS_AS_OF
 
 
 class CountQuery(msgspec.Struct, frozen=True, kw_only=True):

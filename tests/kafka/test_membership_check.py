@@ -17,7 +17,7 @@ from streams.kafka.client.topics import create
 def health(bootstrap: str, group: str) -> tuple[int, str]:
     """Exit code and what it says, as a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-m", "streams.kafka.transport.health", group],
+        [sys.executable, "-m", "streams.kafka.transport.membership_check", group],
         capture_output=True, text=True, timeout=120,
         env={**os.environ, "TURNFOLD_KAFKA_BOOTSTRAP": bootstrap},
     )  # fmt: skip

@@ -1,6 +1,6 @@
 """Health check of containers: is this machine's worker a member of its consumer group?
 
-    python -m streams.kafka.transport.health GROUP
+    python -m streams.kafka.transport.membership_check GROUP
 
 It queries the broker, not the process. Exit codes: 0 yes, 5 no, 3 invalid settings.
 """
@@ -60,7 +60,7 @@ def _own_address(settings: KafkaSettings) -> str:
 def main() -> int:
     """Returns the exit code; writes one line to stdout or stderr."""
     if len(sys.argv) != 2:
-        sys.stderr.write("usage: python -m streams.kafka.transport.health GROUP\n")
+        sys.stderr.write("usage: python -m streams.kafka.transport.membership_check GROUP\n")
         return 2
     try:
         members = event_loop.run(check(KafkaSettings.load(), sys.argv[1]))
