@@ -32,6 +32,10 @@ class ListedSession(Reply):
     """A session with stored data."""
 
     session_id: str = Field(description="Id of the session.")
+    first_line: str | None = Field(
+        description="Start of the first turn's words, up to 120 characters; null if that turn has "
+        "none, asks not to be kept, or is retracted.",
+    )
     user_id: str | None = Field(
         description="User of the earliest turn that has one; null if none has.",
     )

@@ -62,6 +62,8 @@ STRETCH = 16
 AFTER_ALL = "\U0010ffff" * 129
 """Appended to a prefix: sorts after every id with this prefix."""
 FAR = 2**62
+LINE = 120
+"""Characters of a session's first line."""
 TURNS_AS_OF = f"""passage
     JOIN doc ON doc.id BETWEEN no * {STRETCH} AND no * {STRETCH} + {STRETCH - 1}
     WHERE passage.session = talk.session AND earliest <= :at AND doc.kind = 'event'
@@ -104,7 +106,9 @@ class User(msgspec.Struct, frozen=True):
 
 class Session(msgspec.Struct, frozen=True):
     """A session; times in microseconds. `user_id`: the user of its earliest turn with one. `users`
-    counts its users, `memory` its current items of session memory."""
+    counts its users, `memory` its current items of session memory. `first_line`: the start of the
+    first turn's words, up to `LINE` characters; None if that turn has none, asks not to be kept, or
+    is retracted."""
 
     session_id: str
     user_id: str | None
@@ -113,6 +117,7 @@ class Session(msgspec.Struct, frozen=True):
     active: int
     turns: int
     memory: int
+    first_line: str | None
 
 
 # --- writing --------------------------------------------------------------------------------------
@@ -206,7 +211,10 @@ _SESSION = f"""name,
     (SELECT user.name FROM talk JOIN name AS user ON user.no = person
         WHERE session = name.no ORDER BY first, user.name LIMIT 1),
     others, (SELECT min(first) FROM talk WHERE session = name.no), active, turns,
-    {_VALID.format("session_memory")}"""
+    {_VALID.format("session_memory")},
+    (SELECT substr(text, 1, min(said, {LINE})) FROM doc WHERE kind = 'event' AND owner = name.no
+        AND at = (SELECT min(first) FROM talk WHERE session = name.no)
+        AND said > 0 AND until > :now ORDER BY key LIMIT 1)"""
 
 
 def users(db: sqlite3.Connection, listing: Listing) -> list[User]:
@@ -216,7 +224,10 @@ def users(db: sqlite3.Connection, listing: Listing) -> list[User]:
 
 def sessions(db: sqlite3.Connection, listing: Listing) -> list[Session]:
     """Returns a page of sessions."""
-    return [Session(*row) for row in _rows(db, listing, "session", _SESSION)]
+    return [
+        Session(*row, first_line=text and text.strip().partition("\n")[0])
+        for *row, text in _rows(db, listing, "session", _SESSION)
+    ]
 
 
 def _rows(

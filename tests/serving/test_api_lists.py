@@ -78,11 +78,28 @@ def test_users_and_sessions_with_their_counts(api: httpx.Client) -> None:
     assert [one["user_id"] for one in found] == [None, ada, ada]
     assert found[2] == {
         "session_id": f"{mark}-s1", "user_id": ada, "users": 2, "turns": 2, "memory_items": 0,
-        "started_at": "2026-03-01T09:30:00Z", "last_active": "2026-03-02T09:30:00Z",
+        "first_line": "I live in Ghent.", "started_at": "2026-03-01T09:30:00Z", "last_active": "2026-03-02T09:30:00Z",
     }  # fmt: skip
     assert [one["session_id"] for one in sessions_of(api, user_id=bo)] == [f"{mark}-s1"]
     assert [one["user_id"] for one in users_of(api, mark, to="2026-03-02")] == [bo]
     assert [one["user_id"] for one in users_of(api, mark, **{"from": "2026-03-03"})] == [ada]
+
+
+def test_a_session_is_listed_by_the_first_line_of_its_first_turn(api: httpx.Client) -> None:
+    """But not if that turn asks not to be kept, or was deleted."""
+    mark = f"line-{uuid4()}"
+    words = ["  Tea?\nOr coffee?", "Please don't store this, but I'm ill.", "Delete me.", "é" * 200]
+    records = [
+        turn(number % 2 + 1, f"{mark}-{number // 2}", mark, user_input=text)
+        for number, text in enumerate(text for said in words for text in (said, "And milk?"))
+    ]
+    ok(api.post("/v1/records", json=records, headers={"Prefer": "wait=30"}))
+    ok(api.delete(f"/v1/messages/{mark}-2-1", params={"session_id": f"{mark}-2"}))
+    lines = until(
+        lambda: [one["first_line"] for one in sessions_of(api, prefix=mark, order="id")],
+        lambda lines: len(lines) == 4 and lines[2] is None,
+    )
+    assert lines == ["Tea?", None, None, "é" * 120]
 
 
 @pytest.mark.parametrize("order", ["last_active", "id"])

@@ -327,6 +327,7 @@ class ListedSession(Closed):
     """A session with stored data."""
 
     session_id: str
+    first_line: str | None
     user_id: str | None
     users: int
     started_at: Micros | None

@@ -424,6 +424,11 @@ export interface LinkUpdate {
 export interface ListedSession {
   /** Id of the session. */
   session_id: string;
+  /**
+   * Start of the first turn's words, up to 120 characters; null if that turn has none, asks
+   * not to be kept, or is retracted.
+   */
+  first_line: string | null;
   /** User of the earliest turn that has one; null if none has. */
   user_id: string | null;
   /** Number of users who spoke in it. */

@@ -91,6 +91,7 @@ async def sessions(
     entries = [
         {
             "session_id": row.session_id,
+            "first_line": row.first_line,
             "user_id": row.user_id,
             "users": row.users,
             "started_at": None if row.begun is None else format_time(row.begun),
