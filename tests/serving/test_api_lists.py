@@ -78,7 +78,8 @@ def test_users_and_sessions_with_their_counts(api: httpx.Client) -> None:
     assert [one["user_id"] for one in found] == [None, ada, ada]
     assert found[2] == {
         "session_id": f"{mark}-s1", "user_id": ada, "users": 2, "turns": 2, "memory_items": 0,
-        "first_line": "I live in Ghent.", "started_at": "2026-03-01T09:30:00Z", "last_active": "2026-03-02T09:30:00Z",
+        "first_line": "I live in Ghent.", "started_at": "2026-03-01T09:30:00Z",
+        "last_active": "2026-03-02T09:30:00Z",
     }  # fmt: skip
     assert [one["session_id"] for one in sessions_of(api, user_id=bo)] == [f"{mark}-s1"]
     assert [one["user_id"] for one in users_of(api, mark, to="2026-03-02")] == [bo]
