@@ -224,10 +224,8 @@ def users(db: sqlite3.Connection, listing: Listing) -> list[User]:
 
 def sessions(db: sqlite3.Connection, listing: Listing) -> list[Session]:
     """Returns a page of sessions."""
-    return [
-        Session(*row, text and text.strip().partition("\n")[0])
-        for *row, text in _rows(db, listing, "session", _SESSION)
-    ]
+    rows = _rows(db, listing, "session", _SESSION)
+    return [Session(*(*row, text and text.strip().partition("\n")[0])) for *row, text in rows]
 
 
 def _rows(

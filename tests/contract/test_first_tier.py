@@ -27,18 +27,17 @@ takes seconds."""
 
 @pytest.mark.component
 def test_no_test_of_the_first_tier_takes_over_two_seconds(tmp_path: Path) -> None:
-    """Reads what `.ci/run` has just measured. A test that was slow there runs again alone: the
-    machine may have stood still."""
+    """Reads what `.ci/run` has just measured. A test that was slow there, also beside other work of
+    the machine, runs again alone: the machine may have stood still."""
     assert TABLE.exists(), "run the first tier before: .ci/run tests"
-    slow = [row.name for row in durations.read(TABLE) if _is_slow(row)]
+    rows = [row for row in durations.read(TABLE) if row.step == "tests"]
+    (step,) = [row for row in rows if row.kind == "step"]
+    limit = LIMIT * max(1.0, step.seconds / step.cpu_seconds)  # two workers share the seconds
+    slow = [row.name for row in rows if row.kind == "test" and row.seconds > limit]
     for _ in range(TRIES):
         if slow:
             slow = _slow_alone(slow, tmp_path / "again.tsv")
     assert slow == []
-
-
-def _is_slow(row: durations.Row) -> bool:
-    return row.step == "tests" and row.kind == "test" and row.seconds > LIMIT
 
 
 def _slow_alone(tests: list[str], table: Path) -> list[str]:
