@@ -13,16 +13,11 @@ AT = TopicPartition("turns", 0)
 
 
 class Group:
-    """Takes offsets after so many refusals; `hangs` once before. `assigned`: the member's
-    partitions."""
+    """Takes offsets after so many refusals; `hangs` once before."""
 
     def __init__(self, refusals: int, hangs: bool = False) -> None:
         self.refusals, self.hangs = refusals, hangs
         self.offsets: dict[TopicPartition, int] = {}
-        self.assigned = {AT}
-
-    def assignment(self) -> set[TopicPartition]:
-        return self.assigned
 
     async def commit(self, offsets: Mapping[TopicPartition, int]) -> bool:
         if self.hangs:
@@ -38,7 +33,7 @@ class Group:
 def worker(group: Group, offset: int) -> Consumer:
     made = Consumer.__new__(Consumer)
     made._unreported, made.source = {AT: offset}, group  # type: ignore[assignment]
-    made.kafka = group  # type: ignore[assignment]
+    made._report = asyncio.Lock()
     return made
 
 
@@ -66,17 +61,20 @@ def test_offsets_that_a_group_refuses_for_a_moment_are_told_again(
     assert group.offsets == {AT: 7}
 
 
-def test_offsets_that_were_refused_are_not_told_once_another_member_has_the_partition() -> None:
-    """It may have committed later ones, and the group takes whatever a member says."""
+@pytest.mark.parametrize("is_sending", [False, True], ids=["refused", "being sent"])
+def test_offsets_refused_before_a_rebalance_are_not_told_after_it(is_sending: bool) -> None:
+    """Another member may have had the partition meanwhile, and committed later ones: the group
+    takes whatever a member says."""
 
     async def run() -> dict[TopicPartition, int]:
-        group = Group(1)
+        group = Group(2 - is_sending, hangs=is_sending)
         loses = worker(group, 20)
-        await loses.report_offsets()
-        group.assigned = set()
-        await loses.report_offsets()
-        group.assigned = {AT}  # it comes back: the other's offset stands
-        await loses.report_offsets()
+        telling = asyncio.create_task(loses.report_offsets())
+        await asyncio.sleep(0)
+        if is_sending:
+            asyncio.get_running_loop().call_later(0.01, telling.cancel)
+        await loses.end_reports()
+        await loses.report_offsets()  # the partition is assigned again
         return group.offsets
 
     assert asyncio.run(run()) == {}

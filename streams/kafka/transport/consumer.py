@@ -55,7 +55,7 @@ class Listener(ConsumerRebalanceListener):  # type: ignore[misc]
         try:
             await consumer.app.lanes.revoke()
             consumer.check_membership(bool(revoked))
-            await consumer.report_offsets()
+            await consumer.end_reports()
             await consumer.on_partitions_revoked(ensure_TPset(revoked))
         except Exception as error:
             await self._end(error)
@@ -117,6 +117,7 @@ class Consumer(base.Consumer):
         await self.kafka.start()
         self.source = ConsumerSource(self.kafka, self.app.connection)
         self._unreported: dict[TopicPartition, int] = {}
+        self._report = asyncio.Lock()
         self._reporting = asyncio.create_task(self._report_offsets(), name="offsets")
         self.app.lanes.attach(self.source, self._crash, self._committed)
 
@@ -136,19 +137,22 @@ class Consumer(base.Consumer):
     async def report_offsets(self) -> None:
         """Commits changed offsets to the group. Lanes use their markers and report their position
         when they open: these offsets serve `lag` and other tools only, and a transaction that
-        includes them takes almost twice as long.
+        includes them takes almost twice as long."""
+        async with self._report:
+            offsets, self._unreported = self._unreported, {}
+            is_reported = False
+            try:
+                is_reported = not offsets or await self.source.commit(offsets)
+            finally:  # even if cancelled
+                if not is_reported:
+                    self._unreported = {**offsets, **self._unreported}
 
-        Offsets of partitions that another member owns by now are dropped: the coordinator would
-        accept them, though the owner may have committed later ones."""
-        assigned = self.kafka.assignment()
-        offsets = {tp: offset for tp, offset in self._unreported.items() if tp in assigned}
+    async def end_reports(self) -> None:
+        """Commits offsets before a rebalance, and drops those that the group rejects: each lane
+        reports its position when it opens, here or at another member, and the coordinator would
+        accept an older one after that."""
+        await self.report_offsets()
         self._unreported = {}
-        is_reported = False
-        try:
-            is_reported = not offsets or await self.source.commit(offsets)
-        finally:  # even if cancelled
-            if not is_reported:
-                self._unreported = {**offsets, **self._unreported}
 
     async def _report_last_offsets(self) -> None:
         """Commits the remaining offsets at shutdown; otherwise `lag` counts processed records as
