@@ -1,7 +1,7 @@
 """Quotas: records and bytes per second that a tenant may write, as token buckets.
 
-The server (`serving.http.quotas`) and the worker (`kafka.transport.set_aside`) enforce them. Times
-are arguments: this module reads no clock.
+The server (`serving.http.quotas`) and the worker (`kafka.transport.throttled_tenants`) enforce
+them. Times are arguments: this module reads no clock.
 """
 
 from collections.abc import Mapping
