@@ -33,7 +33,7 @@ class Server:
 
     def endings(self, records: list[Any]) -> list[str]:
         """What each record ended as."""
-        reply = self.post(records)
+        reply = self.post(records, prefer="wait=60")
         return [one["ending"] for one in reply.json()["results"]]
 
     def session(self, session_id: str) -> httpx.Response:
