@@ -83,7 +83,7 @@ def test_the_example_of_its_readme_prints_what_it_says(
         text = text.replace("http://localhost:8400", server.url)
         (app / "example.py").write_text(text, "utf-8")
         printed = run(python, "example.py", folder=app).splitlines()
-    assert printed == ["limits", "What is a limit?", "no session of that id", "done"]
+    assert printed == ["limits", "What is a limit?", "no session of that id"]
     assert all(f"`{line}`" in README.read_text("utf-8") for line in printed)
 
 

@@ -1,5 +1,5 @@
-"""Edits and deletions by the mappings of docs/mapping.md: memory is what the messages that are left
-say now."""
+"""Edits and deletions by the mappings of docs/mapping.md and examples/mappings: memory is what the
+messages that are left say now."""
 
 import json
 import re
@@ -29,9 +29,10 @@ def compiled() -> None:
 @pytest.fixture(params=["slack.events", "teams.messages", "discord.gateway"])
 def source(request: pytest.FixtureRequest, tmp_path: Path) -> Source:
     page = (ROOT / "docs" / "mapping.md").read_text("utf-8")
-    blocks = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    mappings = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    mappings += [one.read_text("utf-8") for one in (ROOT / "examples" / "mappings").iterdir()]
     file = tmp_path / "platform.yaml"
-    file.write_text(*[one for one in blocks if request.param in one])
+    file.write_text(*[one for one in mappings if request.param in one])
     return Source(request.param, load(file))
 
 
