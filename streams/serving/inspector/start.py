@@ -104,7 +104,7 @@ async def _then(request: Request, kind: Kind, parameters: Json, cursor: str | No
 def _counts(kind: Kind, counts: search.OwnerCounts) -> Json:
     if kind == "user":
         return {"turns": counts.turns, "sessions": counts.others, "states": counts.states}
-    return {"user_id": counts.first, "turns": counts.turns}
+    return {"user_id": counts.first, "turns": counts.turns, "first_line": None}
 
 
 VIEW = View(START, start, "start.html", "start.title", "start.about", menu=True)
