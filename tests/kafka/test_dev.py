@@ -141,9 +141,10 @@ def test_dev_asks_a_model_beside_the_worker(tmp_path: Path) -> None:
 
     def better(request: Prompt) -> Reply:
         events = [one["event_id"] for one in request.data["turns"]]
-        update = {"kind": "fact", "body_text": "Lives in Porto, Portugal.",
-                  "evidence_event_ids": events}  # fmt: skip
-        return completion(whole(state_updates=[update]))
+        update = {"kind": "fact", "op": "upsert", "state_id": None,
+                  "body_text": "Lives in Porto, Portugal.", "confidence": 0.9,
+                  "evidence_event_ids": events, "reason": "the user said so"}  # fmt: skip
+        return completion(whole(states=[update]))
 
     history = tmp_path / "memory"
     with Endpoint(better) as asked:
