@@ -4,10 +4,13 @@ Each commit carries the app transaction (app_id, version), which identifies a wr
 crash. One writer per history: the caller has the lock.
 """
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -24,8 +27,8 @@ from deltalake import (
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from schemas.rows import SNAPSHOT_KEYS, TABLES
-from sinks import panics
-from sinks.disk import trouble
+from sinks import panics, power_loss
+from sinks.disk import flush, trouble
 from sinks.errors import in_a_line
 from sinks.history import LATER
 from sinks.history_root import HistoryError, HistoryWriteError, open_root
@@ -35,6 +38,8 @@ from sinks.store_errors import DELETED, PATIENCE, PAUSE, patiently, write_error
 from sinks.tables import COMMIT_ORDER, STORED
 
 T = TypeVar("T")
+log = logging.getLogger(__name__)
+
 OPEN_FOR = 50
 """Versions after which a handle is reopened. At every commit a handle replays all commits since it
 was opened; a new handle reads a checkpoint, which is six times as fast after 800 commits."""
@@ -147,17 +152,20 @@ class History:
         delta = self.newest(name)
         if delta is None:
             with self.writing(name):
-                DeltaTable.create(
-                    f"{self.root}/{name}",
-                    STORED[name],
-                    mode="ignore",
-                    partition_by=["date"],
-                    configuration=self.configuration,
-                    storage_options=self.storage_options,
-                )
+                self._create(f"{self.root}/{name}", name)
             delta = self.newest(name)
         assert delta is not None, "it has just been created"
         return delta
+
+    def _create(self, place: str, name: str) -> None:
+        DeltaTable.create(
+            place,
+            STORED[name],
+            mode="ignore",
+            partition_by=["date"],
+            configuration=self.configuration,
+            storage_options=self.storage_options,
+        )
 
     def tables(self) -> dict[str, DeltaTable]:
         """The existing tables by name."""
@@ -212,6 +220,44 @@ class History:
         """Table -> Delta version, for `restore`."""
         return {name: table.version() for name, table in self.tables().items()}
 
+    def flush(self) -> None:
+        """Waits until all commits are on disk; object stores keep them at once. Raises
+        HistoryWriteError."""
+        if isinstance(self.at, Path):
+            try:
+                flush(self.at)
+            except OSError as error:
+                raise HistoryWriteError(f"{self.at}: {error.strerror}") from error
+
+    def repair(self, flushed: Mapping[str, int] | None) -> None:
+        """Empties commits of a folder that a loss of power has torn; the caller is the only writer.
+
+        `flushed`: `delta_versions` at the last flush, or None if it is not known. Raises
+        HistoryWriteError.
+        """
+        self.drop_torn_checkpoints()
+        for name in TABLES:
+            table = Path(self.root, name)
+            version = None if flushed is None else flushed.get(name, -1)
+            with self.writing(name):
+                if power_loss.void_torn(table, version, partial(self._creation, name)):
+                    log.warning(
+                        "%s: commits were torn by a loss of power; they are empty now", table
+                    )
+
+    def drop_torn_checkpoints(self) -> None:
+        """Removes checkpoints of a folder's tables that a loss of power has torn. Raises
+        HistoryWriteError."""
+        for name in TABLES:
+            with self.writing(name):
+                power_loss.drop_torn_checkpoints(Path(self.root, name))
+
+    def _creation(self, name: str) -> str:
+        """The commit that creates a table."""
+        with TemporaryDirectory() as folder:
+            self._create(folder, name)
+            return Path(folder, "_delta_log", f"{0:020}.json").read_text()
+
     def restore(self, versions: Mapping[str, int]) -> None:
         """Rolls back an incomplete batch: restores rows and app versions of these Delta versions.
 
@@ -245,11 +291,12 @@ class History:
             table.restore(version, commit_properties=CommitProperties(app_transactions=before))
 
     def close(self) -> None:
-        """Writes a checkpoint of each open table, so that readers open it quickly."""
+        """Writes a checkpoint of each open table, so that readers open it quickly; then flushes."""
         for name, (table, _) in self._open.items():
             with self.writing(name):
                 table.create_checkpoint()
         self._open.clear()
+        self.flush()
 
     @contextmanager
     def writing(self, table: str) -> Iterator[None]:

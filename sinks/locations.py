@@ -6,6 +6,7 @@ Both support a subset of `pathlib.Path`: `/`, `name`, `parent`, `exists`, `is_di
 
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar, overload
 
@@ -63,20 +64,17 @@ def make_folder(place: Location) -> None:
 
 
 def create(file: Location, text: str) -> None:
-    """Writes a file unless it exists, atomically: one of several concurrent writers wins.
-
-    Raises OSError, StoreError.
-    """
+    """Writes a file unless it exists, atomically; durable when it returns. One of several
+    concurrent writers wins. Raises OSError, StoreError."""
     if isinstance(file, ObjectPath):
         file.create_text(text)
         return
     fresh = file.with_name(f".{file.name}-{os.getpid()}")
     try:
-        fresh.write_text(text, encoding="utf-8")
-        try:
+        _write(fresh, text)
+        with suppress(FileExistsError):
             os.link(fresh, file)
-        except FileExistsError:
-            return
+        _sync(file.parent)
     finally:
         fresh.unlink(missing_ok=True)
 
@@ -96,11 +94,22 @@ def replace(file: Location, text: str, *, mode: int | None = None) -> None:
         except FileNotFoundError:  # `clear_left` removed it, or the folder does not exist
             if attempt == ATTEMPTS - 1:
                 raise
-    folder = os.open(file.parent, os.O_RDONLY)
+    _sync(file.parent)
+
+
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(folder)
+        os.fsync(handle)
     finally:
-        os.close(folder)
+        os.close(handle)
+
+
+def _write(file: Path, text: str) -> None:
+    with file.open("w", encoding="utf-8") as stream:
+        stream.write(text)
+        stream.flush()
+        os.fsync(stream.fileno())
 
 
 def _replace(file: Path, text: str, mode: int | None) -> None:
@@ -109,10 +118,7 @@ def _replace(file: Path, text: str, mode: int | None) -> None:
         fresh.touch(0o600 if mode is not None else 0o666)
         if mode is not None:
             fresh.chmod(mode)
-        with fresh.open("w", encoding="utf-8") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
+        _write(fresh, text)
         fresh.replace(file)
     finally:
         fresh.unlink(missing_ok=True)

@@ -87,6 +87,7 @@ def _compacted(history: History, name: str, retention_hours: int) -> dict[str, i
         dropped = _keep_newest(history, name, key, table) if key is not None else 0
         _merge_small(history, name, table)
         table.create_checkpoint()
+        history.flush()  # before anything is deleted
         table.cleanup_metadata()
         return {
             "files_before": before,
@@ -113,7 +114,9 @@ def _changed(history: History, name: str, change: Callable[[DeltaTable], T]) -> 
         table = history.newest(name) if is_url(history.at) else history.table(name)
         assert table is not None, "it was listed"
         with history.writing(name):
-            return change(table)
+            result = change(table)
+        history.flush()  # the order of tables counts after a loss of power, too
+        return result
 
     return retry_conflicts(changed)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sinks import sequence_objects
+from sinks.disk import flush
 from sinks.errors import HistoryError, HistoryWriteError
 from sinks.locations import Location, P, replace
 from sinks.object_store import ObjectPath
@@ -104,6 +105,7 @@ def switch(root: Location, target: Pointer) -> None:
     number = newest(root)
     file = _note(root, number + 1) if number else root / FILE
     try:
+        flush(root)  # the generation has to be there after a loss of power, too
         replace(file, text)
     except OSError as error:
         raise HistoryWriteError(f"{file}: {error.strerror or error}") from error

@@ -46,6 +46,9 @@ WHOLE = "/whole"
 """Suffix of an app id: the offset up to which all tables had their rows at this commit."""
 LOCK_WITHIN = 10.0  # seconds; its holder may hang, and Delta detects conflicts
 
+REPAIRED_WITHIN = 5.0
+"""Seconds for which another sink may repair the tables."""
+
 
 class Piece(NamedTuple):
     """Rows of one table from one partition, with their `offsets` there, ascending."""
@@ -74,7 +77,7 @@ class SharedHistory(History):
         self._guard: IO[str] | None = None
         _claim(self.at, owner)
         if isinstance(self.at, Path):
-            self._guard = _guard(self.at)
+            self._guard = self._begin(self.at)
         self._forgotten = Forgotten(self.at)  # safe in a folder: the guard is locked
 
     def __exit__(
@@ -97,6 +100,19 @@ class SharedHistory(History):
     def _release(self) -> None:
         if self._guard is not None:
             self._guard.close()
+
+    def _begin(self, root: Path) -> IO[str]:
+        """Takes the shared lock, which excludes `run`, `compact` and `forget`. The first sink
+        repairs the tables."""
+        lock = _opened_lock(locks.history_lock(root))
+        if locks.acquire(lock):
+            self.repair(None)
+        if not locks.acquire(lock, shared=True, within=REPAIRED_WITHIN):
+            lock.close()
+            raise HistoryError(
+                f"{root}: another turnfold is writing this history; wait for its end"
+            )
+        return lock
 
     def positions(self, app_ids: Iterable[str]) -> dict[str, int]:
         """App -> last offset up to which all tables have their rows; without unwritten apps."""
@@ -128,9 +144,13 @@ class SharedHistory(History):
         rows = 0
         for table in sorted(pieces):
             last_offsets = {app: upto[app] for app, name in last.items() if name == table}
+            if last_offsets and rows:  # the commit says that the others are there
+                self.flush()
             passed(f"before {table}")
             rows += self._write(table, pieces[table], upto, {**complete, **last_offsets}, notes)
             passed(f"after {table}")
+        if rows:
+            self.flush()
         return rows
 
     def _refresh_forgotten(self) -> int:
@@ -282,15 +302,6 @@ def alone(root: Location) -> Iterator[None]:
     )
     with locks.lock_file(locks.history_lock(root), HistoryError(refusal)):
         yield
-
-
-def _guard(root: Path) -> IO[str]:
-    """Takes the shared lock, which excludes `run`, `compact` and `forget`."""
-    lock = _opened_lock(locks.history_lock(root))
-    if not locks.acquire(lock, shared=True):
-        lock.close()
-        raise HistoryError(f"{root}: another turnfold is writing this history; wait for its end")
-    return lock
 
 
 def _claim(root: Location, owner: Mapping[str, str]) -> None:

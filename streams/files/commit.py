@@ -4,11 +4,13 @@ One process writes, and the store is next to the tables:
 1. note the version of each Delta table in the store;
 2. append the batch's rows to the tables, one commit each;
 3. write the fold's rows, the files' positions and the counters to the store, and delete the note.
-A process that finds a note rolls the tables back to the noted versions and continues from the
-store, which does not contain that batch (docs/decisions.md explains rollback over replay).
+After each step it waits for the disk. A process that finds a note rolls the tables back to the
+noted versions and continues from the store, which does not contain that batch (docs/decisions.md
+explains rollback over replay).
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from uuid import uuid4
 
 import pyarrow as pa
@@ -30,19 +32,39 @@ class Batches:
         """Commits one batch: rows of the tables, and changes of the store. Raises
         HistoryWriteError, StoreError; then the next writer continues from the store."""
         number = (self._store.value("batch") or 0) + 1
-        if packed:
-            self._store.write_values({"writing": self._tables.delta_versions()})
+        with self.noted() if packed else nullcontext():
             for name, rows in joined(packed):
                 self._tables.append(name, rows, self._store.value("writer"), number)
         self._store.write([*changes, *encoded({"batch": number, "writing": None})])
+        self._tables.flush()
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """Notes the tables' versions for `take_back` while the block commits to them; the caller
+        then deletes the note. Raises HistoryWriteError, StoreError."""
+        self._store.write_values({"writing": self._tables.delta_versions()})
+        self._tables.flush()
+        yield
+        self._tables.flush()
+
+    def merge_small(self) -> None:
+        """Merges small files of the tables. Raises HistoryWriteError, StoreError."""
+        from sinks import maintenance  # not needed before, and slow to load
+
+        with self.noted():
+            maintenance.merge(self._tables)
+        self._store.write_values({"writing": None})
 
     def take_back(self) -> None:
-        """Rolls back a partly written batch."""
+        """Rolls back a partly written batch, also after a loss of power."""
         versions = self._store.value("writing")
         if versions is not None:
+            self._tables.repair(versions)
             self._tables.restore(versions)
             self._store.write_values({"writing": None, "writer": str(uuid4())})
-        elif self._store.value("writer") is None:
+            return
+        self._tables.drop_torn_checkpoints()
+        if self._store.value("writer") is None:
             self._store.write_values({"writer": str(uuid4())})
 
 

@@ -107,6 +107,7 @@ def share_equal(live: Path, tables: History, work: Path, names: Iterable[str]) -
         find = partial(_of_generation, name, live, Path(tables.root))
         _share_table(name, live / name, find, tables, work, stop)
         if table := tables.table(name):
+            tables.flush()
             with tables.writing(name):
                 vacuum(table, READ_FOR, full=False)
 
@@ -148,6 +149,7 @@ def _share_table(
                 raise
             continue
         if table := tables.table(name):
+            tables.flush()
             with tables.writing(name):
                 drop_unnamed(table, Path(tables.root) / name)  # leftovers of a killed pass
         return

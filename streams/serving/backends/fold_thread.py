@@ -96,9 +96,7 @@ class _Runner(Runner):
     def _write(self, packed: Packed, changes: Changes) -> None:
         super()._write(packed, changes)
         if self.store.value("batch") % MERGE_COMMITS == 0:
-            from sinks import maintenance  # not needed before, and slow to load
-
-            maintenance.merge(self.tables)
+            self.batches.merge_small()
 
 
 class IngestThread:

@@ -1,0 +1,109 @@
+"""Repairs the logs of a folder's tables after a loss of power (docs/recovery.md).
+
+A writer flushes its commits (`sinks.disk.flush`) before it relies on them. Of a commit after the
+last flush, the log's entry, its data file or a checkpoint may be missing, empty or short.
+"""
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from sinks.file_checks import CHECKPOINT, COMMIT, MAGIC
+from sinks.locations import replace
+
+SUSPECTS = 100
+"""Newest versions that may be torn where the flushed one is not known."""
+LOST = {"path": "date=1970-01-01/lost.parquet", "dataChange": True}
+"""The file that an empty commit removes: readers of a table's changes then read the whole table."""
+
+
+def drop_torn_checkpoints(table: Path, before: int | None = None) -> None:
+    """Removes the checkpoints of a table that are not whole, and those from version `before` on;
+    its log is read without them. Raises OSError."""
+    log = table / "_delta_log"
+    for file in _named(log, CHECKPOINT.fullmatch):
+        if not _is_parquet(file) or (before is not None and _version(file) >= before):
+            file.unlink()
+    pointer = log / "_last_checkpoint"
+    try:
+        version = json.loads(pointer.read_bytes())["version"]
+    except FileNotFoundError:
+        return
+    except (ValueError, TypeError, KeyError):
+        version = -1
+    if not (log / f"{version:020}.checkpoint.parquet").exists():
+        pointer.unlink()
+
+
+def void_torn(table: Path, flushed: int | None, creation: Callable[[], str]) -> bool:
+    """Makes the first torn commit of a table and all later ones empty: their rows and app versions
+    are gone, so that the writer writes them again. Returns whether there were any.
+
+    Versions only grow, since readers remember them. `flushed`: last version that was flushed (-1:
+    none); None: not known, then `SUSPECTS` are checked. `creation`: commit that creates the table.
+    The caller is the only writer. Raises OSError.
+    """
+    log = table / "_delta_log"
+    versions = sorted(map(_version, _named(log, COMMIT.fullmatch)))
+    if not versions:
+        return False
+    last = versions[-1]
+    # only `compact` deletes entries, before a checkpoint
+    start = versions[0] if _named(log, CHECKPOINT.fullmatch) else 0
+    first = max(start, last - SUSPECTS) if flushed is None else flushed + 1
+    torn = _first_torn(table, first, last)
+    if torn is None:
+        return False
+    drop_torn_checkpoints(table, torn)
+    for version in range(torn, last + 2):  # one more: readers may remember the last
+        replace(log / f"{version:020}.json", creation() if version == 0 else _empty())
+    return True
+
+
+def _first_torn(table: Path, first: int, last: int) -> int | None:
+    torn, removed = None, set[str]()
+    for version in range(last, first - 1, -1):
+        try:
+            text = (table / "_delta_log" / f"{version:020}.json").read_bytes()
+            actions: list[dict[str, Any]] = [json.loads(line) for line in text.splitlines()]
+        except (FileNotFoundError, ValueError):
+            actions = []
+        adds = [action["add"] for action in actions if "add" in action]
+        present = [add for add in adds if add["path"] not in removed]
+        if not actions or not all(
+            _size(table / unquote(add["path"])) == add["size"] for add in present
+        ):
+            torn = version
+        removed |= {action["remove"]["path"] for action in actions if "remove" in action}
+    return torn
+
+
+def _empty() -> str:
+    now = time.time_ns() // 1_000_000
+    info = {"timestamp": now, "operation": "VOID", "operationParameters": {}}
+    remove = {**LOST, "deletionTimestamp": now}
+    return f"{json.dumps({'commitInfo': info})}\n{json.dumps({'remove': remove})}\n"
+
+
+def _named(log: Path, is_named: Callable[[str], object]) -> list[Path]:
+    return [file for file in log.iterdir() if is_named(file.name)] if log.is_dir() else []
+
+
+def _version(file: Path) -> int:
+    return int(file.name[:20])
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return -1
+
+
+def _is_parquet(file: Path) -> bool:
+    with file.open("rb") as stream:
+        stream.seek(max(0, file.stat().st_size - len(MAGIC)))
+        return stream.read() == MAGIC
