@@ -7,6 +7,8 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 import msgspec
 from _duckdb import DuckDBPyConnection, IOException
@@ -22,6 +24,8 @@ from streams.llm.plans import Author
 from streams.llm.prompted_memory import REPLACED, Remembered, Row
 from streams.llm.replaced_plans import replaced_rows
 
+P = ParamSpec("P")
+T = TypeVar("T")
 Key = tuple[str, str, str]
 """A turn: tenant, session, event."""
 
@@ -137,6 +141,20 @@ ORDER BY document.updated_at DESC, entity_id
 """
 
 
+def _retried(read: Callable[P, T]) -> Callable[P, T]:
+    """Reads again if a file was merged into another one, or rewritten by an erasure."""
+
+    @wraps(read)
+    def retried(*args: P.args, **kwargs: P.kwargs) -> T:
+        for _ in range(READ_AGAIN - 1):
+            with suppress(IOException):
+                return read(*args, **kwargs)
+        return read(*args, **kwargs)
+
+    return retried
+
+
+@_retried
 def undone(
     root: Location,
     author: Author,
@@ -156,6 +174,7 @@ def undone(
         return [Turn(*row) for row in db.execute(UNDONE, parameters).fetchall()]
 
 
+@_retried
 def spent_since(root: Location, since: float) -> list[tuple[float, int, float]]:
     """Returns (Unix seconds, tokens, cost) of the models' calls since a time."""
     with connect(root, views=["plans", "dead_letters"]) as db:
@@ -164,6 +183,7 @@ def spent_since(root: Location, since: float) -> list[tuple[float, int, float]]:
         return db.execute(SPENT, [since]).fetchall()
 
 
+@_retried
 def with_texts(
     root: Location, groups: Sequence[Group], *, texts: bool = True
 ) -> list[Group | None]:
@@ -197,6 +217,7 @@ def key_of(turn: Turn) -> Key:
     return turn.tenant, turn.session_id, turn.event_id
 
 
+@_retried
 def remembered(root: Location, groups: Sequence[Group]) -> list[Remembered]:
     """Returns the memory valid at each group's time, as known when its last turn was recorded."""
     if not groups:
@@ -283,16 +304,10 @@ class Reader:
             if not reply.done():
                 batch, self._waiting = self._waiting, []
                 try:
-                    data = await asyncio.to_thread(self._retry, [group for group, _ in batch])
+                    data = await asyncio.to_thread(self._read, [group for group, _ in batch])
                 except BaseException:  # the other tasks read again
                     self._waiting += [entry for entry in batch if entry[1] is not reply]
                     raise
                 for (_, waiter), memory in zip(batch, data, strict=True):
                     waiter.set_result(memory)
         return reply.result()
-
-    def _retry(self, groups: list[Group]) -> list[Shown]:
-        for _ in range(READ_AGAIN - 1):
-            with suppress(IOException):  # a file was merged into another one
-                return self._read(groups)
-        return self._read(groups)
