@@ -59,7 +59,7 @@ def check_user(root: Path, tenant: str, name: str, at: int, known_at: int | None
         (one["state_id"], one["valid_from"])
         for one in history_documents.states(root, tenant, name, at, known_at)
     }
-    assert true_now.isdisjoint((one["state_id"], one["valid_from"]) for one in past["ended"])
+    assert true_now.isdisjoint((one["entity_id"], one["valid_from"]) for one in past["ended"])
     assert past["counts"] == {name: len(past[name]) for name in past["counts"]}, "of few, all"
 
 
