@@ -72,14 +72,15 @@ class LlmSettings(Settings):
         Field(
             default_factory=dict,
             max_length=64,
-            description="JSON: categories of states, with a description each. Default: ours.",
+            description="JSON: categories of states, with a description each. Empty: the built-in "
+            "ones.",
         ),
     ]
     prompt: Annotated[
         str,
         Field(
             validate_default=True,
-            description="File with a template of the instructions. Default: ours.",
+            description="File with a template of the instructions. Empty: the built-in one.",
         ),
     ] = ""
 
@@ -96,17 +97,18 @@ class LlmSettings(Settings):
         tuple[str, ...], Field(description="Sources of turns in which a user speaks.")
     ] = ("chat",)
     max_states: Annotated[
-        int, Field(ge=0, le=1000, description="Maximum states, and preferences, shown.")
+        int,
+        Field(ge=0, le=1000, description="Maximum states, and maximum preferences, in a request."),
     ] = 40
-    max_state_bytes: Annotated[int, Field(ge=0, description="Maximum bytes of states shown.")] = (
-        12_000
-    )
+    max_state_bytes: Annotated[
+        int, Field(ge=0, description="Maximum bytes of states, and of preferences, in a request.")
+    ] = 12_000
     max_text: Annotated[int, Field(ge=100, description="Maximum characters per text.")] = 4000
 
     concurrency: Annotated[int, Field(ge=1, le=256, description="Maximum concurrent requests.")] = 4
     connect_seconds: Annotated[Seconds, Field(description="Connect timeout.")] = 5.0
     read_seconds: Annotated[Seconds, Field(description="Read timeout.")] = 60.0
-    total_seconds: Annotated[Seconds, Field(description="Timeout of a request.")] = 120.0
+    total_seconds: Annotated[Seconds, Field(description="Timeout of one attempt.")] = 120.0
     attempts: Annotated[int, Field(ge=1, le=100, description="Attempts per request.")] = 6
     retry_seconds: Annotated[Seconds, Field(description="Maximum wait between attempts.")] = 60.0
     breaker_failures: Annotated[

@@ -1,4 +1,4 @@
-"""Retention of inactive sessions, for all commands (docs/operations.md, "Retention").
+"""Retention of inactive sessions, for all commands (docs/operations.md, "Cold sessions").
 
 A session past its retention is not deleted: it is stored cold (`streams.pipeline.entity`).
 """

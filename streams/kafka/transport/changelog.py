@@ -107,8 +107,8 @@ class Progress:
             self._refuse(why)
         raise ConfigurationError(
             f"{self.at.topic}, partition {self.at.partition}: the transaction that started at "
-            f"{end} was never ended, so reading cannot continue to {written}: the broker has lost "
-            "its end; "
+            f"offset {end} was never ended, so reading cannot continue to {written}: the broker "
+            "has lost its end; "
             'docs/recovery.md, "A transaction that never ends"'
         )
 

@@ -1,4 +1,4 @@
-"""The memory endpoints: profile, context, summary, updates (docs/http.md, "Memory endpoints")."""
+"""The memory endpoints: profile, context, summary, updates (docs/http.md, "Tutoring endpoints")."""
 
 import time
 from contextlib import suppress
