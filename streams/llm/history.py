@@ -141,15 +141,15 @@ ORDER BY document.updated_at DESC, entity_id
 """
 
 
-def _retried(read: Callable[P, T]) -> Callable[P, T]:
+def _retried(reader: Callable[P, T]) -> Callable[P, T]:
     """Reads again if a file was merged into another one, or rewritten by an erasure."""
 
-    @wraps(read)
+    @wraps(reader)
     def retried(*args: P.args, **kwargs: P.kwargs) -> T:
         for _ in range(READ_AGAIN - 1):
             with suppress(IOException):
-                return read(*args, **kwargs)
-        return read(*args, **kwargs)
+                return reader(*args, **kwargs)
+        return reader(*args, **kwargs)
 
     return retried
 
