@@ -42,10 +42,10 @@ def headlines(table: Table) -> str:
     rows = [
         ("**0**", f"records lost or doubled in {kills['kills']:.0f} kills of workers, sinks and "
          "brokers"),
-        (f"**{rate}**", f"turns per second, exactly once; Kafka Streams {streams}, Quix Streams "
-         f"{quix} in the same run"),
-        (f"**{short(packs['no question p50 ms'])} ms**", "median time of a prompt's context, over "
-         "a million facts"),
+        (f"**{rate}**", f"turns per second, exactly once; the same job in Kafka Streams: "
+         f"{streams}, in Quix Streams: {quix}"),
+        (f"**{short(packs['no question p50 ms'])} ms**", "median time to compose a context, in a "
+         "memory of a million facts"),
     ]  # fmt: skip
     return table(("", "measured"), rows)
 
