@@ -22,6 +22,8 @@ from streams.folds.revisions import add_evidence, revise, time_or_none
 
 MAX_VERSIONS = 16
 DEFAULT_CONFIDENCE = 0.5
+QUOTED = frozenset({"value", "evidence", "condition", "about_start", "about_end"})
+"""Fields of a payload that describe the state's text; the others say what kind of state it is."""
 
 
 class Over(Row, frozen=True):
@@ -268,9 +270,12 @@ def _upserted(kind: str, versions: Versions, update: Update, rules: Rules) -> Ve
 
 
 def _payload(kind: str, base: Version, update: Update) -> dict[str, Any]:
-    """Returns the new payload; a task keeps its status if the update has none."""
+    """Returns the new payload; a task keeps its status if the update has none. Another text without
+    a payload removes what the old payload quotes of the old text."""
     if update.payload is None:
-        return base.payload
+        if update.body_text in ("", base.body_text):
+            return base.payload
+        return {name: value for name, value in base.payload.items() if name not in QUOTED}
     status = {"status": base.payload["status"]} if "status" in base.payload else {}
     return {**(status if kind == "task" else {}), **update.payload}
 

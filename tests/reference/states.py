@@ -101,8 +101,14 @@ def version_meant(versions: list[Document], valid_from: int | None) -> Document:
 
 
 def upsert(version: Document, update: StateUpdate) -> None:
-    """What is left out keeps what was."""
-    version["body_text"] = update.body_text or version["body_text"]
+    """What is left out keeps what was, apart from what the payload says of the text."""
+    text = update.body_text or version["body_text"]
+    if update.payload is None and text != version["body_text"]:
+        of_text = ("value", "evidence", "condition", "about_start", "about_end")
+        version["payload"] = {
+            name: value for name, value in version["payload"].items() if name not in of_text
+        }
+    version["body_text"] = text
     version["entities"] = update.entities or version["entities"]
     if update.payload is not None:
         kept = {"status": version["payload"]["status"]} if version["kind"] == "task" else {}

@@ -36,6 +36,28 @@ def test_a_new_version_leaves_those_beside_it_as_they_are(
 
 
 @pytest.mark.parametrize(
+    ("text", "valid_from", "payload"),
+    [
+        (
+            "",
+            day(1),
+            {"family": "home", "mine": 1, "value": "Leeds", "evidence": "I live in Leeds."},
+        ),
+        ("Lives in York.", day(1), {"family": "home", "mine": 1}),
+        ("Lives in York.", day(9), {"family": "home", "mine": 1}),
+    ],
+    ids=["the same text", "a correction", "a new version"],
+)
+def test_another_text_without_a_payload_is_not_described_by_the_old_one(
+    user: Memory, text: str, valid_from: str, payload: Json
+) -> None:
+    said = {"family": "home", "mine": 1, "value": "Leeds", "evidence": "I live in Leeds."}
+    user.tell(says("Lives in Leeds.", state_id="home", valid_from=day(1), payload=said))
+    user.tell(says(text, state_id="home", valid_from=valid_from), plan_id="p2")
+    assert user.states()["home"]["payload"] == payload
+
+
+@pytest.mark.parametrize(
     ("update", "changes"),
     [
         (says("Nara", state_id="home"), False),
