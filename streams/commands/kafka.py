@@ -407,7 +407,7 @@ def reset(
 @options.any_tenant
 @options.mapping
 @click.option(
-    "--again", is_flag=True, help="Also letters that were replayed and refused again, and with ID… "
+    "--again", is_flag=True, help="Also letters that were replayed and became dead letters again, and with ID… "
     "those that are settled.",
 )  # fmt: skip
 @click.option(

@@ -35,7 +35,7 @@ DEMO_PORT = 8400
 @click.option(
     "--strict",
     is_flag=True,
-    help="Exit with 4 if a record was refused or the last line is incomplete.",
+    help="Exit with 4 if there are dead letters or the last line is incomplete.",
 )
 @options.form
 @errors.reported
@@ -100,7 +100,7 @@ def run(
             )
         except Truncated as error:
             _say_counts(_with_skipped(error.counts, mapping) | _told(chosen, rules), form)
-            _say_refused(error.counts, history)
+            _say_dead_letters(error.counts, history)
             raise
     counts = _with_skipped(counts, mapping)
     try:
@@ -121,7 +121,7 @@ def run(
             f"{file}: its last line, {size} bytes so far, is not a whole record yet; the next run "
             "reads it"
         )
-    _say_refused(counts, history)
+    _say_dead_letters(counts, history)
     model_counts = counts.get("model", {})
     if model_counts.get("failed") and model_counts["failed"] == model_counts["groups"]:
         output.note(said_of_failures(model_counts))
@@ -179,10 +179,10 @@ def _say_nothing_new(counts: dict[str, Any], history: Path, mapping: Path | None
         output.note("the input holds no record")
 
 
-def _say_refused(counts: dict[str, Any], history: Path) -> None:
+def _say_dead_letters(counts: dict[str, Any], history: Path) -> None:
     if dead := counts["dead"] + counts.get("late", 0):
-        text = "1 record was" if dead == 1 else f"{dead} records were"
-        output.note(f"{text} refused: turnfold admin dlq list --history {quote(str(history))}")
+        text = "1 dead letter" if dead == 1 else f"{dead} dead letters"
+        output.note(f"{text}: turnfold admin dlq list --history {quote(str(history))}")
 
 
 def _say_counts(counts: dict[str, Any], form: str | None) -> None:

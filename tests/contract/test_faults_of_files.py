@@ -149,4 +149,4 @@ def test_a_file_with_one_bad_record_is_read(tmp_path: Path) -> None:
     file = tmp_path / "mixed.ndjson"
     file.write_bytes(b"\x00\x01\xff\n" + RECORD)
     done = CliRunner().invoke(cli.app, ["run", str(file), "--history", str(tmp_path / "new")])
-    assert (done.exit_code, "1 record was refused" in done.stderr) == (0, True), done.stderr
+    assert (done.exit_code, "1 dead letter" in done.stderr) == (0, True), done.stderr

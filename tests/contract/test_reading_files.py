@@ -352,7 +352,7 @@ def test_a_hint_can_be_typed_as_it_stands(tmp_path: Path) -> None:
     assert said.endswith(f"turnfold generation create NAME --history '{history}'")
     file.write_bytes(file.read_bytes() + b"broken\n")
     said = turnfold("run", file, "--history", history).err.strip()
-    assert said == f"1 record was refused: turnfold admin dlq list --history '{history}'"
+    assert said == f"1 dead letter: turnfold admin dlq list --history '{history}'"
 
 
 @pytest.mark.parametrize("kind", ["empty", "blank", "gzip", "parquet", "stdin"])

@@ -13,7 +13,6 @@ from turnfold_client.errors import (
     ForbiddenError,
     InvalidError,
     LocalServerError,
-    NoHistoryError,
     NoRoomError,
     NotFoundError,
     NotKeptError,
@@ -25,6 +24,7 @@ from turnfold_client.errors import (
     TooLargeError,
     UnauthorizedError,
     UnreachableError,
+    UnsupportedError,
 )
 from turnfold_client.events import SessionEvent
 from turnfold_client.models import SessionUpdate, StateCorrection, UserEvent, UserUpdate
@@ -41,7 +41,6 @@ __all__ = [
     "ForbiddenError",
     "InvalidError",
     "LocalServerError",
-    "NoHistoryError",
     "NoRoomError",
     "NotFoundError",
     "NotKeptError",
@@ -57,6 +56,7 @@ __all__ = [
     "Turnfold",
     "UnauthorizedError",
     "UnreachableError",
+    "UnsupportedError",
     "UserEvent",
     "UserUpdate",
     "__version__",

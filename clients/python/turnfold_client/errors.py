@@ -16,7 +16,7 @@ ClientError
       + InvalidError         422  `problem.errors` names field, reason and position
       + BusyError            429  the server is busy; raised after all retries
       + ServerError          5xx
-          + NoHistoryError   501  the server has no history
+          + UnsupportedError 501  no history or model, or an erasure over Kafka: `problem.type`
           + NotReadyError    503  not ready; raised after all retries
           + NoRoomError      507  the server's disk is full
 """
@@ -95,7 +95,7 @@ class ServerError(StatusError):
     """5xx"""
 
 
-class NoHistoryError(ServerError):
+class UnsupportedError(ServerError):
     """501"""
 
 
@@ -116,7 +116,7 @@ BY_STATUS: dict[int, type[StatusError]] = {
     413: TooLargeError,
     422: InvalidError,
     429: BusyError,
-    501: NoHistoryError,
+    501: UnsupportedError,
     503: NotReadyError,
     507: NoRoomError,
 }
