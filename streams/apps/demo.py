@@ -87,8 +87,8 @@ def _counts(counts: dict[str, int], history: Path) -> None:
         return
     say(
         f"{counts['read']} records of three people folded into {history} in {counts['seconds']} s: "
-        f"{counts['applied']} applied, {counts['duplicate']} sent twice, {counts['dead']} dead letters, "
-        f"{counts['withheld']} withheld."
+        f"{counts['applied']} applied, {counts['duplicate']} sent twice, {counts['withheld']} "
+        f"withheld, {counts['dead']} dead letters."
     )
 
 

@@ -407,8 +407,8 @@ def reset(
 @options.any_tenant
 @options.mapping
 @click.option(
-    "--again", is_flag=True, help="Also letters that were replayed and became dead letters again, and with ID… "
-    "those that are settled.",
+    "--again", is_flag=True, help="Also letters that were replayed and became dead letters again, "
+    "and with ID… those that are settled.",
 )  # fmt: skip
 @click.option(
     "--elsewhere", is_flag=True, help="Also to another cluster or prefix than the history's."
