@@ -42,6 +42,7 @@ DATED = {"facts", "tasks"}
 """Sections of states with dates in their lines."""
 NEVER = parse_time("1000-01-01T00:00:00Z")
 """A time far from every date that a text names without its year."""
+WEEK = 7 * DAY
 NOTABLE = 0.25
 """Minimum distance of the valence from neutral for a mood in the pack."""
 INPUT, ANSWER, LATER = 400, 300, 120
@@ -241,9 +242,12 @@ def _state(state: ValidState) -> Item:
 
 def _dates(state: ValidState) -> str:
     """The start of its validity, and the date that it is about, unless its text has that date: "on
-    Monday" is ambiguous a month later."""
+    Monday" is ambiguous a month later. What has lasted until its validity began ("since 2019")
+    began then."""
     since = _day(state.since // DAY)
     for period in dates_named.of_payload(state.payload):
+        if period[0] + WEEK < state.since <= period[1]:
+            return f"since {_day(period[0] // DAY)}"
         date = format_period(*period)
         named = dates_named.of_event(state.text, NEVER)
         if date != since and dates_named.overlapping(named, period) is None:
