@@ -221,9 +221,9 @@ class RecordProcessor(Generic[E, S, O]):
 
 def noted(plan: Any) -> int:
     """Returns the number of states and preferences that a plan writes, without ends."""
-    states: int = sum(update.op == "upsert" for update in plan.state_updates)
+    states = {update.state_id for update in plan.state_updates if update.op == "upsert"}
     preferences: int = sum(update.op != "revoke" for update in plan.preference_updates)
-    return states + preferences
+    return len(states) + preferences
 
 
 def _of_signal(signal: Signalled) -> tuple[Any, str, str, str, Fold]:
