@@ -232,19 +232,24 @@ def revisions(root: Location, tenant: str, entity_id: str) -> list[dict[str, Any
 
 def owner_of(root: Location, tenant: str, kind: str, id: str) -> str:
     """Owner of an entity of a kind, by its id or citation. Raises DataRefused if it has no
-    revision, UsageError if a citation is ambiguous."""
+    revision, UsageError if a citation is ambiguous, or several users have this id."""
     citation = Citation.read(id)
     with Lookup(root, tenant) as lookup:
-        lookup.load("revisions", f"entity_id = ? AND entity_type = {quoted(kind)}", id)
-        row = lookup.db.execute("SELECT owner_id FROM revisions LIMIT 1").fetchone()
-        if row is None and citation is not None and citation.kind == kind:
-            cited = _entity_cited(lookup, citation)
-            lookup.load("revisions", f"entity_id = ? AND entity_type = {quoted(kind)}", cited)
-            row = lookup.db.execute("SELECT owner_id FROM revisions LIMIT 1").fetchone()
-    if row is None:
+
+        def owners(entity_id: str) -> list[str]:
+            of_kind = f"entity_id = ? AND entity_type = {quoted(kind)}"
+            lookup.load("revisions", of_kind, entity_id, columns=("owner_id",))
+            sql = "SELECT DISTINCT owner_id FROM revisions LIMIT 2"
+            return [owner for (owner,) in lookup.db.execute(sql).fetchall()]
+
+        owner_ids = owners(id)
+        if not owner_ids and citation is not None and citation.kind == kind:
+            owner_ids = owners(_entity_cited(lookup, citation))
+    if not owner_ids:
         raise DataRefused(f"{id!r} is no {kind} in this history")
-    (owner_id,) = row
-    return str(owner_id)
+    if len(owner_ids) > 1:
+        raise UsageError(f"user_id: several users have a {kind} {id!r}; name one of them")
+    return owner_ids[0]
 
 
 def _revisions(lookup: Lookup) -> list[dict[str, Any]]:

@@ -66,6 +66,27 @@ def body_of(api: httpx.Client, user: str) -> list[str]:
     return [one["body_text"] for one in states]
 
 
+def test_an_id_of_several_users_needs_the_user(api: httpx.Client) -> None:
+    """Without it, either one's state would be changed."""
+    state, user = held(api)
+    other = f"other-{user}"
+    update = {"kind": "fact", "state_id": state, "body_text": "Lives in Lima.", "reason": "said"}
+    plan = {
+        "type": "write_plan", "plan_id": f"plan-{other}", "user_id": other, "occurred_at": AT,
+        "extractor": {"name": "test"}, "state_updates": [update],
+    }  # fmt: skip
+    ok(api.post("/v1/records", json=plan, headers=NOW))
+    revisions(api, state, 2)
+    body = {"body_text": "Lives in Bruges.", "reason": "support"}
+    for refused in (correct(api, state, body), end(api, state, reason="over")):
+        assert refused.status_code == 422, refused.text
+        assert refused.json()["errors"][0]["field"] == "user_id"
+    ok(correct(api, state, body, params={"user_id": user}))
+    ok(end(api, state, reason="over", user_id=other))
+    assert body_of(api, user) == ["Lives in Bruges."]
+    assert body_of(api, other) == []
+
+
 def test_a_correction_is_the_state_from_then_on_and_why_says_who_and_why(
     api: httpx.Client,
 ) -> None:
