@@ -21,11 +21,18 @@ LOST = {"path": "date=1970-01-01/lost.parquet", "dataChange": True}
 
 
 def drop_torn_checkpoints(table: Path, before: int | None = None) -> None:
-    """Removes the checkpoints of a table that are not whole, and those from version `before` on;
-    its log is read without them. Raises OSError."""
+    """Removes the checkpoints of a table that are not whole, and those from version `before` on.
+    Its log is read without them; if it cannot be, because `compact` has cut it, they are damage and
+    stay. Raises OSError."""
     log = table / "_delta_log"
-    for file in _named(log, CHECKPOINT.fullmatch):
-        if not _is_parquet(file) or (before is not None and _version(file) >= before):
+    checkpoints = _named(log, CHECKPOINT.fullmatch)
+    whole = {file for file in checkpoints if _is_parquet(file)}
+    if before is not None:
+        whole = {file for file in whole if _version(file) < before}
+    elif not whole and not (log / f"{0:020}.json").exists():
+        return
+    for file in checkpoints:
+        if file not in whole:
             file.unlink()
     pointer = log / "_last_checkpoint"
     try:

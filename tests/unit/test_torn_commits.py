@@ -89,6 +89,15 @@ def test_a_torn_checkpoint_is_not_read(content: bytes, table: Path) -> None:
     assert rows(table) == list(range(COMMITS))
 
 
+def test_a_checkpoint_that_the_log_needs_stays(table: Path) -> None:
+    DeltaTable(str(table)).create_checkpoint()
+    entry(table, 0).unlink()
+    (checkpoint,) = table.glob("_delta_log/*.checkpoint.parquet")
+    checkpoint.write_bytes(b"")
+    drop_torn_checkpoints(table)
+    assert checkpoint.exists()
+
+
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"version": 9}', b'{"ver'])
 def test_a_torn_pointer_to_a_checkpoint_is_not_read(content: bytes, table: Path) -> None:
     DeltaTable(str(table)).create_checkpoint()
