@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
@@ -16,6 +17,8 @@ from tests.waiting import WITHIN
 TOPIC = "fetched"
 PARTITION = TopicPartition(TOPIC, 0)
 FOR_EVER_MS = 3_600_000
+FETCH = 1
+"""Kafka's number of this request."""
 
 
 async def assign(consumer: AIOKafkaConsumer) -> None:
@@ -24,8 +27,13 @@ async def assign(consumer: AIOKafkaConsumer) -> None:
     await consumer.seek_to_beginning()
     async with asyncio.timeout(WITHIN):
         await consumer.position(PARTITION)
-        while not any(connection._requests for connection in consumer._client._conns.values()):
+        while not any(map(is_fetching, consumer._client._conns.values())):
             await asyncio.sleep(0.01)
+
+
+def is_fetching(connection: Any) -> bool:
+    """Whether a fetch waits for its reply; a request for metadata may wait, too."""
+    return any(request and request.API_KEY == FETCH for _, request, _ in connection._requests)
 
 
 async def stop_after_a_failed_fetch(
