@@ -23,7 +23,7 @@ from deltalake import CommitProperties, DeltaTable, Schema, Transaction
 from deltalake.exceptions import DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction
 
-from sinks.delta import CONFIGURATION, PLACES_APP, History, replacing
+from sinks.delta import PLACES_APP, History, replacing
 from sinks.history_root import HistoryError, HistoryWriteError
 from sinks.locations import Location
 from sinks.object_store import ObjectPath, delta_options
@@ -108,10 +108,9 @@ def set_files(
 
     `places_after`: offset of the commit order of later commits. Raises HistoryWriteError.
     """
-    target = Path(history.root) / name
     by_path = {file.path: file for file in files}
     try:
-        table = history.table(name) or (_create(target, name) if by_path else None)
+        table = history.table(name) or (history.open_or_create(name) if by_path else None)
         if table is not None:
             commit(table, name, by_path.values(), places_after)
     except (DeltaError, OSError) as error:
@@ -139,12 +138,6 @@ def _link(source: Path, target: Path) -> None:
         fresh = target.with_name(f".{target.name}")
         shutil.copy2(source, fresh)
         fresh.replace(target)
-
-
-def _create(target: Path, name: str) -> DeltaTable:
-    return DeltaTable.create(
-        str(target), STORED[name], partition_by=["date"], configuration=CONFIGURATION
-    )
 
 
 def commit(

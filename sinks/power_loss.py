@@ -7,6 +7,7 @@ last flush, the log's entry, its data file or a checkpoint may be missing, empty
 import json
 import time
 from collections.abc import Callable
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -21,19 +22,21 @@ LOST = {"path": "date=1970-01-01/lost.parquet", "dataChange": True}
 
 
 def drop_torn_checkpoints(table: Path, before: int | None = None) -> None:
-    """Removes the checkpoints of a table that are not whole, and those from version `before` on.
-    Its log is read without them; if it cannot be, because `compact` has cut it, they are damage and
-    stay. Raises OSError."""
+    """Removes the newest checkpoints of a table that are not whole, and those from version `before`
+    on. Its log is read without them; if it cannot be, because `compact` has cut it, they are damage
+    and stay. Raises OSError."""
     log = table / "_delta_log"
-    checkpoints = _named(log, CHECKPOINT.fullmatch)
-    whole = {file for file in checkpoints if _is_parquet(file)}
-    if before is not None:
-        whole = {file for file in whole if _version(file) < before}
-    elif not whole and not (log / f"{0:020}.json").exists():
+
+    def is_torn(file: Path) -> bool:
+        return (before is not None and _version(file) >= before) or not _is_parquet(file)
+
+    checkpoints = sorted(_named(log, CHECKPOINT.fullmatch), reverse=True)
+    torn = list(takewhile(is_torn, checkpoints))  # older ones were flushed
+    is_needed = len(torn) == len(checkpoints) and not (log / f"{0:020}.json").exists()
+    if before is None and is_needed:
         return
-    for file in checkpoints:
-        if file not in whole:
-            file.unlink()
+    for file in torn:
+        file.unlink()
     pointer = log / "_last_checkpoint"
     try:
         version = json.loads(pointer.read_bytes())["version"]
