@@ -229,18 +229,18 @@ class History:
             except OSError as error:
                 raise HistoryWriteError(f"{self.at}: {error.strerror}") from error
 
-    def repair(self, flushed: Mapping[str, int] | None) -> None:
+    def repair(self, flushed: Mapping[str, int]) -> None:
         """Empties commits of a folder that a loss of power has torn; the caller is the only writer.
 
-        `flushed`: `delta_versions` at the last flush, or None if it is not known. Raises
-        HistoryWriteError.
+        `flushed`: `delta_versions` that are known to be on disk. Raises HistoryWriteError.
         """
         self.drop_torn_checkpoints()
         for name in TABLES:
             table = Path(self.root, name)
-            version = None if flushed is None else flushed.get(name, -1)
             with self.writing(name):
-                if power_loss.void_torn(table, version, partial(self._creation, name)):
+                if power_loss.void_torn(
+                    table, flushed.get(name, -1), partial(self._creation, name)
+                ):
                     log.warning(
                         "%s: commits were torn by a loss of power; they are empty now", table
                     )

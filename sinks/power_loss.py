@@ -15,8 +15,6 @@ from urllib.parse import unquote
 from sinks.file_checks import CHECKPOINT, COMMIT, MAGIC
 from sinks.locations import replace
 
-SUSPECTS = 100
-"""Newest versions that may be torn where the flushed one is not known."""
 LOST = {"path": "date=1970-01-01/lost.parquet", "dataChange": True}
 """The file that an empty commit removes: readers of a table's changes then read the whole table."""
 
@@ -48,13 +46,13 @@ def drop_torn_checkpoints(table: Path, before: int | None = None) -> None:
         pointer.unlink()
 
 
-def void_torn(table: Path, flushed: int | None, creation: Callable[[], str]) -> bool:
+def void_torn(table: Path, flushed: int, creation: Callable[[], str]) -> bool:
     """Makes the first torn commit of a table and all later ones empty: their rows and app versions
     are gone, so that the writer writes them again. Returns whether there were any.
 
-    Versions only grow, since readers remember them. `flushed`: last version that was flushed (-1:
-    none); None: not known, then `SUSPECTS` are checked. `creation`: commit that creates the table.
-    The caller is the only writer. Raises OSError.
+    Versions only grow, since readers remember them. `flushed`: last version that is known to be on
+    disk (-1: none). `creation`: commit that creates the table. The caller is the only writer.
+    Raises OSError.
     """
     log = table / "_delta_log"
     versions = sorted(map(_version, _named(log, COMMIT.fullmatch)))
@@ -63,8 +61,7 @@ def void_torn(table: Path, flushed: int | None, creation: Callable[[], str]) -> 
     last = versions[-1]
     # only `compact` deletes entries, before a checkpoint
     start = versions[0] if _named(log, CHECKPOINT.fullmatch) else 0
-    first = max(start, last - SUSPECTS) if flushed is None else flushed + 1
-    torn = _first_torn(table, first, last)
+    torn = _first_torn(table, max(start, flushed + 1), last)
     if torn is None:
         return False
     drop_torn_checkpoints(table, torn)

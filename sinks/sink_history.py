@@ -35,7 +35,7 @@ from sinks.delta import (
 from sinks.errors import StoreError
 from sinks.forgotten_users import Forgotten
 from sinks.history_root import DROPPED, OWNER, HistoryError, HistoryWriteError
-from sinks.locations import Location, create, is_url
+from sinks.locations import Location, create, is_url, replace
 from sinks.store_errors import PATIENCE, PAUSE, patiently
 from sinks.tables import SCHEMAS
 
@@ -46,6 +46,8 @@ WHOLE = "/whole"
 """Suffix of an app id: the offset up to which all tables had their rows at this commit."""
 LOCK_WITHIN = 10.0  # seconds; its holder may hang, and Delta detects conflicts
 
+FLUSHED = "_flushed.json"
+"""Table -> version up to which its commits are known to be on disk; those after it may be torn."""
 REPAIRED_WITHIN = 5.0
 """Seconds for which another sink may repair the tables."""
 
@@ -75,6 +77,7 @@ class SharedHistory(History):
         self._patience: dict[str, float] = {}
         self._patience_of_store = PATIENCE if is_url(self.at) else 0.0
         self._guard: IO[str] | None = None
+        self._flushed: dict[str, int] = {}
         _claim(self.at, owner)
         if isinstance(self.at, Path):
             self._guard = self._begin(self.at)
@@ -105,14 +108,29 @@ class SharedHistory(History):
         """Takes the shared lock, which excludes `run`, `compact` and `forget`. The first sink
         repairs the tables."""
         lock = _opened_lock(locks.history_lock(root))
+        self._flushed = _flushed(root)
         if locks.acquire(lock):
-            self.repair(None)
+            self.repair(self._flushed)
         if not locks.acquire(lock, shared=True, within=REPAIRED_WITHIN):
             lock.close()
             raise HistoryError(
                 f"{root}: another turnfold is writing this history; wait for its end"
             )
         return lock
+
+    def flush(self) -> None:
+        """Waits until all commits are on disk, and notes their versions. Raises
+        HistoryWriteError."""
+        versions = {name: table.version() for name, (table, _) in self._open.items()}
+        super().flush()
+        if isinstance(self.at, Path) and not versions.items() <= self._flushed.items():
+            self._flushed |= versions
+            try:
+                replace(self.at / FLUSHED, json.dumps(self._flushed) + "\n")
+            except OSError as error:
+                raise HistoryWriteError(
+                    f"{self.at / FLUSHED}: {error.strerror or error}"
+                ) from error
 
     def positions(self, app_ids: Iterable[str]) -> dict[str, int]:
         """App -> last offset up to which all tables have their rows; without unwritten apps."""
@@ -345,6 +363,15 @@ def _owner(root: Location) -> dict[str, str] | None:
         noted: dict[str, str] = json.loads((root / OWNER).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
+    return noted
+
+
+def _flushed(root: Path) -> dict[str, int]:
+    """Without the note, or if it is damaged, all commits are checked."""
+    try:
+        noted: dict[str, int] = json.loads((root / FLUSHED).read_bytes())
+    except (FileNotFoundError, ValueError):
+        return {}
     return noted
 
 

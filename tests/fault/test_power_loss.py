@@ -148,3 +148,14 @@ def test_guarantee_3_a_sink_continues_after_a_loss_of_power(
             for name, step in STEPS.items():
                 rows = db.execute(f"SELECT src_offset FROM {name} ORDER BY ALL").fetchall()
                 assert rows == [(at,) for at in range(0, END, step)], (number, name)
+
+
+def test_a_file_that_is_lost_later_is_not_written_again(tmp_path: Path) -> None:
+    """It is damage, which `doctor` reports: Kafka may no longer have its records."""
+    with SharedHistory(tmp_path / "h", OWNER) as sink:
+        write(sink, 0, END)
+    file, *_ = (tmp_path / "h" / "threads").glob("**/*.parquet")
+    file.unlink()
+    with SharedHistory(tmp_path / "h", OWNER) as sink:
+        assert sink.positions(["a"]) == {"a": END - 1}
+        assert file.name in str(sink.table("threads").file_uris())  # type: ignore[union-attr]

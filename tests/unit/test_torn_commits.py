@@ -26,7 +26,7 @@ def entry(table: Path, version: int) -> Path:
     return table / "_delta_log" / f"{version:020}.json"
 
 
-def repaired(table: Path, flushed: int | None = None) -> bool:
+def repaired(table: Path, flushed: int = -1) -> bool:
     drop_torn_checkpoints(table)
     return void_torn(table, flushed, lambda: History(table.parent)._creation("threads"))
 
