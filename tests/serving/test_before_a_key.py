@@ -114,11 +114,11 @@ def test_wrong_keys_have_a_rate_which_costs_right_ones_nothing(
     assert int(refused.headers["retry-after"]) >= 1
 
 
-def test_bodies_of_one_key_leave_room_for_those_of_others(tmp_path: Path) -> None:
+def test_bodies_of_a_tenants_keys_leave_room_for_those_of_others(tmp_path: Path) -> None:
     path, tokens = tmp_path / "keys.json", []
     with changed(path) as held:
-        for _ in range(2):
-            token, key = make("default", "admin", None, "")
+        for tenant in ("acme", "acme", "beta"):
+            token, key = make(tenant, "admin", None, "")
             held.append(key)
             tokens.append(token)
     bounds = RequestLimits(body_bytes=100_000, held_bytes=400_000)
@@ -127,10 +127,10 @@ def test_bodies_of_one_key_leave_room_for_those_of_others(tmp_path: Path) -> Non
         head += "Content-Length: 90000\r\n\r\n"
         ask = partial(httpx.post, server.url + "/v1/records", content=b"x" * 90_000)
         with server.connect(head.format(tokens[0]).encode() + b"x" * 80_000, WITHIN):
-            first, second = ({"authorization": f"Bearer {token}"} for token in tokens)
-            until(lambda: ask(headers=first, timeout=WITHIN).status_code == 429)
-            assert ask(headers=second, timeout=WITHIN).status_code == 200
-        until(lambda: ask(headers=first, timeout=WITHIN).status_code == 200)
+            _, same, other = ({"authorization": f"Bearer {token}"} for token in tokens)
+            until(lambda: ask(headers=same, timeout=WITHIN).status_code == 429)
+            assert ask(headers=other, timeout=WITHIN).status_code == 200
+        until(lambda: ask(headers=same, timeout=WITHIN).status_code == 200)
 
 
 def test_a_body_that_unpacks_to_very_much_is_refused() -> None:

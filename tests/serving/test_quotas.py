@@ -28,6 +28,7 @@ QUOTAS = {
     "back": {"records": 1},
     "free": {"records": 0, "bytes": 0},
     "agent": {"records": 2},
+    "broken": {"bytes": 1_000},
 }
 """A tenant for each test: what one has written the next would wait for."""
 
@@ -265,6 +266,15 @@ def test_bytes_are_those_of_the_records_unpacked(client_of: Any) -> None:
         assert sizes < 100_000
     is_over(reply, "small", "bytes", 1_000)
     assert sizes >= 2_000
+
+
+def test_a_body_that_is_refused_unread_is_charged(client_of: Any) -> None:
+    broken = client_of("broken")
+    packed = {"content-encoding": "gzip"}
+    reply = broken.ask("POST", "/v1/records", content=b"x" * 1_000 * SLOW, headers=packed)
+    assert reply.status_code == 400
+    is_over(broken.post("e"), "broken", "bytes", 1_000)
+    assert is_taken(client_of("other").post("e"))
 
 
 def test_a_refusal_names_the_seconds_until_the_quota_is_back(client_of: Any) -> None:

@@ -40,14 +40,6 @@ def test_refused_records_of_a_request_are_charged() -> None:
         quotas.check("default")
 
 
-def test_a_refused_body_is_charged() -> None:
-    quotas = TenantQuotas(Quotas(Quota(bytes=1_000)), clock=lambda: 0.0)
-    quotas.charge("default", 3_000)
-    with pytest.raises(OverQuota):
-        quotas.check("default")
-    quotas.check("other")
-
-
 # --- results of calls that nobody made ----------------------------------------------------------
 
 

@@ -217,6 +217,8 @@ def test_guarantee_8_a_person_is_gone_to_the_last_byte_and_others_stay(tmp_path:
     receipt = done.receipt
     named = f"{receipt['salt']}/default/ann".encode()
     assert receipt["user_sha256"] == hashlib.sha256(named).hexdigest()
+    again = forget(root, "default", "ann").receipt
+    assert again["user_sha256"] != receipt["user_sha256"], "receipts cannot be compared"
     counts = {name: one["erased"] for name, one in receipt["tables"].items()}
     assert counts == {
         "events": 3, "recursions": 2, "tasks": 1, "sessions": 2, "profiles": 1, "revisions": 4,

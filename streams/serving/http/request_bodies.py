@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from streams.serving.http.auth import BODY_BYTES
+from streams.serving.http.keys import Caller
 from streams.serving.http.refusal import Refusal
 
 PIECE = 256_000
@@ -23,7 +24,7 @@ are compressed to a tenth; a body compressed to a thousandth would be free for i
 CHARGED = frozenset({400, 413, 422})
 """Statuses of rejected bodies that are charged to the tenant's quota like stored ones."""
 SHARES = 4
-"""A key may have so many parts of a whole of the bytes that all bodies under way may have."""
+"""Of the bytes of all bodies in progress, the keys of one tenant may have one part in so many."""
 AGAIN = (b"retry-after", b"1")
 CLOSE = (b"connection", b"close")
 MEMBERS = 100
@@ -62,7 +63,9 @@ class Bodies:
         most = self._most_of(scope, head)
         if int(head.get(b"content-length", 0)) > most:
             raise _too_large(most)
-        body = _Body(_is_packed(head), most, scope["state"]["caller"].key_id)
+        caller: Caller = scope["state"]["caller"]
+        tenant = None if caller.key_id is None else caller.tenant
+        body = _Body(_is_packed(head), most, tenant)
         try:
             if await self._gather(body, receive):
                 scope["headers"] = [
@@ -72,14 +75,14 @@ class Bodies:
                 await self._app(scope, _given(plain, receive), send)
         except Refusal as refusal:
             if self._charge is not None and refusal.status in CHARGED:
-                self._charge(scope["state"]["caller"].tenant, max(body.sent, len(body.plain)))
+                self._charge(caller.tenant, max(body.sent, len(body.plain)))
             raise
         finally:
             self._room += len(body.plain)
-            if body.key is not None:
-                self._held[body.key] -= len(body.plain)
-                if not self._held[body.key]:
-                    del self._held[body.key]
+            if body.tenant is not None:
+                self._held[body.tenant] -= len(body.plain)
+                if not self._held[body.tenant]:
+                    del self._held[body.tenant]
 
     async def _gather(self, body: "_Body", receive: Receive) -> bool:
         """Whether the body is complete; False: the client disconnected. Raises Refusal."""
@@ -101,10 +104,10 @@ class Bodies:
     async def _take(self, body: "_Body", sent: bytes) -> None:
         for grown in body.feed(sent):
             self._room -= grown
-            if body.key is not None:
-                self._held[body.key] += grown
-                if self._held[body.key] > self._share:
-                    detail = "too many bodies of this key are under way; try again"
+            if body.tenant is not None:
+                self._held[body.tenant] += grown
+                if self._held[body.tenant] > self._share:
+                    detail = "too many bodies of this tenant are under way; try again"
                     raise Refusal(429, "Busy", detail, AGAIN)
             if max(body.sent, len(body.plain)) > body.most:
                 raise _too_large(body.most)
@@ -146,8 +149,8 @@ _UNPACKED = {b"content-encoding", b"content-length", b"transfer-encoding"}
 class _Body:
     """The received part of a body, decompressed."""
 
-    def __init__(self, packed: bool, most: int, key: str | None) -> None:
-        self.key = key
+    def __init__(self, packed: bool, most: int, tenant: str | None) -> None:
+        self.tenant = tenant
         self.is_packed = packed
         self.most = most
         self.plain = bytearray()
