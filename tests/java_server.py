@@ -25,7 +25,9 @@ class JavaServer:
     def __init__(self, command: list[str], log: Path, url: str, asked: str) -> None:
         """Starts it, and waits until `asked` is answered."""
         self.url = url
-        self._process = spawn(command, log, tied=True)
+        java, *arguments = command
+        temporary = f"-Djava.io.tmpdir={log.parent}"  # Vert.x's folder there has a fixed name
+        self._process = spawn([java, temporary, *arguments], log, tied=True)
         deadline = time.monotonic() + self.starts_within
         while not self._answers(asked):
             if time.monotonic() > deadline or self._process.poll() is not None:
