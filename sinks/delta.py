@@ -29,7 +29,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from schemas.rows import SNAPSHOT_KEYS, TABLES
 from sinks import panics, power_loss
 from sinks.disk import flush, trouble
-from sinks.errors import in_a_line
+from sinks.errors import in_a_line, write_errors
 from sinks.history import LATER
 from sinks.history_root import HistoryError, HistoryWriteError, open_root
 from sinks.locations import Location, is_url, location_of
@@ -224,10 +224,8 @@ class History:
         """Waits until all commits are on disk; object stores keep them at once. Raises
         HistoryWriteError."""
         if isinstance(self.at, Path):
-            try:
+            with write_errors(self.at):
                 flush(self.at)
-            except OSError as error:
-                raise HistoryWriteError(f"{self.at}: {error.strerror}") from error
 
     def repair(self, flushed: Mapping[str, int]) -> None:
         """Empties commits of a folder that a loss of power has torn; the caller is the only writer.

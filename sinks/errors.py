@@ -1,6 +1,8 @@
 """Errors of reading and writing a history."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from sinks.disk import trouble
 
@@ -40,6 +42,15 @@ class HistoryWriteError(HistoryError):
     @property
     def may_pass(self) -> bool:
         return self.passes or trouble(self) is not None
+
+
+@contextmanager
+def write_errors(place: object) -> Iterator[None]:
+    """Translates an OSError of the block into HistoryWriteError, which names the place."""
+    try:
+        yield
+    except OSError as error:
+        raise HistoryWriteError(f"{place}: {error.strerror or error}") from error
 
 
 class StoreError(HistoryError):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from sinks import sequence_objects
 from sinks.disk import flush
-from sinks.errors import HistoryError, HistoryWriteError
+from sinks.errors import HistoryError, write_errors
 from sinks.locations import Location, P, replace
 from sinks.object_store import ObjectPath
 
@@ -104,11 +104,9 @@ def switch(root: Location, target: Pointer) -> None:
         return
     number = newest(root)
     file = _note(root, number + 1) if number else root / FILE
-    try:
+    with write_errors(file):
         flush(root)  # the generation has to be there after a loss of power, too
         replace(file, text)
-    except OSError as error:
-        raise HistoryWriteError(f"{file}: {error.strerror or error}") from error
 
 
 def newest(root: Location) -> int:

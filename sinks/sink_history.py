@@ -32,7 +32,7 @@ from sinks.delta import (
     in_commit_order,
     is_conflict,
 )
-from sinks.errors import StoreError
+from sinks.errors import StoreError, write_errors
 from sinks.forgotten_users import Forgotten
 from sinks.history_root import DROPPED, OWNER, HistoryError, HistoryWriteError
 from sinks.locations import Location, create, is_url, replace
@@ -118,20 +118,6 @@ class SharedHistory(History):
             )
         return lock
 
-    def flush(self) -> None:
-        """Waits until all commits are on disk, and notes their versions. Raises
-        HistoryWriteError."""
-        versions = {name: table.version() for name, (table, _) in self._open.items()}
-        super().flush()
-        if isinstance(self.at, Path) and not versions.items() <= self._flushed.items():
-            self._flushed |= versions
-            try:
-                replace(self.at / FLUSHED, json.dumps(self._flushed) + "\n")
-            except OSError as error:
-                raise HistoryWriteError(
-                    f"{self.at / FLUSHED}: {error.strerror or error}"
-                ) from error
-
     def positions(self, app_ids: Iterable[str]) -> dict[str, int]:
         """App -> last offset up to which all tables have their rows; without unwritten apps."""
         newest = {name: patiently(partial(self.newest, name)) for name in SCHEMAS}
@@ -169,7 +155,15 @@ class SharedHistory(History):
             passed(f"after {table}")
         if rows:
             self.flush()
+            self._note_flushed()
         return rows
+
+    def _note_flushed(self) -> None:
+        """Notes the versions of the tables after a flush. Raises HistoryWriteError."""
+        if isinstance(self.at, Path):
+            self._flushed |= {name: table.version() for name, (table, _) in self._open.items()}
+            with write_errors(self.at / FLUSHED):
+                replace(self.at / FLUSHED, json.dumps(self._flushed) + "\n")
 
     def _refresh_forgotten(self) -> int:
         """Reads new notes of forgotten owners; returns their number. Raises HistoryWriteError."""
@@ -186,11 +180,10 @@ class SharedHistory(History):
 
     def _filtered(self, table: str, piece: Piece) -> Piece:
         try:
-            places = self._forgotten.writable(table, piece.rows)
+            with write_errors(self.at):
+                places = self._forgotten.writable(table, piece.rows)
         except StoreError as error:
             raise _not_written(error) from None
-        except OSError as error:
-            raise HistoryWriteError(f"{self.at}: {error.strerror or error}") from error
         if places is None:
             return piece
         log.info("%s: %d rows of forgotten owners", table, len(piece.offsets) - len(places))
@@ -274,11 +267,9 @@ class SharedHistory(History):
 
 def _opened_lock(file: Path) -> IO[str]:
     """Raises HistoryWriteError."""
-    try:
+    with write_errors(file):
         file.parent.mkdir(exist_ok=True)
         return file.open("a")
-    except OSError as error:
-        raise HistoryWriteError(f"{file}: {error.strerror or error}") from error
 
 
 def _unwritten(piece: Piece, last_version: Callable[[str], int]) -> Piece | None:
@@ -377,10 +368,8 @@ def _flushed(root: Path) -> dict[str, int]:
 
 def _note_owner(root: Location, owner: dict[str, str]) -> dict[str, str]:
     """Stores the owner; returns it, or a concurrent writer's."""
-    try:
+    with write_errors(root / OWNER):
         create(root / OWNER, json.dumps(owner) + "\n")
-    except OSError as error:
-        raise HistoryWriteError(f"{root / OWNER}: {error.strerror or error}") from error
     return _owner(root) or owner
 
 
