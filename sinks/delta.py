@@ -31,7 +31,7 @@ from sinks import panics, power_loss
 from sinks.disk import flush, trouble
 from sinks.errors import in_a_line, write_errors
 from sinks.history import LATER
-from sinks.history_root import HistoryError, HistoryWriteError, open_root
+from sinks.history_root import HistoryError, HistoryWriteError, is_shared, open_root
 from sinks.locations import Location, is_url, location_of
 from sinks.object_store import delta_options
 from sinks.store_errors import DELETED, PATIENCE, PAUSE, patiently, write_error
@@ -101,6 +101,7 @@ class History:
         self._open_for = OPEN_FOR_IN_STORES if is_url(self.at) else OPEN_FOR
         self.configuration = CONFIGURATION | {"delta.checkpointInterval": str(self._open_for)}
         self._open: dict[str, tuple[DeltaTable, int]] = {}  # and the version it was opened at
+        self._flushed: dict[str, int] = {}  # table -> version that this writer has flushed
 
     def __enter__(self) -> Self:
         return self
@@ -223,14 +224,27 @@ class History:
     def flush(self) -> None:
         """Waits until all commits are on disk; object stores keep them at once. Raises
         HistoryWriteError."""
+        versions = self._open_versions()
         if isinstance(self.at, Path):
             with write_errors(self.at):
                 flush(self.at)
+        self._flushed |= versions
+
+    def _open_versions(self) -> dict[str, int]:
+        return {name: table.version() for name, (table, _) in self._open.items()}
+
+    def note_flushed(self) -> None:
+        """Notes in a folder of sinks up to where commits are flushed, for `repair`. Raises
+        HistoryWriteError."""
+        if isinstance(self.at, Path) and is_shared(self.at):
+            with write_errors(self.at / power_loss.FLUSHED):
+                power_loss.note_flushed(self.at, self._flushed)
 
     def repair(self, flushed: Mapping[str, int]) -> None:
         """Empties commits of a folder that a loss of power has torn; the caller is the only writer.
 
-        `flushed`: `delta_versions` that are known to be on disk. Raises HistoryWriteError.
+        `flushed`: `delta_versions` that are known to be on disk. Raises HistoryError for a log that
+        ends before them, HistoryWriteError.
         """
         self.drop_torn_checkpoints()
         for name in TABLES:
@@ -293,8 +307,9 @@ class History:
         for name, (table, _) in self._open.items():
             with self.writing(name):
                 table.create_checkpoint()
-        self._open.clear()
         self.flush()
+        self.note_flushed()
+        self._open.clear()
 
     @contextmanager
     def writing(self, table: str) -> Iterator[None]:

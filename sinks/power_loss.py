@@ -6,17 +6,39 @@ last flush, the log's entry, its data file or a checkpoint may be missing, empty
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+import msgspec
+
+from sinks.errors import HistoryError
 from sinks.file_checks import CHECKPOINT, COMMIT, MAGIC
 from sinks.locations import replace
 
+FLUSHED = "_flushed.json"
+"""Table -> version up to which all its commits are known to be on disk; later ones may be torn."""
+REMEDY = '; restore the history from a backup (docs/recovery.md, "A damaged history")'
 LOST = {"path": "date=1970-01-01/lost.parquet", "dataChange": True}
 """The file that an empty commit removes: readers of a table's changes then read the whole table."""
+
+
+def flushed(root: Path) -> dict[str, int]:
+    """The note of a folder. Without it, or if it is damaged, all commits may be torn."""
+    try:
+        return msgspec.json.decode((root / FLUSHED).read_bytes(), type=dict[str, int])
+    except (FileNotFoundError, msgspec.DecodeError):
+        return {}
+
+
+def note_flushed(root: Path, versions: Mapping[str, int]) -> None:
+    """Adds versions to the note; other sinks' are kept. Raises OSError."""
+    noted = flushed(root)
+    newer = {name: at for name, at in versions.items() if at > noted.get(name, -1)}
+    if newer:
+        replace(root / FLUSHED, json.dumps(noted | newer) + "\n")
 
 
 def drop_torn_checkpoints(table: Path, before: int | None = None) -> None:
@@ -46,26 +68,46 @@ def drop_torn_checkpoints(table: Path, before: int | None = None) -> None:
         pointer.unlink()
 
 
+def checked_versions(table: Path, flushed: int) -> list[int]:
+    """Versions of a table's log, ascending. Raises HistoryError for a damage up to `flushed` that
+    readers do not notice: the log ends before it, or an entry is empty."""
+    log = table / "_delta_log"
+    versions = sorted(map(_version, _named(log, COMMIT.fullmatch)))
+    last = versions[-1] if versions else -1
+    if last < flushed:
+        raise HistoryError(
+            f"{table}: its log ends at version {last}, but version {flushed} was on disk{REMEDY}"
+        )
+    read_from = max(map(_version, _named(log, CHECKPOINT.fullmatch)), default=-1) + 1
+    for version in range(max(versions[0], read_from) if versions else 0, flushed + 1):
+        file = log / f"{version:020}.json"
+        if file.exists() and file.stat().st_size == 0:
+            raise HistoryError(f"{file}: is empty{REMEDY}")
+    return versions
+
+
 def void_torn(table: Path, flushed: int, creation: Callable[[], str]) -> bool:
     """Makes the first torn commit of a table and all later ones empty: their rows and app versions
     are gone, so that the writer writes them again. Returns whether there were any.
 
     Versions only grow, since readers remember them. `flushed`: last version that is known to be on
     disk (-1: none). `creation`: commit that creates the table. The caller is the only writer.
-    Raises OSError.
+    Raises OSError, and HistoryError as `checked_versions`.
     """
     log = table / "_delta_log"
-    versions = sorted(map(_version, _named(log, COMMIT.fullmatch)))
+    versions = checked_versions(table, flushed)
     if not versions:
         return False
-    last = versions[-1]
-    # only `compact` deletes entries, before a checkpoint
-    start = versions[0] if _named(log, CHECKPOINT.fullmatch) else 0
+    checkpoints = sorted(map(_version, _named(log, CHECKPOINT.fullmatch)))
+    last = max([versions[-1], *checkpoints])  # an entry may be lost, and its checkpoint not
+    start = versions[0] if checkpoints else 0  # only `compact` deletes entries, before a checkpoint
     torn = _first_torn(table, max(start, flushed + 1), last)
     if torn is None:
         return False
     drop_torn_checkpoints(table, torn)
-    for version in range(torn, last + 2):  # one more: readers may remember the last
+    # one more, as readers may remember the last; the torn one last, since it is found again if
+    # the process is killed here
+    for version in range(last + 1, torn - 1, -1):
         replace(log / f"{version:020}.json", creation() if version == 0 else _empty())
     return True
 
@@ -81,7 +123,7 @@ def _first_torn(table: Path, first: int, last: int) -> int | None:
         adds = [action["add"] for action in actions if "add" in action]
         present = [add for add in adds if add["path"] not in removed]
         if not actions or not all(
-            _size(table / unquote(add["path"])) == add["size"] for add in present
+            _is_whole(table / unquote(add["path"]), add["size"]) for add in present
         ):
             torn = version
         removed |= {action["remove"]["path"] for action in actions if "remove" in action}
@@ -103,11 +145,11 @@ def _version(file: Path) -> int:
     return int(file.name[:20])
 
 
-def _size(file: Path) -> int:
+def _is_whole(file: Path, size: int) -> bool:
     try:
-        return file.stat().st_size
+        return file.stat().st_size == size and _is_parquet(file)
     except FileNotFoundError:
-        return -1
+        return False
 
 
 def _is_parquet(file: Path) -> bool:

@@ -13,7 +13,7 @@ import logging
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -22,7 +22,7 @@ from typing import IO, NamedTuple
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
-from sinks import locks
+from sinks import locks, power_loss
 from sinks.app_versions import AppVersions
 from sinks.delta import (
     ATTEMPTS,
@@ -35,7 +35,7 @@ from sinks.delta import (
 from sinks.errors import StoreError, write_errors
 from sinks.forgotten_users import Forgotten
 from sinks.history_root import DROPPED, OWNER, HistoryError, HistoryWriteError
-from sinks.locations import Location, create, is_url, replace
+from sinks.locations import Location, create, is_url
 from sinks.store_errors import PATIENCE, PAUSE, patiently
 from sinks.tables import SCHEMAS
 
@@ -46,8 +46,6 @@ WHOLE = "/whole"
 """Suffix of an app id: the offset up to which all tables had their rows at this commit."""
 LOCK_WITHIN = 10.0  # seconds; its holder may hang, and Delta detects conflicts
 
-FLUSHED = "_flushed.json"
-"""Table -> version up to which its commits are known to be on disk; those after it may be torn."""
 REPAIRED_WITHIN = 5.0
 """Seconds for which another sink may repair the tables."""
 
@@ -77,7 +75,6 @@ class SharedHistory(History):
         self._patience: dict[str, float] = {}
         self._patience_of_store = PATIENCE if is_url(self.at) else 0.0
         self._guard: IO[str] | None = None
-        self._flushed: dict[str, int] = {}
         _claim(self.at, owner)
         if isinstance(self.at, Path):
             self._guard = self._begin(self.at)
@@ -107,20 +104,21 @@ class SharedHistory(History):
     def _begin(self, root: Path) -> IO[str]:
         """Takes the shared lock, which excludes `run`, `compact` and `forget`. The first sink
         repairs the tables."""
-        lock = _opened_lock(locks.history_lock(root))
-        self._flushed = _flushed(root)
-        if locks.acquire(lock):
-            self.repair(self._flushed)
-        if not locks.acquire(lock, shared=True, within=REPAIRED_WITHIN):
-            lock.close()
-            raise HistoryError(
-                f"{root}: another turnfold is writing this history; wait for its end"
-            )
-        return lock
+        with ExitStack() as stack:
+            lock = stack.enter_context(_opened_lock(locks.history_lock(root)))
+            if locks.acquire(lock):
+                self.repair(power_loss.flushed(root))
+            if not locks.acquire(lock, shared=True, within=REPAIRED_WITHIN):
+                raise HistoryError(
+                    f"{root}: another turnfold is writing this history; wait for its end"
+                )
+            stack.pop_all()
+            return lock
 
     def positions(self, app_ids: Iterable[str]) -> dict[str, int]:
         """App -> last offset up to which all tables have their rows; without unwritten apps."""
         newest = {name: patiently(partial(self.newest, name)) for name in SCHEMAS}
+        self._flush_new()  # a killed sink may not have
         tables = [(name, table) for name, table in newest.items() if table is not None]
         offsets = {
             app: max([UNWRITTEN, *(self._versions.of(*table, app + WHOLE) for table in tables)])
@@ -148,22 +146,20 @@ class SharedHistory(History):
         rows = 0
         for table in sorted(pieces):
             last_offsets = {app: upto[app] for app, name in last.items() if name == table}
-            if last_offsets and rows:  # the commit says that the others are there
-                self.flush()
+            if last_offsets:  # the commit says that the others are there
+                self._flush_new()
             passed(f"before {table}")
             rows += self._write(table, pieces[table], upto, {**complete, **last_offsets}, notes)
             passed(f"after {table}")
-        if rows:
-            self.flush()
-            self._note_flushed()
+        self._flush_new()
+        self.note_flushed()
         return rows
 
-    def _note_flushed(self) -> None:
-        """Notes the versions of the tables after a flush. Raises HistoryWriteError."""
-        if isinstance(self.at, Path):
-            self._flushed |= {name: table.version() for name, (table, _) in self._open.items()}
-            with write_errors(self.at / FLUSHED):
-                replace(self.at / FLUSHED, json.dumps(self._flushed) + "\n")
+    def _flush_new(self) -> None:
+        """Flushes the commits of the open tables, other sinks' included. Raises
+        HistoryWriteError."""
+        if not self._open_versions().items() <= self._flushed.items():
+            self.flush()
 
     def _refresh_forgotten(self) -> int:
         """Reads new notes of forgotten owners; returns their number. Raises HistoryWriteError."""
@@ -310,6 +306,7 @@ def alone(root: Location) -> Iterator[None]:
         "same command again, then start them: they continue where they stopped"
     )
     with locks.lock_file(locks.history_lock(root), HistoryError(refusal)):
+        History(root).repair(power_loss.flushed(root))
         yield
 
 
@@ -354,15 +351,6 @@ def _owner(root: Location) -> dict[str, str] | None:
         noted: dict[str, str] = json.loads((root / OWNER).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
-    return noted
-
-
-def _flushed(root: Path) -> dict[str, int]:
-    """Without the note, or if it is damaged, all commits are checked."""
-    try:
-        noted: dict[str, int] = json.loads((root / FLUSHED).read_bytes())
-    except (FileNotFoundError, ValueError):
-        return {}
     return noted
 
 

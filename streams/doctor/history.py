@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from sinks import forgotten_users
+from sinks import forgotten_users, power_loss
 from sinks.errors import HistoryError, in_a_line
 from sinks.file_checks import Damage, damage
 from sinks.generation import find_tables, pointer
@@ -100,9 +100,12 @@ def _tables(folder: Location) -> Iterator[Finding]:
     count = rows = 0
     damaged: list[Damage] = []
     unreadable: list[str] = []
+    flushed = power_loss.flushed(folder) if isinstance(folder, Path) else {}
     for name in table_names():
         try:
             files, faults = damage(folder / name)
+            if isinstance(folder, Path):
+                power_loss.checked_versions(folder / name, flushed.get(name, -1))
         except HistoryError as error:
             unreadable.append(str(error))
             continue

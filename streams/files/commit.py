@@ -6,7 +6,8 @@ One process writes, and the store is next to the tables:
 3. write the fold's rows, the files' positions and the counters to the store, and delete the note.
 After each step it waits for the disk. A process that finds a note rolls the tables back to the
 noted versions and continues from the store, which does not contain that batch (docs/decisions.md
-explains rollback over replay).
+explains rollback over replay). Compaction and erasure rewrite tables outside batches, under another
+note (`Batches.rewriting`).
 """
 
 from collections.abc import Iterator
@@ -55,6 +56,17 @@ class Batches:
             maintenance.merge(self._tables)
         self._store.write_values({"writing": None})
 
+    @contextmanager
+    def rewriting(self) -> Iterator[None]:
+        """Notes the tables' versions while the block changes them outside batches, as compaction
+        and erasure do: `take_back` repairs what a loss of power tears, and rolls nothing back.
+        Raises HistoryWriteError, StoreError."""
+        self._store.write_values({"rewriting": self._tables.delta_versions()})
+        self._tables.flush()
+        yield
+        self._tables.flush()
+        self._store.write_values({"rewriting": None})
+
     def take_back(self) -> None:
         """Rolls back a partly written batch, also after a loss of power."""
         versions = self._store.value("writing")
@@ -63,7 +75,12 @@ class Batches:
             self._tables.restore(versions)
             self._store.write_values({"writing": None, "writer": str(uuid4())})
             return
-        self._tables.drop_torn_checkpoints()
+        rewritten = self._store.value("rewriting")
+        if rewritten is not None:
+            self._tables.repair(rewritten)
+            self._store.write_values({"rewriting": None})
+        else:
+            self._tables.drop_torn_checkpoints()
         if self._store.value("writer") is None:
             self._store.write_values({"writer": str(uuid4())})
 

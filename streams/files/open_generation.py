@@ -88,10 +88,11 @@ def opened(folder: Path, *, any_format: bool = False) -> Iterator[tuple[Store, H
     try:
         if not any_format:
             _check_format(store, path)
-        Batches(store, tables).take_back()
+        batches = Batches(store, tables)
+        batches.take_back()
         if not any_format:
             upgrade(store, str(path))
-        with gc_policy.paused(), tables:
+        with gc_policy.paused(), batches.rewriting(), tables:
             yield store, tables
     finally:
         store.close()

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner
 
+from sinks.power_loss import note_flushed
 from streams import cli
 from streams.doctor.tables import rows
 from streams.kafka.transport.disk_rows import DiskRows
@@ -93,6 +94,13 @@ def test_a_cut_log_is_told_in_one_line(history: Path, tmp_path: Path) -> None:
     (one,) = found(tmp_path, "--history", history)["tables"]
     assert one["status"] == "wrong"
     assert "\n" not in one["found"]
+
+
+def test_a_log_without_its_newest_entry_is_told(history: Path, tmp_path: Path) -> None:
+    note_flushed(history, {"events": 99})
+    (one,) = found(tmp_path, "--history", history)["tables"]
+    assert one["status"] == "wrong"
+    assert "its log ends at version" in one["found"]
 
 
 @pytest.mark.parametrize(

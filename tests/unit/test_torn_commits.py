@@ -1,12 +1,16 @@
 """The log of a table after a loss of power (sinks/power_loss.py)."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
 
+from sinks import power_loss
 from sinks.delta import History
-from sinks.power_loss import drop_torn_checkpoints, void_torn
+from sinks.errors import HistoryError
+from sinks.locations import replace
+from sinks.power_loss import FLUSHED, drop_torn_checkpoints, flushed, note_flushed, void_torn
 from streams.search.history_source import new_files
 from tests.fault.test_power_loss import piece
 
@@ -26,9 +30,9 @@ def entry(table: Path, version: int) -> Path:
     return table / "_delta_log" / f"{version:020}.json"
 
 
-def repaired(table: Path, flushed: int = -1) -> bool:
+def repaired(table: Path, before: int = -1) -> bool:
     drop_torn_checkpoints(table)
-    return void_torn(table, flushed, lambda: History(table.parent)._creation("threads"))
+    return void_torn(table, before, lambda: History(table.parent)._creation("threads"))
 
 
 def rows(table: Path) -> list[int]:
@@ -70,6 +74,60 @@ def test_commits_before_the_last_flush_are_not_looked_at(table: Path) -> None:
     Path(file).unlink()
     assert not repaired(table, 1)
     assert repaired(table, 0)
+
+
+@pytest.mark.parametrize("replaced", range(4))
+def test_a_repair_that_was_killed_is_done_again(
+    replaced: int, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry(table, 2).write_bytes(b"")
+    left = iter(range(replaced))
+
+    def stopping(file: Path, text: str) -> None:
+        next(left)
+        replace(file, text)
+
+    with monkeypatch.context() as stopped, suppress(StopIteration):
+        stopped.setattr(power_loss, "replace", stopping)
+        repaired(table)
+    repaired(table)
+    assert rows(table) == [0, 1]
+
+
+def test_a_lost_entry_with_a_checkpoint_is_torn(table: Path) -> None:
+    DeltaTable(str(table)).create_checkpoint()
+    entry(table, COMMITS - 1).unlink()
+    assert repaired(table)
+    assert rows(table) == list(range(COMMITS - 1))
+
+
+@pytest.mark.parametrize("how", ["missing", "empty"])
+def test_a_damage_of_flushed_commits_that_readers_do_not_notice_is_an_error(
+    how: str, table: Path
+) -> None:
+    path = entry(table, COMMITS - 1)
+    path.unlink()
+    if how == "empty":
+        path.touch()
+    with pytest.raises(HistoryError, match=r"ends at version 2|is empty"):
+        repaired(table, COMMITS - 1)
+    assert repaired(table, 0) == (how == "empty")
+
+
+def test_a_data_file_of_zeros_is_torn(table: Path) -> None:
+    (file,) = new_files(table, COMMITS - 2).files  # type: ignore[union-attr]
+    Path(file).write_bytes(bytes(Path(file).stat().st_size))
+    assert repaired(table)
+    assert rows(table) == list(range(COMMITS - 1))
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"null", b'{"threads": "x"}', b'{"thr'])
+def test_a_damaged_note_counts_as_none(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / FLUSHED).write_bytes(content)
+    assert flushed(tmp_path) == {}
+    note_flushed(tmp_path, {"threads": 2, "links": 3})
+    note_flushed(tmp_path, {"threads": 5, "links": 1})
+    assert flushed(tmp_path) == {"threads": 5, "links": 3}, "versions of the note only grow"
 
 
 def test_a_file_that_a_later_commit_removed_may_be_gone(table: Path) -> None:
