@@ -140,8 +140,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     mutating = Mutating(options.count, options.seed)
-    tests = [str(file) for file in sorted((ROOT / "tests" / "unit").glob("test_rules_*.py"))
-             if file.stem not in ("test_rules_kept", "test_rules_forget")]  # fmt: skip
+    tests = [str(file) for file in sorted((ROOT / "tests" / "unit").glob("test_rules_*.py"))]
     silent = ("-o", "addopts=", "-W", "ignore::pytest.PytestAssertRewriteWarning",
               "-p", "no:cacheprovider", "-p", "no:terminal")  # fmt: skip
     code = pytest.main([*silent, *tests, str(ROOT / "tests/unit/test_folds_edges.py")], [mutating])
