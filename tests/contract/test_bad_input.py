@@ -44,21 +44,33 @@ def nested(depth: int) -> dict[str, Any]:
     return made
 
 
+def invalid(detail: str, **fields: Any) -> Bad:
+    return Bad(text(turn("x") | fields), "invalid", detail)
+
+
+def image(place: str, **fields: Any) -> Bad:
+    return Bad(text(turn("x", **fields)), "image", place, kept=False)
+
+
+def number(fragment: str, detail: str) -> Bad:
+    return Bad(raw("x", fragment), "bad_json", detail)
+
+
+URL, HUGE = f"data:image/png;base64,{IMAGE}", "9" + "0" * 30
+ANSWER, DANCE = (
+    {"iteration_index": 1, "action": {"action_type": name}} for name in ("ANSWER", "DANCE")
+)
+CLOSED = {"plan_id": "p", "state_updates": [{"op": "close", "state_id": "none"}]}
 BAD = {
     "broken json": Bad(b'{"type": "turn", broken', "bad_json", "byte 17"),
     "cut json": Bad(text(turn("x"))[:-9], "bad_json", "truncated"),
     "wrong utf-8": Bad(b'{"type": "turn", "event_id": "\xff\xfe"}', "bad_utf8", "0xff"),
     "bom": Bad(b"\xef\xbb\xbf" + text(turn("x")), "bad_json", "byte 0"),
-    "nan": Bad(raw("x", '"metadata": {"correct_rate": NaN}'), "bad_json", "byte"),
-    "infinity": Bad(raw("x", '"metadata": {"correct_rate": Infinity}'), "bad_json", "byte"),
-    "1e999": Bad(
-        raw("x", '"metadata": {"correct_rate": 1e999}'),
-        "bad_json",
-        "metadata.correct_rate: number out of range",
-    ),
-    "1e999 in a list": Bad(
-        raw("x", '"a": {"b c": [1, -1e999]}'), "bad_json", "a.….1: number out of range"
-    ),
+    "nan": number('"metadata": {"correct_rate": NaN}', "byte"),
+    "infinity": number('"metadata": {"correct_rate": Infinity}', "byte"),
+    "1e999": number('"metadata": {"correct_rate": 1e999}',
+                    "metadata.correct_rate: number out of range"),
+    "1e999 in a list": number('"a": {"b c": [1, -1e999]}', "a.….1: number out of range"),
     "1e999 and broken json": Bad(b'{"a": 1e999, broken', "bad_json", "out of range"),
     "lone surrogate": Bad(text(turn("x", user_input="\ud800 and on")), "bad_json", ""),
     "lone surrogate at the end": Bad(text(turn("x", user_input="\ud800")), "bad_json", ""),
@@ -67,114 +79,53 @@ BAD = {
     "a string": Bad(b'"turn"', "not_an_object", "object"),
     "null": Bad(b"null", "not_an_object", "object"),
     "a number": Bad(b"12", "not_an_object", "object"),
-    "out of bounds": Bad(
-        text(turn("x", metadata={"correct_rate": 80})), "invalid", "metadata.correct_rate: "
-    ),
-    "number as string": Bad(
-        text(turn("x", metadata={"correct_rate": "0.5"})), "invalid", "metadata.correct_rate: "
-    ),
-    "string as number": Bad(text(turn("x", user_input=5)), "invalid", "user_input: "),
-    "naive time": Bad(
-        text(turn("x", occurred_at="2026-01-01T00:00:00")), "invalid", "occurred_at: a time needs"
-    ),
-    "no such day": Bad(
-        text(turn("x", occurred_at="2026-02-30T00:00:00Z")), "invalid", "occurred_at: no such time"
-    ),
-    "time as number": Bad(text(turn("x", occurred_at=5)), "invalid", "occurred_at: "),
-    "id too long": Bad(text(turn("i" * 129)), "invalid", "event_id: "),
-    "empty id": Bad(text(turn("")), "invalid", "event_id: "),
-    "nul in an id": Bad(
-        text(turn("a\x00b")), "invalid", "event_id: must not contain control characters"
-    ),
-    "newline in an id": Bad(text(turn("x", session_id="a\nb")), "invalid", "session_id: "),
-    "a version of the future": Bad(text(turn("x", schema_version=99)), "invalid", "schema_version"),
-    "huge integer": Bad(
-        text(STEP | {"iteration_index": 10**30, "action": {"action_type": "ANSWER"}}),
-        "invalid",
-        "iteration_index: ",
-    ),
-    "huge integer in an unknown field": Bad(
-        raw("x", '"colour": {"rgb": [1, 9' + "0" * 30 + "]}"), "invalid", "colour.rgb.1: an integer"
-    ),
-    "huge integer, perhaps withheld": Bad(
-        raw("x", '"meta_request": {"secret": 9' + "0" * 30 + "}"),
-        "invalid",
-        "a field: an integer",
-        kept=False,
-    ),
-    "unknown action": Bad(
-        text(STEP | {"iteration_index": 1, "action": {"action_type": "DANCE"}}),
-        "invalid",
-        "action.action_type: ",
-    ),
+    "out of bounds": invalid("metadata.correct_rate: ", metadata={"correct_rate": 80}),
+    "number as string": invalid("metadata.correct_rate: ", metadata={"correct_rate": "0.5"}),
+    "string as number": invalid("user_input: ", user_input=5),
+    "naive time": invalid("occurred_at: a time needs", occurred_at="2026-01-01T00:00:00"),
+    "no such day": invalid("occurred_at: no such time", occurred_at="2026-02-30T00:00:00Z"),
+    "time as number": invalid("occurred_at: ", occurred_at=5),
+    "id too long": invalid("event_id: ", event_id="i" * 129),
+    "empty id": invalid("event_id: ", event_id=""),
+    "nul in an id": invalid("event_id: must not contain control characters", event_id="a\x00b"),
+    "newline in an id": invalid("session_id: ", session_id="a\nb"),
+    "a version of the future": invalid("schema_version", schema_version=99),
+    "huge integer": Bad(text(STEP | ANSWER | {"iteration_index": 10**30}), "invalid",
+                        "iteration_index: "),
+    "huge integer in an unknown field": Bad(raw("x", f'"colour": {{"rgb": [1, {HUGE}]}}'),
+                                            "invalid", "colour.rgb.1: an integer"),
+    "huge integer, perhaps withheld": Bad(raw("x", f'"meta_request": {{"secret": {HUGE}}}'),
+                                          "invalid", "a field: an integer", kept=False),
+    "unknown action": Bad(text(STEP | DANCE), "invalid", "action.action_type: "),
     "a result of no call": Bad(text(RESULT), "invalid", "tool_call_id"),
     "unknown type": Bad(text(turn("x", type="tern")), "unknown_type", "'tern'"),
-    "missing type": Bad(
-        text({name: one for name, one in turn("x").items() if name != "type"}),
-        "unknown_type",
-        "type: ",
-    ),
-    "other content": Bad(
-        text(turn("good", user_input="other")), "conflicting_duplicate", "event_id good"
-    ),
-    "unknown state": Bad(
-        text(PLAN | {"plan_id": "p", "state_updates": [{"op": "close", "state_id": "none"}]}),
-        "unknown_state",
-        "state_updates.0.state_id",
-    ),
+    "missing type": Bad(text({name: one for name, one in turn("x").items() if name != "type"}),
+                        "unknown_type", "type: "),
+    "other content": Bad(text(turn("good", user_input="other")), "conflicting_duplicate",
+                         "event_id good"),
+    "unknown state": Bad(text(PLAN | CLOSED), "unknown_state", "state_updates.0.state_id"),
     "nested keys": Bad(text(turn("x", metadata=nested(70))), "too_deep", "64"),
     "nested lists": Bad(b"[" * 100_000 + b"]" * 100_000, "too_deep", "64"),
     "10 MB": Bad(text(turn("x", user_input="long " * 2_000_000)), "too_large", "1000000"),
-    "image url": Bad(
-        text(turn("x", user_input=f"look: data:image/png;base64,{IMAGE}")),
-        "image",
-        "user_input: ",
-        kept=False,
-    ),
-    "image field": Bad(
-        text(turn("x", image_base64=IMAGE)), "image", "image_base64: ", kept=False
-    ),
-    "image url in capitals": Bad(
-        text(turn("x", user_input=f"DATA:IMAGE/PNG;BASE64,{IMAGE}")), "image", "user_input", False
-    ),
-    "image url with a break": Bad(
-        text(turn("x", agent_answer=f"data:image/png;base64,\n{IMAGE}")), "image", "answer", False
-    ),
-    "image in lines": Bad(
-        text(turn("x", agent_answer="\n" + "\n".join(wrap(IMAGE, 76)))), "image", "answer", False
-    ),
-    "image as an id": Bad(text(turn("x", photo_id=IMAGE)), "image", "photo_id", kept=False),
-    "image as a long id": Bad(text(turn("x", task_id=IMAGE)), "image", "task_id", kept=False),
-    "image under a dotted name": Bad(
-        text(turn("x", metadata={"image.data": "SUkqAB" + "A" * 200})), "image", "metadata", False
-    ),
-    "image as a tenant": Bad(
-        text(turn("x", tenant="/9j/" + IMAGE)), "image", "tenant", False
-    ),
-    "image in little metadata": Bad(
-        text(turn("x", metadata={"a": "/9j/4" + IMAGE[20:48]})), "image", "metadata.a", False
-    ),
-    "image as a little name": Bad(
-        text(turn("x", metadata={"/9j/4" + IMAGE[20:48]: 1})), "image", "metadata", False
-    ),
-    "image as a name": Bad(
-        text(turn("x", metadata={f"data:image/png;base64,{IMAGE}": 1})), "image", "metadata", False
-    ),
-    "image deep inside": Bad(
-        text(turn("x", metadata={"files": [{"data": IMAGE}]})), "image", "metadata", kept=False
-    ),
+    "image url": image("user_input: ", user_input=f"look: {URL}"),
+    "image field": image("image_base64: ", image_base64=IMAGE),
+    "image url in capitals": image("user_input", user_input=f"DATA:IMAGE/PNG;BASE64,{IMAGE}"),
+    "image url with a break": image("answer", agent_answer=f"data:image/png;base64,\n{IMAGE}"),
+    "image in lines": image("answer", agent_answer="\n" + "\n".join(wrap(IMAGE, 76))),
+    "image as an id": image("photo_id", photo_id=IMAGE),
+    "image as a long id": image("task_id", task_id=IMAGE),
+    "image under a dotted name": image("metadata", metadata={"image.data": "SUkqAB" + "A" * 200}),
+    "image as a tenant": image("tenant", tenant="/9j/" + IMAGE),
+    "image in little metadata": image("metadata.a", metadata={"a": "/9j/4" + IMAGE[20:48]}),
+    "image as a little name": image("metadata", metadata={"/9j/4" + IMAGE[20:48]: 1}),
+    "image as a name": image("metadata", metadata={URL: 1}),
+    "image deep inside": image("metadata", metadata={"files": [{"data": IMAGE}]}),
     "broken withheld": Bad(
         b'{"source": "meta_request", "user_input": "' + SECRET.encode() + b'", broken',
-        "bad_json",
-        "byte",
-        kept=False,
-    ),
+        "bad_json", "byte", kept=False),
     "escaped and broken withheld": Bad(
         b'{"source": "meta\\u005frequest", "user_input": "' + SECRET.encode() + b'", broken',
-        "bad_json",
-        "byte",
-        kept=False,
-    ),
+        "bad_json", "byte", kept=False),
 }  # fmt: skip
 GOOD = {
     "good": text(turn("good")),
