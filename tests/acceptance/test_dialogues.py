@@ -104,9 +104,6 @@ def test_nothing_is_stored_of_what_others_wrote_or_what_is_only_supposed(text: s
     assert not {"state_updates", "preference_updates", "ends"} & {*filter(plan.get, plan)}
 
 
-# --- ends -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("told", "end"), ENDS)
 def test_an_end_stands_with_any_date_beside_it(told: str, end: str) -> None:
     assert after(told)

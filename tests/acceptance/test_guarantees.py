@@ -43,11 +43,7 @@ SETS = ("events", "recursions", "plans")
 def real_records() -> list[Record]:
     """Some of every kind of real data, in no common order of time."""
     dialogues = islice(sgd.records(shared(*SGD)), 1500)
-    return [
-        *dialogues,
-        *ledger.records(shared(*LEDGER)),
-        *reflexion.records(shared(*REFLEXION)),
-    ]
+    return [*dialogues, *ledger.records(shared(*LEDGER)), *reflexion.records(shared(*REFLEXION))]
 
 
 def shuffled(records: Iterable[Record], seed: int) -> list[Record]:
@@ -190,8 +186,6 @@ def test_a_line_without_its_end_is_read_once_it_is_whole(tmp_path: Path) -> None
     counts = fold(tmp_path / "history", file)
     assert (counts["read"], counts["applied"]) == (1, 1)
 
-
-# --- erasure ----------------------------------------------------------------------------------
 
 ALICE = "alice-7f3a"
 MARKS = (

@@ -161,9 +161,6 @@ def test_a_correction_of_the_past_shows_from_the_time_it_was_learnt(tmp_path: Pa
         assert held(db, "2026-04-01T00:00:00Z")["P02"] == "緑茶", "the time before it stands"
 
 
-# --- mood -------------------------------------------------------------------------------------
-
-
 def felt() -> list[tuple[int, float]]:
     """(time, valence) of each session's feeling, from the records."""
     made = ledger.records(shared(*LEDGER))

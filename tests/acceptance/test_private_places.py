@@ -101,9 +101,6 @@ def forget(copied: Path) -> dict[str, Any]:
     return receipt
 
 
-# --- every way in ---------------------------------------------------------------------------------
-
-
 def posted(history: Path) -> None:
     """Records that a server took, and was killed before it committed them."""
     store = Store(history / "_store")
@@ -195,8 +192,6 @@ def test_what_may_remain_is_counted(copied: Path) -> None:
     counts = forget(copied)["may_remain"]
     assert counts == {"requests of erasure": 1, "a local server": 1}
 
-
-# --- killed ---------------------------------------------------------------------------------------
 
 COMMANDS = {
     "run": ["run", "more.ndjson", "--history", "h"],

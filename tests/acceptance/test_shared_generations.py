@@ -94,9 +94,6 @@ def test_one_changed_rule_takes_a_third_of_the_disk_at_most(history: Path, alone
         )
 
 
-# --- what is equal -----------------------------------------------------------------------------
-
-
 def letters(*payloads: str) -> pa.Table:
     """Rows of `dead_letters`; two of one payload are equal in all columns."""
     source = Source("default", 0, "-", 0, 1)
@@ -155,9 +152,6 @@ def test_the_newest_document_stands_before_what_is_shared(tmp_path: Path) -> Non
     with History(tmp_path / "mine") as later:  # of a version that is lower than live's
         later.append(name, documents(("u0", "later")), "test", 9)
     assert dict(rows(tmp_path / "mine", sql)) == told | {"u0": "later"}
-
-
-# --- what is large, and no room ----------------------------------------------------------------
 
 
 def large(*users: str) -> pa.Table:
@@ -263,9 +257,6 @@ def test_a_day_of_several_large_files_is_not_written_again(
     monkeypatch.setattr(shared_files, "SMALL", 50_000)
     assert shared(tmp_path / "live", mine, "profiles", tmp_path) == set()
     assert len(files_at(tmp_path / "mine" / "profiles")) == 2
-
-
-# --- what befalls either -----------------------------------------------------------------------
 
 
 @pytest.fixture

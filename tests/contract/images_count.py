@@ -35,9 +35,6 @@ BEGINNINGS = (
 """As images begin, but for their last letters."""
 
 
-# --- words ------------------------------------------------------------------------------------
-
-
 def texts() -> Iterator[str]:
     """Every text there is, longest-lived first."""
     data = shared("data")
@@ -111,8 +108,6 @@ def _is_refused(group: list[str]) -> bool:
     said = [decode(json.dumps(one).encode(), PLACE) for one in (record, plain)]
     return any(isinstance(one, Dead) for one in said)
 
-
-# --- images -----------------------------------------------------------------------------------
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="4" height="4"><circle r="2"/></svg>'
 XML = '<?xml version="1.0" encoding="UTF-8"?>\n<!-- Generator: a program -->\n'

@@ -239,8 +239,7 @@ def test_before_any_good_record_it_is_1970(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["wrong utf-8", "lone surrogate at the end", "lone surrogate", "nan", "broken json"],
+    "name", ["wrong utf-8", "lone surrogate at the end", "lone surrogate", "nan", "broken json"]
 )
 def test_bytes_that_do_not_parse_are_named_by_their_position(run: Run, name: str) -> None:
     line = BAD[name].line

@@ -84,9 +84,6 @@ def refused(done: Done, *said: str) -> None:
         assert text in done.err, done.err
 
 
-# --- which counts ------------------------------------------------------------------------------
-
-
 def test_an_option_comes_before_a_variable_and_a_variable_before_the_file(tmp_path: Path) -> None:
     said = ndjson(tmp_path / "said.ndjson", [turn("e1")])
     written(tmp_path, 'history = "of-the-file"\n')
@@ -151,8 +148,6 @@ def test_every_setting_of_the_file_reaches_who_asks_for_it(tmp_path: Path) -> No
     )
 
 
-# --- a file that nobody named -------------------------------------------------------------------
-
 VALUES = {
     "TURNFOLD_KAFKA_SECURITY_PROTOCOL": "SSL", "TURNFOLD_KAFKA_BOOTSTRAP": "127.0.0.1:1",
     "TURNFOLD_TOKENIZER": "os:system",
@@ -211,9 +206,6 @@ def test_other_settings_of_a_file_that_nobody_named_hold(tmp_path: Path) -> None
     assert values == {"kafka.partitions": "8", "meaning": "off"}
 
 
-# --- what is wrong -----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -242,13 +234,7 @@ def test_a_wrong_file_is_refused_and_says_where(tmp_path: Path, text: str, said:
 
 def test_a_wrong_file_ends_every_command(tmp_path: Path) -> None:
     written(tmp_path, "a = 1\n")
-    for words in (
-        (
-            "kafka",
-            "topology",
-        ),
-        ("admin", "digest", "--history", "h"),
-    ):
+    for words in (("kafka", "topology"), ("admin", "digest", "--history", "h")):
         done = call(tmp_path, *words)
         refused(done, "turnfold: turnfold.toml: a: there is no such setting")
         assert len(done.err.splitlines()) == 1 and not done.out
@@ -306,9 +292,6 @@ def test_a_command_that_uses_a_wrong_setting_names_its_place(tmp_path: Path) -> 
     written(tmp_path, "[kafka]\npartitions = 0\n")
     refused(call(tmp_path, "kafka", "lag"), "turnfold.toml: kafka.partitions")
     assert call(tmp_path, "kafka", "topology").code == 0, "which uses none of Kafka's settings"
-
-
-# --- numbers -----------------------------------------------------------------------------------
 
 
 def numbers() -> Iterator[tuple[str, type[Settings], str]]:
@@ -384,23 +367,13 @@ def test_a_server_refuses_wrong_settings_of_embeddings_at_its_start(
         serve(ServeSettings(), None, None, lambda ready: nullcontext(), lambda url, key: None)
 
 
-# --- secrets -----------------------------------------------------------------------------------
-
-
 def test_no_secret_is_printed(tmp_path: Path) -> None:
     secrets = [one for one in default_settings() if SECRETS.search(one.variable)]
     assert len(secrets) >= 5
     env = {one.variable: SECRET for one in secrets} | {
         "TURNFOLD_MAVEN": f"https://me:{SECRET}@mirror.example/maven"
     }
-    for options in (
-        (),
-        (
-            "-o",
-            "json",
-        ),
-        ("--all",),
-    ):
+    for options in ((), ("-o", "json"), ("--all",)):
         done = config_show(tmp_path, *options, **env)
         assert SECRET not in done.out + done.err
         assert "***" in done.out and "***@mirror.example/maven" in done.out
@@ -474,9 +447,6 @@ def test_every_secret_setting_is_known_as_one() -> None:
             is_secret = "SecretStr" in str(field.annotation)
             named = bool(SECRETS.search(configuration.variable(family, name)))
             assert is_secret == named, f"{family}.{name}"
-
-
-# --- all of it ---------------------------------------------------------------------------------
 
 
 def test_every_variable_that_the_code_reads_is_a_setting() -> None:

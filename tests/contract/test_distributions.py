@@ -158,9 +158,6 @@ def test_lock_files_name_no_registry() -> None:
     assert [lock for lock in locks if '"resolved"' in lock.read_text("utf-8")] == []
 
 
-# --- what the clients import --------------------------------------------------------------------
-
-
 def imported(path: Path) -> set[str]:
     """The top-level packages that a Python file imports."""
     nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))

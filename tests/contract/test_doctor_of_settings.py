@@ -92,13 +92,7 @@ def test_no_secret_is_printed_whatever_an_error_says(tmp_path: Path) -> None:
         "TURNFOLD_KAFKA_BOOTSTRAP": f"http://u:{SECRET}@host", "TURNFOLD_LLM_API_KEY": SECRET,
         "TURNFOLD_HISTORY": str(tmp_path / SECRET),
     }  # fmt: skip
-    for options in (
-        (),
-        (
-            "-o",
-            "json",
-        ),
-    ):
+    for options in ((), ("-o", "json")):
         done = doctor(tmp_path, *options, **env)
         assert done.code == 2
         assert SECRET not in done.out + done.err

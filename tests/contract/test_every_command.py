@@ -72,11 +72,7 @@ WRITERS: dict[str, tuple[str, ...]] = {
     "admin dlq settle": ("--reason", "invalid"),
     "admin extract": MODEL,
 }
-MAKERS: dict[str, tuple[str, ...]] = {
-    "run": (SAMPLE,),
-    "serve": ("--port", "0"),
-    "demo": (),
-}
+MAKERS: dict[str, tuple[str, ...]] = {"run": (SAMPLE,), "serve": ("--port", "0"), "demo": ()}
 """They make a history where there is none."""
 OVER_KAFKA: dict[str, tuple[str, ...]] = {
     "kafka worker": (),
@@ -199,9 +195,6 @@ def _old(history: Path, folder: Path) -> Path:
     return folder / "old"
 
 
-# --- Kafka ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("command", OVER_KAFKA)
 def test_a_broker_that_is_away_is_exit_5(command: str, tmp_path: Path) -> None:
     done = call(command, *OVER_KAFKA[command], "--bootstrap", "127.0.0.1:1", cwd=tmp_path)
@@ -266,8 +259,6 @@ def unread(pipe: int) -> int:
     count = fcntl.ioctl(pipe, termios.FIONREAD, bytes(4))
     return int.from_bytes(count, sys.byteorder)
 
-
-# --- stdout and permissions -------------------------------------------------------------------
 
 SAYING: dict[str, tuple[str, ...]] = {
     "sql": READERS["sql"],

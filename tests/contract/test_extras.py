@@ -31,9 +31,6 @@ def declared(project: str) -> dict[str, list[str]]:
 EXTRAS = [(project, extra) for project in PROJECTS for extra in declared(project)]
 
 
-# --- what the docs name -------------------------------------------------------------------------
-
-
 def texts() -> list[str]:
     """The docs, and the sources, whose errors and docstrings name extras."""
     folders = ("docs", "streams", "sinks", "schemas", "clients/python")
@@ -63,8 +60,6 @@ def test_every_extra_that_is_named_exists_and_every_one_is_documented() -> None:
     }
     assert set(EXTRAS) <= named | in_tables
 
-
-# --- what an environment with it has ------------------------------------------------------------
 
 SWEEP = """
 import ast, sys
@@ -143,9 +138,6 @@ def test_every_extra_is_enough_for_what_needs_it(
             assert f"turnfold[{extra}]" in before, (words, before)
             assert not ASKED.search(after), (words, after)
     assert missing == available, "no extra installs the others"
-
-
-# --- what the product does with it --------------------------------------------------------------
 
 
 def call(python: Path, words: list[str], folder: Path, extra: str) -> str:

@@ -38,9 +38,6 @@ def plan(plan_id: str, body: str, *, extractor: str = "llm", state: str = "home"
     }  # fmt: skip
 
 
-# --- what is answered -------------------------------------------------------------------------
-
-
 def test_a_backfill_without_changes_is_the_live_memory(again: Path) -> None:
     assert digest(again, "again") == digest(again, "root") == digest(again)
     found = answer("generation", "diff", "live", "again", "--history", again)

@@ -36,10 +36,7 @@ def test_a_name_that_is_none_is_refused(again: Path, name: str) -> None:
         ("generation", "drop", "--yes", "nobody"),
         ("admin", "digest", "--generation", "nobody"),
         ("generation", "diff", "live", "nobody"),
-        (
-            "generation",
-            "rollback",
-        ),
+        ("generation", "rollback"),
         ("generation", "drop", "--yes", "root"),
     ],
 )

@@ -16,16 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from streams.files.sources import _is_torn
-from tests.command import (
-    PROGRAM,
-    environment,
-    files_holding,
-    folded,
-    ndjson,
-    rows,
-    turn,
-    turnfold,
-)
+from tests.command import PROGRAM, environment, files_holding, folded, ndjson, rows, turn, turnfold
 
 pytestmark = pytest.mark.nightly
 
@@ -38,9 +29,6 @@ def events(history: Path) -> list[Any]:
 
 def letters(history: Path) -> list[Any]:
     return rows(history, "SELECT src_offset, reason FROM dead_letters ORDER BY src_offset")
-
-
-# --- files that grow --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
@@ -170,9 +158,6 @@ def test_a_withheld_line_in_utf16_is_kept_as_hash_and_length(tmp_path: Path) -> 
     assert b"sha256" in kept and b"h\0u\0s\0h" not in kept
 
 
-# --- pipes ------------------------------------------------------------------------------------
-
-
 def test_stdin_may_be_packed(tmp_path: Path) -> None:
     done = turnfold(
         "run", "-", "--history", tmp_path / "h", "-o", "json", input=gzip.compress(LINE)
@@ -209,9 +194,6 @@ def test_a_named_pipe_is_read(tmp_path: Path) -> None:
         assert running.stdout is not None
         counts = json.loads(running.stdout.read())
     assert (running.returncode, counts["applied"]) == (0, 1)
-
-
-# --- Parquet ----------------------------------------------------------------------------------
 
 
 def parquet(path: Path, *records: dict[str, Any]) -> Path:
@@ -262,9 +244,6 @@ def test_of_damaged_parquet_what_came_before_is_kept(tmp_path: Path) -> None:
     done = turnfold("run", file, "--history", tmp_path / "h", "-o", "json")
     assert done.code == 4 and "damaged" in done.err
     assert 500 <= done.json()["applied"] < 2000
-
-
-# --- what is said -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -322,13 +301,7 @@ def test_a_lock_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
     folded(file, history=tmp_path / "h")
     (tmp_path / "h" / "turnfold.lock").unlink()
     (tmp_path / "h" / "turnfold.lock").mkdir()
-    for command in (
-        ("run", file),
-        (
-            "admin",
-            "compact",
-        ),
-    ):
+    for command in (("run", file), ("admin", "compact")):
         done = turnfold(*command, "--history", tmp_path / "h")
         assert (done.code, done.err.count("\n")) == (1, 1)
 
@@ -388,9 +361,6 @@ def test_a_conversation_that_cannot_be_imported_is_left_out_alone(tmp_path: Path
     assert done.code == 4 and "2 conversations could not be imported; the rest was" in done.err
     assert "left out: item 2" in done.err and "left out: item 3" in done.err
     assert [json.loads(line)["session_id"] for line in done.out.splitlines()] == ["a", "c"]
-
-
-# --- dead letters, catalog --------------------------------------------------------------------
 
 
 def test_a_dead_letter_s_bytes_are_had_as_they_were(tmp_path: Path) -> None:

@@ -112,9 +112,6 @@ def test_one_wrong_date_makes_nobody_cold(tmp_path: Path) -> None:
     assert shown["conversation_count"] == 2
 
 
-# --- one default, one meaning -----------------------------------------------------------------
-
-
 def test_sessions_stay_open_for_ever_by_default() -> None:
     assert DEFAULT_DAYS == WorkerSettings().retention_days == 0
     assert retention_of(DEFAULT_DAYS) is retention_of(None) is WorkerSettings().retention is None
@@ -131,16 +128,7 @@ def test_every_command_says_the_same_of_retention() -> None:
 
 
 @pytest.mark.parametrize("days", ["-1", "-0.5", "nan", "inf", "1e300", "x", ""])
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("run", "f.ndjson", "--history", "h"),
-        (
-            "kafka",
-            "worker",
-        ),
-    ],
-)
+@pytest.mark.parametrize("command", [("run", "f.ndjson", "--history", "h"), ("kafka", "worker")])
 def test_a_wrong_number_of_days_is_refused_everywhere_alike(
     tmp_path: Path, command: tuple[str, ...], days: str
 ) -> None:

@@ -28,9 +28,6 @@ ROWS = {row.table: row for row in get_args(history.HistoryRow)}
 SOURCE = history.Source("default", 7, "turns", 1, 2)
 
 
-# --- rows of entities -----------------------------------------------------------------------------
-
-
 def test_every_kind_of_row_that_a_fold_declares_can_be_decoded() -> None:
     (folder,) = map(Path, folds.__path__)
     modules = [import_module(f"streams.folds.{file.stem}") for file in folder.glob("[a-z]*.py")]
@@ -50,9 +47,6 @@ def test_no_two_kinds_of_a_table_have_one_letter() -> None:
         letters = Counter([COLD, *(kind.letter for kind in kinds)])
         assert max(letters.values()) == 1, f"{table}: {letters.most_common(1)}"
         assert all(len(letter) == 1 for letter in letters), "the first character tells the kind"
-
-
-# --- rows of the history --------------------------------------------------------------------------
 
 
 def test_every_table_has_a_struct_with_its_columns() -> None:
@@ -105,9 +99,6 @@ def test_what_is_made_by_position_stands_under_its_names() -> None:
         "label": "reply_to", "confidence": 0.5, "provisional": True, "seq": link.seq,
         "occurred_at": event.occurred_at, "session_id": event.session_id,
     }  # fmt: skip
-
-
-# --- no positions ---------------------------------------------------------------------------------
 
 
 def _is_number(node: ast.expr | None) -> bool:

@@ -68,9 +68,6 @@ def test_a_row_carries_its_columns_and_its_source(table: str) -> None:
     assert sorted(schema["required"]) == sorted(columns)
 
 
-# --- AsyncAPI ---------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def official() -> Draft7Validator:
     """AsyncAPI's own schema of AsyncAPI 3.0.0 documents (asyncapi/README.md says from where)."""

@@ -33,9 +33,6 @@ SAID = ("events", "recursions", "tool_results", "signals", "plans")
 """Tables with a row for each applied record; they must agree as sets."""
 
 
-# --- waiting ----------------------------------------------------------------------------------
-
-
 def await_done(run: Deployment) -> Counter[str]:
     """Waits until every record and user signal is committed; returns the counters."""
     best, deadline = -1, time.monotonic() + TOO_LONG
@@ -134,9 +131,6 @@ async def committed(bootstrap: str, topic: str) -> Any:
             for records in (await consumer.getmany(timeout_ms=200)).values():
                 for one in records:
                     yield one
-
-
-# --- accounts ---------------------------------------------------------------------------------
 
 
 def problems(run: Deployment, counts: Counter[str], by_file: Path, refused: int) -> list[str]:

@@ -61,9 +61,6 @@ def exactly_once(history: Path, turns: Path, quiet: dict[str, object]) -> None:
     assert digest(history) == quiet
 
 
-# --- full disk --------------------------------------------------------------------------------
-
-
 def limited(size: int) -> Any:
     """For a child process: no file may grow beyond this (Python ignores the signal: EFBIG)."""
     return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
@@ -119,9 +116,6 @@ if can_mount():  # the limits above do where it cannot be
         exactly_once(history, turns, quiet)
 
 
-# --- two writers ------------------------------------------------------------------------------
-
-
 def test_a_second_run_on_the_same_history_is_refused(tmp_path: Path) -> None:
     history = tmp_path / "history"
     first = subprocess.Popen(
@@ -161,9 +155,6 @@ def test_reading_continues_while_a_run_writes(tmp_path: Path) -> None:
     assert writer.poll() is None, "it was still at work"
     writer.communicate(b"", timeout=TOO_LONG)
     assert writer.returncode == 0
-
-
-# --- Ctrl-C -----------------------------------------------------------------------------------
 
 
 def interrupted(process: "subprocess.Popen[bytes]") -> None:

@@ -238,10 +238,7 @@ if can_mount():
             assert "Read-only file system" in done.err, (command, done)
         for reading in (
             ("show", "session", "s1"),
-            (
-                "admin",
-                "digest",
-            ),
+            ("admin", "digest"),
             ("show", "timeline", "s1"),
             ("admin", "dlq", "list"),
         ):

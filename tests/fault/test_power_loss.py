@@ -28,10 +28,7 @@ Files = dict[str, bytes]
 SMALL = ("turnfold.json", "turnfold.lock", "_sink.json", "_locks/threads")
 """Files that are durable on their own, or empty."""
 STEPS, END = {"threads": 1, "links": 2}, 10
-COUNTS = [
-    pytest.param(16, marks=pytest.mark.component),
-    pytest.param(160, marks=pytest.mark.soak),
-]
+COUNTS = [pytest.param(16, marks=pytest.mark.component), pytest.param(160, marks=pytest.mark.soak)]
 
 
 def files(folder: Path) -> Files:

@@ -61,9 +61,6 @@ def until_there(page: Page, address: str, text: str) -> None:
     raise AssertionError(f"{address} never said {text!r}")
 
 
-# --- correct and end ------------------------------------------------------------------------------
-
-
 @pytest.mark.component
 @pytest.mark.parametrize("scripts", [True, False])
 def test_a_state_is_corrected_with_a_reason_after_what_will_happen_was_said(
@@ -142,9 +139,6 @@ def test_a_correction_that_says_the_same_is_no_act(visit: Visit) -> None:
         assert page.locator("form[method=post]").count() == 0
 
 
-# --- forget ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.component
 def test_a_person_is_forgotten_and_the_receipt_stays(page: Page, server: Server) -> None:
     page.goto("/users/lin")
@@ -166,9 +160,6 @@ def test_a_person_is_forgotten_and_the_receipt_stays(page: Page, server: Server)
     expects(page, 404, 409)
     page.goto("/users/lin/forget")
     expect(page.locator("h1")).to_have_text("There is nothing here")
-
-
-# --- who may, and who asked -----------------------------------------------------------------------
 
 
 def test_another_site_can_do_nothing(sample: Server) -> None:
@@ -258,9 +249,6 @@ def test_each_role_sees_and_does_what_it_may(
                 assert page.get_by_role("link", name="Generations").count() == (may >= 5)
 
 
-# --- generations ----------------------------------------------------------------------------------
-
-
 def test_a_generation_is_compared_promoted_and_rolled_back(
     page: Page, server: Server, history: Path
 ) -> None:
@@ -306,9 +294,6 @@ def test_what_cannot_go_live_is_refused_with_its_reason(
     server.until("/v1/users", 200)
 
 
-# --- what people say ------------------------------------------------------------------------------
-
-
 def test_what_people_say_stays_text_where_it_can_be_changed(
     browser: Browser, tmp_path: Path
 ) -> None:
@@ -347,9 +332,6 @@ def test_what_people_say_stays_text_where_it_can_be_changed(
             assert page.locator("main script, main style, main b, main img, main meta").count() == 0
             assert page.locator("[onfocus], [onload], [onerror], [hx-trigger=load]").count() == 0
         assert len(addresses) == 2 + 3 * len(HOSTILE)
-
-
-# --- the page after a refusal ---------------------------------------------------------------------
 
 
 def test_a_page_that_asks_again_keeps_nobody_out(visit: Visit) -> None:

@@ -174,9 +174,6 @@ def test_a_session_grows_while_it_is_read_and_not_as_of_a_time(
         assert page.locator("[data-events]").count() == 0
 
 
-# --- who may see what ---------------------------------------------------------------------------
-
-
 def add(file: Path, tenant: str, role: Role) -> str:
     token, key = make(tenant, role, None, "")
     with changed(file) as held:
@@ -230,9 +227,6 @@ def test_a_tenant_sees_its_own_dead_letters_and_no_numbers_of_others(
             expect(figure(page, "fold.rate").first).to_be_visible()
             expect(page.get_by_text("looked at once a second")).to_be_visible()
             expect(page.locator("#letters .items li")).to_have_count(1)
-
-
-# --- the end ------------------------------------------------------------------------------------
 
 
 def test_the_server_ends_while_many_watch(browser: Browser, tmp_path: Path) -> None:

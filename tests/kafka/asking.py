@@ -37,8 +37,7 @@ class Asking:
             "RETRY_SECONDS": "0.2", "BREAKER_SECONDS": "0.2", **settings,
         }  # fmt: skip
         self.env = environment(
-            **working.kafka,
-            **{f"TURNFOLD_LLM_{name}": value for name, value in given.items()},
+            **working.kafka, **{f"TURNFOLD_LLM_{name}": value for name, value in given.items()}
         )
 
     def start(self, *told: str, **env: str) -> None:

@@ -67,9 +67,6 @@ def command(*args: str, state: Path) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
-# --- one node ---------------------------------------------------------------------------------
-
-
 def test_a_temporary_broker_leaves_nothing_behind() -> None:
     with Broker.start(short_lived=True) as broker:
         node, folder = broker.nodes[0], broker.folder
@@ -209,9 +206,6 @@ def test_clients_of_the_proxied_listener_are_sent_to_the_proxys_port() -> None:
         assert asyncio.run(advertised()) == proxy
 
 
-# --- three nodes ------------------------------------------------------------------------------
-
-
 def test_when_one_of_three_dies_another_leads() -> None:
     topic = "replicated"
     with Broker.start(nodes=3, short_lived=True) as broker:
@@ -225,9 +219,6 @@ def test_when_one_of_three_dies_another_leads() -> None:
         broker.nodes[first - 1].start()
         broker.await_ready()
         assert broker.nodes_answering() == 3
-
-
-# --- the commands -----------------------------------------------------------------------------
 
 
 def test_the_commands_start_find_and_stop_one_broker(tmp_path: Path) -> None:

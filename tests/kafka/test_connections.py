@@ -78,8 +78,6 @@ def connections(port: int) -> int:
     return found
 
 
-# --- what each kind of client does ---------------------------------------------------------------
-
 Use = Callable[[Any], Awaitable[object]]
 
 
@@ -163,9 +161,6 @@ KINDS = {
 def stop_of(client: Any) -> Callable[[], Awaitable[None]]:
     found: Callable[[], Awaitable[None]] = getattr(client, "stop", None) or client.close
     return found
-
-
-# --- cancelled, closed ---------------------------------------------------------------------------
 
 
 async def wait_for_stall(proxy: Proxy, using: "asyncio.Future[Any]") -> bool:
@@ -315,9 +310,6 @@ def test_an_extraction_that_is_cancelled_while_it_starts_leaves_nothing_open(
         assert asyncio.run(run()) == 0
     finally:
         proxy.flow()
-
-
-# --- what aiokafka's own clients leave open ------------------------------------------------------
 
 
 async def cancelled_in_bootstrap(proxy: Proxy, client: AIOKafkaClient) -> None:

@@ -120,13 +120,7 @@ def test_a_generation_is_made_from_the_topics_and_goes_live(
 
 def test_a_generation_is_no_word_for_another(tmp_path: Path) -> None:
     for name in ("root", "live", "previous"):
-        for words in (
-            (
-                "kafka",
-                "worker",
-            ),
-            ("kafka", "sink", "--history", tmp_path / "h"),
-        ):
+        for words in (("kafka", "worker"), ("kafka", "sink", "--history", tmp_path / "h")):
             done = turnfold(*words, "--bootstrap", "127.0.0.1:1", "--generation", name)
             assert done.code in (2, 3)
             assert "reserved; choose another name" in done.err

@@ -15,14 +15,7 @@ from sinks.digest import digest
 from tests.acceptance import sgd
 from tests.command import folded, ndjson, rows, turn, turnfold
 from tests.kafka.counting import PARTITIONS
-from tests.kafka.mapped_topics import (
-    await_mapped,
-    await_ready,
-    create,
-    grow,
-    headers_of,
-    send,
-)
+from tests.kafka.mapped_topics import await_mapped, await_ready, create, grow, headers_of, send
 from tests.kafka.working import Working, message
 from tests.mapped import foreign, write_mapping
 from tests.shared_data import SGD, shared
@@ -153,9 +146,6 @@ def test_map_tries_the_mapping_on_a_topic_and_commits_nothing(
     found = done.json()
     assert found["counts"] == {"read": 22, "mapped": 20, "dead": 1, "skipped": 1, "withheld": 0}
     assert len(found["results"]) == 10
-
-
-# --- again ----------------------------------------------------------------------------------------
 
 
 def test_dead_letters_are_mapped_again_by_a_mended_mapping(

@@ -121,9 +121,6 @@ def test_a_broker_that_is_away_costs_each_process_a_line_and_nothing_else(
     assert codes == dict.fromkeys(names, 0)
 
 
-# --- the state, by a clock of our own ---------------------------------------------------------
-
-
 class Watched:
     """Outages with a clock that is set, and what they say."""
 
@@ -155,9 +152,7 @@ def test_what_never_answered_is_left_to_who_asked(watched: Watched) -> None:
     assert watched.shows_library()
 
 
-def test_a_loss_and_its_end_are_a_line_each_however_many_connections_fail(
-    watched: Watched,
-) -> None:
+def test_a_loss_and_its_end_are_a_line_each_however_many_connections_fail(watched: Watched) -> None:
     watched.outages.answered(ONE)
     for _ in range(3):
         watched.outages.failed(ONE, ConnectionRefusedError(111, "Connect call failed ('a', 1)"))

@@ -172,9 +172,6 @@ def test_a_broker_that_is_not_there_is_exit_5(tmp_path: Path) -> None:
     assert (done.code, "no such file" in done.err) == (3, True)
 
 
-# --- dlq replay -------------------------------------------------------------------------------
-
-
 def letter(offset: int, reason: str, payload: bytes, **more: Any) -> tuple[Any, ...]:
     """A row of dead_letters, as a worker's record of `turns`."""
     key, headers = more.get("key", "default/s"), more.get("headers")

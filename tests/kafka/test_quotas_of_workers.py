@@ -136,10 +136,7 @@ def refuses_to_repartition(working: Working) -> None:
 def test_what_retention_takes_of_a_tenant_that_is_behind_holds_up_nobody(working: Working) -> None:
     asyncio.run(ensure_topics(working.settings))
     working.send(said_by("noisy", 1_200))
-    env = environment(
-        **working.kafka,
-        TURNFOLD_WORKER_QUOTAS=json.dumps({"noisy": {"records": 1}}),
-    )
+    env = environment(**working.kafka, TURNFOLD_WORKER_QUOTAS=json.dumps({"noisy": {"records": 1}}))
     few = ("--instance", "a", "--max-records", "5")
     working.start(*few, env=env)
     working.await_ready()

@@ -61,9 +61,6 @@ async def refused(settings: KafkaSettings) -> TurnfoldError:
     return caught.value
 
 
-# --- a real broker ----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512"])
 def test_clients_log_in(guarded: Broker, mechanism: str) -> None:
     settings = KafkaSettings.load(bootstrap=guarded.bootstrap_of("SASL"), **login(mechanism))
@@ -154,9 +151,6 @@ def test_a_server_that_never_answers_is_unreachable() -> None:
 def test_the_second_address_is_asked_when_the_first_is_dead(broker: Broker) -> None:
     settings = KafkaSettings.plain(f"127.0.0.1:1,{broker.bootstrap}")
     assert asyncio.run(round_trip(settings)) == b"hello"
-
-
-# --- without a broker -------------------------------------------------------------------------
 
 
 PATHS = [

@@ -54,10 +54,7 @@ def test_a_sinks_history_is_compacted_and_written_on(sunk: Sunk) -> None:
     before = digest(sunk.history)
     with Process(sunk.settings, sunk.history, "ops") as running:
         running.wait_for("positioned")
-        for command in (
-            ("admin", "compact"),
-            ("forget", ALICE, "--yes"),
-        ):
+        for command in (("admin", "compact"), ("forget", ALICE, "--yes")):
             refused = turnfold(*command, "--history", sunk.history)
             assert refused.code == 3
             assert "a sink is writing this history; stop all its sinks" in refused.err

@@ -188,9 +188,6 @@ def test_a_dead_broker_is_unreachable() -> None:
         asyncio.run(ensure_topics(KafkaSettings.plain("127.0.0.1:1")))
 
 
-# --- turnfold kafka topics ----------------------------------------------------------------------
-
-
 def told(settings: KafkaSettings, *args: str, prefix: str) -> Done:
     return turnfold(
         "kafka", "topics", "--bootstrap", settings.bootstrap, "--topic-prefix", prefix, *args

@@ -145,8 +145,6 @@ def test_guarantee_1_plans_and_what_corrects_them(working: Working, tmp_path: Pa
     same_documents(working, tmp_path / "by-file")
 
 
-# --- bad input --------------------------------------------------------------------------------
-
 GOOD = encode(turn("good"))
 PLAN = {"type": "write_plan", "plan_id": "p", "user_id": "u", "extractor": {"name": "x"},
         "occurred_at": "2026-01-01T00:00:00Z"}  # fmt: skip
@@ -234,9 +232,6 @@ def _text(value: bytes) -> Any:
         return value.decode()
     except UnicodeDecodeError:
         return {"base64": base64.b64encode(value).decode()}
-
-
-# --- start ------------------------------------------------------------------------------------
 
 
 @pytest.mark.component

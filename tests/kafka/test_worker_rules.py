@@ -101,13 +101,7 @@ def test_a_memory_of_default_constants_is_not_continued_with_others(tmp_path: Pa
     ],
 )
 def test_a_wrong_constant_is_refused_before_anything_else(given: str, why: str) -> None:
-    for command in (
-        (
-            "kafka",
-            "worker",
-        ),
-        ("kafka", "sink", "--history", "nowhere"),
-    ):
+    for command in (("kafka", "worker"), ("kafka", "sink", "--history", "nowhere")):
         refused = turnfold(*command, "--set", given, "--bootstrap", "localhost:1")
         assert refused.code == 2
         assert f"--set {why}" in refused.err

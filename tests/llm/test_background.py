@@ -92,11 +92,7 @@ def settled(asks: Beside, turns: int) -> None:
     ids=["key", "money", "model", "all"],
 )
 def test_what_refuses_every_request_is_asked_again_when_it_is_mended(
-    tmp_path: Path,
-    endpoint: Start,
-    monkeypatch: pytest.MonkeyPatch,
-    refusal: Reply,
-    said: str,
+    tmp_path: Path, endpoint: Start, monkeypatch: pytest.MonkeyPatch, refusal: Reply, said: str
 ) -> None:
     """Although nothing new comes meanwhile; no turn becomes a dead letter, and what an hour may
     cost is not counted again."""

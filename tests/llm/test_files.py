@@ -13,15 +13,7 @@ import pytest
 from schemas.time import format_time
 from streams.files import file_runner
 from streams.serving.extract_history import extract
-from tests.command import (
-    PROGRAM,
-    environment,
-    files_holding,
-    ndjson,
-    rows,
-    turn,
-    turnfold,
-)
+from tests.command import PROGRAM, environment, files_holding, ndjson, rows, turn, turnfold
 from tests.llm.endpoint import (
     LONG,
     Endpoint,
@@ -138,9 +130,6 @@ def test_in_a_group_chat_each_user_has_a_request(endpoint: Start, folded: Folded
     assert owners == [("ann", "1"), ("ann", "3"), ("bob", "0"), ("bob", "2")]
 
 
-# --- the state as of the event ----------------------------------------------------------------
-
-
 def plan(number: int, minute: float, text: str, **fields: Any) -> dict[str, Any]:
     at = format_time(START + int(minute * MINUTE))
     update = {"kind": "fact", "state_id": "home", "body_text": text, "valid_from": at,
@@ -232,9 +221,6 @@ def test_memory_does_not_depend_on_how_many_ask_at_a_time(endpoint: Start, tmp_p
         memories.append(rows(history, sql))
     assert memories[0] == memories[1]
     assert len(memories[0]) == 55
-
-
-# --- killed, stopped, failed ------------------------------------------------------------------
 
 
 def command(asked: Endpoint, history: Path, *more: str) -> "subprocess.Popen[bytes]":

@@ -82,9 +82,6 @@ def test_relative_dates_are_resolved_for_the_model_and_in_what_it_says(
     }  # fmt: skip
 
 
-# --- rules first ----------------------------------------------------------------------------------
-
-
 def by_rules(tmp_path: Path, records: list[dict[str, Any]]) -> Path:
     file = ndjson(tmp_path / "turns.ndjson", records)
     checked(file_runner.run([str(file)], tmp_path / "history", choose=lambda: named("rules")))

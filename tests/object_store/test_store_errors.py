@@ -12,14 +12,7 @@ import pytest
 
 from sinks.errors import HistoryError, HistoryWriteError, StoreError
 from sinks.history_root import check_root
-from sinks.object_store import (
-    ALLOW_HTTP,
-    ENDPOINTS,
-    KEYS,
-    OF_AZURE,
-    ObjectPath,
-    delta_options,
-)
+from sinks.object_store import ALLOW_HTTP, ENDPOINTS, KEYS, OF_AZURE, ObjectPath, delta_options
 from sinks.sink_history import SharedHistory
 from sinks.store_errors import WORDS, store_error, write_error
 from tests.object_store.cli import turnfold
@@ -208,10 +201,7 @@ def test_a_command_says_in_a_line_what_is_wrong(
 
 
 def test_a_key_that_may_only_read_reads_and_writes_nothing(
-    filled: ObjectPath,
-    proxy: FaultyStore,
-    s3: S3Server,
-    monkeypatch: pytest.MonkeyPatch,
+    filled: ObjectPath, proxy: FaultyStore, s3: S3Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     proxy.plan = read_only
     env = s3.environ(proxy.port)

@@ -119,13 +119,7 @@ def test_a_switch_over_a_store_that_fails(
 def test_what_cannot_go_live_says_why(two: ObjectPath, s3: S3Server) -> None:
     for asked, word in (
         (("generation", "promote", "none-such"), "no generation 'none-such'"),
-        (
-            (
-                "generation",
-                "rollback",
-            ),
-            "no generation was live before",
-        ),
+        (("generation", "rollback"), "no generation was live before"),
         (("generation", "drop", "--yes", "root", "--keep-topics"), "cannot be dropped"),
         (("kafka", "sink", "--generation", "live", "--bootstrap", "127.0.0.1:1"), "reserved"),
     ):
@@ -163,10 +157,7 @@ def test_who_drops_what_goes_live_meanwhile_is_refused(
     two: ObjectPath, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The switch comes after the drop's look, and before its mark."""
-    with (
-        pytest.raises(ConfigurationError, match="is live"),
-        promotion.dropping(two, "new"),
-    ):
+    with pytest.raises(ConfigurationError, match="is live"), promotion.dropping(two, "new"):
         promotion.promote(two, "new")
     assert digest(two)["memory"]
     assert not (two / FOLDER / "new" / DROPPED).exists()

@@ -107,10 +107,7 @@ class Drop(Case):
         assert names(self.root) == ["root", "new"]
 
 
-CASES: dict[str, Callable[[Bucket], Case]] = {
-    "forget": Forget,
-    "drop": Drop,
-}
+CASES: dict[str, Callable[[Bucket], Case]] = {"forget": Forget, "drop": Drop}
 
 
 @pytest.fixture

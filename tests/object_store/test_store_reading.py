@@ -89,14 +89,7 @@ def copied(s3: S3Server, demo: Path) -> str:
 def test_a_bucket_answers_what_the_folder_answers(
     asked: tuple[str, ...], demo: Path, copied: str, settings: dict[str, str]
 ) -> None:
-    json = (
-        ()
-        if asked[0] == "export"
-        else (
-            "-o",
-            "json",
-        )
-    )
+    json = () if asked[0] == "export" else ("-o", "json")
     here = turnfold(*asked, "--history", demo, *json)
     there = turnfold(*asked, "--history", copied, *json)
     assert (there.code, there.out) == (here.code, here.out), there.err

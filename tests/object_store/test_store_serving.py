@@ -116,9 +116,6 @@ def test_a_catalog_is_read_by_another_program(
     assert found == [("bob fishes",)]
 
 
-# --- served -------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def both(
     folder: Path, bucket: ObjectPath, there: dict[str, str]

@@ -28,9 +28,6 @@ ALIASES: dict[type[Wire], tuple[tuple[str, str], ...]] = {
 }
 
 
-# --- a record ---------------------------------------------------------------------------------
-
-
 def record(random: Random) -> Json:
     """A valid record of any type; few ids, so that several meet."""
     kind = random.choice(sorted(RECORD_TYPES))
@@ -104,9 +101,6 @@ def is_time(hint: Any, metadata: list[Any]) -> bool:
     )
 
 
-# --- its spellings ----------------------------------------------------------------------------
-
-
 def plainest(sent: Json) -> str:
     """The record as canonical as its sender can make it: no defaults, sorted keys."""
     return json.dumps(_without_defaults(sent, RECORD_TYPES[sent["type"]]), sort_keys=True)
@@ -121,9 +115,7 @@ def spelt(sent: Json, random: Random) -> str:
         if name not in made and random.random() < 0.3:
             made[name] = EMPTY[model][name]
     return json.dumps(
-        _shuffled(made, random),
-        ensure_ascii=random.random() < 0.5,
-        indent=random.choice([None, 1]),
+        _shuffled(made, random), ensure_ascii=random.random() < 0.5, indent=random.choice([None, 1])
     )
 
 

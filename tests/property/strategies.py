@@ -187,8 +187,6 @@ def events(draw: st.DrawFn) -> list[Json]:
     return list({repr(one): one for one in records}.values())
 
 
-# --- write plans ------------------------------------------------------------------------------
-
 STATE_IDS = st.sampled_from(("f1", "f2", "t1"))
 LATER = st.sampled_from((-500, 0, 30, 1500, 4600))
 EVENTS = st.sampled_from(("e0", "e1", "e2"))

@@ -57,10 +57,7 @@ SAME: list[tuple[Json, Json]] = [
         turn("e", 0, affect={"vad": {"v": -0.0, "a": 1.0, "d": 0}, "confidence": -0.0}),
     ),
     (signal("g", 0), signal("g", 0, metadata={}, intent=[])),
-    (
-        signal("g", 0, metadata={"correct_rate": 0}),
-        signal("g", 0, metadata={"correct_rate": -0.0}),
-    ),
+    (signal("g", 0, metadata={"correct_rate": 0}), signal("g", 0, metadata={"correct_rate": -0.0})),
     (recursion("r", 1, 0), recursion("r", 1, 0, short_term_memory_append=[])),
     (recursion("r", 1, 0), recursion("r", 1.0, 0, max_iteration=None)),  # type: ignore[arg-type]
     (recursion("r", 1, 0, output={"n": 2}), recursion("r", 1, 0, output={"n": 2.0})),

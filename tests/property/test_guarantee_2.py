@@ -12,8 +12,7 @@ from tests.property.world import World, world
 from tests.tiers import examples
 
 SLOW = settings(
-    max_examples=200,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    max_examples=200, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 
 

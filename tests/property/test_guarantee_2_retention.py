@@ -43,9 +43,6 @@ def entries(rows: Entity) -> dict[str, Any]:
     return dict(rows.scan(""))
 
 
-# --- one entity at a time ---------------------------------------------------------------------
-
-
 class Disk(Tables):
     """Tables whose sessions are stored and read again, cold or as rows."""
 
@@ -90,9 +87,6 @@ def test_guarantee_2_sessions_that_are_cold_between_any_two_records_change_nothi
         assert entries(made.rows_of(table, key, tenant)) == entries(
             plain.rows_of(table, key, tenant)
         )
-
-
-# --- lanes ------------------------------------------------------------------------------------
 
 
 class Record(NamedTuple):
@@ -230,9 +224,6 @@ def _check_topics(cold: Lanes, plain: Lanes) -> None:
             assert is_past(parse_time(shown["updated_at"]), horizon)
         else:
             assert cold.documents[topic, key] == document, (topic, key)
-
-
-# --- files ------------------------------------------------------------------------------------
 
 
 @settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))

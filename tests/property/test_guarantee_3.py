@@ -64,9 +64,7 @@ def anything(draw: st.DrawFn) -> list[Json | bytes]:
     25,
     200,
     anything(),
-    under=settings(
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-    ),
+    under=settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]),
 )
 def test_guarantee_3_in_is_applied_and_duplicate_and_dead_and_withheld(records: list[Json]) -> None:
     made = World()

@@ -16,8 +16,7 @@ from tests.reference import compared, replayed
 from tests.tiers import examples
 
 SLOW = settings(
-    max_examples=100,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 
 

@@ -45,10 +45,7 @@ def test_guarantee_5_the_check_covers_every_fold() -> None:
     assert {"session", "task", "memory", "affect", "learner"} <= {path.stem for path in FOLDS}
 
 
-@settings(
-    max_examples=60,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(events(), write_plans())
 def test_guarantee_5_the_same_input_makes_the_same_rows_and_ids(
     said: list[Json], plans: list[Json]

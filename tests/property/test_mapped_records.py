@@ -48,8 +48,6 @@ def contents(world: World) -> Any:
     return world.documents(), world.rows, told, world.counts, world.warnings
 
 
-# --- expressions ----------------------------------------------------------------------------------
-
 NAMES = st.sampled_from(("a", "b", '"c-d"'))
 leaves = st.one_of(
     st.none(), st.booleans(), st.integers(-2, 2), st.sampled_from(("", "x", "y", "0"))

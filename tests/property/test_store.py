@@ -32,10 +32,7 @@ def reopened(path: Path, records: list[Json]) -> World:
     return made
 
 
-@settings(
-    max_examples=4,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+@settings(max_examples=4, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(st.data())
 def test_rows_survive_the_disk_at_any_point(data: st.DataObject) -> None:
     records = data.draw(events()) + data.draw(write_plans(most=3))

@@ -38,9 +38,6 @@ def when(minutes: float) -> str:
     return format_time(micros(minutes))
 
 
-# --- records ----------------------------------------------------------------------------------
-
-
 def turn(event_id: str, at: float, **fields: Any) -> Json:
     return {
         "type": "turn",
@@ -120,9 +117,6 @@ def encode(record: Json | bytes) -> bytes:
     if isinstance(record, bytes):
         return record
     return json.dumps(record, ensure_ascii=False).encode()
-
-
-# --- the memory they make ---------------------------------------------------------------------
 
 
 class Tables:

@@ -30,12 +30,7 @@ USER_UPDATE = {
         "metadata": {"difficulty": "easy", "correct_rate": 0.4},
     },
 }
-SESSION_UPDATE = {
-    "session_id": "s456",
-    "intent": "quiz",
-    "topic": LIMITS,
-    "artifact": "quiz_set",
-}
+SESSION_UPDATE = {"session_id": "s456", "intent": "quiz", "topic": LIMITS, "artifact": "quiz_set"}
 
 
 def ok(reply: httpx.Response, status: int = 200) -> Any:

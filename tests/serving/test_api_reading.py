@@ -274,9 +274,6 @@ def test_the_url_that_is_printed_says_where_to_begin(api: httpx.Client) -> None:
     assert api.get(begin["openapi"]).status_code == api.get(begin["ready"]).status_code == 200
 
 
-# --- event streams ----------------------------------------------------------------------------
-
-
 def events(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
     """What a stream brings: id and data of each event."""
     event: dict[str, Any] = {}
@@ -323,9 +320,6 @@ def test_streams_end_when_the_server_does(tmp_path: Path) -> None:
             server.process.terminate()
             assert not [line for line in lines if line.startswith("data")]
         server.process.wait(WITHIN)
-
-
-# --- small things -----------------------------------------------------------------------------
 
 
 def _pages(api: httpx.Client, path: str, name: str) -> list[Any]:

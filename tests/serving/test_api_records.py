@@ -318,9 +318,6 @@ def test_a_wait_that_is_no_number_is_passed_over(api: httpx.Client, value: str) 
     assert endings(api.post("/v1/records", json=told(), headers=headers)) == ["applied"]
 
 
-# --- CloudEvents ------------------------------------------------------------------------------
-
-
 def event(record: Any, **more: Any) -> Any:
     """A record as an event that says again what it says."""
     said = {"id": record["event_id"], "type": "turn", "time": record["occurred_at"]}

@@ -50,9 +50,6 @@ def is_problem(reply: httpx.Response, status: int, kind: str) -> None:
     assert "Traceback" not in reply.text and "<" not in said["detail"]
 
 
-# --- query parameters ---------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("path", ["/", "/openapi.json", "/metrics", *PATHS])
 def test_every_endpoint_refuses_a_parameter_that_it_does_not_have(
     api: httpx.Client, path: str
@@ -101,9 +98,6 @@ def test_a_parameter_is_given_once(api: httpx.Client, endpoint: Any) -> None:
         assert parameter.alias in {one["field"] for one in reply.json()["errors"]}
 
 
-# --- paths --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("path", PATHS)
 def test_a_trailing_slash_is_another_path(api: httpx.Client, path: str) -> None:
     for method in METHODS[path]:
@@ -131,9 +125,6 @@ def test_bytes_that_are_no_text_are_no_id(sample: Server) -> None:
         status, headers, said = raw(sample, b"GET " + path + b" HTTP/1.1\r\n" + HOST + b"\r\n")
         assert (status, said["type"]) == (422, "/problems/invalid"), (path, said)
         assert headers["content-type"] == "application/problem+json"
-
-
-# --- headers ------------------------------------------------------------------------------------
 
 
 def test_http_1_1_has_one_host(sample: Server) -> None:
@@ -237,9 +228,6 @@ def test_what_is_no_http_is_said_in_json(sample: Server, request_: bytes) -> Non
     assert said["status"] == status
 
 
-# --- bodies -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("headers", "content", "status", "kind"),
     [
@@ -264,12 +252,7 @@ def test_what_is_no_http_is_said_in_json(sample: Server, request_: bytes) -> Non
 )  # fmt: skip
 @pytest.mark.parametrize("path", [one.path for one in WRITES if one.reply.body is not None])
 def test_a_body_that_cannot_be_read_is_told_why(
-    api: httpx.Client,
-    path: str,
-    headers: dict[str, str],
-    content: bytes,
-    status: int,
-    kind: str,
+    api: httpx.Client, path: str, headers: dict[str, str], content: bytes, status: int, kind: str
 ) -> None:
     given = {"Content-Type": "application/json", **headers}
     is_problem(api.post(path, content=content, headers=given), status, kind)

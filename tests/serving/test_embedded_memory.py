@@ -320,10 +320,7 @@ def test_a_history_has_one_writer(tmp_path: Path) -> None:
             pass
 
     run(root, ask)
-    with (
-        writing(root),
-        pytest.raises(ConfigurationError, match="writing this history"),
-    ):
+    with writing(root), pytest.raises(ConfigurationError, match="writing this history"):
         run(root, ask)
 
 

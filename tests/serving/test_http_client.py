@@ -88,9 +88,6 @@ def fresh(word: str) -> str:
     return f"{word}-{uuid4().hex[:8]}"
 
 
-# --- the document and the methods ---------------------------------------------------------------
-
-
 def shown(said: Mapping[str, Any]) -> dict[str, bool]:
     """Python's names of an operation's parameters: whether each must be given."""
     renamed = {"from": "from_", "to": "to_", "q": "query"}
@@ -136,9 +133,6 @@ def test_what_is_exported_is_there_and_every_error_is_told_of() -> None:
     }  # fmt: skip
     assert made <= set(turnfold_client.__all__)
     assert all(name in str(errors.__doc__) for name in made)
-
-
-# --- every endpoint -----------------------------------------------------------------------------
 
 
 def test_records_come_back_as_documents(call: Both) -> None:
@@ -237,9 +231,6 @@ def test_health(call: Both) -> None:
     assert call("readyz").ready
 
 
-# --- errors -------------------------------------------------------------------------------------
-
-
 def test_what_is_not_there(call: Both) -> None:
     with pytest.raises(errors.NotFoundError) as found:
         call("session", "no/such session?#%2F..")
@@ -305,9 +296,6 @@ def test_a_record_whose_tenant_is_not_set_is_the_keys_own(kind: type[Any], tmp_p
             call("post_records", [record])
 
 
-# --- trying again -------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def front(sample: Server) -> Iterator[Front]:
     with fronting(sample.url) as made:
@@ -350,9 +338,6 @@ def test_what_is_no_turnfold_is_told(kind: type[Any], front: Front) -> None:
     front.faults = [200]
     with pytest.raises(errors.ReplyError, match="no Health"):
         Both(kind, front.url)("healthz")
-
-
-# --- the event stream ---------------------------------------------------------------------------
 
 
 def test_a_session_is_followed(sample: Server) -> None:

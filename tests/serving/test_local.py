@@ -119,9 +119,6 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     until(lambda: not is_served(tmp_path / "memory"))
 
 
-# --- one server, shared -------------------------------------------------------------------------
-
-
 @pytest.mark.component
 def test_a_memory_is_written_and_read_and_its_server_ends_with_the_client(folder: Path) -> None:
     with Turnfold.local(folder) as memory:
@@ -229,9 +226,6 @@ def test_the_async_client_has_the_same(folder: Path) -> None:
     assert asyncio.run(use()) == ["I like tea."] * 8
 
 
-# --- crashes ------------------------------------------------------------------------------------
-
-
 @pytest.mark.component
 def test_a_killed_server_is_started_again_and_nobody_else_at_its_port_is_asked(
     folder: Path,
@@ -298,9 +292,6 @@ def test_a_copy_of_a_served_folder_is_another_memory(folder: Path, tmp_path: Pat
     until(lambda: not is_served(copy))
 
 
-# --- for this account alone ---------------------------------------------------------------------
-
-
 def test_who_has_no_key_is_refused_and_the_key_is_for_this_account(folder: Path) -> None:
     with Turnfold.local(folder):
         url = told(folder)["url"]
@@ -322,9 +313,6 @@ def test_a_folder_that_another_account_serves_is_refused(
     monkeypatch.setattr(os, "geteuid", lambda: account + 1)
     with pytest.raises(LocalServerError, match=r"belongs to another account.*serve --keys"):
         Turnfold.local(folder)
-
-
-# --- what cannot be -----------------------------------------------------------------------------
 
 
 def test_a_folder_of_other_things_is_left_as_it_was(tmp_path: Path) -> None:
@@ -429,9 +417,6 @@ def test_settings_for_other_servers_do_not_reach_this_one(
     with Turnfold.local(folder) as memory:
         memory.post_records([turn("e1", user_input="I live in Paris.")])
         assert memory.user("u").states == []
-
-
-# --- the server's side --------------------------------------------------------------------------
 
 
 def test_a_local_server_takes_a_history_and_no_address(folder: Path) -> None:

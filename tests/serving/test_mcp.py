@@ -129,9 +129,6 @@ async def told_by(client: Client, tool: str, words: str, **arguments: Any) -> No
             await asyncio.sleep(0.05)
 
 
-# --- both transports ----------------------------------------------------------------------------
-
-
 @pytest.mark.component
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_tools_over_stdio(tmp_path: Path, mode: str) -> None:
@@ -171,9 +168,6 @@ def test_stdio_to_a_server_with_keys(tmp_path: Path) -> None:
         "--history", tmp_path / "memory", "--keys", tmp_path / "keys.json", "--extractor", "rules"
     ) as server:
         asyncio.run(use(server.url))
-
-
-# --- whose memory -------------------------------------------------------------------------------
 
 
 @pytest.mark.nightly
@@ -250,9 +244,6 @@ def test_pages_of_other_sites_call_no_tool(sample: Server) -> None:
     assert sample.client.request("DELETE", "/mcp").status_code == 405
 
 
-# --- forgetting ---------------------------------------------------------------------------------
-
-
 def test_over_http_an_admin_erases_a_user_where_that_is_allowed(tmp_path: Path) -> None:
     keys, folder = tmp_path / "keys.json", tmp_path / "memory"
     admin, writer = key_of(keys, "admin"), key_of(keys, "write")
@@ -292,9 +283,6 @@ def test_over_stdio_it_is_there_when_allowed(tmp_path: Path) -> None:
                 await client.call_tool("forget", {"user_id": "maya"})
 
     asyncio.run(use())
-
-
-# --- bad input ----------------------------------------------------------------------------------
 
 
 @pytest.mark.component
@@ -341,9 +329,7 @@ def test_ids_of_any_characters_reach_their_own(sample: Server) -> None:
     asyncio.run(use())
 
 
-def test_an_unknown_tool_or_resource_is_an_error_that_names_those_there_are(
-    sample: Server,
-) -> None:
+def test_an_unknown_tool_or_resource_is_an_error_that_names_those_there_are(sample: Server) -> None:
     async def use() -> None:
         async with over_http(sample.url) as client:
             with pytest.raises(MCPError, match="no tool 'forget'; there are context, search"):

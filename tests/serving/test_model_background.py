@@ -18,17 +18,7 @@ import pytest
 from streams.errors import ConfigurationError
 from streams.files.open_generation import erasing
 from tests.command import PROGRAM, environment, files_holding, rows, turn, turnfold
-from tests.llm.endpoint import (
-    LONG,
-    Endpoint,
-    Hang,
-    Reply,
-    Request,
-    completion,
-    error,
-    model,
-    whole,
-)
+from tests.llm.endpoint import LONG, Endpoint, Hang, Reply, Request, completion, error, model, whole
 from tests.serving.serving import END_WITHIN, Server, url_of
 from tests.waiting import WITHIN, until
 
@@ -248,10 +238,7 @@ def test_it_ends_at_once_although_the_model_thinks(tmp_path: Path) -> None:
 
 
 def test_extract_does_not_run_beside_it(tmp_path: Path) -> None:
-    with (
-        Endpoint() as asked,
-        serving(tmp_path / "h", asked, "--extractor", "llm") as server,
-    ):
+    with Endpoint() as asked, serving(tmp_path / "h", asked, "--extractor", "llm") as server:
         server.post([told(1)])
         until(lambda: states(server) == ["1"])
         env = environment(TURNFOLD_LLM_BASE_URL=asked.url, TURNFOLD_LLM_MODEL="test")

@@ -50,9 +50,6 @@ def refusal(quotas: TenantQuotas, tenant: str, records: int = 1, size: int = 1) 
     return told
 
 
-# --- the count --------------------------------------------------------------------------------
-
-
 def test_a_request_is_taken_whole_while_anything_is_left_and_the_rest_is_waited_for() -> None:
     clock = Clock()
     quotas = TenantQuotas(Quotas(Quota(records=10)), clock)
@@ -142,9 +139,6 @@ def test_a_wrong_quota_is_refused_by_its_place(
     with pytest.raises(ConfigurationError, match=r"^serve settings: ") as wrong:
         ServeSettings.load()
     assert said in str(wrong.value)
-
-
-# --- a server ---------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

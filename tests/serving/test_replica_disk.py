@@ -64,9 +64,6 @@ def followed(lane: ReplicaLane, end: int, records: Sequence[Record] = ()) -> Non
     read(lane, [one for one in records if one.offset >= lane.progress.position], end)
 
 
-# --- whose folder -------------------------------------------------------------------------------
-
-
 def test_a_folder_is_that_of_one_server_at_a_time(folder: Path) -> None:
     with taken(folder), pytest.raises(ConfigurationError, match="another server has it"):
         DiskStore(folder)._take(OURS)
@@ -152,9 +149,6 @@ def test_what_is_in_the_way_of_rows_and_cannot_be_removed_is_named(folder: Path)
         DiskRows(lane).open()
 
 
-# --- what is not used any more ------------------------------------------------------------------
-
-
 def test_rows_that_nobody_reads_are_removed(folder: Path) -> None:
     """Those of a generation that answers no more, and of another number of partitions; but not
     before it is known what is read."""
@@ -190,9 +184,6 @@ def test_what_was_not_all_removed_is_removed_later(folder: Path) -> None:
 
 def places(folder: Path) -> set[str]:
     return {one.name for one in folder.iterdir() if one.is_dir()}
-
-
-# --- rows that are gone leave the disk ----------------------------------------------------------
 
 
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -289,9 +280,6 @@ def test_closing_breaks_off_what_takes_long(folder: Path) -> None:
     found = rows.open()
     assert found is not None and found.position == 60
     assert sum(1 for _ in rows.keys(b"")) > 59_000
-
-
-# --- a lane whose rows are on disk --------------------------------------------------------------
 
 
 def test_a_restart_continues_behind_what_it_has(folder: Path) -> None:

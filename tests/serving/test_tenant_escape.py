@@ -201,9 +201,6 @@ def check(reply: httpx.Response) -> None:
     assert MARK not in told + repr(reply.headers), (asked, told)
 
 
-# --- reading ----------------------------------------------------------------------------------
-
-
 def test_the_marks_are_there_to_be_found(serving: Serving) -> None:
     for path, given in serving.paths("GET"):
         if path in OPEN or path == STREAM or path.startswith(("/v1/dead-letters", "/v1/erasures")):
@@ -309,9 +306,6 @@ def test_dead_letters_are_their_tenants_alone(serving: Serving) -> None:
     assert not listed(serving.everyone, **{"Turnfold-Tenant": "default"})
 
 
-# --- elsewhere or nowhere ---------------------------------------------------------------------
-
-
 def test_what_exists_elsewhere_is_answered_as_what_exists_nowhere(serving: Serving) -> None:
     for path, given in serving.paths("GET"):
         _, theirs, nowhere = ids_of(path)
@@ -343,9 +337,6 @@ def test_nor_does_it_take_longer(serving: Serving) -> None:
         # the quarter that other processes disturbed least
         theirs, nowhere = (statistics.quantiles(one)[0] for one in took.values())
         assert 0.5 < theirs / nowhere < 2, path
-
-
-# --- writing ----------------------------------------------------------------------------------
 
 
 def everything(serving: Serving, asking: httpx.Client) -> dict[str, str]:
@@ -471,9 +462,6 @@ def test_an_event_stream_hears_nothing_of_another_tenant(serving: Serving) -> No
     assert told.count("event:") == 2
 
 
-# --- keys -------------------------------------------------------------------------------------
-
-
 def test_every_endpoint_but_health_needs_a_key(serving: Serving, nobody: httpx.Client) -> None:
     for method, path, _ in serving.operations:
         for headers in ({}, {KEY: "Bearer ts_0_0"}, *HEADERS):
@@ -487,9 +475,6 @@ def test_an_operator_sees_the_tenant_that_is_named(serving: Serving) -> None:
         reply = serving.everyone.get(f"/v1/sessions/{SHARED}", headers=named)
         assert (reply.status_code, MARK in reply.text) == (200, seen)
     assert serving.everyone.get(f"/v1/sessions/{SHARED}").status_code == 400
-
-
-# --- the log ----------------------------------------------------------------------------------
 
 
 def test_the_log_holds_no_text_id_or_token(serving: Serving) -> None:

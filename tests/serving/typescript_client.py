@@ -213,9 +213,6 @@ def test_messages_are_read_right_after_they_were_added(said: dict[str, Any]) -> 
     assert "Where do I live?" in said["recalled"]
 
 
-# --- the middleware of the AI SDK ---------------------------------------------------------------
-
-
 def test_the_model_is_told_what_is_known(remembered: dict[str, Any]) -> None:
     assert remembered["first"] == ["Be brief."]
     own, known = remembered["second"]

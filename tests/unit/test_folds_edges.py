@@ -35,9 +35,6 @@ def same_in_any_order(records: list[Json], shows: Any) -> Any:
     return first
 
 
-# --- tasks ------------------------------------------------------------------------------------
-
-
 def test_a_running_turn_gives_its_time_to_the_task_in_any_order() -> None:
     records = [turn("e1", 10, status="running", task_id="t1"), recursion("r1", 0, 5)]
     document = same_in_any_order(records, World.task)
@@ -134,15 +131,11 @@ def test_results_that_waited_for_what_left_the_window_wait_no_more(long_task: li
 
 def test_two_versions_of_one_time_have_revisions_of_their_own() -> None:
     made = world(
-        recursion("r1", 0, 0, "CLARIFY", thought="a"),
-        recursion("r1", 0, 0, "REFLECT", thought="b"),
+        recursion("r1", 0, 0, "CLARIFY", thought="a"), recursion("r1", 0, 0, "REFLECT", thought="b")
     )
     changes = made.revisions("session")
     assert [one["after"]["status"] for one in changes] == ["waiting_input", "active"]
     assert len({one["revision_id"] for one in changes}) == 2
-
-
-# --- session memory ---------------------------------------------------------------------------
 
 
 def written(event_id: str, at: float, **delta: Any) -> Json:
@@ -215,9 +208,6 @@ def test_what_falls_over_the_cap_uncovers_nothing_without_a_revision() -> None:
     assert len(made.items()) == Rules().max_memory_items
 
 
-# --- long-term memory -------------------------------------------------------------------------
-
-
 def test_two_turns_moments_of_one_event_id_know_no_order() -> None:
     """Event ids are unique a session; a user's mood may meet one of two sessions."""
     records = [
@@ -235,9 +225,6 @@ def test_a_moment_that_moves_takes_its_version_of_the_mood_with_it() -> None:
     assert removed["op"] == "remove" and removed["before"]["valid_from"] == when(0)
     mood = made.mood()
     assert mood is not None and mood["payload"]["baseline_vad"]["v"] == -0.5
-
-
-# --- promises that were not kept --------------------------------------------------------------
 
 
 def test_guarantee_2_a_losing_version_leaves_its_time_with_the_session_in_any_order() -> None:

@@ -62,8 +62,6 @@ def test_an_exception_stays_in_its_line(log: tuple[logging.Logger, io.StringIO])
     assert "session" not in said
 
 
-# --- a process whose log is JSON ------------------------------------------------------------------
-
 ENDS = [
     (("kafka", "worker", "--bootstrap", "127.0.0.1:1"), 5, "no broker can be reached"),
     (("kafka", "worker", "--bootstrap", "127.0.0.1:1", "--metrics-port", "x"), 5, "no broker"),

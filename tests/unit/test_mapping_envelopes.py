@@ -130,9 +130,6 @@ def test_a_header_that_says_withheld_withholds_the_event(events: Source) -> None
     assert mapped(events, ATTRIBUTES | {"type": "meta-request", "data": DATA}).found == "withheld"
 
 
-# --- Debezium -------------------------------------------------------------------------------------
-
-
 def change(op: str, before: Any = None, after: Any = None, **more: Any) -> dict[str, Any]:
     return {"op": op, "before": before, "after": after, "ts_ms": 5, "source": {"db": "c"}, **more}
 
@@ -189,9 +186,6 @@ def test_a_deletion_is_mapped_where_the_mapping_says_so(tmp_path: Path) -> None:
 )
 def test_what_is_no_change_is_refused(tmp_path: Path, value: Any, detail: str) -> None:
     assert detail in refusal(mapped(source(tmp_path, ROW, format="debezium"), value))[1]
-
-
-# --- plain ----------------------------------------------------------------------------------------
 
 
 def test_the_message_itself_gives_key_topic_and_timestamp(tmp_path: Path) -> None:

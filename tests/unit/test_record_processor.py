@@ -198,9 +198,6 @@ def call(at: float, **fields: Any) -> Json:
     return recursion("r", 0, at, "CALL_TOOL", output=CALL, **fields)
 
 
-# --- what a record ends as ----------------------------------------------------------------------
-
-
 def dead(reason: str, detail: str) -> Outcome:
     return Outcome("dead", reason, detail)
 
@@ -296,9 +293,6 @@ def test_guarantee_3_what_a_record_was_counted_as_stays(shell: Callable[..., She
         assert [reason for reason, _ in running.letters] == ["unmatched_tool_result"]
 
 
-# --- faults of ours -----------------------------------------------------------------------------
-
-
 def broken(*_: Any) -> Any:
     raise KeyError("a fault of ours")
 
@@ -351,9 +345,6 @@ def test_a_store_that_cannot_be_read_is_no_records_fault() -> None:
     assert applier.take_rows() == {}
 
 
-# --- what a turn means for its user -------------------------------------------------------------
-
-
 @every_shell
 def test_a_turn_reaches_its_user(shell: Callable[..., Shell]) -> None:
     running = shell()
@@ -386,9 +377,6 @@ def test_who_folds_a_user_again_leaves_other_users_out() -> None:
     running.give(turn("f", 1, user_id="u2", topic="coffee"))
     assert known
     assert running.rows("users", "u1") == known
-
-
-# --- plans made of turns ------------------------------------------------------------------------
 
 
 @every_tier
@@ -478,9 +466,6 @@ def test_plans_are_counted_where_they_go() -> None:
     assert files.applier.counts["extracted_applied"] == 1
     assert kafka.sessions.counts["extracted"] == 1
     assert kafka.plans == [APPLIED]
-
-
-# --- all of it together -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -45,9 +45,6 @@ def mood_state(user: Memory) -> Json:
     return after
 
 
-# --- the formulas -----------------------------------------------------------------------------
-
-
 def test_the_check_a_good_day_then_a_bad_one(user: Memory) -> None:
     feel(user, 0.5, at=1)
     feel(user, -0.5, at=2)
@@ -80,9 +77,6 @@ def test_a_mood_decays_when_it_is_read(user: Memory) -> None:
 def test_a_mood_of_1970_decays_too() -> None:
     old = Mood(last_at=0, shock=(0.5, 0, 0), halflife=3600)
     assert mood_at(old, HOUR) == (0.25, 0, 0)
-
-
-# --- order ------------------------------------------------------------------------------------
 
 
 def fill(user: Memory, count: int) -> None:
@@ -124,9 +118,6 @@ def test_a_late_moment_after_the_checkpoint_is_put_in_its_place() -> None:
         if number == 20:
             feel(in_order, 0.9, 2 + 20.5 / 24, "late")
     assert late.rows.get(affect.MOOD) == in_order.rows.get(affect.MOOD)
-
-
-# --- the one long_mood_state ------------------------------------------------------------------
 
 
 def test_the_states_payload_has_the_folds_numbers(user: Memory) -> None:

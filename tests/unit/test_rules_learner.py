@@ -68,9 +68,6 @@ def mastered(user: Memory, topic: str = LIMITS) -> tuple[float, str]:
     return found["mastery_score"][topic], found["mastery"][topic]
 
 
-# --- mastery ----------------------------------------------------------------------------------
-
-
 def test_the_check_weak_then_medium_then_strong(user: Memory) -> None:
     answer(user, 0.4, "easy")
     assert mastered(user) == (0.457142857, "weak")
@@ -113,9 +110,6 @@ def test_nothing_counts_beyond_360_days(user: Memory, late: bool) -> None:
         answer(user, rate, at=at)
     left = 0.5 ** (360 / 30)
     assert mastered(user)[0] == round((0.5 + left + 0.5) / (1 + left + 1), 9)
-
-
-# --- what is expected -------------------------------------------------------------------------
 
 
 def expected(user: Memory, topic: str = LIMITS) -> tuple[float, float]:
@@ -176,9 +170,6 @@ def test_a_topic_whose_answers_an_older_version_did_not_keep_is_expected_as_else
     assert expected(user) == (0.66, 0.66)
 
 
-# --- history ----------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def travelled() -> Memory:
     """A learner who visited 500 topics, one every hour from day 2 on."""
@@ -204,9 +195,6 @@ def test_a_late_visit_older_than_500_topics_drops_none_of_them(travelled: Memory
 
 def test_nobody_known_has_no_profile(user: Memory) -> None:
     assert learner.document(user.rows, Rules(), "u") is None
-
-
-# --- preferences ------------------------------------------------------------------------------
 
 
 def artifacts(user: Memory, *names: str) -> tuple[str | None, str | None]:
@@ -271,9 +259,6 @@ def test_the_difficulty_goes_by_the_same_rule(user: Memory) -> None:
     found = profile(user)["preferences"]
     assert found["difficulty_preference"] == "hard"
     assert found["difficulty_preference_strength"] == "strong"
-
-
-# --- signals ----------------------------------------------------------------------------------
 
 
 def test_the_published_example_makes_the_published_profile(tmp_path: Path) -> None:

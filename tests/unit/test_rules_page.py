@@ -9,8 +9,6 @@ from streams.pipeline.decode import Dead, decode
 from tests.unit.memory_told import Json, Memory, day, plan, prefers, says
 from tests.unit.session_told import Told, encode, turn
 
-# --- states ---------------------------------------------------------------------------------------
-
 
 @pytest.mark.parametrize(
     ("first", "second", "spans"),
@@ -151,11 +149,7 @@ def test_an_interval_is_not_less_than_empty(user: Memory, update: Json, until: s
 
 
 @pytest.mark.parametrize(
-    ("update", "shown"),
-    [
-        ({"entities": []}, ["Ann"]),
-        ({"entities": ["Bo"]}, ["Bo"]),
-    ],
+    ("update", "shown"), [({"entities": []}, ["Ann"]), ({"entities": ["Bo"]}, ["Bo"])]
 )
 def test_annotations_are_a_default_of_new_states_alone(
     user: Memory, update: Json, shown: list[str]
@@ -166,9 +160,6 @@ def test_annotations_are_a_default_of_new_states_alone(
     user.tell(says("", state_id="home", **update), plan_id="p2", event_annotations=other)
     state = user.state()
     assert (state["entities"], state["valid_from"]) == (shown, day(3))
-
-
-# --- preferences ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -190,8 +181,6 @@ def test_an_update_of_a_preference_without_a_confidence_gives_a_half(
     ((_, known),) = user.rows.scan("p/")
     assert (known.confidence, known.note) == (confidence, note)
 
-
-# --- the order of plans ---------------------------------------------------------------------------
 
 MODEL: Json = {"extraction": {"event_ids": ["e"]}}
 RULES: Json = {"extractor": {"name": "rules"}}
@@ -269,9 +258,6 @@ def test_plans_of_the_rules_neither_count_for_tidying_nor_are_tidied(kind: str) 
     assert sum(one["valid_to"] is None for one in user.states().values()) == 1 + (kind == "rules")
 
 
-# --- moods ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("update", "reason"),
     [
@@ -296,9 +282,6 @@ def test_the_mood_is_one_and_takes_no_other_states_id(
     with pytest.raises(Refused) as refused:
         user.give(record)
     assert refused.value.reason == reason
-
-
-# --- sessions -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("status", ["active", "waiting_input", None])
@@ -329,9 +312,6 @@ def _background(content: str) -> Json:
     return {"type": "background", "content": content, "explicit": True, "confidence": 0.5}
 
 
-# --- control characters ---------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("character", ["\0", "\t", "\n", "\x1f", "\x7f", "\x85", "\x9f"])
 @pytest.mark.parametrize(
     ("field", "is_refused"),
@@ -352,9 +332,6 @@ def test_ids_names_and_labels_have_no_control_characters(
     assert isinstance(read, Dead) is is_refused
     if isinstance(read, Dead):
         assert f"{field}: must not contain control characters" in read.detail
-
-
-# --- order ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -61,9 +61,7 @@ REFUSALS = {
     "not_a_task": {"state_updates": [{"op": "mark_done", "state_id": "home"}]},
     "kind_differs": {"state_updates": [says("home", "task", state_id="home")]},
     "mood_cannot_close": {
-        "state_updates": [
-            {"op": "close", "state_id": make_id("long_mood_state", "default", "u")},
-        ]
+        "state_updates": [{"op": "close", "state_id": make_id("long_mood_state", "default", "u")}]
     },
     "unknown_preference": {
         "preference_updates": [

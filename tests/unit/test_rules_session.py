@@ -7,8 +7,6 @@ import pytest
 from schemas.generated.history import Link
 from tests.unit.session_told import Json, Told, clarify, signal, turn
 
-# --- what is one event ------------------------------------------------------------------------
-
 
 def test_schema_version_and_recorded_at_are_no_content() -> None:
     again = turn("e", 0, schema_version=2, recorded_at="2026-02-01T00:00:00Z")
@@ -44,9 +42,6 @@ def test_only_an_ended_turn_makes_a_signal_for_its_user() -> None:
     assert told.signals == []
     told.say(turn("e", 0, user_id="u", topic="t"))
     assert [(one.user_id, one.topic) for one in told.signals] == [("u", "t")]
-
-
-# --- status -----------------------------------------------------------------------------------
 
 
 STATUSES = [None, "active", "waiting_input", "closed"]
@@ -108,9 +103,6 @@ def test_a_closed_session_does_not_expire() -> None:
     assert told.say(turn("b", 48)).statuses() == [("update", "closed"), ("update", "active")]
 
 
-# --- conversations ----------------------------------------------------------------------------
-
-
 def many(count: int) -> list[Json]:
     """A conversation an hour."""
     return [turn(f"e{at:02}", at, task_id=f"k{at:02}") for at in range(1, count + 1)]
@@ -136,9 +128,6 @@ def test_another_turn_of_a_conversation_before_the_window_is_not_counted_again()
 def test_a_running_turn_of_a_conversation_before_the_window_is_not_counted_again() -> None:
     told = Told(*many(25), turn("late", 30, task_id="k01", status="running"))
     assert told.document["conversation_count"] == 25
-
-
-# --- SessionContext ---------------------------------------------------------------------------
 
 
 def test_the_ten_latest_intents_oldest_first() -> None:
@@ -170,9 +159,6 @@ def test_a_signal_may_say_what_the_session_is_about() -> None:
     assert told.document["subject"]["content"] == "tea"
     told.say(signal("h", 1.5, subject=mint), turn("b", 2))
     assert told.document["subject"]["content"] == "mint"
-
-
-# --- reply_to ---------------------------------------------------------------------------------
 
 
 def test_the_end_of_a_running_turn_links_nothing_again() -> None:

@@ -6,8 +6,6 @@ import pytest
 
 from tests.unit.session_told import Json, Told, turn
 
-# --- session memory ---------------------------------------------------------------------------
-
 
 def seen(event_id: str, hours: float, type_: str, content: str = "tea", **fields: Any) -> Json:
     """A turn with one observation."""
@@ -44,9 +42,6 @@ def test_opposing_takes_away_until_three_turns_after_it() -> None:
     told.say(seen("c", 2, "preference"), seen("d", 3, "preference"))
     assert contents(told) == []
     assert contents(told.say(seen("e", 4, "preference"))) == ["tea"]
-
-
-# --- direct writes ----------------------------------------------------------------------------
 
 
 def item(item_id: str, content: str = "tea", type_: str = "preference", **fields: Any) -> Json:

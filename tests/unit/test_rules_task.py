@@ -98,9 +98,6 @@ def plan_of(made: Json) -> dict[str, tuple[str, list[int]]]:
     return {one["step_id"]: (one["status"], ids(one["recursion_history"])) for one in plan}
 
 
-# --- status -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("last", "expected"),
     [
@@ -115,9 +112,6 @@ def plan_of(made: Json) -> dict[str, tuple[str, list[int]]]:
 )
 def test_the_status_follows_from_the_recursions(last: Json, expected: tuple[str, int]) -> None:
     assert stands(step(0), last) == expected
-
-
-# --- versions ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -148,9 +142,6 @@ def test_the_later_version_of_a_tool_result_stands_in_either_order() -> None:
         assert shown["action"]["output"]["tool_calls"][0]["result"] == "new"
     assert Told(calls(0, "c"), new, old).outcomes == ["applied", "applied", "duplicate"]
     assert Told(new, old).outcomes == ["applied", "applied"], "there is nothing else to date it"
-
-
-# --- the plan ---------------------------------------------------------------------------------
 
 
 def test_an_unknown_step_is_a_counted_warning_and_the_recursion_stands_at_the_top() -> None:
@@ -202,9 +193,6 @@ def test_short_term_memory_keeps_the_newest_50() -> None:
     assert (memories[0]["trace_id"], memories[-1]["trace_id"]) == ("r001", "r002")
 
 
-# --- the end ----------------------------------------------------------------------------------
-
-
 def test_the_recursion_that_reaches_max_iteration_stops_the_task() -> None:
     made = task_of(*(step(at) for at in range(10)))["global"]
     assert (made["status"], made["forced"], made["iteration"]) == ("failed", True, 10)
@@ -235,9 +223,6 @@ def test_recursions_after_the_end_stay_outside_and_are_counted() -> None:
     assert document(told)["recursion_history"] == task_of(step(0, "ANSWER"))["recursion_history"]
     assert document(told)["context"] == task_of(step(0, "ANSWER"))["context"]
     assert document(told)["global"]["iteration"] == 1
-
-
-# --- tool results -----------------------------------------------------------------------------
 
 
 def test_at_most_64_results_wait() -> None:
@@ -285,9 +270,6 @@ def test_a_result_whose_call_a_later_version_drops_is_dead_in_either_order() -> 
     assert dead == [1, 1]
 
 
-# --- stalled ----------------------------------------------------------------------------------
-
-
 def stalled(*records: Json) -> tuple[bool, int]:
     made = task_of(*records)["global"]
     return made["stalled"], made["stalled_count"]
@@ -301,9 +283,6 @@ def test_three_equal_recursions_in_a_row_stall(times: int, expected: tuple[bool,
 def test_call_ids_and_results_are_left_aside() -> None:
     results = [result(at, f"c{at}", f"answer {at}") for at in range(3)]
     assert stalled(*(calls(at, f"c{at}") for at in range(3)), *results) == (True, 3)
-
-
-# --- more than 200 recursions -----------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

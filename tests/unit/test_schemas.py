@@ -47,9 +47,6 @@ def _made(kind: str, **fields: Any) -> Any:
     return RECORD_TYPES[kind].model_validate(given_)
 
 
-# --- times ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("text", "micros"),
     [
@@ -73,8 +70,6 @@ def test_a_time_comes_back_as_it_was(micros: int) -> None:
     assert text.endswith("Z")
     assert parse_time(text) == micros
 
-
-# --- what is refused --------------------------------------------------------------------------
 
 NO_TIMES: list[Any] = [
     "", "yesterday", "2026-01-31", "2026-02-30T00:00:00Z", "2026-01-31T25:00:00Z",
@@ -203,9 +198,6 @@ def test_what_it_may_hold_is_kept(kind: str, fields: dict[str, Any]) -> None:
 )  # fmt: skip
 def test_what_it_may_hold_is_accepted(kind: str, fields: dict[str, Any]) -> None:
     assert _made(kind, **fields)
-
-
-# --- what becomes of it -----------------------------------------------------------------------
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))

@@ -62,9 +62,6 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return history
 
 
-# --- terms ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("one", "other", "common"),
     [
@@ -101,9 +98,6 @@ def test_no_term_can_be_taken_for_a_query() -> None:
 def test_a_term_is_one_to_the_index(sample: Path, text: str) -> None:
     assert not any("'" in one for one in terms(text))
     asked(sample, text)
-
-
-# --- what is found ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -257,9 +251,6 @@ def test_no_text_is_a_query_language_or_costs_much(sample: Path, text: str) -> N
     assert all(hit.matches for hit in hits)
 
 
-# --- tenants ----------------------------------------------------------------------------------
-
-
 def test_a_tenant_finds_nothing_of_another(tmp_path: Path) -> None:
     rome = turn("1", user_input=f"{SECRET} flew to Rome", tenant="one")
     oslo = turn("2", user_input="two flew to Oslo", tenant="two")
@@ -271,9 +262,6 @@ def test_a_tenant_finds_nothing_of_another(tmp_path: Path) -> None:
     assert ids(history, "flew", "../one") == []
     files = {file.split("/")[-1] for file in files_holding(history / "_search", SECRET)}
     assert files == {indexing.current(history, "one").name}  # type: ignore[union-attr]
-
-
-# --- following the history --------------------------------------------------------------------
 
 
 def test_what_comes_later_is_found_by_the_next_search(tmp_path: Path) -> None:
@@ -346,9 +334,6 @@ def test_an_index_begun_before_the_first_row_finds_what_the_log_tells_no_more(
     DeltaTable(str(events)).create_checkpoint()
     (events / "_delta_log" / f"{0:020}.json").unlink()  # as `compact` does when it is a month old
     assert sorted(ids(history, "heron")) == ["b", "c"]
-
-
-# --- forgetting, killing, several at once -----------------------------------------------------
 
 
 def test_guarantee_8_who_is_forgotten_is_in_no_byte_of_the_index(tmp_path: Path) -> None:
@@ -450,9 +435,6 @@ def test_a_history_without_rows_has_nothing_to_find(tmp_path: Path) -> None:
     assert asked(history, "anything") == []
 
 
-# --- command ----------------------------------------------------------------------------------
-
-
 def test_the_command(sample: Path) -> None:
     done = turnfold("search", "Nora birthday", "--history", sample, "-o", "json", "--kind", "state")
     assert done.code == 0, done.err
@@ -469,9 +451,6 @@ def test_the_command(sample: Path) -> None:
 def test_a_cursor_is_kept_whole() -> None:
     cursor = queries.Cursor(NOW, 1.25, 7)
     assert queries.decode(queries.encode(cursor)) == cursor
-
-
-# --- the turns around a hit -------------------------------------------------------------------
 
 
 def around(history: Path, text: str, count: int, **given: Any) -> list[tuple[int, str]]:

@@ -23,9 +23,6 @@ def best(history: Path, text: str, **given: Any) -> Hit:
     return asked(history, text, **given)[0]
 
 
-# --- what stands around a turn ----------------------------------------------------------------
-
-
 def test_a_turn_is_lifted_by_those_beside_it_and_never_more_than_by_its_own(tmp_path: Path) -> None:
     lines = ["the weather is fine", "my dog barks at the postman", "we called it Biscuit, a dog",
              "nothing else happened", "the garden has roses"]  # fmt: skip
@@ -83,9 +80,6 @@ def test_the_turn_after_a_question_without_an_answer_is_its_reply(
     assert answer or hits[1].id == "e2"
 
 
-# --- who speaks -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("prefixed", [True, False])
 def test_whom_the_question_names_is_who_speaks_not_who_is_spoken_to(
     tmp_path: Path, prefixed: bool
@@ -100,9 +94,6 @@ def test_whom_the_question_names_is_who_speaks_not_who_is_spoken_to(
     assert best(history, "What did Ann buy? A violin?").id == "e0"
     assert best(history, "What did Bea buy? A violin?").id == "e1"
     assert best(history, "What did Bea buy? A violin?").why["speaker"] > 0
-
-
-# --- answers ----------------------------------------------------------------------------------
 
 
 def test_a_long_answer_counts_less_than_what_a_user_said(tmp_path: Path) -> None:
@@ -121,9 +112,6 @@ def test_what_only_an_answer_says_is_found(tmp_path: Path) -> None:
     (hit,) = asked(history, "stradivari")
     assert hit.text == "Which one?\nThe Stradivari."
     assert [hit.text[start:end] for start, end in hit.matches] == ["Stradivari"]
-
-
-# --- when -------------------------------------------------------------------------------------
 
 
 def test_what_was_said_in_the_named_month_is_lifted(tmp_path: Path) -> None:
@@ -148,9 +136,6 @@ def test_what_was_said_in_the_named_month_is_lifted(tmp_path: Path) -> None:
     assert dated("Which museum did I see last week?") == set()
 
 
-# --- what has ended ---------------------------------------------------------------------------
-
-
 def test_what_has_ended_ranks_below_what_stands_unless_it_is_asked_for(tmp_path: Path) -> None:
     lines = [
         state("p1", "old", "Lives in Oslo with two cats.", "2026-01-01T00:00:00Z",
@@ -168,9 +153,6 @@ def test_what_has_ended_ranks_below_what_stands_unless_it_is_asked_for(tmp_path:
     assert ids(history, "lives in Oslo", kinds=("state",), as_of=then) == ["old"]
 
 
-# --- the order --------------------------------------------------------------------------------
-
-
 def test_parts_add_up_to_the_score_and_the_order_is_the_same_each_time(tmp_path: Path) -> None:
     lines = [said(n, "the dog and the cat", session_id=f"s{n % 3}") for n in range(30)]
     history = run(tmp_path, "a", lines)
@@ -179,9 +161,6 @@ def test_parts_add_up_to_the_score_and_the_order_is_the_same_each_time(tmp_path:
     for hit in hits:
         assert hit.score == pytest.approx(sum(hit.why.values()), abs=1e-5)
     assert ids(history, "a dog with a cat", limit=100) == [hit.id for hit in hits]
-
-
-# --- the file ---------------------------------------------------------------------------------
 
 
 def test_an_index_of_another_format_is_built_anew_and_said_so(

@@ -67,9 +67,7 @@ def test_every_setting_is_known(
     assert message.count(prefix) == 1 + message.count("did you mean")
 
 
-def test_the_session_of_a_worker_is_a_setting_within_what_a_broker_allows(
-    tmp_path: Path,
-) -> None:
+def test_the_session_of_a_worker_is_a_setting_within_what_a_broker_allows(tmp_path: Path) -> None:
     kafka = KafkaSettings.plain("localhost:1")
     for seconds in (10.0, 30.0):
         app = make_app(kafka, WorkerSettings(session_seconds=seconds), tmp_path)
