@@ -2,6 +2,7 @@
 
 import shutil
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -18,7 +19,7 @@ from streams.apps import compact_and_forget
 from streams.errors import ConfigurationError, TurnfoldError
 from streams.files import file_runner
 from streams.files.manifest import Settings, load
-from streams.files.open_generation import locked
+from streams.files.open_generation import locked, writing
 from streams.generations import in_parts
 from streams.generations.folding import fold_part
 from streams.generations.in_parts import Folded, Part, backfill_part
@@ -240,3 +241,47 @@ def test_a_part_waits_for_the_others_and_for_nobody_else(
         assert list_generations(history)[1]["missing_parts"] == ["1/2"]
     assert last.result().generation.ended_at is not None
     assert list_generations(history)[1]["missing_parts"] == []
+
+
+TURNS = 3_000
+
+
+def parquet(folder: Path) -> dict[str, int]:
+    """The tables' files and their bytes."""
+    found = folder.glob("*/date=*/*.parquet")
+    return {str(path.relative_to(folder)): path.stat().st_size for path in found}
+
+
+def state(folder: Path) -> dict[bytes, bytes]:
+    """All rows of the fold's tables, without the runner's own values."""
+    with writing(folder) as (store, _):
+        rows: Any = store._db.items()
+        return {key: value for key, value in rows if not key.startswith(b"m\0")}
+
+
+def test_guarantee_2_the_same_turns_three_times_are_held_once(
+    sgd_run: Path, tmp_path: Path
+) -> None:
+    history = tmp_path / "history"
+    with (sgd_run / "records.ndjson").open("rb") as whole:
+        lines = b"".join(islice(whole, TURNS))
+    seen = []
+    for number in (1, 2, 3):
+        file = tmp_path / f"turns-{number}.ndjson"  # by another name it is read again
+        file.write_bytes(lines)
+        counts = file_runner.run([str(file)], history)
+        assert (counts["applied"], counts["duplicate"]) == ((TURNS, 0), (0, TURNS))[number > 1]
+        seen.append((parquet(history), state(history), digest(history)))
+    assert seen[0] == seen[1] == seen[2]
+
+
+def test_three_backfills_hold_what_the_first_held(sgd_run: Path, tmp_path: Path) -> None:
+    history, again = tmp_path / "history", tmp_path / "history" / "generations" / "again"
+    with (sgd_run / "records.ndjson").open("rb") as whole:
+        (tmp_path / "turns.ndjson").write_bytes(b"".join(islice(whole, TURNS)))
+    file_runner.run([str(tmp_path / "turns.ndjson")], history)
+    seen = []
+    for _ in range(3):
+        backfill(history, "again", Settings(constants={"max_intents": 9}))
+        seen.append((parquet(again), state(again), digest(generation_path(history, "again"))))
+    assert seen[0] == seen[1] == seen[2]

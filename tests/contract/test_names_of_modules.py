@@ -1,8 +1,10 @@
-"""Names: given once in a module, nouns in functions, one type of thing for each parameter."""
+"""What holds of all modules: names, imports without circles, patterns of each Python."""
 
 import ast
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -146,3 +148,60 @@ def test_parameters_and_locals_are_nouns(folder: str) -> None:
         str(file.relative_to(ROOT)): no_nouns(file.read_text("utf-8")) for file in files_of(folder)
     }
     assert {name: places for name, places in bad.items() if places} == {}
+
+
+POSSESSIVE_GROUP = re.compile(r"(?<![\\(])\)(?:[*+?]|\{{1,2}\d*,?\d*\}{1,2})\+|\(\?>")
+
+
+@pytest.mark.parametrize("package", ["schemas", "streams", "sinks"])
+def test_no_group_is_possessive(package: str) -> None:
+    sources = {file: file.read_text("utf-8") for file in (ROOT / package).rglob("*.py")}
+    assert sources
+    assert [str(file) for file, text in sources.items() if POSSESSIVE_GROUP.search(text)] == []
+
+
+@pytest.mark.parametrize("pattern", ["(?:a|b)*+", "(a)++", "(?:a){2,}+", r"(?:a){{0,8}}+", "(?>a)"])
+def test_a_possessive_group_is_found(pattern: str) -> None:
+    assert POSSESSIVE_GROUP.search(pattern)
+
+
+MODULES = {
+    ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): file
+    for package in ("schemas", "sinks", "streams")
+    for file in (ROOT / package).rglob("*.py")
+}
+
+
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """All that is below a node, but blocks for the type checker."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+            continue
+        yield child
+        yield from statements(child)
+
+
+def imported(source: str) -> set[str]:
+    names = set()
+    for node in statements(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            of = {f"{node.module}.{alias.name}" for alias in node.names}
+            names |= {name if name in MODULES else node.module for name in of}
+    return names
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    graph = {
+        name: (imported(file.read_text("utf-8")) & MODULES.keys()) - {name}
+        for name, file in MODULES.items()
+    }
+    TopologicalSorter(graph).prepare()
+
+
+def test_a_circle_is_found_also_of_an_import_in_a_function() -> None:
+    late = imported("def f():\n    from streams.errors import TurnfoldError")
+    assert late == {"streams.errors"}
+    with pytest.raises(CycleError):
+        TopologicalSorter({"a": {"b"}, "b": {"a"}}).prepare()

@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sinks.tables import COLUMNS, to_arrow
+from streams.broker import Broker, jars, java
 from streams.files.commit import Batches
 from streams.files.open_generation import writing
 from streams.kafka.agents.routing import route
@@ -24,6 +26,7 @@ from tests.contract.test_faults_of_files import DAMAGED, FILES, NEXT_STEP
 from tests.kafka.counting import read_all
 from tests.kafka.history import message, send
 from tests.kafka.working import options_of
+from tests.waiting import WITHIN
 
 TIME = {"occurred_at": "2026-01-01T00:00:00Z"}
 RECURSION = {"type": "recursion", "session_id": "s", "task_id": "t", "trace_id": "r",
@@ -322,3 +325,37 @@ def test_a_generation_s_letters_are_not_for_the_live_memory() -> None:
     sent, passed = select(letters)
     assert [one.src_topic for one in sent] == ["write-plans"]
     assert passed["of_a_generation"] == 2
+
+
+BYTES_A_SECOND = 100_000
+RECORDS = 2_000
+UNMEASURED = 10
+"""Seconds: a broker takes the rate over as long, so that what comes first is not slowed down."""
+
+
+def set_quota(broker: Broker) -> None:
+    """Of every client id, as an administrator sets it."""
+    done = subprocess.run(
+        [java.find(), "-Xmx128m", "-cp", jars.classpath(), "kafka.admin.ConfigCommand",
+         "--bootstrap-server", broker.bootstrap, "--alter", "--entity-type", "clients",
+         "--entity-default", "--add-config", f"producer_byte_rate={BYTES_A_SECOND}"],
+        capture_output=True, check=False, timeout=WITHIN,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout.decode() + done.stderr.decode()
+
+
+@pytest.mark.nightly
+def test_a_producer_that_the_broker_throttles_waits_and_loses_nothing(tmp_path: Path) -> None:
+    records = [turn(f"e{number}", user_input="x" * 900) for number in range(RECORDS)]
+    file = ndjson(tmp_path / "turns.ndjson", records)
+    seconds = file.stat().st_size / BYTES_A_SECOND - UNMEASURED
+    assert seconds > UNMEASURED
+    with Broker.start(short_lived=True) as broker:
+        set_quota(broker)
+        done = turnfold("kafka", "produce", file, "--bootstrap", broker.bootstrap, "-o", "json")
+        assert done.code == 0, done.err
+        assert done.json()["sent"] == len(records)
+        found = asyncio.run(read_all(broker.bootstrap, "turns"))
+    assert len(found) == len({one.value for one in found}) == len(records)
+    took = (found[-1].timestamp - found[0].timestamp) / 1000  # by the broker's clock
+    assert took > seconds / 3, "the broker held it back"

@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from uuid import uuid5
 
 import pytest
 from hypothesis import given, settings
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from schemas.upcast import number
 from streams.folds.effects import Input
+from streams.folds.ids import NAMESPACE, make_id
 from streams.pipeline import fast_decode
 from streams.pipeline.decode import Dead, decode
 from tests.property.world import Json, plan, recursion, result, signal, turn
@@ -188,3 +190,12 @@ def test_a_number_is_what_it_is_worth(digits: str, value: float) -> None:
 def test_a_number_beyond_floats_is_refused(digits: str) -> None:
     said = decode(json.dumps(turn("e", 0, metadata={"n": 7})).replace("7", digits).encode(), PLACE)
     assert isinstance(said, Dead) and said.reason == "bad_json" and "out of range" in said.detail
+
+
+names = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+@given(names, st.lists(names | st.integers()))
+def test_an_id_is_the_uuid5_of_its_parts(kind: str, parts: list[str | int]) -> None:
+    name = "\x1f".join([kind, *map(str, parts)])
+    assert make_id(kind, *parts) == str(uuid5(NAMESPACE, name))

@@ -26,7 +26,7 @@ from streams.pipeline.entity import COLD, Entity
 from streams.pipeline.retention import is_past
 from tests.command import ndjson, rows
 from tests.property.strategies import SESSIONS, events, shuffled
-from tests.property.test_guarantee_2 import Where, final
+from tests.property.test_guarantee_2_rules import Where, final
 from tests.property.world import START, Json, Tables, World, encode, turn, world
 
 pytestmark = pytest.mark.nightly

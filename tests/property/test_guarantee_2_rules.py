@@ -1,7 +1,7 @@
 """What the rules find in turns depends on the turns, and not on the order in which they come: in
 memory, through Kafka's agents, by `run`, over HTTP, and folded again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,10 +15,12 @@ from streams.extractors.registry import named
 from streams.files import file_runner
 from streams.files.manifest import Settings
 from streams.folds import affect, preferences, states
+from streams.folds.session_state import HEADER
 from streams.generations.rebuild import backfill
 from tests.command import ndjson
 from tests.property.sentences import sentences
-from tests.property.world import Json, fact, plan, turn, when, world
+from tests.property.strategies import events, shuffled
+from tests.property.world import Json, World, fact, plan, turn, when, world
 from tests.reference import compared, worlds
 from tests.serving.serving import serving
 from tests.tiers import examples
@@ -138,3 +140,32 @@ def test_guarantee_2_a_run_a_rebuild_and_a_server_find_the_same_in_any_order(
                 assert set(server.endings([record])) <= {"applied", "accepted"}
         digests.add(digest(served)["memory"])
     assert len(digests) == 1
+
+
+SLOW = settings(
+    max_examples=200, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+
+
+Where = tuple[str, str, str]  # table, tenant, key
+
+
+def final(memory: World, entities: Iterable[Where] = ()) -> dict[str, Any]:
+    """Every document that stands at the end, and the net of the provisional links."""
+    standing: dict[str, Any] = {"links": memory.replies("s1") | memory.replies("s2")}
+    for table, _, key in list(entities or memory.store.entities):
+        rows = memory.rows_of(table, key)
+        if table == "users":
+            standing[f"user {key}"] = memory.profile(key), memory.mood(key)
+        elif rows.get(HEADER) is not None:
+            standing[f"session {key}"] = memory.session(key)
+            for _, task in rows.scan("t/"):
+                standing[f"task {key} {task.task_id}"] = memory.task(task.task_id, key)
+    return standing
+
+
+@examples(60, 400, st.data(), under=SLOW)
+def test_guarantee_2_neither_order_nor_copies_change_what_stands(data: st.DataObject) -> None:
+    records = data.draw(events())
+    other = data.draw(shuffled(records))
+    assert final(world(*other)) == final(world(*records))

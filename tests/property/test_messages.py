@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from streams.folds.ids import make_id
 from streams.importers import openai_chat
 from streams.importers.session_messages import Records, Request, records
-from tests.property.test_guarantee_2 import final
+from tests.property.test_guarantee_2_rules import final
 from tests.property.world import START, Json, World
 
 SESSION, USER = "s1", "u1"

@@ -15,7 +15,7 @@ from streams.files.store import Store
 from streams.folds.constants import Rules
 from streams.pipeline.interfaces import StoreError
 from tests.property.strategies import events, write_plans
-from tests.property.test_guarantee_2 import final
+from tests.property.test_guarantee_2_rules import final
 from tests.property.world import Json, World, fact, plan, turn, world
 
 

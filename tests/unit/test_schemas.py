@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from schemas import http
 from schemas.base import Vad, format_time, parse_time
 from schemas.events import (
     MAX_RECORD_BYTES,
@@ -20,7 +21,10 @@ from schemas.events import (
     first_intent,
 )
 from schemas.memory import Mood
+from schemas.messages import NewMessages
 from schemas.upcast import upcast
+from schemas.validation_text import faults
+from streams.record_kinds import MODELS
 
 AT = "2026-01-31T09:30:00Z"
 MICROS = 1_769_851_800_000_000
@@ -278,3 +282,35 @@ def test_a_reply_writes_times_as_text_and_refuses_what_it_does_not_name() -> Non
     assert Mood.model_validate(mood).model_dump(mode="json")["at"] == AT
     with pytest.raises(ValidationError, match="colour"):
         Mood.model_validate(mood | {"colour": "blue"})
+
+
+BODIES: list[type[BaseModel]] = [*MODELS.values(), NewMessages, http.StateCorrection]
+ODD: tuple[Any, ...] = (5, 1.5, True, {}, {"a": [5]}, [5], ["a", 5, {}], [[]], "x", "x" * 300, "\0")
+
+
+@pytest.mark.parametrize("model", BODIES)
+def test_a_fault_names_a_field_and_never_a_type_of_python(model: type[BaseModel]) -> None:
+    refused = 0
+    for field in model.model_fields:
+        for odd in ODD:
+            with pytest.raises(ValidationError) as caught:
+                model.model_validate({field: odd, "no_such_type": None, "type": odd})
+            told = [one for one in faults(caught.value) if one.place[0] == field]
+            refused += bool(told)
+            assert len({one.place for one in told}) == len(told), "one fault for each place"
+            for place, reason in told:
+                assert all(isinstance(part, int) or part.isidentifier() for part in place), place
+                assert not {"str", "float", "int", "bool"} & set(place), place
+                assert reason
+    assert refused > len(model.model_fields)
+
+
+def test_what_has_one_form_in_part_is_wrong_inside() -> None:
+    def of(intent: Any) -> list[tuple[Any, ...]]:
+        turn = {"event_id": "e", "session_id": "s", "occurred_at": "2026-03-01T00:00:00Z"}
+        with pytest.raises(ValidationError) as caught:
+            MODELS["turn"].model_validate({**turn, "intent": intent})
+        return [tuple(one) for one in faults(caught.value)]
+
+    assert of(["a", 5]) == [(("intent", 1), "Input should be a valid string")]
+    assert of(5) == [(("intent",), "Input should be a valid string or a valid list")]
