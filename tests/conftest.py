@@ -102,6 +102,12 @@ hypothesis.settings.load_profile("same")
 
 
 @pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """What runs tests that are coroutines."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
 def worker(request: pytest.FixtureRequest) -> str:
     """The name of this test process; `master` where there is but one."""
     config = getattr(request.config, "workerinput", None)

@@ -94,61 +94,53 @@ def test_two_histories_folded_and_read_by_turns_have_their_own(tmp_path: Path, f
     assert digest(at_once)["memory"] == digest(one)["memory"] != digest(other)["memory"]
 
 
-def test_two_live_generations_are_read_by_turns_from_their_tables(
+async def test_two_live_generations_are_read_by_turns_from_their_tables(
     tmp_path: Path, first: Path
 ) -> None:
     one, other = short(tmp_path / "one", first), plain(tmp_path / "other", first)
     more = ndjson(tmp_path / "more.ndjson", [said(number) for number in range(2, 6)])
     for history in (one, other):
         file_runner.run([str(more)], history)
-
-    async def asked() -> None:
-        async with HistoryBackend(one) as shorts, HistoryBackend(other) as plains:
-            for _ in range(2):
-                assert await now(shorts) == SHORT
-                assert await now(plains) == PLAIN
-            both = await asyncio.gather(*(now(memory) for memory in (shorts, plains) * 3))
-            assert both == [SHORT, PLAIN] * 3
-
-    asyncio.run(asked())
+    async with HistoryBackend(one) as shorts, HistoryBackend(other) as plains:
+        for _ in range(2):
+            assert await now(shorts) == SHORT
+            assert await now(plains) == PLAIN
+        both = await asyncio.gather(*(now(memory) for memory in (shorts, plains) * 3))
+        assert both == [SHORT, PLAIN] * 3
 
 
-def test_two_live_generations_are_served_and_written_by_turns(tmp_path: Path, first: Path) -> None:
+async def test_two_live_generations_are_served_and_written_by_turns(
+    tmp_path: Path, first: Path
+) -> None:
     one, other = short(tmp_path / "one", first), plain(tmp_path / "other", first)
-
-    async def asked() -> None:
-        async with EmbeddedBackend(one) as shorts, EmbeddedBackend(other) as plains:
-            for number in range(2, 6):
-                for memory in (shorts, plains):
-                    record = json.dumps(said(number)).encode()
-                    (outcome,) = await memory.submit([record], TOO_LONG)
-                    assert outcome.ending == "applied"
-            for _ in range(2):
-                assert await now(shorts) == SHORT
-                assert await now(plains) == PLAIN
-        async with EmbeddedBackend(other) as plains, EmbeddedBackend(one) as shorts:
-            assert (await now(shorts), await now(plains)) == (SHORT, PLAIN)
-
-    asyncio.run(asked())
+    async with EmbeddedBackend(one) as shorts, EmbeddedBackend(other) as plains:
+        for number in range(2, 6):
+            for memory in (shorts, plains):
+                record = json.dumps(said(number)).encode()
+                (outcome,) = await memory.submit([record], TOO_LONG)
+                assert outcome.ending == "applied"
+        for _ in range(2):
+            assert await now(shorts) == SHORT
+            assert await now(plains) == PLAIN
+    async with EmbeddedBackend(other) as plains, EmbeddedBackend(one) as shorts:
+        assert (await now(shorts), await now(plains)) == (SHORT, PLAIN)
     assert (session(one), session(other)) == (SHORT, PLAIN)
 
 
-def test_a_server_goes_over_to_the_rules_of_what_is_promoted(tmp_path: Path, first: Path) -> None:
+async def test_a_server_goes_over_to_the_rules_of_what_is_promoted(
+    tmp_path: Path, first: Path
+) -> None:
     history = plain(tmp_path / "history", first)
     more = ndjson(tmp_path / "more.ndjson", [said(number) for number in range(2, 6)])
     file_runner.run([str(more)], history)
     backfill(history, "short", Settings(constants=CHANGES))
-
-    async def asked() -> None:
-        async with HistoryBackend(history) as memory:
-            assert await now(memory) == PLAIN
-            await asyncio.to_thread(promote, history, "short")
-            assert memory.live.rules == Rules.of(CHANGES)
-            assert await now(memory) == SHORT
-            await asyncio.to_thread(promote, history, "root")
-            assert await now(memory) == PLAIN
-
-    asyncio.run(asked())
+    async with HistoryBackend(history) as memory:
+        assert await now(memory) == PLAIN
+        await asyncio.to_thread(promote, history, "short")
+        assert memory.live.rules == Rules.of(CHANGES)
+        assert await now(memory) == SHORT
+        await asyncio.to_thread(promote, history, "root")
+        assert await now(memory) == PLAIN
 
 
 async def now(memory: HistoryBackend | EmbeddedBackend) -> tuple[list[str], str]:

@@ -250,18 +250,14 @@ def test_nothing_stays_open_of_who_could_not_start(proxy: Proxy, kind: str) -> N
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_client_can_be_stopped_as_soon_as_it_has_started(proxy: Proxy, kind: str) -> None:
+async def test_a_client_can_be_stopped_as_soon_as_it_has_started(proxy: Proxy, kind: str) -> None:
     """In the same turn of the loop: no task that it started has begun yet."""
     make, _ = KINDS[kind]
-
-    async def run() -> int:
-        client: Any = make(proxy)
-        await client.start()
-        await stop_of(client)()
-        await asyncio.sleep(0)
-        return connections(proxy.port)
-
-    assert asyncio.run(run()) == 0
+    client: Any = make(proxy)
+    await client.start()
+    await stop_of(client)()
+    await asyncio.sleep(0)
+    assert connections(proxy.port) == 0
 
 
 class Two:
@@ -374,53 +370,45 @@ def over_tls(guarded: Broker, certificates: Certificates) -> KafkaSettings:
 
 
 @pytest.mark.parametrize("within", [0.01, 0.02, 0.03, 0.05, 0.1, 10])
-def test_nothing_stays_open_over_tls(
+async def test_nothing_stays_open_over_tls(
     guarded: Broker, certificates: Certificates, within: float
 ) -> None:
     """Both sides say goodbye before a socket closes."""
     through = over_tls(guarded, certificates)
-
-    async def use() -> int:
-        client = KafkaAdmin(**through.client())
-        with suppress(TimeoutError):
-            async with asyncio.timeout(within):
-                await client.start()
-                await client.describe_cluster()
-        await client.close()
-        return connections(through.addresses[0][1])
-
-    assert asyncio.run(use()) == 0
+    client = KafkaAdmin(**through.client())
+    with suppress(TimeoutError):
+        async with asyncio.timeout(within):
+            await client.start()
+            await client.describe_cluster()
+    await client.close()
+    assert connections(through.addresses[0][1]) == 0
 
 
 @pytest.mark.parametrize("turns", range(4))
-def test_nothing_stays_open_of_who_is_cancelled_as_tls_is_agreed(
+async def test_nothing_stays_open_of_who_is_cancelled_as_tls_is_agreed(
     guarded: Broker, certificates: Certificates, monkeypatch: pytest.MonkeyPatch, turns: int
 ) -> None:
     """So many turns of the loop after it: the socket is there, and nobody has been given it yet."""
     through = over_tls(guarded, certificates)
     agreed = AIOKafkaProtocol.connection_made
+    client = KafkaAdmin(**through.client())
+    starting = asyncio.ensure_future(client.start())
 
-    async def use() -> int:
-        client = KafkaAdmin(**through.client())
-        starting = asyncio.ensure_future(client.start())
+    def cancel(left: int) -> None:
+        if left:
+            asyncio.get_running_loop().call_soon(cancel, left - 1)
+        else:
+            starting.cancel()
 
-        def cancel(left: int) -> None:
-            if left:
-                asyncio.get_running_loop().call_soon(cancel, left - 1)
-            else:
-                starting.cancel()
+    def connection_made(protocol: AIOKafkaProtocol, transport: asyncio.Transport) -> None:
+        agreed(protocol, transport)
+        cancel(turns)
 
-        def connection_made(protocol: AIOKafkaProtocol, transport: asyncio.Transport) -> None:
-            agreed(protocol, transport)
-            cancel(turns)
-
-        monkeypatch.setattr(AIOKafkaProtocol, "connection_made", connection_made)
-        with pytest.raises(asyncio.CancelledError):
-            await starting
-        await client.close()
-        return connections(through.addresses[0][1])
-
-    assert asyncio.run(use()) == 0
+    monkeypatch.setattr(AIOKafkaProtocol, "connection_made", connection_made)
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+    await client.close()
+    assert connections(through.addresses[0][1]) == 0
 
 
 @pytest.mark.parametrize("heard", [True, False])

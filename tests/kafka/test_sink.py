@@ -146,33 +146,29 @@ def test_the_tables_are_those_of_the_file_runner(log: Log, tmp_path: Path) -> No
     assert digest(tmp_path / "h") == log.expected
 
 
-def test_who_was_forgotten_does_not_set_the_group_s_offsets_back(log: Log) -> None:
+async def test_who_was_forgotten_does_not_set_the_group_s_offsets_back(log: Log) -> None:
     """It was away and has been put out; whoever took its place may be further."""
-
-    async def offsets_after_both() -> tuple[int, int]:
-        consumer = KafkaConsumer(
-            group_id="forgetful", enable_auto_commit=False, auto_offset_reset="earliest",
-            **log.settings.client(),
-        )  # fmt: skip
-        consumer.subscribe([HISTORY.name])
-        await consumer.start()
-        try:
-            await consumer.getmany(timeout_ms=5_000)
-            at = min(consumer.assignment())
-            source, group = ConsumerSource(consumer, {}), consumer.coordinator
-            assert await source.commit({at: 10})
-            first = await source.committed(at)
-            await consumer.send_to_coordinator(LeaveGroupRequest(group.group_id, group.member_id))
-            group.reset_generation()
-            await source.commit({at: 5})
-        finally:
-            await consumer.stop()
-        async with connected(log.settings) as admin:
-            committed = await admin.list_consumer_group_offsets("forgetful")
-        assert first is not None
-        return first, committed[at].offset
-
-    assert asyncio.run(offsets_after_both()) == (10, 10)
+    consumer = KafkaConsumer(
+        group_id="forgetful", enable_auto_commit=False, auto_offset_reset="earliest",
+        **log.settings.client(),
+    )  # fmt: skip
+    consumer.subscribe([HISTORY.name])
+    await consumer.start()
+    try:
+        await consumer.getmany(timeout_ms=5_000)
+        at = min(consumer.assignment())
+        source, group = ConsumerSource(consumer, {}), consumer.coordinator
+        assert await source.commit({at: 10})
+        first = await source.committed(at)
+        await consumer.send_to_coordinator(LeaveGroupRequest(group.group_id, group.member_id))
+        group.reset_generation()
+        await source.commit({at: 5})
+    finally:
+        await consumer.stop()
+    async with connected(log.settings) as admin:
+        committed = await admin.list_consumer_group_offsets("forgetful")
+    assert first is not None
+    assert first, committed[at].offset == (10, 10)
 
 
 def test_each_commit_says_how_far_its_partition_is(log: Log, tmp_path: Path) -> None:

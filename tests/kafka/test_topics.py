@@ -109,21 +109,15 @@ def test_the_log_says_when_a_record_came_not_the_producer(settings: KafkaSetting
     assert acknowledged == stored > 1_600_000_000_000
 
 
-def test_a_record_of_the_maximum_size_gets_in(settings: KafkaSettings) -> None:
+async def test_a_record_of_the_maximum_size_gets_in(settings: KafkaSettings) -> None:
     topic = name()
-
-    async def write() -> int:
-        async with connected(settings) as admin:
-            await create(admin, [spec(topic, 1, max_bytes=2 * 1024 * 1024)])
-        async with AIOKafkaProducer(
-            max_request_size=4 * 1024 * 1024, **settings.client()
-        ) as producer:
-            await producer.send_and_wait(topic, b"x" * MAX_RECORD_BYTES)
-            # somewhat too large: a dead letter later on, not an error of the producer
-            sent = await producer.send_and_wait(topic, b"x" * (MAX_RECORD_BYTES + 500_000))
-        return int(sent.offset)
-
-    assert asyncio.run(write()) == 1
+    async with connected(settings) as admin:
+        await create(admin, [spec(topic, 1, max_bytes=2 * 1024 * 1024)])
+    async with AIOKafkaProducer(max_request_size=4 * 1024 * 1024, **settings.client()) as producer:
+        await producer.send_and_wait(topic, b"x" * MAX_RECORD_BYTES)
+        # somewhat too large: a dead letter later on, not an error of the producer
+        sent = await producer.send_and_wait(topic, b"x" * (MAX_RECORD_BYTES + 500_000))
+    assert int(sent.offset) == 1
 
 
 def test_a_wrong_partition_count_is_named(settings: KafkaSettings) -> None:

@@ -137,82 +137,69 @@ def test_a_lane_takes_no_more_than_it_can_hold(counting: Counting) -> None:
 
 
 @pytest.mark.component
-def test_an_output_the_broker_refuses_fails_the_whole_transaction(counting: Counting) -> None:
-    async def try_it() -> None:
-        writer = Writer(
-            f"{counting.group}-x", {"bootstrap_servers": counting.bootstrap}, LaneSettings()
-        )
-        await writer.start()
-        small, large = (Output(counting.counts, 0, b"k", b"x" * size) for size in (10, 2_000_000))
-        at = TopicPartition(counting.changelog, 0)
-        with pytest.raises(TransactionFailed, match="MessageSizeTooLarge"):
-            await writer.commit([small, large], at, [(b"row", b"1")])
-        await writer.close(2)
-        assert await read_all(counting.bootstrap, counting.counts) == []
-        assert await read_all(counting.bootstrap, counting.changelog) == []
-
-    asyncio.run(try_it())
+async def test_an_output_the_broker_refuses_fails_the_whole_transaction(counting: Counting) -> None:
+    writer = Writer(
+        f"{counting.group}-x", {"bootstrap_servers": counting.bootstrap}, LaneSettings()
+    )
+    await writer.start()
+    small, large = (Output(counting.counts, 0, b"k", b"x" * size) for size in (10, 2_000_000))
+    at = TopicPartition(counting.changelog, 0)
+    with pytest.raises(TransactionFailed, match="MessageSizeTooLarge"):
+        await writer.commit([small, large], at, [(b"row", b"1")])
+    await writer.close(2)
+    assert await read_all(counting.bootstrap, counting.counts) == []
+    assert await read_all(counting.bootstrap, counting.changelog) == []
 
 
-def test_the_position_after_a_transaction_is_the_next_to_read(counting: Counting) -> None:
-    async def try_it() -> None:
-        writer = Writer(
-            f"{counting.group}-y", {"bootstrap_servers": counting.bootstrap}, LaneSettings()
-        )
-        await writer.start()
-        at = TopicPartition(counting.changelog, 0)
-        rows = [(b"%d" % number, b"x" * 1_000) for number in range(2_500)]
-        written = await writer.commit([], at, rows)
-        await writer.close(2)
-        read = await read_all(counting.bootstrap, counting.changelog, {0: written.position})
-        assert [(one.key, one.value) for one in read] == rows
-        assert written.position == read[-1].offset + 1
-        assert written.records == 2_500
-
-    asyncio.run(try_it())
+async def test_the_position_after_a_transaction_is_the_next_to_read(counting: Counting) -> None:
+    writer = Writer(
+        f"{counting.group}-y", {"bootstrap_servers": counting.bootstrap}, LaneSettings()
+    )
+    await writer.start()
+    at = TopicPartition(counting.changelog, 0)
+    rows = [(b"%d" % number, b"x" * 1_000) for number in range(2_500)]
+    written = await writer.commit([], at, rows)
+    await writer.close(2)
+    read = await read_all(counting.bootstrap, counting.changelog, {0: written.position})
+    assert [(one.key, one.value) for one in read] == rows
+    assert written.position == read[-1].offset + 1
+    assert written.records == 2_500
 
 
-def test_the_changelog_is_packed_tighter_than_what_goes_out(counting: Counting) -> None:
-    async def try_it() -> None:
-        connection = {"bootstrap_servers": counting.bootstrap}
-        writer = Writer(f"{counting.group}-w", connection, LaneSettings(compression="zstd"))
-        await writer.start()
-        words = [b"row %d of %d" % (number * 7_919 % 1_000, number) * 9 for number in range(900)]
-        outputs = [Output(counting.counts, 0, word[:9], word) for word in words]
-        rows = [(word[:9], word) for word in words]
-        written = await writer.commit(outputs, TopicPartition(counting.changelog, 0), rows)
-        await writer.close(2)
-        assert written.changelog_bytes < 0.9 * (written.bytes - written.changelog_bytes)
-        read = await read_all(counting.bootstrap, counting.changelog, {0: written.position})
-        assert len(read) == len(rows)
-
-    asyncio.run(try_it())
+async def test_the_changelog_is_packed_tighter_than_what_goes_out(counting: Counting) -> None:
+    connection = {"bootstrap_servers": counting.bootstrap}
+    writer = Writer(f"{counting.group}-w", connection, LaneSettings(compression="zstd"))
+    await writer.start()
+    words = [b"row %d of %d" % (number * 7_919 % 1_000, number) * 9 for number in range(900)]
+    outputs = [Output(counting.counts, 0, word[:9], word) for word in words]
+    rows = [(word[:9], word) for word in words]
+    written = await writer.commit(outputs, TopicPartition(counting.changelog, 0), rows)
+    await writer.close(2)
+    assert written.changelog_bytes < 0.9 * (written.bytes - written.changelog_bytes)
+    read = await read_all(counting.bootstrap, counting.changelog, {0: written.position})
+    assert len(read) == len(rows)
 
 
 @pytest.mark.component
-def test_a_late_end_is_not_that_of_the_next_transaction(counting: Counting) -> None:
+async def test_a_late_end_is_not_that_of_the_next_transaction(counting: Counting) -> None:
     """What an aiokafka producer does when the answer to its commit is lost: it asks again, and
     the first one then ends whatever came after."""
-
-    async def try_it() -> None:
-        at, name = TopicPartition(counting.counts, 0), f"{counting.group}-z"
-        connection = {"bootstrap_servers": counting.bootstrap}
-        late, next_ = (Transactions(name, connection, 10) for _ in range(2))
-        await late.start()
+    at, name = TopicPartition(counting.counts, 0), f"{counting.group}-z"
+    connection = {"bootstrap_servers": counting.bootstrap}
+    late, next_ = (Transactions(name, connection, 10) for _ in range(2))
+    await late.start()
+    await _write(late, at, b"aborted")
+    await next_.start()  # as a lane does, whatever went wrong
+    await _write(next_, at, b"stands")
+    with pytest.raises(KafkaError):
+        await late.commit()
+    with pytest.raises(KafkaError):
         await _write(late, at, b"aborted")
-        await next_.start()  # as a lane does, whatever went wrong
-        await _write(next_, at, b"stands")
-        with pytest.raises(KafkaError):
-            await late.commit()
-        with pytest.raises(KafkaError):
-            await _write(late, at, b"aborted")
-        assert await read_all(counting.bootstrap, counting.counts) == []
-        await next_.commit()
-        await asyncio.gather(late.close(), next_.close())
-        (one,) = await read_all(counting.bootstrap, counting.counts, {0: 3})
-        assert one.value == b"stands"
-
-    asyncio.run(try_it())
+    assert await read_all(counting.bootstrap, counting.counts) == []
+    await next_.commit()
+    await asyncio.gather(late.close(), next_.close())
+    (one,) = await read_all(counting.bootstrap, counting.counts, {0: 3})
+    assert one.value == b"stands"
 
 
 async def _write(transactions: Transactions, at: TopicPartition, value: bytes) -> None:

@@ -1,6 +1,5 @@
 """What a program does to use a model: `extractor="llm"`, with OPENAI_API_KEY set."""
 
-import asyncio
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -45,7 +44,7 @@ def test_a_client_with_a_key_gets_the_models_facts(
             Turnfold.local(folder, extractor=same).close()
 
 
-def test_a_short_script_loses_nothing(
+async def test_a_short_script_loses_nothing(
     endpoint: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its end waits for the answers to what it has added; so does that of an async one."""
@@ -61,12 +60,8 @@ def test_a_short_script_loses_nothing(
         memory.add(MESSAGES, user_id="maya")
     found = "SELECT owner_id, body_text FROM state_current ORDER BY 1"
     assert rows(folder, found) == [("maya", "a cat")]
-
-    async def script() -> None:
-        async with AsyncTurnfold.local(folder) as memory:
-            await memory.add(MESSAGES, user_id="noah")
-
-    asyncio.run(script())
+    async with AsyncTurnfold.local(folder) as memory:
+        await memory.add(MESSAGES, user_id="noah")
     assert rows(folder, found) == [("maya", "a cat"), ("noah", "a cat")]
 
 

@@ -35,7 +35,7 @@ def opened() -> Part:
     return part
 
 
-def test_no_later_commit_passes_over_a_plan_whose_transaction_failed() -> None:
+async def test_no_later_commit_passes_over_a_plan_whose_transaction_failed() -> None:
     """Its turns were settled with it in memory: the session's last commit must not tell so."""
     sent: list[Any] = []
 
@@ -49,40 +49,31 @@ def test_no_later_commit_passes_over_a_plan_whose_transaction_failed() -> None:
 
     part = opened()
     group = Group((TURN,), part)
-
-    async def inside() -> None:
-        stream = Failing(*SETTINGS)
-        stream._parts = {AT: part}
-        await stream.write(group, {"plan_id": "p"})
-        await stream._write_if_possible()
-        await stream._write_if_possible()
-
-    asyncio.run(inside())
+    stream = Failing(*SETTINGS)
+    stream._parts = {AT: part}
+    await stream.write(group, {"plan_id": "p"})
+    await stream._write_if_possible()
+    await stream._write_if_possible()
     assert [count for count, _ in sent] == [1]
 
 
-def test_the_time_without_an_assignment_is_the_age_of_the_fetch(
+async def test_the_time_without_an_assignment_is_the_age_of_the_fetch(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """While the broker is away sessions begin and end, and none is assigned anything."""
     now = 100.0
     monkeypatch.setattr(readiness, "monotonic", lambda: now)
-
-    async def inside() -> None:
-        nonlocal now
-        stream = Stream(*SETTINGS)
-        stream._consumer = cast(AIOKafkaConsumer, None)  # of no partitions it is asked nothing
-        stream._source = cast(ConsumerSource, SimpleNamespace(oldest_fetch_age=lambda: 7.0))
-        now += 40
-        assert stream.ages() == {"fetch": 40.0, "commit": 0.0}
-        await stream.on_partitions_assigned([])
-        assert stream.ages()["fetch"] == 7.0
-        for _ in range(2):
-            await stream.on_partitions_revoked([])
-            now += 30
-        assert stream.ages()["fetch"] == 60.0
-
-    asyncio.run(inside())
+    stream = Stream(*SETTINGS)
+    stream._consumer = cast(AIOKafkaConsumer, None)  # of no partitions it is asked nothing
+    stream._source = cast(ConsumerSource, SimpleNamespace(oldest_fetch_age=lambda: 7.0))
+    now += 40
+    assert stream.ages() == {"fetch": 40.0, "commit": 0.0}
+    await stream.on_partitions_assigned([])
+    assert stream.ages()["fetch"] == 7.0
+    for _ in range(2):
+        await stream.on_partitions_revoked([])
+        now += 30
+    assert stream.ages()["fetch"] == 60.0
 
 
 def test_the_age_of_the_commit_goes_on_over_sessions_that_fail(

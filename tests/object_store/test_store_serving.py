@@ -1,6 +1,5 @@
 """A history in a bucket, searched and served: the answers are those of a folder."""
 
-import asyncio
 import re
 import time
 from collections.abc import Iterator
@@ -198,19 +197,15 @@ def denied(method: str, path: str, body: bytes) -> str:
     return "denied"
 
 
-def test_tools_over_a_bucket_read_and_say_that_they_do_not_write(
+async def test_tools_over_a_bucket_read_and_say_that_they_do_not_write(
     bucket: ObjectPath, there: dict[str, str], s3: S3Server
 ) -> None:
     """By the protocol's own client; the server's files lie on this machine."""
     objects = s3.objects(bucket.key)
-
-    async def use() -> None:
-        async with Client(stdio("--history", str(bucket), **there)) as client:
-            assert "bob in company" in await says(client, "search", query="company", user_id="bob")
-            told = await refuses(client, "remember", text="I like tea.", user_id="bob")
-            assert "sinks write this history" in told
-
-    asyncio.run(use())
+    async with Client(stdio("--history", str(bucket), **there)) as client:
+        assert "bob in company" in await says(client, "search", query="company", user_id="bob")
+        told = await refuses(client, "remember", text="I like tea.", user_id="bob")
+        assert "sinks write this history" in told
     assert s3.objects(bucket.key) == objects
     assert {one.stat().st_mode & 0o777 for one in Path(there["XDG_CACHE_HOME"], "turnfold").glob(
         "local/*")} == {0o700}  # fmt: skip

@@ -89,7 +89,7 @@ def test_an_archive_whose_reader_stands_still_gives_its_room_back(
         monkeypatch.undo()
 
 
-def test_a_history_that_stands_still_is_interrupted(
+async def test_a_history_that_stands_still_is_interrupted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folded(ndjson(tmp_path / "a.ndjson", [turn("e1")]), history=tmp_path / "h")
@@ -104,11 +104,8 @@ def test_a_history_that_stands_still_is_interrupted(
         finally:
             ended.append("it was interrupted")
 
-    async def ask() -> None:
-        with pytest.raises(TimeoutError):
-            await routes_archive._next(endlessly(), Watch(routes_archive.SETTINGS))
-
-    asyncio.run(ask())  # waits for the thread
+    with pytest.raises(TimeoutError):
+        await routes_archive._next(endlessly(), Watch(routes_archive.SETTINGS))
     assert ended
 
 

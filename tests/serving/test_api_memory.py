@@ -246,21 +246,17 @@ async def until_found(api: httpx.AsyncClient, path: str) -> httpx.Response:
     return reply
 
 
-def test_who_does_not_wait_is_told_where_to_look(tmp_path: Path) -> None:
+async def test_who_does_not_wait_is_told_where_to_look(tmp_path: Path) -> None:
     session = f"a/{uuid4().hex}"
-
-    async def ask() -> None:
-        async with unfolded(tmp_path / "history") as (api, fold):
-            update = SESSION_UPDATE | {"session_id": session}
-            headers = {"prefer": "respond-async"}
-            reply = await api.post("/memory/session/update", json=update, headers=headers)
-            accepted = ok(reply, 202)
-            assert accepted["ending"] == "accepted"
-            assert reply.headers["location"] == accepted["look"]
-            fold.set()
-            assert ok(await until_found(api, accepted["look"]))["session_id"] == session
-
-    asyncio.run(ask())
+    async with unfolded(tmp_path / "history") as (api, fold):
+        update = SESSION_UPDATE | {"session_id": session}
+        headers = {"prefer": "respond-async"}
+        reply = await api.post("/memory/session/update", json=update, headers=headers)
+        accepted = ok(reply, 202)
+        assert accepted["ending"] == "accepted"
+        assert reply.headers["location"] == accepted["look"]
+        fold.set()
+        assert ok(await until_found(api, accepted["look"]))["session_id"] == session
 
 
 def test_what_must_not_be_kept_is_not(api: httpx.Client) -> None:

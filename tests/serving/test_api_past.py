@@ -5,6 +5,7 @@ import shutil
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -60,10 +61,8 @@ def asking(past: HistoryQueries, ask: Callable[[HistoryQueries], Awaitable[Any]]
     """What comes of it."""
 
     async def asked() -> Any:
-        try:
+        with closing(past):
             return await ask(past)
-        finally:
-            past.close()
 
     return asyncio.run(asked())
 
@@ -78,10 +77,9 @@ def quick(root: Location) -> Any:
     return history_documents.session(root, "default", "s", None, 0)["conversation_count"]
 
 
-def test_a_question_without_end_is_interrupted(tmp_path: Path) -> None:
+async def test_a_question_without_end_is_interrupted(tmp_path: Path) -> None:
     root = history(tmp_path / "h", turn("e1"))
-
-    async def ask(past: HistoryQueries) -> None:
+    with closing(HistoryQueries(HistoryBackend(root), 1.0)) as past:
         began = time.monotonic()
         slow = [past.ask("session", str(number), endless) for number in range(THREADS)]
         found = await asyncio.gather(*slow, return_exceptions=True)
@@ -89,26 +87,20 @@ def test_a_question_without_end_is_interrupted(tmp_path: Path) -> None:
         assert time.monotonic() - began < WITHIN
         assert await past.ask("session", "a", quick) == 1, "the threads are free again"
 
-    asking(HistoryQueries(HistoryBackend(root), 1.0), ask)
 
-
-def test_too_many_questions_are_sent_away(tmp_path: Path) -> None:
+async def test_too_many_questions_are_sent_away(tmp_path: Path) -> None:
     root = history(tmp_path / "h", turn("e1"))
-
-    async def ask(past: HistoryQueries) -> list[Any]:
+    with closing(HistoryQueries(HistoryBackend(root), 0.5)) as past:
         asked = [past.ask("session", "a", endless) for _ in range(THREADS - 1 + WAITING + 3)]
-        return await asyncio.gather(*asked, return_exceptions=True)
-
-    found = asking(HistoryQueries(HistoryBackend(root), 0.5), ask)
+        found = await asyncio.gather(*asked, return_exceptions=True)
     assert sum(isinstance(one, Busy) for one in found) == 3
 
 
-def test_a_tenant_that_asks_much_keeps_no_other_waiting(tmp_path: Path) -> None:
+async def test_a_tenant_that_asks_much_keeps_no_other_waiting(tmp_path: Path) -> None:
     """As many questions without end as one may have, and others are answered at once; of two that
     ask much, each has its turn."""
     root = history(tmp_path / "h", turn("e1"))
-
-    async def ask(past: HistoryQueries) -> None:
+    with closing(HistoryQueries(HistoryBackend(root), SECONDS)) as past:
         greedy = [
             asyncio.ensure_future(past.ask("session", "greedy", endless))
             for _ in range(THREADS - 1 + WAITING)
@@ -128,19 +120,16 @@ def test_a_tenant_that_asks_much_keeps_no_other_waiting(tmp_path: Path) -> None:
             while past._tables.turns._asked or past._tables.turns._of:
                 await asyncio.sleep(0.01)
 
-    asking(HistoryQueries(HistoryBackend(root), SECONDS), ask)
-
 
 # --- search -----------------------------------------------------------------------------------
 
 
-def test_look_ups_wait_for_no_question_to_the_tables(tmp_path: Path) -> None:
+async def test_look_ups_wait_for_no_question_to_the_tables(tmp_path: Path) -> None:
     """As many questions without end as a tenant may have, and its searches are answered; so are as
     many at a time as come in a second or two."""
     root = history(tmp_path / "h", turn("e1", user_input="the heron"))
     heron = Query(text="heron", now=0)
-
-    async def ask(past: HistoryQueries) -> None:
+    with closing(HistoryQueries(HistoryBackend(root), 10 * WITHIN)) as past:
         await past.search("default", heron)
         endlessly = [
             asyncio.ensure_future(past.ask("session", "default", endless))
@@ -156,10 +145,10 @@ def test_look_ups_wait_for_no_question_to_the_tables(tmp_path: Path) -> None:
             one.cancel()
         await asyncio.gather(*endlessly, return_exceptions=True)
 
-    asking(HistoryQueries(HistoryBackend(root), 10 * WITHIN), ask)
 
-
-def test_too_many_look_ups_are_sent_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_too_many_look_ups_are_sent_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     root = history(tmp_path / "h", turn("e1", user_input="the heron"))
     go_on = threading.Event()
 
@@ -168,21 +157,18 @@ def test_too_many_look_ups_are_sent_away(tmp_path: Path, monkeypatch: pytest.Mon
         return []
 
     monkeypatch.setattr(history_queries, "users", slowly)
-
-    async def ask(past: HistoryQueries) -> list[Any]:
+    with closing(HistoryQueries(HistoryBackend(root), 10 * WITHIN)) as past:
         every = LOOKUP_THREADS - 1 + LOOKUPS_WAITING + 3
         listing = Listing(now=0, limit=1)
         asked = [asyncio.ensure_future(past.users("default", listing)) for _ in range(every)]
         await asyncio.sleep(0.1)
         assert await past.ask("session", "default", quick) == 1, "the tables are another lane"
         go_on.set()
-        return await asyncio.gather(*asked, return_exceptions=True)
-
-    found = asking(HistoryQueries(HistoryBackend(root), 10 * WITHIN), ask)
+        found = await asyncio.gather(*asked, return_exceptions=True)
     assert sum(isinstance(one, Busy) for one in found) == 3
 
 
-def test_an_index_is_built_beside_the_questions(
+async def test_an_index_is_built_beside_the_questions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Begun without being asked for; until it is there a search is told so in words, as is that of
@@ -197,8 +183,7 @@ def test_an_index_is_built_beside_the_questions(
     monkeypatch.setattr(history_source, "events", slowly)
     monkeypatch.setattr(indexing, "WAIT_SECONDS", 0.2)
     heron = Query(text="heron", now=0)
-
-    async def ask(past: HistoryQueries) -> None:
+    with closing(HistoryQueries(HistoryBackend(root), WITHIN)) as past:
         past.begin(["default"])
         for tenant in ["default"] * THREADS + ["other"]:
             with pytest.raises(Problem) as told:
@@ -212,43 +197,35 @@ def test_an_index_is_built_beside_the_questions(
         assert [hit.id for hit in (await past.search("default", heron)).hits] == ["e1"]
         assert (await past.search("other", heron)).hits == []
 
-    asking(HistoryQueries(HistoryBackend(root), WITHIN), ask)
 
-
-def test_an_index_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
+async def test_an_index_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     """Not "being built"; and as soon as it can be written, it is."""
     root = history(tmp_path / "h", turn("e1", user_input="the heron"))
     heron = Query(text="heron", now=0)
     (root / build.FOLDER).write_text("in the way")
-
-    async def ask(past: HistoryQueries) -> None:
+    with closing(HistoryQueries(HistoryBackend(root), WITHIN)) as past:
         with pytest.raises(Problem) as told:
             await past.search("default", heron)
         assert told.value.status == 503 and b"cannot be written" in told.value.body
         (root / build.FOLDER).unlink()
         assert [hit.id for hit in (await past.search("default", heron)).hits] == ["e1"]
 
-    asking(HistoryQueries(HistoryBackend(root), WITHIN), ask)
 
-
-def test_what_is_indexed_is_found_although_no_more_can_be_written(tmp_path: Path) -> None:
+async def test_what_is_indexed_is_found_although_no_more_can_be_written(tmp_path: Path) -> None:
     root = history(tmp_path / "h", turn("e1", user_input="the heron"))
     index = build.update(root, "default")
     lock = index.with_suffix("").with_suffix(".lock")
     lock.unlink()
     lock.mkdir()  # no lock can be had where that is
     history(root, turn("e1", user_input="the heron"), turn("e2", user_input="a heron"))
-
-    async def ask(past: HistoryQueries) -> None:
+    with closing(HistoryQueries(HistoryBackend(root), WITHIN)) as past:
         heron = Query(text="heron", now=0)
         assert [hit.id for hit in (await past.search("default", heron)).hits] == ["e1"]
         lock.rmdir()
         assert len((await past.search("default", heron)).hits) == 2
 
-    asking(HistoryQueries(HistoryBackend(root), WITHIN), ask)
 
-
-def test_who_waits_for_an_index_goes_before_who_does_not(
+async def test_who_waits_for_an_index_goes_before_who_does_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = history(tmp_path / "h", turn("e1"))
@@ -261,8 +238,7 @@ def test_who_waits_for_an_index_goes_before_who_does_not(
         build.update(root, tenant)
 
     monkeypatch.setattr(indexing, "update", noted)
-
-    async def ask(past: HistoryQueries) -> None:
+    with closing(HistoryQueries(HistoryBackend(root), WITHIN)) as past:
         past.begin(["first", "later", "last", "asked"])
         assert await asyncio.to_thread(begun.wait, WITHIN)
         searching = asyncio.ensure_future(past.search("asked", Query(text="heron", now=0)))
@@ -270,12 +246,10 @@ def test_who_waits_for_an_index_goes_before_who_does_not(
         go_on.set()
         await searching
         await eventually(lambda: len(built) == 4)
-
-    asking(HistoryQueries(HistoryBackend(root), WITHIN), ask)
     assert built == ["first", "asked", "later", "last"]
 
 
-def test_what_much_was_added_to_is_brought_up_to_date_beside_the_questions(
+async def test_what_much_was_added_to_is_brought_up_to_date_beside_the_questions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = history(tmp_path / "h", turn("e1", user_input="the heron"))
@@ -288,20 +262,17 @@ def test_what_much_was_added_to_is_brought_up_to_date_beside_the_questions(
         yield from events(*given)
 
     monkeypatch.setattr(history_source, "events", noted)
-
-    async def ask(past: HistoryQueries) -> None:
+    with closing(HistoryQueries(HistoryBackend(root), WITHIN)) as past:
         assert len((await past.search("default", heron)).hits) == 1
         history(root, turn("e2", user_input="a heron"))
         assert len((await past.search("default", heron)).hits) == 2
         monkeypatch.setattr(build, "LITTLE", 100)
         history(root, turn("e3", user_input="heron"))
         assert len((await past.search("default", heron)).hits) == 3
-
-    asking(HistoryQueries(HistoryBackend(root), WITHIN), ask)
     assert threads == ["index", "lookup", "index"]
 
 
-def test_a_server_that_ends_waits_for_no_index(
+async def test_a_server_that_ends_waits_for_no_index(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = history(tmp_path / "h", turn("e1"))
@@ -314,12 +285,9 @@ def test_a_server_that_ends_waits_for_no_index(
             yield []
 
     monkeypatch.setattr(history_source, "events", endlessly)
-
-    async def ask(past: HistoryQueries) -> None:
+    with closing(HistoryQueries(HistoryBackend(root), WITHIN)) as past:
         past.begin(["default"])
         assert await asyncio.to_thread(begun.wait, WITHIN)
-
-    asking(HistoryQueries(HistoryBackend(root), WITHIN), ask)
     until(lambda: not any(thread.name.startswith("index") for thread in threading.enumerate()))
     assert build.current(root, "default") is None
 
@@ -341,17 +309,14 @@ def test_without_a_history_the_answer_says_what_to_start() -> None:
     assert told.value.status == 501 and b"--history" in told.value.body
 
 
-def test_a_generation_that_goes_live_is_asked_next(tmp_path: Path) -> None:
+async def test_a_generation_that_goes_live_is_asked_next(tmp_path: Path) -> None:
     root = history(tmp_path / "h", turn("e1"))
     (root / FOLDER).mkdir()
     history(root / FOLDER / "other", turn("e1"), turn("e2"))
-
-    async def ask(past: HistoryQueries) -> tuple[int, int]:
+    with closing(HistoryQueries(HistoryBackend(root), 5.0)) as past:
         before = await past.ask("session", "a", quick)
         switch(root, Pointer("other", "root"))
-        return before, await past.ask("session", "a", quick)
-
-    assert asking(HistoryQueries(HistoryBackend(root), 5.0), ask) == (1, 2)
+        assert before, await past.ask("session", "a", quick) == (1, 2)
 
 
 def test_a_history_that_is_gone_is_not_an_empty_one(tmp_path: Path) -> None:

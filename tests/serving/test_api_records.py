@@ -1,6 +1,5 @@
 """`POST /v1/records` over real sockets: shapes of bodies, results, refusals."""
 
-import asyncio
 import gzip
 import json
 from base64 import b64encode
@@ -169,19 +168,15 @@ def test_where_all_are_refused_the_request_is(api: httpx.Client) -> None:
     assert not kept(api, bad)
 
 
-def test_who_does_not_wait_is_answered_at_once(tmp_path: Path) -> None:
+async def test_who_does_not_wait_is_answered_at_once(tmp_path: Path) -> None:
     """Before anything is folded: none is lost. More than these wait for what is folded."""
     records = [told() for _ in range(2 * PART)]
-
-    async def ask() -> None:
-        async with unfolded(tmp_path / "history") as (api, fold):
-            reply = await api.post("/v1/records", json=records, headers={"prefer": "wait=0"})
-            assert endings(reply, 202) == ["accepted"] * len(records)
-            fold.set()
-            for record in (records[0], records[-1]):
-                await until_found(api, f"/v1/sessions/{record['session_id']}")
-
-    asyncio.run(ask())
+    async with unfolded(tmp_path / "history") as (api, fold):
+        reply = await api.post("/v1/records", json=records, headers={"prefer": "wait=0"})
+        assert endings(reply, 202) == ["accepted"] * len(records)
+        fold.set()
+        for record in (records[0], records[-1]):
+            await until_found(api, f"/v1/sessions/{record['session_id']}")
 
 
 def test_a_key_stands_for_an_id(api: httpx.Client) -> None:

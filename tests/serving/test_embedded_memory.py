@@ -4,7 +4,6 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from threading import Event
@@ -49,16 +48,6 @@ def spoken(number: int, **fields: Any) -> Any:
     return turn(f"e{number}", occurred_at=at, user_input=str(number)) | fields
 
 
-def run(root: Path, ask: Callable[[EmbeddedBackend], Awaitable[None]]) -> None:
-    """Asks a memory over a history."""
-
-    async def asked() -> None:
-        async with EmbeddedBackend(root) as memory:
-            await ask(memory)
-
-    asyncio.run(asked())
-
-
 async def said(memory: EmbeddedBackend, session: str = "s") -> list[str]:
     """What was said in a session."""
     found = await memory.rows("sessions", "default", session)
@@ -67,8 +56,8 @@ async def said(memory: EmbeddedBackend, session: str = "s") -> list[str]:
     return [one["user_input"] for one in documents.session(*found)["conversations"]]
 
 
-def test_guarantee_3_every_record_hears_what_it_ended_as(tmp_path: Path) -> None:
-    async def ask(memory: EmbeddedBackend) -> None:
+async def test_guarantee_3_every_record_hears_what_it_ended_as(tmp_path: Path) -> None:
+    async with EmbeddedBackend(tmp_path / "h") as memory:
         found = await memory.submit(
             [
                 *encoded(turn("e1"), turn("e1"), turn("e1", user_input="other")),
@@ -81,14 +70,12 @@ def test_guarantee_3_every_record_hears_what_it_ended_as(tmp_path: Path) -> None
         assert found[2].reason == "conflicting_duplicate"
         assert found[4].reason == "invalid" and "event_id" in (found[4].detail or "")
         assert found[0] == Outcome("applied")
-
-    run(tmp_path / "h", ask)
     letters = rows(tmp_path / "h", "SELECT src_topic, src_offset FROM dead_letters ORDER BY ALL")
     assert letters == [("inbox", 3), ("inbox", 5)]
 
 
-def test_who_has_written_reads_it_at_once_and_others_see_it_change(tmp_path: Path) -> None:
-    async def ask(memory: EmbeddedBackend) -> None:
+async def test_who_has_written_reads_it_at_once_and_others_see_it_change(tmp_path: Path) -> None:
+    async with EmbeddedBackend(tmp_path / "h") as memory:
         assert await said(memory) == []
         with memory.changes.of(("sessions", "default", "s")) as changed:
             for number in range(30):
@@ -100,32 +87,25 @@ def test_who_has_written_reads_it_at_once_and_others_see_it_change(tmp_path: Pat
         )  # until it is committed: then the store answers
         assert (await said(memory))[-1] == "29"
 
-    run(tmp_path / "h", ask)
 
-
-def test_a_record_of_several_lines_is_one(tmp_path: Path) -> None:
-    async def ask(memory: EmbeddedBackend) -> None:
+async def test_a_record_of_several_lines_is_one(tmp_path: Path) -> None:
+    async with EmbeddedBackend(tmp_path / "h") as memory:
         record = json.dumps(turn("e1", user_input="a\nb"), indent=2).encode()
         assert await memory.submit([record], WITHIN) == [Outcome("applied")]
         assert await said(memory) == ["a\nb"]
 
-    run(tmp_path / "h", ask)
 
-
-def test_what_the_log_took_says_when(tmp_path: Path) -> None:
-    async def ask(memory: EmbeddedBackend) -> None:
+async def test_what_the_log_took_says_when(tmp_path: Path) -> None:
+    async with EmbeddedBackend(tmp_path / "h") as memory:
         await memory.submit(encoded(turn("e1")), WITHIN)
-
-    run(tmp_path / "h", ask)
     sql = "SELECT recorded_at > now() - INTERVAL 1 HOUR, occurred_at < recorded_at FROM events"
     assert rows(tmp_path / "h", sql) == [(True, True)]
 
 
-def test_a_fold_that_comes_late_is_told_as_accepted(tmp_path: Path) -> None:
+async def test_a_fold_that_comes_late_is_told_as_accepted(tmp_path: Path) -> None:
     """Another command has the history meanwhile; afterwards the record is there."""
     root = tmp_path / "h"
-
-    async def ask(memory: EmbeddedBackend) -> None:
+    async with EmbeddedBackend(root) as memory:
         with ExitStack() as other:
             lent = locks.borrowed(root, AssertionError("not lent"))
             await asyncio.to_thread(other.enter_context, lent)
@@ -138,32 +118,26 @@ def test_a_fold_that_comes_late_is_told_as_accepted(tmp_path: Path) -> None:
         assert await said(memory) == ["say e1"]
         assert await memory.submit(encoded(turn("e1")), WITHIN) == [Outcome("duplicate")]
 
-    run(root, ask)
 
-
-def test_more_than_is_good_is_refused_as_a_whole(
+async def test_more_than_is_good_is_refused_as_a_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embedded, "WAITING_RECORDS", 3)
-
-    async def ask(memory: EmbeddedBackend) -> None:
+    async with EmbeddedBackend(tmp_path / "h") as memory:
         first = asyncio.create_task(memory.submit(encoded(turn("e1"), turn("e2")), WITHIN))
         await asyncio.sleep(0)
         with pytest.raises(Busy):
             await memory.submit(encoded(turn("e3"), turn("e4")), WITHIN)
         assert await first == [Outcome("applied")] * 2
         assert await memory.submit(encoded(turn("e3")), WITHIN) == [Outcome("applied")]
-
-    run(tmp_path / "h", ask)
     assert rows(tmp_path / "h", "SELECT count(*) FROM events") == [(3,)]
 
 
-def test_what_one_tenant_has_waiting_is_no_reason_to_refuse_another(
+async def test_what_one_tenant_has_waiting_is_no_reason_to_refuse_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embedded, "WAITING_RECORDS", 1)
-
-    async def ask(memory: EmbeddedBackend) -> None:
+    async with EmbeddedBackend(tmp_path / "h") as memory:
         many = [
             asyncio.create_task(memory.submit(encoded(turn("e1", tenant=f"t{at}")), WITHIN))
             for at in range(2 * embedded.SHARES)
@@ -173,8 +147,6 @@ def test_what_one_tenant_has_waiting_is_no_reason_to_refuse_another(
             await memory.submit(encoded(turn("e2", tenant="t0")), WITHIN)
         assert await memory.submit(encoded(turn("e2", tenant="b")), WITHIN) == [Outcome("applied")]
         assert await asyncio.gather(*many) == [[Outcome("applied")]] * len(many)
-
-    run(tmp_path / "h", ask)
 
 
 def of_tenant(tenant: str, post: int, count: int) -> list[bytes]:
@@ -189,25 +161,22 @@ def places(root: Path, tenant: str) -> list[int]:
 
 
 @pytest.mark.parametrize(("posts", "each"), [(40, 10), (1, 1_000)], ids=["many", "one, large"])
-def test_a_tenants_many_records_keep_those_of_another_waiting_for_few(
+async def test_a_tenants_many_records_keep_those_of_another_waiting_for_few(
     posts: int, each: int, tmp_path: Path
 ) -> None:
     """The log is never far ahead of the folding, and tenants take turns on their way into it,
     also within a request."""
-
-    async def ask(memory: EmbeddedBackend) -> None:
+    async with EmbeddedBackend(tmp_path / "h") as memory:
         many = [memory.submit(of_tenant("a", post, each), WITHIN) for post in range(posts)]
         one = memory.submit(of_tenant("b", 0, 1), WITHIN)
         assert await asyncio.gather(*many, one) == [
             *[[Outcome("applied")] * each] * posts, [Outcome("applied")]
         ]  # fmt: skip
-
-    run(tmp_path / "h", ask)
     assert places(tmp_path / "h", "b")[0] <= posts * each // 2
     assert places(tmp_path / "h", "a")[-1] == posts * each + 1
 
 
-def test_a_tenant_whose_records_take_long_waits_and_not_the_other(
+async def test_a_tenant_whose_records_take_long_waits_and_not_the_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What their records take of the processor is measured: the same number of records of the same
@@ -219,21 +188,17 @@ def test_a_tenant_whose_records_take_long_waits_and_not_the_other(
             pass
 
     monkeypatch.setattr(rules, "extract", extract)
-
-    async def ask() -> None:
-        async with EmbeddedBackend(tmp_path / "h", "rules") as memory:
-            posts = [
-                memory.submit(of_tenant(tenant, post, 10), WITHIN)
-                for post in range(16)
-                for tenant in "ab"
-            ]
-            assert await asyncio.gather(*posts) == [[Outcome("applied")] * 10] * 32
-
-    asyncio.run(ask())
+    async with EmbeddedBackend(tmp_path / "h", "rules") as memory:
+        posts = [
+            memory.submit(of_tenant(tenant, post, 10), WITHIN)
+            for post in range(16)
+            for tenant in "ab"
+        ]
+        assert await asyncio.gather(*posts) == [[Outcome("applied")] * 10] * 32
     assert places(tmp_path / "h", "b")[-1] < 160 + 100
 
 
-def test_a_request_of_which_a_part_found_no_room_is_refused_and_may_be_sent_again(
+async def test_a_request_of_which_a_part_found_no_room_is_refused_and_may_be_sent_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     append, appended = Inbox.append, list[int]()
@@ -244,7 +209,7 @@ def test_a_request_of_which_a_part_found_no_room_is_refused_and_may_be_sent_agai
         appended.append(len(records))
         return append(inbox, records)
 
-    async def ask(memory: EmbeddedBackend) -> None:
+    async with EmbeddedBackend(tmp_path / "h") as memory:
         sent = of_tenant("a", 0, 1_000)
         with monkeypatch.context() as patched:
             patched.setattr(Inbox, "append", full)
@@ -254,12 +219,10 @@ def test_a_request_of_which_a_part_found_no_room_is_refused_and_may_be_sent_agai
         endings = [one.ending for one in await memory.submit(sent, WITHIN)]
         assert endings[: sum(appended)] == ["duplicate"] * sum(appended)
         assert endings[sum(appended) :] == ["applied"] * (1_000 - sum(appended))
-
-    run(tmp_path / "h", ask)
     assert len(places(tmp_path / "h", "a")) == 1_000
 
 
-def test_a_request_of_all_or_none_is_one_write(
+async def test_a_request_of_all_or_none_is_one_write(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     append, lengths = Inbox.append, list[int]()
@@ -269,65 +232,54 @@ def test_a_request_of_all_or_none_is_one_write(
         return append(inbox, records)
 
     monkeypatch.setattr(Inbox, "append", counted)
-
-    async def ask(memory: EmbeddedBackend) -> None:
+    async with EmbeddedBackend(tmp_path / "h") as memory:
         await memory.submit(of_tenant("a", 0, 100), WITHIN, None, True)
-
-    run(tmp_path / "h", ask)
     assert lengths == [100]
 
 
-def test_a_post_that_waits_too_long_for_its_turn_is_refused_and_not_stored(
+async def test_a_post_that_waits_too_long_for_its_turn_is_refused_and_not_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embedded, "LOGGED_WITHIN", 0.05)
     monkeypatch.setattr(PostedLog, "_gather", lambda log: SLOW.wait() and [])
-
-    async def ask(memory: EmbeddedBackend) -> None:
+    async with EmbeddedBackend(tmp_path / "h") as memory:
         try:
             with pytest.raises(Busy):
                 await memory.submit(encoded(turn("e1")), 0.0)
             assert not memory._waiting
         finally:
             SLOW.set()
-
-    run(tmp_path / "h", ask)
     assert rows(tmp_path / "h", "SELECT count(*) FROM events") == [(0,)]
 
 
-def test_a_server_that_begins_well_warns_of_nothing(
+async def test_a_server_that_begins_well_warns_of_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def begin(extractor: str | None) -> None:
-        async with EmbeddedBackend(tmp_path / "h", extractor):
-            pass
-
     with caplog.at_level(logging.INFO):
         for extractor in ("rules", None, None):
-            asyncio.run(begin(extractor))
+            async with EmbeddedBackend(tmp_path / "h", extractor):
+                pass
     assert "rules" in caplog.text, "what was chosen is said, as no warning"
     assert [one for one in caplog.records if one.levelno >= logging.WARNING] == []
 
 
-def test_a_history_has_one_writer(tmp_path: Path) -> None:
+async def test_a_history_has_one_writer(tmp_path: Path) -> None:
     root = tmp_path / "h"
-
-    async def ask(memory: EmbeddedBackend) -> None:
+    async with EmbeddedBackend(root):
         with pytest.raises(ConfigurationError, match="runs on this history"):
             async with EmbeddedBackend(root):
                 pass
         with pytest.raises(ConfigurationError, match="writing this history"), writing(root):
             pass
-
-    run(root, ask)
     with writing(root), pytest.raises(ConfigurationError, match="writing this history"):
-        run(root, ask)
+        async with EmbeddedBackend(root):
+            pass
 
 
-def test_many_at_once_are_folded_in_their_order(tmp_path: Path) -> None:
+async def test_many_at_once_are_folded_in_their_order(tmp_path: Path) -> None:
     """Each sender's records, whoever they were written with."""
+    async with EmbeddedBackend(tmp_path / "h") as memory:
 
-    async def ask(memory: EmbeddedBackend) -> None:
         async def send(user: int) -> None:
             for number in range(20):
                 record = spoken(number, event_id=f"{user}-{number}", session_id=f"s{user}")
@@ -336,25 +288,20 @@ def test_many_at_once_are_folded_in_their_order(tmp_path: Path) -> None:
         await asyncio.gather(*(send(user) for user in range(10)))
         for user in range(10):
             assert await said(memory, f"s{user}") == [str(number) for number in range(20)]
-
-    run(tmp_path / "h", ask)
     sql = "SELECT count(*), count(DISTINCT src_offset), max(src_offset) FROM events"
     assert rows(tmp_path / "h", sql) == [(200, 200, 200)]
 
 
-def test_small_files_are_merged_beside_the_writing(
+async def test_small_files_are_merged_beside_the_writing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A commit a turn leaves a file each; after each three of them they are one."""
     monkeypatch.setattr(fold_thread, "EVERY", 0.0)
     monkeypatch.setattr(fold_thread, "MERGE_COMMITS", 3)
-
-    async def ask(memory: EmbeddedBackend) -> None:
+    async with EmbeddedBackend(tmp_path / "h") as memory:
         for number in range(10):
             await memory.submit(encoded(spoken(number)), WITHIN)
             await eventually(lambda: not memory._folded)
-
-    run(tmp_path / "h", ask)
     for table in ("events", "sessions"):
         commits = list((tmp_path / "h" / table / "_delta_log").glob("*.json"))
         with _duckdb.connect() as db:
@@ -384,14 +331,13 @@ class FullDisk:
         monkeypatch.setattr(fold_thread._Runner, "_write", attempt)
 
 
-def test_reads_never_go_back_while_the_log_is_folded_again(
+async def test_reads_never_go_back_while_the_log_is_folded_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A commit fails: its records are folded once more, a turn after the other."""
     disk = FullDisk(monkeypatch)
     monkeypatch.setattr(fold_thread, "AGAIN", 0.1)
-
-    async def ask(memory: EmbeddedBackend) -> None:
+    async with EmbeddedBackend(tmp_path / "h") as memory:
         disk.full = True
         for number in range(40):
             await memory.submit(encoded(spoken(number)), WITHIN)
@@ -404,19 +350,16 @@ def test_reads_never_go_back_while_the_log_is_folded_again(
                 assert (await said(memory))[-1] == "39"
             await asyncio.sleep(0)
         assert (await said(memory))[-1] == "39"
-
-    run(tmp_path / "h", ask)
     assert rows(tmp_path / "h", "SELECT count(*) FROM events") == [(40,)]
 
 
-def test_guarantee_8_forget_waits_until_the_log_is_committed(
+async def test_guarantee_8_forget_waits_until_the_log_is_committed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A server that cannot commit has a person's text in its log alone: to say that it is
     forgotten would not be true, as it is folded later."""
     root, disk = tmp_path / "h", FullDisk(monkeypatch)
-
-    async def ask(memory: EmbeddedBackend) -> None:
+    async with EmbeddedBackend(root) as memory:
         await memory.submit(encoded(turn("e1", user_input="a secret")), WITHIN)
         await eventually(lambda: not memory._folded)
         disk.full = True
@@ -429,19 +372,16 @@ def test_guarantee_8_forget_waits_until_the_log_is_committed(
         await asyncio.to_thread(compact_and_forget.forget, root, "default", "u")
         await eventually(lambda: memory.readiness().ready)
         assert await said(memory) == []
-
-    run(root, ask)
     assert files_holding(root, "secret") == []
 
 
-def test_what_another_wrote_after_an_error_is_read(
+async def test_what_another_wrote_after_an_error_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Until it is tried again anybody may have the history: what was read before may be old."""
     root, disk = tmp_path / "h", FullDisk(monkeypatch)
     monkeypatch.setattr(fold_thread, "AGAIN", 15.0)
-
-    async def ask(memory: EmbeddedBackend) -> None:
+    async with EmbeddedBackend(root) as memory:
         await memory.submit(encoded(turn("e1")), WITHIN)
         await eventually(lambda: not memory._folded)
         assert await said(memory) == ["say e1"]
@@ -457,16 +397,14 @@ def test_what_another_wrote_after_an_error_is_read(
         await eventually(lambda: memory.readiness().ready)
         assert await said(memory) == ["say e1", "say e2"]
 
-    run(root, ask)
 
-
-def test_who_is_folded_from_the_disk_hears_of_it(
+async def test_who_is_folded_from_the_disk_hears_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The log is read once more just when it has taken a record."""
     append, other = Inbox.append, ExitStack()
+    async with EmbeddedBackend(tmp_path / "h") as memory:
 
-    async def ask(memory: EmbeddedBackend) -> None:
         def slow(inbox: Inbox, records: Any) -> Group:
             group = append(inbox, records)
             other.close()  # the folding thread comes back, and finds it on disk
@@ -481,15 +419,12 @@ def test_who_is_folded_from_the_disk_hears_of_it(
         assert await memory.submit(encoded(turn("e1")), WITHIN) == [Outcome("applied")]
         assert not memory._posts._waiting and not memory._waiting
 
-    run(tmp_path / "h", ask)
 
-
-def test_guarantee_7_what_was_read_is_bounded_in_bytes(
+async def test_guarantee_7_what_was_read_is_bounded_in_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(read_cache, "CACHED_BYTES", 100_000)
-
-    async def ask(memory: EmbeddedBackend) -> None:
+    async with EmbeddedBackend(tmp_path / "h") as memory:
         text = "x" * 20_000
         await memory.submit(
             encoded(*(turn(f"e{n}", session_id=f"s{n}", user_input=text) for n in range(20))),
@@ -502,29 +437,24 @@ def test_guarantee_7_what_was_read_is_bounded_in_bytes(
             assert sum(held) == memory._read._bytes <= 100_000
         assert 1 < len(held) < 5 and "s0" in [key for _, _, key in memory._read._found]
 
-    run(tmp_path / "h", ask)
 
-
-def test_a_store_that_cannot_be_read_is_no_fault_of_who_asks(tmp_path: Path) -> None:
+async def test_a_store_that_cannot_be_read_is_no_fault_of_who_asks(tmp_path: Path) -> None:
     """503 to try again, without the place of the folder."""
     closed = Store(tmp_path / "closed")
     closed.close()
-
-    async def ask(memory: EmbeddedBackend) -> None:
+    async with EmbeddedBackend(tmp_path / "h") as memory:
         opened, memory._store = memory._store, closed
         with pytest.raises(NotReady) as refused:
             await memory.rows("sessions", "default", "s")
         assert str(tmp_path) not in str(refused.value)
         memory._store = opened
 
-    run(tmp_path / "h", ask)
-
 
 @pytest.mark.parametrize("user", ["u", "nobody"])
-def test_a_write_that_reads_first_waits_for_a_history_that_is_lent(
+async def test_a_write_that_reads_first_waits_for_a_history_that_is_lent(
     tmp_path: Path, user: str
 ) -> None:
-    async def ask(memory: EmbeddedBackend) -> None:
+    async with EmbeddedBackend(tmp_path / "h") as memory:
         await memory.submit(encoded(turn("e1")), WITHIN)
         erasing = asyncio.create_task(
             asyncio.to_thread(compact_and_forget.forget, tmp_path / "h", "default", user)
@@ -535,22 +465,18 @@ def test_a_write_that_reads_first_waits_for_a_history_that_is_lent(
         await memory.rows("sessions", "default", "s")
         await erasing
 
-    run(tmp_path / "h", ask)
 
-
-def test_who_waits_hears_of_what_was_done_while_the_history_was_lent(tmp_path: Path) -> None:
-    async def ask(memory: EmbeddedBackend) -> None:
+async def test_who_waits_hears_of_what_was_done_while_the_history_was_lent(tmp_path: Path) -> None:
+    async with EmbeddedBackend(tmp_path / "h") as memory:
         await memory.submit(encoded(turn("e1")), WITHIN)
         with memory.changes.of(("sessions", "default", "s")) as changed:
             await asyncio.to_thread(compact_and_forget.forget, tmp_path / "h", "default", "u")
             await asyncio.wait_for(changed.wait(), WITHIN)
             assert await said(memory) == []
 
-    run(tmp_path / "h", ask)
-
 
 @pytest.mark.parametrize("where", [(locks, "is_taken"), (PostedLog, "_append")])
-def test_a_thread_that_ends_is_told(
+async def test_a_thread_that_ends_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: tuple[Any, str]
 ) -> None:
     """Nobody would fold, or log, what is posted: the process has to be started again."""
@@ -558,7 +484,7 @@ def test_a_thread_that_ends_is_told(
     def gone(*_: Any) -> None:
         raise OSError("the disk is gone")
 
-    async def ask(memory: EmbeddedBackend) -> None:
+    async with EmbeddedBackend(tmp_path / "h") as memory:
         failing = asyncio.ensure_future(memory.failed())
         await memory.submit(encoded(turn("e1")), WITHIN)
         assert not failing.done()
@@ -570,5 +496,3 @@ def test_a_thread_that_ends_is_told(
             await memory.rows("sessions", "default", "other")
         posting.cancel()
         monkeypatch.undo()
-
-    run(tmp_path / "h", ask)

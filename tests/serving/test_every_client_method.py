@@ -1,7 +1,6 @@
 """Each method of the Python client, sync and async, called against a server: none makes a request
 that no server would take."""
 
-import asyncio
 import inspect
 from collections.abc import Iterator
 from pathlib import Path
@@ -92,22 +91,19 @@ def test_sync(server: Server) -> None:
     check(outcomes)
 
 
-def test_async(server: Server) -> None:
-    async def use() -> dict[str, int]:
-        outcomes: dict[str, int] = {}
-        async with AsyncTurnfold(server.url) as client:
-            for method in methods(known):
-                try:
-                    reply = getattr(client, method.name)(**arguments(method))
-                    if inspect.isasyncgen(reply):
-                        await anext(reply, None)
-                    else:
-                        await reply
-                except StatusError as error:
-                    outcomes[method.name] = status(error)
-                else:
-                    outcomes[method.name] = 200
-        return outcomes
-
+async def test_async(server: Server) -> None:
     known = ids(server)
-    check(asyncio.run(use()))
+    outcomes: dict[str, int] = {}
+    async with AsyncTurnfold(server.url) as client:
+        for method in methods(known):
+            try:
+                reply = getattr(client, method.name)(**arguments(method))
+                if inspect.isasyncgen(reply):
+                    await anext(reply, None)
+                else:
+                    await reply
+            except StatusError as error:
+                outcomes[method.name] = status(error)
+            else:
+                outcomes[method.name] = 200
+    check(outcomes)

@@ -133,12 +133,9 @@ async def told_by(client: Client, tool: str, words: str, **arguments: Any) -> No
 
 @pytest.mark.component
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_tools_over_stdio(tmp_path: Path, mode: str) -> None:
-    async def use() -> None:
-        async with Client(stdio("--history", tmp_path / "memory"), mode=mode) as client:
-            await remembers(client)
-
-    asyncio.run(use())
+async def test_tools_over_stdio(tmp_path: Path, mode: str) -> None:
+    async with Client(stdio("--history", tmp_path / "memory"), mode=mode) as client:
+        await remembers(client)
     until(lambda: not is_served(tmp_path / "memory"))
 
 
@@ -205,25 +202,23 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, 
 
 
 @pytest.mark.component
-def test_a_key_sees_its_tenant_and_a_reader_writes_nothing(guarded: tuple[Server, Path]) -> None:
+async def test_a_key_sees_its_tenant_and_a_reader_writes_nothing(
+    guarded: tuple[Server, Path],
+) -> None:
     server, keys = guarded
     acme, other = key_of(keys, "write"), key_of(keys, "read", "other")
     until(lambda: reads(server, other) == 200)
-
-    async def use() -> None:
-        async with over_http(server.url, acme) as client:
-            await says(client, "remember", user_id="maya", text="I live in Leeds.", session_id="s")
-            (found,) = (await client.read_resource("turnfold://sessions/s")).contents
-            assert "Leeds" in found.model_dump_json()
-        async with over_http(server.url, other) as client:
-            refused = await refuses(client, "remember", user_id="maya", text="I live in Rome.")
-            assert refused == "Forbidden: the key's role is read, and this needs write"
-            assert "Leeds" not in await says(client, "context", user_id="maya")
-            assert json.loads(await says(client, "search", query="Leeds"))["hits"] == []
-            with pytest.raises(MCPError, match="no session of that id"):
-                await client.read_resource("turnfold://sessions/s")
-
-    asyncio.run(use())
+    async with over_http(server.url, acme) as client:
+        await says(client, "remember", user_id="maya", text="I live in Leeds.", session_id="s")
+        (found,) = (await client.read_resource("turnfold://sessions/s")).contents
+        assert "Leeds" in found.model_dump_json()
+    async with over_http(server.url, other) as client:
+        refused = await refuses(client, "remember", user_id="maya", text="I live in Rome.")
+        assert refused == "Forbidden: the key's role is read, and this needs write"
+        assert "Leeds" not in await says(client, "context", user_id="maya")
+        assert json.loads(await says(client, "search", query="Leeds"))["hits"] == []
+        with pytest.raises(MCPError, match="no session of that id"):
+            await client.read_resource("turnfold://sessions/s")
 
 
 def reads(server: Server, key: str) -> int:
@@ -271,20 +266,17 @@ def test_over_http_an_admin_erases_a_user_where_that_is_allowed(tmp_path: Path) 
     assert files_holding(folder, "Leeds") == []
 
 
-def test_over_stdio_it_is_there_when_allowed(tmp_path: Path) -> None:
-    async def use() -> None:
-        given = ("--history", tmp_path / "memory", "--user", "maya")
-        async with Client(stdio(*given, "--allow-forget")) as client:
-            await says(client, "remember", text="I live in Leeds.")
+async def test_over_stdio_it_is_there_when_allowed(tmp_path: Path) -> None:
+    given = ("--history", tmp_path / "memory", "--user", "maya")
+    async with Client(stdio(*given, "--allow-forget")) as client:
+        await says(client, "remember", text="I live in Leeds.")
+        told_ = json.loads(await says(client, "forget"))
+        while told_["status"] != "done":
             told_ = json.loads(await says(client, "forget"))
-            while told_["status"] != "done":
-                told_ = json.loads(await says(client, "forget"))
-            await told_by(client, "context", "(nothing is known)")
-        async with Client(stdio(*given)) as client:
-            with pytest.raises(MCPError, match="no tool 'forget'"):
-                await client.call_tool("forget", {"user_id": "maya"})
-
-    asyncio.run(use())
+        await told_by(client, "context", "(nothing is known)")
+    async with Client(stdio(*given)) as client:
+        with pytest.raises(MCPError, match="no tool 'forget'"):
+            await client.call_tool("forget", {"user_id": "maya"})
 
 
 @pytest.mark.component
@@ -315,45 +307,37 @@ def test_what_cannot_be_is_told_to_the_agent(
     assert says_why in asyncio.run(use())
 
 
-def test_ids_of_any_characters_reach_their_own(sample: Server) -> None:
+async def test_ids_of_any_characters_reach_their_own(sample: Server) -> None:
     odd = ["a/b", "a b", "ü?#&", "..", "%2F", "{id}"]
-
-    async def use() -> None:
-        async with over_http(sample.url) as client:
-            for number, name in enumerate(odd):
-                told_ = f"I have {number} lamps."
-                await says(client, "remember", user_id=name, text=told_, session_id=f"mcp {name}")
-            for number, name in enumerate(odd):
-                path = "".join(f"%{byte:02X}" for byte in f"mcp {name}".encode())
-                (found,) = (await client.read_resource(f"turnfold://sessions/{path}")).contents
-                assert f"I have {number} lamps." in found.model_dump_json(), name
-
-    asyncio.run(use())
+    async with over_http(sample.url) as client:
+        for number, name in enumerate(odd):
+            told_ = f"I have {number} lamps."
+            await says(client, "remember", user_id=name, text=told_, session_id=f"mcp {name}")
+        for number, name in enumerate(odd):
+            path = "".join(f"%{byte:02X}" for byte in f"mcp {name}".encode())
+            (found,) = (await client.read_resource(f"turnfold://sessions/{path}")).contents
+            assert f"I have {number} lamps." in found.model_dump_json(), name
 
 
-def test_an_unknown_tool_or_resource_is_an_error_that_names_those_there_are(sample: Server) -> None:
-    async def use() -> None:
-        async with over_http(sample.url) as client:
-            with pytest.raises(MCPError, match="no tool 'forget'; there are context, search"):
-                await client.call_tool("forget", {"user_id": "maya"})
-            for uri in ("turnfold://tasks/t", "turnfold://users/", "https://example.org/users/u"):
-                with pytest.raises(MCPError, match="there are turnfold://users/"):
-                    await client.read_resource(uri)
+async def test_an_unknown_tool_or_resource_is_an_error_that_names_those_there_are(
+    sample: Server,
+) -> None:
+    async with over_http(sample.url) as client:
+        with pytest.raises(MCPError, match="no tool 'forget'; there are context, search"):
+            await client.call_tool("forget", {"user_id": "maya"})
+        for uri in ("turnfold://tasks/t", "turnfold://users/", "https://example.org/users/u"):
+            with pytest.raises(MCPError, match="there are turnfold://users/"):
+                await client.read_resource(uri)
 
-    asyncio.run(use())
 
-
-def test_what_is_not_kept_of_a_text_is_told(sample: Server) -> None:
-    async def use() -> None:
-        async with over_http(sample.url) as client:
-            given = {"user_id": "mcp-maya", "session_id": "mcp-s"}
-            kept = json.loads(await says(client, "remember", text="I like tea.", **given))
-            assert kept["left_out"] == {}
-            image = "data:image/png;base64," + "iVBORw0KGgoAAAANSUhEUgAAAAEAAAAB" * 20
-            told_ = json.loads(await says(client, "remember", text=f"Look: {image}", **given))
-            assert told_["left_out"] == {"image without a description": 1}
-
-    asyncio.run(use())
+async def test_what_is_not_kept_of_a_text_is_told(sample: Server) -> None:
+    async with over_http(sample.url) as client:
+        given = {"user_id": "mcp-maya", "session_id": "mcp-s"}
+        kept = json.loads(await says(client, "remember", text="I like tea.", **given))
+        assert kept["left_out"] == {}
+        image = "data:image/png;base64," + "iVBORw0KGgoAAAANSUhEUgAAAAEAAAAB" * 20
+        told_ = json.loads(await says(client, "remember", text=f"Look: {image}", **given))
+        assert told_["left_out"] == {"image without a description": 1}
     said = [one["user_input"] for one in sample.session("mcp-s").json()["conversations"]]
     assert said[0] == "I like tea."
     assert not any("iVBOR" in one for one in said)

@@ -1,7 +1,6 @@
 """Whoever was told that a write is applied reads it, in questions to the past and by search, too:
 these read the tables, which a server writes once a second."""
 
-import asyncio
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -116,29 +115,25 @@ def test_a_state_is_read_right_after_its_plan(client: Turnfold) -> None:
         assert city in str(client.context(user, as_of=now()).text)
 
 
-def test_what_others_write_is_not_waited_for(
+async def test_what_others_write_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only for who waits, and then before it is due."""
     monkeypatch.setattr(fold_thread, "EVERY", 1e9)
     said = turn("e1", session_id="s1", user_id="ann", status="running", agent_answer="")
-
-    async def ask() -> None:
-        async with EmbeddedBackend(tmp_path / "h") as memory:
-            assert not memory.unwritten("default")
-            await memory.submit([json.dumps(turn("e0", session_id="s0")).encode()], WITHIN)
-            assert await memory.written("default", WITHIN)
-            (outcome,) = await memory.submit([json.dumps(said).encode()], WITHIN)
-            assert outcome.ending == "applied"
-            subjects: tuple[Subject, ...] = (("sessions", "s1"), ("users", "ann"))
-            for subject in subjects:
-                assert memory.unwritten("default", subject)
-                assert not memory.unwritten("default", (subject[0], "other"))
-                assert not memory.unwritten("elsewhere", subject)
-            assert not memory.unwritten("default", ("sessions", "s0"), ("users", "u"))
-            assert await memory.written("default", 0, ("users", "other"))
-            assert not await memory.written("default", 0, ("users", "ann"))
-            assert await memory.written("default", WITHIN, ("users", "ann"))
-            assert not memory.unwritten("default")
-
-    asyncio.run(ask())
+    async with EmbeddedBackend(tmp_path / "h") as memory:
+        assert not memory.unwritten("default")
+        await memory.submit([json.dumps(turn("e0", session_id="s0")).encode()], WITHIN)
+        assert await memory.written("default", WITHIN)
+        (outcome,) = await memory.submit([json.dumps(said).encode()], WITHIN)
+        assert outcome.ending == "applied"
+        subjects: tuple[Subject, ...] = (("sessions", "s1"), ("users", "ann"))
+        for subject in subjects:
+            assert memory.unwritten("default", subject)
+            assert not memory.unwritten("default", (subject[0], "other"))
+            assert not memory.unwritten("elsewhere", subject)
+        assert not memory.unwritten("default", ("sessions", "s0"), ("users", "u"))
+        assert await memory.written("default", 0, ("users", "other"))
+        assert not await memory.written("default", 0, ("users", "ann"))
+        assert await memory.written("default", WITHIN, ("users", "ann"))
+        assert not memory.unwritten("default")

@@ -112,7 +112,7 @@ def test_who_had_it_cannot_be_read(folder: Path, known: str) -> None:
 
 
 @pytest.mark.parametrize("another", [False, True])
-def test_a_folder_that_is_removed_while_it_runs_ends_the_server(
+async def test_a_folder_that_is_removed_while_it_runs_ends_the_server(
     folder: Path, monkeypatch: pytest.MonkeyPatch, another: bool
 ) -> None:
     """Its files would have no name, and its lock would keep nobody out."""
@@ -120,20 +120,16 @@ def test_a_folder_that_is_removed_while_it_runs_ends_the_server(
     store = DiskStore(folder)
     store._take(OURS)
     assert store.rows("turnfold", AT, 4).open() is not None
-
-    async def run() -> None:
-        working = asyncio.create_task(store.run())
-        await asyncio.sleep(0.2)
-        assert not working.done()
-        while folder.exists():  # RocksDB removes an old log of its own meanwhile
-            shutil.rmtree(folder, ignore_errors=True)
-        if another:
-            folder.mkdir()
-            (folder / LOCK).touch()
-        with pytest.raises(StoreError, match="nothing is lost"):
-            await asyncio.wait_for(working, WITHIN)
-
-    asyncio.run(run())
+    working = asyncio.create_task(store.run())
+    await asyncio.sleep(0.2)
+    assert not working.done()
+    while folder.exists():  # RocksDB removes an old log of its own meanwhile
+        shutil.rmtree(folder, ignore_errors=True)
+    if another:
+        folder.mkdir()
+        (folder / LOCK).touch()
+    with pytest.raises(StoreError, match="nothing is lost"):
+        await asyncio.wait_for(working, WITHIN)
     store.release()
     shutil.rmtree(folder, ignore_errors=True)
     with taken(folder):

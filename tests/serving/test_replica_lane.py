@@ -224,53 +224,43 @@ def test_no_ending_is_made_up(lane: ReplicaLane) -> None:
     assert lane.outcome("turns", last, "default") == Outcome("duplicate")
 
 
-def test_a_tenant_that_is_behind_waits_and_others_do_not(lane: ReplicaLane) -> None:
+async def test_a_tenant_that_is_behind_waits_and_others_do_not(lane: ReplicaLane) -> None:
     """A worker has folded others' records up to 9, and of `noisy` those before 3."""
     ahead = Ahead({"turns": 9}, {"noisy": {"turns": 3}}).to_note()
-
-    async def wait() -> None:
-        late, quiet = lane.passed("turns", 5, "noisy"), lane.passed("turns", 7, "quiet")
-        ended = OutcomeNote()
-        ended.duplicate("turns", 7)
-        read(lane, [marker(0, 2, **ahead, ends=ended.runs)], 2)
-        assert quiet.done() and not late.done()
-        assert lane.outcome("turns", 7, "quiet") == Outcome("duplicate")
-        assert lane.outcome("turns", 8, "quiet") == Outcome("applied")
-        assert lane.outcome("turns", 9, "quiet") == Outcome("accepted")
-        assert lane.outcome("turns", 2, "noisy") == Outcome("applied")
-        assert lane.outcome("turns", 5, "noisy") == Outcome("accepted")
-        assert (lane.shown_up_to.offsets, lane.whole_up_to.offsets) == ({"turns": 9}, {"turns": 2})
-        read(lane, [marker(2, 6, **ahead)], 4)
-        assert late.done() and lane.outcome("turns", 5, "noisy") == Outcome("applied")
-        assert lane.outcome("turns", 6, "noisy") == Outcome("accepted")
-        read(lane, [marker(4, 9)], 6)
-        assert lane.outcome("turns", 6, "noisy") == Outcome("applied")
-
-    asyncio.run(wait())
+    late, quiet = lane.passed("turns", 5, "noisy"), lane.passed("turns", 7, "quiet")
+    ended = OutcomeNote()
+    ended.duplicate("turns", 7)
+    read(lane, [marker(0, 2, **ahead, ends=ended.runs)], 2)
+    assert quiet.done() and not late.done()
+    assert lane.outcome("turns", 7, "quiet") == Outcome("duplicate")
+    assert lane.outcome("turns", 8, "quiet") == Outcome("applied")
+    assert lane.outcome("turns", 9, "quiet") == Outcome("accepted")
+    assert lane.outcome("turns", 2, "noisy") == Outcome("applied")
+    assert lane.outcome("turns", 5, "noisy") == Outcome("accepted")
+    assert (lane.shown_up_to.offsets, lane.whole_up_to.offsets) == ({"turns": 9}, {"turns": 2})
+    read(lane, [marker(2, 6, **ahead)], 4)
+    assert late.done() and lane.outcome("turns", 5, "noisy") == Outcome("applied")
+    assert lane.outcome("turns", 6, "noisy") == Outcome("accepted")
+    read(lane, [marker(4, 9)], 6)
+    assert lane.outcome("turns", 6, "noisy") == Outcome("applied")
 
 
-def test_waits_for_the_marker_behind_a_record(lane: ReplicaLane) -> None:
-    async def wait() -> None:
-        passed = lane.passed("turns", 3, "default")
-        read(lane, [marker(0, 3)], 2)
-        assert not passed.done()
-        read(lane, [marker(2, 4)], 4)
-        assert passed.done()
-        assert lane.passed("turns", 3, "default").done()
-        assert not lane.passed("turns", 4, "default").done()
-
-    asyncio.run(wait())
+async def test_waits_for_the_marker_behind_a_record(lane: ReplicaLane) -> None:
+    passed = lane.passed("turns", 3, "default")
+    read(lane, [marker(0, 3)], 2)
+    assert not passed.done()
+    read(lane, [marker(2, 4)], 4)
+    assert passed.done()
+    assert lane.passed("turns", 3, "default").done()
+    assert not lane.passed("turns", 4, "default").done()
 
 
-def test_tells_who_changed(lane: ReplicaLane) -> None:
-    async def wait() -> None:
-        with lane.changes.of(("sessions", "default", "s-1")) as event:
-            read(lane, [row(0, b"a")], 1)
-            assert not event.is_set()
-            read(lane, [marker(1, 1)], 3)
-            assert event.is_set()
-
-    asyncio.run(wait())
+async def test_tells_who_changed(lane: ReplicaLane) -> None:
+    with lane.changes.of(("sessions", "default", "s-1")) as event:
+        read(lane, [row(0, b"a")], 1)
+        assert not event.is_set()
+        read(lane, [marker(1, 1)], 3)
+        assert event.is_set()
 
 
 def test_what_was_deleted_in_a_long_absence_does_not_stay(lane: ReplicaLane) -> None:

@@ -160,13 +160,10 @@ def test_the_span_of_a_failure_has_its_class_and_not_its_words(traced: Traced) -
     assert (client.attributes or {})["error.type"] == "UnreachableError"
 
 
-def test_the_async_client_carries_the_trace_of_its_task(traced: Traced) -> None:
-    async def ask() -> None:
-        async with AsyncTurnfold(traced.server.url, tenant="default") as memory:
-            with trace.get_tracer("app").start_as_current_span("answer"):
-                await asyncio.gather(memory.context("emma"), memory.context("li"))
-
-    asyncio.run(ask())
+async def test_the_async_client_carries_the_trace_of_its_task(traced: Traced) -> None:
+    async with AsyncTurnfold(traced.server.url, tenant="default") as memory:
+        with trace.get_tracer("app").start_as_current_span("answer"):
+            await asyncio.gather(memory.context("emma"), memory.context("li"))
     *own, answer = spans(traced)
     assert [one.name for one in own] == ["search_memory"] * 2
     for one in own:

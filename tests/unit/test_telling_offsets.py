@@ -37,18 +37,15 @@ def worker(group: Group, offset: int) -> Consumer:
     return made
 
 
-def test_offsets_of_a_request_that_is_cut_off_are_told_at_the_end() -> None:
-    async def run() -> dict[TopicPartition, int]:
-        group = Group(0, hangs=True)
-        ends = worker(group, 7)
-        telling = asyncio.create_task(ends.report_offsets())
-        await asyncio.sleep(0)
-        telling.cancel()
-        await asyncio.wait({telling})
-        await ends._report_last_offsets()
-        return group.offsets
-
-    assert asyncio.run(run()) == {AT: 7}
+async def test_offsets_of_a_request_that_is_cut_off_are_told_at_the_end() -> None:
+    group = Group(0, hangs=True)
+    ends = worker(group, 7)
+    telling = asyncio.create_task(ends.report_offsets())
+    await asyncio.sleep(0)
+    telling.cancel()
+    await asyncio.wait({telling})
+    await ends._report_last_offsets()
+    assert group.offsets == {AT: 7}
 
 
 @pytest.mark.parametrize("refusals", [1, 2])
@@ -62,19 +59,15 @@ def test_offsets_that_a_group_refuses_for_a_moment_are_told_again(
 
 
 @pytest.mark.parametrize("is_sending", [False, True], ids=["refused", "being sent"])
-def test_offsets_refused_before_a_rebalance_are_not_told_after_it(is_sending: bool) -> None:
+async def test_offsets_refused_before_a_rebalance_are_not_told_after_it(is_sending: bool) -> None:
     """Another member may have had the partition meanwhile, and committed later ones: the group
     takes whatever a member says."""
-
-    async def run() -> dict[TopicPartition, int]:
-        group = Group(2 - is_sending, hangs=is_sending)
-        loses = worker(group, 20)
-        telling = asyncio.create_task(loses.report_offsets())
-        await asyncio.sleep(0)
-        if is_sending:
-            asyncio.get_running_loop().call_later(0.01, telling.cancel)
-        await loses.end_reports()
-        await loses.report_offsets()  # the partition is assigned again
-        return group.offsets
-
-    assert asyncio.run(run()) == {}
+    group = Group(2 - is_sending, hangs=is_sending)
+    loses = worker(group, 20)
+    telling = asyncio.create_task(loses.report_offsets())
+    await asyncio.sleep(0)
+    if is_sending:
+        asyncio.get_running_loop().call_later(0.01, telling.cancel)
+    await loses.end_reports()
+    await loses.report_offsets()  # the partition is assigned again
+    assert group.offsets == {}
