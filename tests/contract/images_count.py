@@ -1,4 +1,4 @@
-"""Words that are no image, and images: `python -m tests.contract.images_count` counts both.
+"""Words that are no image, and images.
 
 Words: pieces of every text in ../shared/data, of the utterances in three languages and of the
 sample, joined, cut, stripped and glued. Images: real small ones, written in every way that hides.
@@ -228,11 +228,3 @@ def uncaught() -> tuple[int, list[str]]:
         if not isinstance(said, Dead) or said.reason != "image" or what_stays(said.payload, image):
             wrong.append(name)
     return count, wrong
-
-
-if __name__ == "__main__":
-    decoded, taken = images_in_words(pieces())
-    print(f"{decoded:,} pieces of words, {len(taken)} taken for an image")
-    written, missed = uncaught()
-    print(f"{written:,} images written as text, {len(missed)} not caught")
-    raise SystemExit(1 if taken or missed else 0)

@@ -1,7 +1,4 @@
-"""Images are told from words by decoding them: no word is cut out, no image stays.
-
-The counts: `python -m tests.contract.images_count`.
-"""
+"""Images are told from words by decoding them: no word is cut out, no image stays."""
 
 import base64
 import json

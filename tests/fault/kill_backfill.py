@@ -1,21 +1,15 @@
 """Kills `turnfold generation create`, `promote` and `rollback` while a history grows, and compares.
 
-    python -m tests.fault.kill_backfill --kills 40
-
 Each attempt folds more turns into the live generation, starts a command on the other one, and sends
 it SIGKILL: at a random moment, while it gathers, or at the n-th commit of the generation's tables.
-In the end both generations must be what one quiet run over the same file makes. Exits 1 where they
-are not. Needs the shared data.
+In the end both generations must be what one quiet run over the same file makes.
 """
 
-import argparse
 import random
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
 from itertools import cycle, islice
 from pathlib import Path
 from typing import NamedTuple
@@ -200,28 +194,3 @@ def _compare(history: _History, quiet: Path) -> list[str]:
         if left := [path for path in (find(history.root, name) / "_source",) if path.exists()]:
             wrong.append(f"{name}: left behind: {left}")
     return wrong
-
-
-def main(kill: Callable[[Path, Path, int, int], Result], about: str | None) -> int:
-    """The long form, for people: kills over the shared data, as the command line says."""
-    from tests.shared_data import ROOT as SHARED
-    from tests.shared_data import SGD
-
-    parser = argparse.ArgumentParser(description=about.split("\n", 1)[0] if about else "")
-    parser.add_argument("--kills", type=int, default=40)
-    parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
-    source = SHARED.parent.joinpath("shared", *SGD)
-    if not source.exists():
-        sys.exit("needs the shared data: SGD is not beside the project")
-    with tempfile.TemporaryDirectory() as folder:
-        result = kill(source, Path(folder), given.kills, given.seed)
-    sys.stdout.write(f"{result.turns:,} turns, {sum(result.struck.values())} kills\n")
-    for name, count in sorted(result.struck.items()):
-        sys.stdout.write(f"{count:>6}  {name}\n")
-    sys.stdout.write("\n".join(result.problems or ["both generations as undisturbed"]) + "\n")
-    return 1 if result.problems else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(kill_backfill, __doc__))

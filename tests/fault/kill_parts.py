@@ -1,15 +1,12 @@
 """Kills `turnfold generation create --part i/N` at named places and at random, and compares.
 
-    python -m tests.fault.kill_parts --kills 40
-
 Real commands fold a history's parts, several at once. A killed one is started again, until the
 generation is complete; then it must be what one quiet run over the same file makes, and the live
-one unchanged. Exits 1 where it is not. Needs the shared data.
+one unchanged.
 """
 
 import random
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterable
@@ -17,7 +14,7 @@ from pathlib import Path
 
 from streams.files.manifest import Generation, load
 from tests.command import killed, start, turnfold
-from tests.fault.kill_backfill import BEGIN, NAME, STEP, Result, _compare, _end, _History, main
+from tests.fault.kill_backfill import BEGIN, NAME, STEP, Result, _compare, _end, _History
 
 PARTS = 3
 TOO_LONG = 300.0
@@ -135,7 +132,3 @@ def _ended(running: Iterable["subprocess.Popen[bytes]"], problems: list[str]) ->
         _, error = process.communicate(timeout=TOO_LONG)
         if process.returncode:
             problems.append(f"a part that was not killed: {process.returncode} {error.decode()}")
-
-
-if __name__ == "__main__":
-    sys.exit(main(kill_parts, __doc__))

@@ -1,21 +1,16 @@
 """Kills `turnfold kafka repartition` while producers go on, and compares memory before and after.
 
-    python -m tests.fault.kill_repartition --kills 40
-
 Workers fold real records under 4 partitions and are stopped in the middle of it. Then the number
 becomes 6, the command being killed at random points while a producer goes on sending; then 3, with
 nobody sending. Afterwards digests and counters must agree, everything that is sent once more is a
-duplicate, and the second change alters no digest. Exits 1 where something is wrong. Needs the
-shared data.
+duplicate, and the second change alters no digest.
 """
 
-import argparse
 import asyncio
 import random
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -33,9 +28,8 @@ from streams.broker import Broker
 from streams.kafka.client.aiokafka_internals import KafkaProducer
 from streams.kafka.client.partitions import partition_of
 from tests.command import environment, folded, ndjson, turnfold
-from tests.fault.load import Record, records
+from tests.fault.load import Record
 from tests.kafka.working import Given, Working, alone, message
-from tests.shared_data import ROOT
 
 SAID = ("events", "recursions", "tool_results", "signals", "plans")
 POINTS = 110
@@ -318,29 +312,3 @@ def _topics(working: Working) -> list[str]:
             return list(await admin.list_topics())
 
     return asyncio.run(names())
-
-
-def main() -> int:
-    """The long form, for people."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else "")
-    parser.add_argument("--kills", type=int, default=40)
-    parser.add_argument("--records", type=int, default=5_000, help="sent at a time")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--keep", type=Path, help="folder for logs and records")
-    given = parser.parse_args()
-    shared = ROOT.parent / "shared"
-    if not shared.exists():
-        sys.exit("needs the shared data beside the project")
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = given.keep or Path(temporary)
-        folder.mkdir(exist_ok=True)
-        result = play(folder, records(shared), given.kills, given.records, given.seed)
-    lines = [f"{result.records:,} records"]
-    lines += [f"{count:>7,}  {name}" for name, count in sorted(result.struck.items())]
-    lines += result.wrong or ["nothing lost, nothing doubled, memory as the file runner's"]
-    sys.stdout.write("\n".join(lines) + "\n")
-    return 1 if result.wrong else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

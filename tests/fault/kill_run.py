@@ -1,19 +1,13 @@
 """Kills `turnfold run` again and again over a file that grows, and compares with a quiet run.
 
-    python -m tests.fault.kill_run --kills 50
-
 Each attempt adds turns to the file, starts the command, and sends it SIGKILL: at a random moment,
 or when something shows from outside: the note of the batch in the store's log, the n-th table's
 new commit. Where the kill struck is then read off what lies on disk, not off what was meant.
-Exits 1 where the two histories differ. Needs the shared data.
 """
 
-import argparse
 import json
 import os
 import random
-import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -202,31 +196,3 @@ def _differing(result: Result) -> list[str]:
     one, other = result.disturbed["tables"], result.quiet["tables"]
     assert isinstance(one, dict) and isinstance(other, dict)
     return [name for name in one if one[name] != other[name]]
-
-
-def main() -> int:
-    """The long form, for people."""
-    from tests.shared_data import ROOT, SGD
-
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else "")
-    parser.add_argument("--kills", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--step", type=int, default=STEP, help="turns added before each attempt")
-    given = parser.parse_args()
-    source = ROOT.parent.joinpath("shared", *SGD)
-    if not source.exists():
-        sys.exit("needs the shared data: SGD is not beside the project")
-    with tempfile.TemporaryDirectory() as folder:
-        result = kill_run(source, Path(folder), given.kills, given.seed, given.step)
-    sys.stdout.write(f"{result.turns:,} turns, {sum(result.struck.values())} kills\n")
-    for name, count in sorted(result.struck.items()):
-        sys.stdout.write(f"{count:>6}  {name}\n")
-    wrong = problems(result)
-    sys.stdout.write(
-        "\n".join(wrong) + "\n" if wrong else "memory, log and counts as undisturbed\n"
-    )
-    return 1 if wrong else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

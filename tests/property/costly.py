@@ -2,18 +2,15 @@
 
 A `Recipe` is a record of any type (drawn from the models, so that a new field is tried at once)
 with a hole at any of its places, and what the hole is filled with, again and again, up to any size.
-The search changes recipes, keeps those that cost most, and changes them again:
-`python -m tests.property.costly --seconds 900` runs it at length and prints the worst.
+The search changes recipes, keeps those that cost most, and changes them again.
 """
 
-import argparse
 import base64
 import gzip
 import json
 import time
 import zlib
 from collections.abc import Callable, Iterator
-from functools import partial
 from random import Random
 from typing import Any, NamedTuple
 
@@ -254,40 +251,8 @@ def _kin(found: Found) -> tuple[str, str]:
     return found.recipe.way, found.recipe.shape
 
 
-def processor_seconds(recipe: Recipe, size: int) -> float:
-    """Of this thread, to read the body."""
-    return taken_by(partial(read, recipe.way, recipe.body(size)))
-
-
 def taken_by(call: Callable[[], object]) -> float:
     """Seconds of this thread's processor that a call takes."""
     began = time.thread_time()
     call()
     return time.thread_time() - began
-
-
-def main() -> None:
-    asked = argparse.ArgumentParser(description="Search for bodies that cost much.")
-    asked.add_argument("--seconds", type=float, default=60, help="of the processor")
-    asked.add_argument("--seed", type=int, default=1)
-    asked.add_argument("--size", type=int, default=65_536, help="bytes of a body")
-    given = asked.parse_args()
-    end = time.process_time() + given.seconds
-    count = 0
-
-    def cost(recipe: Recipe) -> float:
-        nonlocal count
-        count += 1
-        return processor_seconds(recipe, given.size)
-
-    random = Random(given.seed)
-    for _ in range(200):
-        cost(fresh(random))
-    for cost_of_one, recipe in climb(random, cost, lambda: time.process_time() >= end):
-        large = processor_seconds(recipe, 16_000_000)
-        print(f"{cost_of_one * 1000:.1f} ms, {large:.2f} s of 16 MB: {str(recipe)[:600]}")
-    print(f"{count} bodies tried")
-
-
-if __name__ == "__main__":
-    main()

@@ -17,7 +17,7 @@ from tests.acceptance.utterances import turn, utterances
 
 pytestmark = pytest.mark.nightly
 
-KNOWN = tuple(dict.fromkeys([one.text for one in utterances()]))
+KNOWN = tuple(dict.fromkeys(one.text for one in utterances()))
 EXAMPLES = tuple(
     rule.example for code in languages.CODES for rule in languages.language(code).rules
 )
