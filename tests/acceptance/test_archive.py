@@ -1,6 +1,5 @@
 """`turnfold export`: a person takes along all that is held, and another history has it the same."""
 
-import gzip
 import json
 from collections.abc import Iterator
 from itertools import islice
@@ -10,7 +9,6 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given
 
-from benchmarks import locomo
 from sinks.digest import SOURCE, digest
 from sinks.history import connect
 from sinks.views import MEMORY_VIEWS
@@ -124,26 +122,6 @@ def test_real_dialogues_of_one_person_have_an_equal_digest(tmp_path: Path) -> No
         fold(own / "own.ndjson", theirs, own / "alone")
         assert digest(other)["memory"] == digest(own / "alone")["memory"]
         assert told(other, user, OWN_VIEWS) == told(history, user, OWN_VIEWS)
-
-
-def conversation(name: str) -> list[Json]:
-    """A long conversation of two speakers, with a session every few days."""
-    file = shared("data", "locomo_dev", f"{name}.json.gz")
-    told_ = locomo.convert(name, json.loads(gzip.decompress(file.read_bytes())), "users", True)
-    return [one for one in told_ if one.get("type") == "turn"]
-
-
-def test_long_real_conversations_are_the_same_afterwards(tmp_path: Path) -> None:
-    history = tmp_path / "history"
-    records = conversation("26")
-    fold(tmp_path / "all.ndjson", records, history)
-    for user in sorted({one["user_id"] for one in records}):
-        own = tmp_path / user
-        own.mkdir()
-        other = taken_along(history, user, own)
-        said = told(history, user, OWN_VIEWS)
-        assert told(other, user, OWN_VIEWS) == said
-        assert said["state_current"]
 
 
 def test_of_a_shared_session_a_person_gets_their_own_turns_alone(tmp_path: Path) -> None:

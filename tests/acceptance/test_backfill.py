@@ -229,32 +229,6 @@ def test_what_duckdb_refuses_is_reported(growing: Any, tmp_path: Path) -> None:
         backfill(history, "again", SAME)
 
 
-def test_generations_share_what_was_said(growing: Any, tmp_path: Path) -> None:
-    history = tmp_path / "history"
-    growing(2_000)
-    backfill(history, "again", SAME)
-    root, again = list_generations(history)
-    tables = sum(path.stat().st_size for path in history.glob("*/date=*/*.parquet"))
-    assert again["shared_bytes"] == root["shared_bytes"] == tables
-
-
-def test_compact_in_one_leaves_the_other(growing: Any, tmp_path: Path) -> None:
-    history = tmp_path / "history"
-    growing(1_000)
-    growing(1_000)
-    backfill(history, "again", SAME)
-    before = digest(generation_path(history, "again"))
-    compact(history, retention_hours=0)
-    assert len(list((history / "events").glob("date=*/*.parquet"))) == 1
-    assert digest(generation_path(history, "again")) == before
-    assert backfill(history, "again", SAME).counts["read"] == 2_000
-    assert (
-        list_generations(history)[1]["shared_bytes"]
-        == list_generations(history)[0]["shared_bytes"]
-        > 0
-    )
-
-
 def test_guarantee_8_forget_erases_in_all_generations(growing: Any, tmp_path: Path) -> None:
     history = tmp_path / "history"
     growing(2_000)

@@ -82,13 +82,6 @@ def _now(root: Path) -> int:
     return int(latest)
 
 
-def test_nobody_has_an_empty_pack(history: Path) -> None:
-    found = turnfold("context", "nobody", "--history", history, "-o", "json")
-    assert found.code == 0
-    told = found.json()
-    assert (told["known"], told["text"], told["items"]) == (False, "", [])
-
-
 def test_a_budget_that_holds_nothing_says_so(history: Path) -> None:
     found = turnfold("context", "emma", "--history", history, "--max-tokens", "5")
     assert (found.code, found.out) == (0, "")

@@ -91,17 +91,6 @@ def test_guarantee_1_many_files_are_one(one_file: Path, tmp_path: Path) -> None:
     assert digest(tmp_path / "history") == digest(one_file / "history")
 
 
-@pytest.mark.parametrize("seed", soaked([1, 2], 1))
-def test_guarantee_1_a_shuffled_file_makes_the_same_memory(
-    one_file: Path, tmp_path: Path, seed: int
-) -> None:
-    counts = fold(
-        tmp_path / "history", ndjson(tmp_path / "records.ndjson", shuffled(real_records(), seed))
-    )
-    assert counts["applied"] == counts["read"]
-    same_memory(one_file / "history", tmp_path / "history")
-
-
 @pytest.mark.component
 @pytest.mark.parametrize("seed", soaked(range(6), 2))
 def test_guarantee_2_the_sample_in_any_order_and_twice(tmp_path: Path, seed: int) -> None:
@@ -153,13 +142,6 @@ def test_guarantee_1_stdin_is_the_same(one_file: Path, tmp_path: Path) -> None:
     assert digest(tmp_path / "history") == digest(one_file / "history")
 
 
-def test_guarantee_1_a_second_run_reads_nothing_and_agrees_on_the_log(one_file: Path) -> None:
-    before = digest(one_file / "history")
-    counts = folded(one_file / "records.ndjson", history=one_file / "history")
-    assert (counts["read"], counts["applied"]) == (0, 0)
-    assert digest(one_file / "history") == before
-
-
 def test_a_file_that_grows_is_read_on_and_a_changed_one_again(
     one_file: Path, tmp_path: Path
 ) -> None:
@@ -174,17 +156,6 @@ def test_a_file_that_grows_is_read_on_and_a_changed_one_again(
     counts = fold(tmp_path / "history", file)
     assert counts["read"] == counts["duplicate"] == len(lines) - 5
     assert digest(tmp_path / "history") == digest(one_file / "history")
-
-
-def test_a_line_without_its_end_is_read_once_it_is_whole(tmp_path: Path) -> None:
-    whole = json.dumps(turn("e2")).encode() + b"\n"
-    file = ndjson(tmp_path / "records.ndjson", [turn("e1")])
-    first = file.read_bytes()
-    file.write_bytes(first + whole[:-1])
-    assert fold(tmp_path / "history", file)["applied"] == 2, "a last line may end without \\n"
-    file.write_bytes(first + whole + json.dumps(turn("e3")).encode() + b"\n")
-    counts = fold(tmp_path / "history", file)
-    assert (counts["read"], counts["applied"]) == (1, 1)
 
 
 ALICE = "alice-7f3a"
@@ -329,19 +300,6 @@ def test_guarantee_8_forget_leaves_others_as_they_were(
     folder, _ = forgotten
     assert bobs(folder / "history") == bobs(folder / "before")
     assert bobs(folder / "history")["other tenant"] == [("x1",)]
-
-
-def test_guarantee_8_forget_keeps_the_other_s_turns_of_a_shared_session(
-    forgotten: tuple[Path, dict[str, Any]],
-) -> None:
-    folder, _ = forgotten
-    done = turnfold("show", "session", "group", "--history", folder / "history", "-o", "json")
-    document = done.json()
-    assert [one["user_input"] for one in document["conversations"]] == ["bob in company"]
-    assert document["user_id"] == "bob" and document["session_memory"] == []
-    assert document["context"]["current_topic"] == "fish"
-    gone = turnfold("show", "session", "alone", "--history", folder / "history", "-o", "json")
-    assert gone.code == 4 and ALICE not in gone.err
 
 
 def test_guarantee_8_forget_lets_new_records_in(

@@ -12,7 +12,7 @@ from sinks.history import connect
 from streams import history_documents, history_lists
 from streams.files import file_runner
 from tests.acceptance import ledger
-from tests.command import ndjson, turnfold
+from tests.command import ndjson
 from tests.conftest import LEDGER
 from tests.shared_data import shared
 
@@ -70,26 +70,6 @@ def test_before_the_first_date_nothing_held(ledger_run: Path) -> None:
     first = min(ledger.truth(shared(*LEDGER)))
     with connect(ledger_run / "history") as db:
         assert held(db, last_instant(first - timedelta(days=1))) == {}
-
-
-def test_the_command_tells_a_correction_as_of_the_day_before_and_of_the_day(
-    ledger_run: Path,
-) -> None:
-    entry = entries("correct")[0]
-    day = date.fromisoformat(entry["date"])
-    asked = {}
-    for when in (day - timedelta(days=1), day):
-        done = turnfold(
-            "show", "state", "--history", ledger_run / "history", "--user", ledger.USER,
-            "--as-of", str(when), "-o", "json",
-        )  # fmt: skip
-        assert done.code == 0, done.err
-        asked[when] = next(
-            one["body_text"]
-            for one in done.json()
-            if one["state_id"] == ledger.state_id(entry["key"])
-        )
-    assert list(asked.values()) == [entry["replaces"], entry["value"]]
 
 
 def test_each_correction_has_a_revision_with_before_after_and_evidence(ledger_run: Path) -> None:

@@ -5,9 +5,8 @@ from pathlib import Path
 import msgspec
 
 from sinks.history import connect
-from streams import history_documents
 from tests.acceptance import sgd
-from tests.command import rows, turnfold
+from tests.command import rows
 from tests.shared_data import SGD, shared
 
 
@@ -49,18 +48,3 @@ def test_each_turn_replies_to_the_one_before(sgd_run: Path) -> None:
         for n in range(1, len(dialogue["turns"]) // 2)
     }
     assert found == expected
-
-
-def test_the_session_command_shows_the_context_as_of_then_too(sgd_run: Path) -> None:
-    dialogue = next(sgd.dialogues(shared(*SGD)))
-    history, session_id = sgd_run / "history", dialogue["dialogue_id"]
-    done = turnfold("show", "session", session_id, "--history", history, "-o", "json")
-    context = done.json()["context"]
-    expected = sgd.expected_context(dialogue)
-    assert {name: context[name] for name in expected} == expected
-    # three turns in: the dialogue cut there says what was known by then
-    then = sgd.START + 2 * sgd.STEP
-    found = history_documents.session(history, "default", session_id, then, then)
-    expected = sgd.expected_context(dialogue | {"turns": dialogue["turns"][:6]})
-    assert {name: found["context"][name] for name in expected} == expected
-    assert found["conversation_count"] == 3

@@ -211,21 +211,6 @@ def test_session_is_the_document_with_its_context(sample: Path) -> None:
     assert (document["status"], document["closed_reason"]) == ("closed", "closed by the turn")
 
 
-def test_a_session_expires_by_the_time_that_is_asked_about(sample: Path) -> None:
-    args = ("show", "session", "yui-days", "--history", sample)
-    now, then = answer(*args), answer(*args, "--as-of", "2026-03-09T13:00:00Z")
-    assert (now["status"], now["closed_reason"]) == ("closed", "expired")
-    assert (then["status"], then["closed_reason"]) == ("active", None)
-
-
-def test_session_as_of_a_time_shows_what_was_known_then(sample: Path) -> None:
-    then = answer(
-        "show", "session", "emma-move", "--history", sample, "--as-of", "2026-03-02T09:10:00Z"
-    )
-    assert then["status"] == "active" and then["conversation_count"] == 2
-    assert [one["user_input"][:8] for one in then["conversations"]] == ["Morning!", "Find me "]
-
-
 def test_task_is_the_document(sample: Path) -> None:
     document = answer("show", "task", "emma-move-task-1", "--history", sample)
     assert TaskDocument.model_validate_json(json.dumps(document)).global_.status == "completed"
@@ -273,15 +258,6 @@ def test_why_has_before_after_reason_and_evidence(sample: Path) -> None:
     assert "emma-family-2" in {row["evidence_event_id"] for row in second}
     assert all(row["user_input"] and row["reason"] for row in found)
     assert all(row["occurred_at"].endswith("Z") for row in found)
-
-
-def test_timeline_is_in_order(sample: Path) -> None:
-    found = answer("show", "timeline", "emma", "--history", sample)
-    times = [one["occurred_at"] for one in found]
-    assert times == sorted(times) and len(found) > 5
-    assert {one["user_id"] for one in found} == {"emma"}
-    session = answer("show", "timeline", "emma-move", "--history", sample)
-    assert {one["session_id"] for one in session} == {"emma-move"}
 
 
 def test_digest_has_memory_log_and_tables(sample: Path) -> None:
@@ -366,23 +342,6 @@ def test_topology_and_schema_are_json() -> None:
     assert turnfold("kafka", "topology").out.startswith(("flowchart", "graph"))
     assert turnfold("admin", "schema").json()["asyncapi"].startswith("3.")
     assert "turn" in turnfold("admin", "schema", "jsonschema").out
-
-
-@pytest.mark.nightly
-def test_compact_keeps_memory_and_log(sample: Path, tmp_path: Path) -> None:
-    copy = tmp_path / "history"
-    shutil.copytree(sample, copy)
-    for number in range(5):
-        file = ndjson(tmp_path / f"{number}.ndjson", [turn(f"e{number}", session_id="emma-move")])
-        folded(file, history=copy)
-    before = digest(copy)
-    done = answer("admin", "compact", "--history", copy)
-    assert done["events"]["files_after"] < done["events"]["files_before"]
-    assert done["sessions"]["rows_dropped"] > 0
-    assert digest(copy) == before
-    seen = [turn("more"), turn("e0", session_id="emma-move")]
-    again = folded(ndjson(tmp_path / "more.ndjson", seen), history=copy)
-    assert again["applied"] == again["duplicate"] == 1
 
 
 @pytest.mark.component

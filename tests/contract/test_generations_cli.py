@@ -38,26 +38,6 @@ def plan(plan_id: str, body: str, *, extractor: str = "llm", state: str = "home"
     }  # fmt: skip
 
 
-def test_a_backfill_without_changes_is_the_live_memory(again: Path) -> None:
-    assert digest(again, "again") == digest(again, "root") == digest(again)
-    found = answer("generation", "diff", "live", "again", "--history", again)
-    assert found["samples"] == []
-    assert sum(kind["same"] for kind in found["kinds"]) > 80
-    assert not any(kind[one] for kind in found["kinds"] for one in ("added", "gone", "changed"))
-
-
-def test_every_dead_letter_is_in_the_generation(history: Path, tmp_path: Path) -> None:
-    bad = tmp_path / "bad.ndjson"
-    bad.write_text('not json\n{"type": "none"}\nnot json\n')
-    folded(bad, history=history)
-    answer("generation", "create", "--history", history, "again")
-    shown = [
-        answer("admin", "dlq", "list", "--history", history, "--generation", name)
-        for name in ("root", "again")
-    ]
-    assert shown[0] == shown[1] and len(shown[0]) == 1 + 3  # the sample has one
-
-
 def test_a_plan_that_was_refused_and_mended_is_caught_up_with(tmp_path: Path) -> None:
     history = tmp_path / "history"
     bad = plan("p1", "lives in York") | {"state_updates": "none"}
@@ -233,14 +213,6 @@ def test_a_diff_can_fail_on_a_change(history: Path, tmp_path: Path) -> None:
     assert turnfold(*words).code == 0
     folded(ndjson(tmp_path / "more.ndjson", [turn("e1")]), history=history)
     assert turnfold(*words).code == 4
-
-
-def test_a_diff_compares_folders(again: Path, tmp_path: Path) -> None:
-    other = tmp_path / "other"
-    folded(ndjson(tmp_path / "some.ndjson", [turn("e1")]), history=other)
-    found = answer("generation", "diff", again, other)
-    sessions = next(kind for kind in found["kinds"] if kind["kind"] == "session")
-    assert (sessions["added"], sessions["gone"], sessions["same"]) == (1, 7, 0)
 
 
 def test_the_same_under_another_id_is_no_change(tmp_path: Path) -> None:

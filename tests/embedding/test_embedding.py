@@ -121,22 +121,6 @@ def test_an_hours_budget_holds_and_is_said(endpoint: Endpoint, history: Path) ->
     assert len([text for text in endpoint.asked if text != "cat"]) < len(SAID)
 
 
-@pytest.mark.component
-def test_who_is_forgotten_has_no_vectors_and_the_others_keep_theirs(
-    endpoint: Endpoint, history: Path
-) -> None:
-    search(history, "feline", endpoint)
-    (file,) = (history / "_search").glob("vectors_*.sqlite")
-    with sqlite3.connect(file) as db:
-        ((numbers,),) = db.execute("SELECT numbers FROM vector WHERE key = 'e3'").fetchall()
-    assert numbers in file.read_bytes()
-    assert turnfold("forget", "ann", "--history", history, "--yes").code == 0
-    assert numbers not in file.read_bytes(), "overwritten, not only unlinked"
-    before = len(endpoint.asked)
-    assert hits(search(history, "automobile feline", endpoint)) == ["e4"]
-    assert endpoint.asked[before:] == ["automobile feline"], "nothing is embedded again"
-
-
 def test_who_is_forgotten_while_vectors_are_made_has_none_afterwards(
     endpoint: Endpoint, history: Path
 ) -> None:

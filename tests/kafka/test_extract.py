@@ -20,7 +20,7 @@ from streams.llm.settings import LlmSettings
 from streams.topology import WRITE_PLANS
 from tests.command import PROGRAM, environment, rows, turn
 from tests.kafka.working import TOO_LONG, Given, Working, message
-from tests.llm.endpoint import Endpoint, Hang, Reply, Request, completion, error, model
+from tests.llm.endpoint import Endpoint, Hang, Reply, Request, error, model
 from tests.waiting import until
 
 Start = Callable[..., "Extracting"]
@@ -199,42 +199,6 @@ def test_two_share_the_work_and_one_that_dies_leaves_it_to_the_other(
         second.end(sent=signal.SIGTERM)
     seen = extracted(flowing)
     assert len(seen) == len(set(seen)) == 36 * USERS
-
-
-def test_the_states_shown_are_those_of_the_sinks_history(
-    flowing: Working, start: Start, tmp_path: Path
-) -> None:
-    home = {"kind": "fact", "body_text": "lives in Kyoto", "evidence_event_ids": ["e"]}
-    known = {"type": "write_plan", "plan_id": "p", "user_id": "u0", "extractor": {"name": "hand"},
-             "occurred_at": "2025-12-01T00:00:00Z", "state_updates": [home]}  # fmt: skip
-    flowing.send([message(encode(known))])
-    flowing.await_done()
-    history = flowing.history(tmp_path / "history")
-    flowing.send(talk(0, 1))
-    with Endpoint() as asked:
-        start(asked, "--once", "--history", str(history)).end()
-    shown = {
-        request.data["turns"][0]["event_id"]: [one["body_text"] for one in request.data["states"]]
-        for request in asked.requests
-    }
-    assert shown.pop("e0-0") == ["lives in Kyoto"]
-    assert set(map(tuple, shown.values())) == {()} and len(shown) == USERS - 1
-
-
-def test_what_fails_is_a_dead_letter_and_the_rest_continues(flowing: Working, start: Start) -> None:
-    def stubborn(request: Request) -> Reply:
-        return completion("No.") if request.said[0] == "fact: 0" else model(request)
-
-    flowing.send(talk(0, 12))
-    with Endpoint(stubborn) as asked:
-        counts = start(asked, "--once").end()
-    assert (counts["groups"], counts["failed"]) == (2 * USERS, USERS)
-    flowing.sent += 2 * USERS
-    flowing.await_done()
-    letters = flowing.dead_letters()
-    assert {one["reason"] for one in letters} == {"extraction_failed"}
-    assert len(letters) == USERS
-    assert letters[0]["detail"].startswith("not JSON")
 
 
 def test_a_configuration_error_ends_it_with_its_reason(flowing: Working, start: Start) -> None:

@@ -145,18 +145,6 @@ def test_a_total_failure_shows_in_log_readiness_metrics_and_dead_letters(working
         asking.await_current(*["Lives in Porto."] * USERS)
 
 
-def test_an_endpoint_that_refuses_the_key_does_not_end_the_worker(working: Working) -> None:
-    with Endpoint(lambda _: error(401, "who are you?")) as asked:
-        asking = Asking(working, asked)
-        asking.start("--extractor", "llm")
-        asking.say("I live in Porto.")
-        working.await_done()
-        working.await_log("the model is not asked: ")
-        assert "who are you?" in working.log()
-        asking.await_current("Lives in Porto.")
-        assert asking.end() < 25
-
-
 def test_useless_answers_after_good_ones_are_said_and_then_a_key_that_is_refused(
     working: Working,
 ) -> None:

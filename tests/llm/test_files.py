@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from schemas.time import format_time
-from streams.files import file_runner
 from streams.serving.extract_history import extract
-from tests.command import PROGRAM, environment, files_holding, ndjson, rows, turn, turnfold
+from tests.command import PROGRAM, environment, files_holding, rows, turn, turnfold
 from tests.llm.endpoint import (
     LONG,
     Endpoint,
@@ -21,10 +20,8 @@ from tests.llm.endpoint import (
     Reply,
     Request,
     completion,
-    error,
     in_turn,
     model,
-    whole,
 )
 from tests.waiting import WITHIN, until
 
@@ -210,19 +207,6 @@ def test_a_request_sees_what_the_ones_before_have_left(
         assert known == {f"user {user} said {n}" for n in range(int(number))}
 
 
-def test_memory_does_not_depend_on_how_many_ask_at_a_time(endpoint: Start, tmp_path: Path) -> None:
-    records = ndjson(tmp_path / "turns.ndjson", talk(users=5, turns=11))
-    memories = []
-    for concurrency in (1, 7):
-        history = tmp_path / f"history-{concurrency}"
-        file_runner.run([str(records)], history)
-        extract(history, endpoint().settings(concurrency=concurrency, turns=2))
-        sql = "SELECT owner_id, entity_type, after FROM revisions ORDER BY ALL"
-        memories.append(rows(history, sql))
-    assert memories[0] == memories[1]
-    assert len(memories[0]) == 55
-
-
 def command(asked: Endpoint, history: Path, *more: str) -> "subprocess.Popen[bytes]":
     """The real command as a process."""
     env = environment(
@@ -329,40 +313,6 @@ def test_of_two_at_once_one_is_refused(endpoint: Start, folded: Folded) -> None:
     first.kill()
     first.communicate()
     assert len(asked.requests) == 1
-
-
-def test_the_key_is_sent_and_never_shown(endpoint: Start, folded: Folded) -> None:
-    history = folded([told(1, 0, "fact: one")])
-    asked = endpoint(lambda _: error(401, "no such key: sk-secret"))
-    running = command(asked, history)
-    out, err = running.communicate(timeout=WITHIN)
-    assert asked.requests[0].headers["Authorization"] == "Bearer sk-secret"
-    assert running.returncode == 3
-    assert b"HTTP 401" in err and b"TURNFOLD_LLM_API_KEY" in err
-    assert b"sk-secret" not in out + err
-    settings = asked.settings(api_key="sk-secret")
-    assert "sk-secret" not in repr(settings) + str(settings) + settings.model_dump_json()
-
-
-def test_an_endpoint_that_is_not_there(folded: Folded) -> None:
-    history = folded([told(1, 0, "fact: one")])
-    with Endpoint() as gone:
-        pass
-    running = command(gone, history)
-    _, err = running.communicate(timeout=WITHIN)
-    assert running.returncode == 5
-    assert b"does not answer: ConnectError" in err
-
-
-def test_what_had_ended_before_it_was_told_is_history(endpoint: Start, folded: Folded) -> None:
-    history = folded([told(1, 0, "I lived in Oslo until 2019")])
-    past = {"kind": "fact", "body_text": "lived in Oslo", "valid_to": "2019-12-31T00:00:00Z",
-            "evidence_event_ids": ["e1"]}  # fmt: skip
-    asked = endpoint(lambda _: completion(whole(states=[past])))
-    assert extract(history, asked.settings())["failed"] == 0
-    found = "SELECT after ->> '$.valid_to', after ->> '$.status' FROM revisions"
-    assert rows(history, found) == [("2019-12-31T00:00:00Z", "closed")]
-    assert rows(history, "SELECT status FROM state_current") == [("closed",)]
 
 
 @pytest.mark.component

@@ -43,11 +43,6 @@ ASKED = (
     "/v1/dead-letters",
     "/memory/user/bob",
 )
-COMMANDS = (
-    ("search", "bob"),
-    ("search", "zebrafish question", "--user", ALICE),
-    ("context", "bob", "--query", "fishes"),
-)
 
 
 @pytest.fixture(scope="module")
@@ -64,17 +59,6 @@ def bucket(s3: S3Server, written: str) -> ObjectPath:
         s3.copy(written, root.key)
         assert root.is_dir()  # which makes its client
     return root
-
-
-@pytest.mark.parametrize("asked", COMMANDS, ids=" ".join)
-def test_a_command_answers_what_it_answers_of_the_folder(
-    asked: tuple[str, ...], folder: Path, bucket: ObjectPath, there: dict[str, str]
-) -> None:
-    given = (*asked, "--as-of", "2026-02-01", "-o", "json")
-    here = turnfold(*given, "--history", folder)
-    found = turnfold(*given, "--history", str(bucket), env=there)
-    assert (found.code, found.out) == (here.code, here.out), found.err
-    assert here.code == 0 and here.json()
 
 
 def test_the_index_lies_where_it_is_told_and_is_its_owners_alone(

@@ -91,19 +91,6 @@ def test_states_in_pages(api: httpx.Client) -> None:
     assert ok(api.get("/v1/users/nobody/states"))["states"] == []
 
 
-def test_a_mood_fades(api: httpx.Client) -> None:
-    now = ok(api.get("/v1/users/emma/mood"))
-    last = ok(api.get(f"/v1/users/emma/mood?at={now['last_at']}"))
-    assert last["vad"]["v"] > now["vad"]["v"], "the shock was fresh"
-    first = ok(api.get("/v1/users/emma/mood?at=2026-03-02T09:00:00Z"))
-    assert (first["text"], first["vad"]) == (
-        "thrilled about the job",
-        {"v": 0.8, "a": 0.6, "d": 0.4},
-    )
-    assert fields(api.get("/v1/users/emma/mood?at=2020-01-01"), 404) == []
-    assert fields(api.get("/v1/users/nobody/mood"), 404) == []
-
-
 def test_why_tells_the_words_it_rests_on(api: httpx.Client) -> None:
     whole = ok(api.get("/v1/states/emma-home/why"))["revisions"]
     assert whole[0]["op"] == "insert" and "Leeds" in whole[0]["user_input"]

@@ -161,22 +161,6 @@ def test_records_come_back_as_documents(call: Both) -> None:
     assert [one.user_input for one in then.conversations] == [second["user_input"]]
 
 
-def test_no_records_are_no_error(call: Both) -> None:
-    assert call("post_records", []).counts == {}
-
-
-def test_a_task_with_its_steps(call: Both) -> None:
-    session, task = fresh("s"), fresh("t")
-    step = {
-        "type": "recursion", "session_id": session, "task_id": task, "trace_id": fresh("trace"),
-        "occurred_at": "2026-03-01T09:30:00Z", "iteration_index": 0, "observe": "o",
-        "action": {"action_type": "ANSWER", "output": {"text": "done"}},
-    }  # fmt: skip
-    assert call("post_records", [turn(fresh("e"), session_id=session, task_id=task), step])
-    assert call("task", task, session_id=session).global_.task_id == task
-    assert call.until(bool, "task", task).global_.task_id == task
-
-
 def test_updates_answer_with_what_they_made(call: Both) -> None:
     session, user = fresh("s"), fresh("u")
     context = call("update_session", SessionUpdate(session_id=session, topic="数学"))
@@ -214,21 +198,6 @@ def test_states_moods_and_reasons(call: Both) -> None:
     assert call("mood", user).vad.v > 0
     assert [one.entity_id for one in call("iter_why", state)] == [state]
     assert call("why", state).revisions[0].evidence_event_id == event
-
-
-def test_dead_letters_can_be_read(call: Both) -> None:
-    event = fresh("e")
-    call("post_records", [turn(event, user_input="one")])
-    call("post_records", [turn(event, user_input="other")])
-    letters = call.until(bool, "iter_dead_letters", reason="conflicting_duplicate", limit=1)
-    assert call("dead_letters", reason="conflicting_duplicate").dead_letters
-    whole = call("dead_letter", letters[-1].id)
-    assert whole.id == letters[-1].id and whole.text
-
-
-def test_health(call: Both) -> None:
-    assert call("healthz").status == "ok"
-    assert call("readyz").ready
 
 
 def test_what_is_not_there(call: Both) -> None:

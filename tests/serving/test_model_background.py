@@ -156,19 +156,6 @@ def test_an_endpoint_that_is_down_delays_and_is_visible(tmp_path: Path) -> None:
     assert rows(tmp_path / "h", standing) == [("Lives in Porto, Portugal.",)]
 
 
-def test_a_budget_that_is_used_up_says_so_and_another_start_goes_on(tmp_path: Path) -> None:
-    with Endpoint() as asked:
-        little = {"BUDGET_TOKENS": "6000", "MAX_OUTPUT_TOKENS": "2000", "CONCURRENCY": "1"}
-        with serving(tmp_path / "h", asked, "--extractor", "llm", **little) as server:
-            server.post([told(number, f"u{number}") for number in range(5)])
-            until(lambda: "budget of this run" in server.client.get("/readyz").json()["about"])
-            assert 0 < len(asked.requests) < 5
-            assert server.endings([told(9, "u9")]) == ["applied"]
-        with serving(tmp_path / "h", asked) as server:
-            until(lambda: all(states(server, f"u{number}") for number in (0, 1, 2, 3, 4, 9)))
-        assert len(asked.requests) == 6
-
-
 def test_who_is_forgotten_while_the_model_is_asked_is_forgotten(tmp_path: Path) -> None:
     with Endpoint(lambda request: waiting(request)) as asked:
 
@@ -235,15 +222,6 @@ def test_it_ends_at_once_although_the_model_thinks(tmp_path: Path) -> None:
     ):
         server.post([told(1)])
         until(lambda: bool(asked.requests))
-
-
-def test_extract_does_not_run_beside_it(tmp_path: Path) -> None:
-    with Endpoint() as asked, serving(tmp_path / "h", asked, "--extractor", "llm") as server:
-        server.post([told(1)])
-        until(lambda: states(server) == ["1"])
-        env = environment(TURNFOLD_LLM_BASE_URL=asked.url, TURNFOLD_LLM_MODEL="test")
-        done = turnfold("admin", "extract", "--history", tmp_path / "h", env=env)
-        assert done.code == 3 and "a `turnfold serve` or" in done.err
 
 
 @pytest.mark.parametrize("sticky", [False, True])

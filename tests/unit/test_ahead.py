@@ -20,11 +20,9 @@ from streams.kafka.transport.rows import MemoryRows
 from streams.pipeline.clock_ahead import MOST
 from streams.pipeline.decode import decode
 from streams.record_kinds import kind_by_fields
-from streams.serving.http import write_records
 from tests.kafka.test_agents import Record
 from tests.unit.test_kinds import RECORDS
 
-Json = dict[str, Any]
 YEAR_2099 = parse_time("2099-01-01T00:00:00Z")
 NOW = parse_time("2026-03-01T12:00:00Z")
 """When the log takes a record, where that is given with it."""
@@ -119,18 +117,6 @@ def test_records_of_the_history_are_folded_again_whatever_their_time(
     found = decode(line, place)
     (outcome,) = applier.apply([(line, place)], None, [found])  # type: ignore[list-item]
     assert outcome.ending == "applied"
-
-
-@kinds
-def test_over_http_it_is_refused_before_it_is_stored(kind: str) -> None:
-    line = given(kind, NOW + MOST + 1)
-    checked, result = write_records._check(line, "default", 3, NOW + MOST)
-    assert checked is None
-    assert (result.ending, result.position, result.reason, result.field) == (
-        "refused", 3, "invalid", "occurred_at",
-    )  # fmt: skip
-    checked, result = write_records._check(given(kind, NOW + MOST), "default", 3, NOW + MOST)
-    assert checked is not None and result.ending == "accepted"
 
 
 def test_of_what_may_be_withheld_nothing_is_kept(applier: Applier) -> None:

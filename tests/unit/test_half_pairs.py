@@ -5,8 +5,6 @@ from typing import Any
 
 import pytest
 
-from streams.importers.base import ImportDefaults, ImportFault, Skipped
-from streams.importers.openai_chat import parse
 from streams.pipeline.decode import Dead, decode
 from streams.serving.http.content_type import decoded
 from streams.serving.http.problems import Problem
@@ -32,19 +30,6 @@ def test_the_client_refuses_it_before_it_sends(name: str, half: str) -> None:
         pytest.raises(ClientError, match="half of a surrogate pair"),
     ):
         CALLS[name](client, half)
-
-
-@pytest.mark.parametrize("half", HALVES, ids=ascii)
-def test_an_importer_names_it_and_continues(half: str) -> None:
-    class Faults(Skipped):
-        def refuse(self, fault: ImportFault) -> None:
-            faults.append(str(fault))
-
-    faults: list[str] = []
-    items = [{"messages": [{"role": "user", "content": text}]} for text in ("a", half, "b")]
-    records = list(parse(items, Faults(), ImportDefaults("ann", 0)))
-    assert [record["user_input"] for record in records] == ["a", "b"]
-    assert len(faults) == 1 and "item 2: half of a surrogate pair" in faults[0]
 
 
 @pytest.mark.parametrize("escape", [r"x\ud83d", r"\ude00", r"\uD83D x \uDE00"])

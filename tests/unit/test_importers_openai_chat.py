@@ -257,14 +257,6 @@ def test_a_result_that_is_an_object_is_kept_as_json() -> None:
     assert result["result"] == '{"price":3}'
 
 
-def test_a_damaged_gzip_is_refused(tmp_path: Path) -> None:
-    whole = gzip.compress(json.dumps([ITEM] * 100).encode())
-    for damaged in (whole[:-12], whole[:20] + b"\xff" * 20 + whole[40:]):
-        (tmp_path / "chat.json.gz").write_bytes(damaged)
-        with pytest.raises(ImportFault, match="cannot be read"):
-            list(convert("openai-chat", tmp_path / "chat.json.gz"))
-
-
 def test_a_refusal_is_the_answer() -> None:
     turn, _ = parse(USER, {"role": "assistant", "content": None, "refusal": "I cannot."})
     assert turn["agent_answer"] == "I cannot."
@@ -317,15 +309,6 @@ def test_json_jsonl_and_bare_arrays_are_read(
     file = tmp_path / "chat.json"
     file.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
     assert len(of(list(convert("openai-chat", file, defaults=DEFAULTS)), "turn")) == turns
-
-
-def test_conversations_before_a_broken_line_are_read(tmp_path: Path) -> None:
-    file = tmp_path / "chat.jsonl"
-    file.write_text(json.dumps(ITEM) + "\n" + '{"messages": [}\n', encoding="utf-8")
-    records = convert("openai-chat", file, defaults=DEFAULTS)
-    assert [next(records)["type"], next(records)["type"]] == ["turn", "recursion"]
-    with pytest.raises(ImportFault, match=r"line 2, column 15: not JSON"):
-        next(records)
 
 
 def test_an_unknown_format_names_those_there_are() -> None:

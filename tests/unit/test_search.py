@@ -18,7 +18,6 @@ from streams.apps import compact_and_forget
 from streams.errors import UsageError
 from streams.files import file_runner
 from streams.search import Hit, NotIndexed, Query, forget, indexing, search, update
-from streams.search import query as queries
 from streams.search.store import Index
 from streams.search.tokens import terms
 from tests.command import files_holding, ndjson, turn, turnfold
@@ -430,11 +429,6 @@ def test_without_an_index_nothing_is_built_unasked(tmp_path: Path) -> None:
     assert not (history / "_search").exists()
 
 
-def test_a_history_without_rows_has_nothing_to_find(tmp_path: Path) -> None:
-    history = run(tmp_path, "a", [])
-    assert asked(history, "anything") == []
-
-
 def test_the_command(sample: Path) -> None:
     done = turnfold("search", "Nora birthday", "--history", sample, "-o", "json", "--kind", "state")
     assert done.code == 0, done.err
@@ -446,11 +440,6 @@ def test_the_command(sample: Path) -> None:
     assert turnfold("search", "x", "--history", sample, "--kind", "thing").code == 2
     assert turnfold("search", "--history", sample).code == 2
     assert turnfold("search", "--rebuild", "--history", sample).code == 0
-
-
-def test_a_cursor_is_kept_whole() -> None:
-    cursor = queries.Cursor(NOW, 1.25, 7)
-    assert queries.decode(queries.encode(cursor)) == cursor
 
 
 def around(history: Path, text: str, count: int, **given: Any) -> list[tuple[int, str]]:
