@@ -126,10 +126,12 @@ async def test_guarantee_8_no_note_of_a_changelog_quotes_what_was_said(lasting: 
     async with replica(lasting) as memory:
         said = await memory.submit([json.dumps(asked).encode()], TOO_LONG)
         assert said == [Outcome("dead", "unknown_preference")]
-    (letter,) = [one for one in lasting.dead_letters() if one["reason"] == "unknown_preference"]
+    letters = await asyncio.to_thread(lasting.dead_letters)
+    (letter,) = [one for one in letters if one["reason"] == "unknown_preference"]
     assert words in letter["detail"]
     for spec in changelogs(APP, 1):
-        assert words.encode() not in b"".join(one.value or b"" for one in lasting.read(spec.name))
+        records = await asyncio.to_thread(lasting.read, spec.name)
+        assert words.encode() not in b"".join(one.value or b"" for one in records)
 
 
 @pytest.mark.component

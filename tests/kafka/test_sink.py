@@ -167,8 +167,7 @@ async def test_who_was_forgotten_does_not_set_the_group_s_offsets_back(log: Log)
         await consumer.stop()
     async with connected(log.settings) as admin:
         committed = await admin.list_consumer_group_offsets("forgetful")
-    assert first is not None
-    assert first, committed[at].offset == (10, 10)
+    assert (first, committed[at].offset) == (10, 10)
 
 
 def test_each_commit_says_how_far_its_partition_is(log: Log, tmp_path: Path) -> None:

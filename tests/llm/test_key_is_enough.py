@@ -60,8 +60,8 @@ async def test_a_short_script_loses_nothing(
         memory.add(MESSAGES, user_id="maya")
     found = "SELECT owner_id, body_text FROM state_current ORDER BY 1"
     assert rows(folder, found) == [("maya", "a cat")]
-    async with AsyncTurnfold.local(folder) as memory:
-        await memory.add(MESSAGES, user_id="noah")
+    async with AsyncTurnfold.local(folder) as client:
+        await client.add(MESSAGES, user_id="noah")
     assert rows(folder, found) == [("maya", "a cat"), ("noah", "a cat")]
 
 

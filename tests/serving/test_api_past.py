@@ -316,7 +316,7 @@ async def test_a_generation_that_goes_live_is_asked_next(tmp_path: Path) -> None
     with closing(HistoryQueries(HistoryBackend(root), 5.0)) as past:
         before = await past.ask("session", "a", quick)
         switch(root, Pointer("other", "root"))
-        assert before, await past.ask("session", "a", quick) == (1, 2)
+        assert (before, await past.ask("session", "a", quick)) == (1, 2)
 
 
 def test_a_history_that_is_gone_is_not_an_empty_one(tmp_path: Path) -> None:
