@@ -106,13 +106,9 @@ def turnfold(
 def process(*args: str | Path, input: bytes | None = None, **options: Any) -> Done:
     """`turnfold` from the start of Python on."""
     done = subprocess.run(
-        [PROGRAM, *words(*args)],
-        input=input,
-        stdin=subprocess.DEVNULL if input is None else None,
-        capture_output=True,
-        check=False,
-        **{"env": environment(), "timeout": 300, **options},
-    )
+        [PROGRAM, *words(*args)], input=input, stdin=subprocess.DEVNULL if input is None else None,
+        capture_output=True, check=False, **{"env": environment(), "timeout": 300, **options},
+    )  # fmt: skip
     return _done(done.returncode, done.stdout, done.stderr)
 
 
@@ -160,13 +156,9 @@ def launch(
     if not forkable(variables):
         return start(*args, env=variables, cwd=cwd, stdout=stdout, stderr=stderr)
     return Fork(
-        [PROGRAM, *words(*args)],
-        env=variables,
-        cwd=cwd or Path.cwd(),
-        stdin=subprocess.DEVNULL,
-        stdout=stdout,
-        stderr=stderr,
-    )
+        [PROGRAM, *words(*args)], env=variables, cwd=cwd or Path.cwd(), stdin=subprocess.DEVNULL,
+        stdout=stdout, stderr=stderr,
+    )  # fmt: skip
 
 
 def killed(process: "subprocess.Popen[bytes]") -> bool:

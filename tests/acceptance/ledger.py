@@ -90,14 +90,10 @@ def _first_day(raw: dict[str, Any]) -> date:
 def _turn(session: int, number: int, day: date, text: tuple[str, str]) -> JsonObject:
     start = parse_time(f"{day}{FIRST_TURN}")
     return {
-        "type": "turn",
-        "event_id": event_id(session, number),
-        "session_id": f"ledger-{session:02}",
-        "user_id": USER,
-        "occurred_at": format_time(start + (number - 1) * STEP),
-        "user_input": text[0],
-        "agent_answer": text[1],
-    }
+        "type": "turn", "event_id": event_id(session, number), "session_id": f"ledger-{session:02}",
+        "user_id": USER, "occurred_at": format_time(start + (number - 1) * STEP),
+        "user_input": text[0], "agent_answer": text[1],
+    }  # fmt: skip
 
 
 def _text(kind: str, told: list[dict[str, Any]], feeling: str | None) -> tuple[str, str]:
@@ -123,23 +119,14 @@ def _tell(entry: dict[str, Any]) -> str:
 def _plan(entry: dict[str, Any], turn: JsonObject, order: int) -> JsonObject:
     key = entry["key"]
     update = {
-        "op": "upsert",
-        "kind": "fact",
-        "state_id": state_id(key),
-        "body_text": entry["value"],
-        "payload": {"key": key},
-        "confidence": 0.9,
-        "valid_from": f"{entry['date']}T00:00:00Z",
+        "op": "upsert", "kind": "fact", "state_id": state_id(key), "body_text": entry["value"],
+        "payload": {"key": key}, "confidence": 0.9, "valid_from": f"{entry['date']}T00:00:00Z",
         "evidence_event_ids": [turn["event_id"]],
         "reason": "the user corrected it" if entry["op"] == "correct" else "the user told it",
-    }
+    }  # fmt: skip
     return {
-        "type": "write_plan",
-        "plan_id": f"ledger-{entry['session']:02}-{key}",
-        "user_id": USER,
-        "session_id": turn["session_id"],
-        "event_id": turn["event_id"],
+        "type": "write_plan", "plan_id": f"ledger-{entry['session']:02}-{key}", "user_id": USER,
+        "session_id": turn["session_id"], "event_id": turn["event_id"],
         "occurred_at": format_time(parse_time(turn["occurred_at"]) + order * SECOND),
-        "extractor": {"name": "ledger", "version": "1"},
-        "state_updates": [update],
-    }
+        "extractor": {"name": "ledger", "version": "1"}, "state_updates": [update],
+    }  # fmt: skip

@@ -106,14 +106,9 @@ def test_another_program_reads_the_history(
 def _notebook(folder: Path, **given: str) -> str:
     path = f"{Path(PROGRAM).parent}:/usr/bin:/bin"
     done = subprocess.run(
-        [sys.executable, "-c", OFFLINE, NOTEBOOK],
-        cwd=folder,
-        env=environment(PATH=path, **given),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+        [sys.executable, "-c", OFFLINE, NOTEBOOK], cwd=folder, env=environment(PATH=path, **given),
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -43,15 +43,10 @@ def shown(root: Path, query: str | None, **more: Any) -> list[Item]:
 
 
 TALK = (
-    "My daughter is allergic to sesame.",
-    "I live in Bergen.",
-    "I go to the gym on Mondays.",
-    "I love jazz.",
-    "My sister Ada plays the cello.",
-    "I have a cat called Olive.",
-    "My car is in the garage for repairs.",
-    "Cancelled the gym.",
-)
+    "My daughter is allergic to sesame.", "I live in Bergen.", "I go to the gym on Mondays.",
+    "I love jazz.", "My sister Ada plays the cello.", "I have a cat called Olive.",
+    "My car is in the garage for repairs.", "Cancelled the gym.",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(

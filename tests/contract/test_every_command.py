@@ -46,66 +46,31 @@ MODEL = ("--model", "m", "--base-url", "http://127.0.0.1:1/v1")
 TOO_LONG = 120.0
 
 READERS: dict[str, tuple[str, ...]] = {
-    "sql": ("SELECT 1",),
-    "show session": ("emma-move",),
-    "show task": ("t",),
-    "show user": ("emma",),
-    "show state": (),
-    "why": ("x",),
-    "show timeline": ("emma-move",),
-    "search": ("Manchester",),
-    "context": ("emma",),
-    "admin digest": (),
-    "export": ("emma",),
-    "admin dlq list": (),
-    "admin dlq show": ("a:0:1",),
-    "generation list": (),
+    "sql": ("SELECT 1",), "show session": ("emma-move",), "show task": ("t",),
+    "show user": ("emma",), "show state": (), "why": ("x",), "show timeline": ("emma-move",),
+    "search": ("Manchester",), "context": ("emma",), "admin digest": (), "export": ("emma",),
+    "admin dlq list": (), "admin dlq show": ("a:0:1",), "generation list": (),
     "generation diff": ("live", "live"),
-}
+}  # fmt: skip
 WRITERS: dict[str, tuple[str, ...]] = {
-    "admin compact": (),
-    "forget": ("nobody", "--yes"),
-    "generation create": ("g",),
-    "generation promote": ("root",),
-    "generation rollback": (),
-    "generation drop": ("g",),
-    "admin dlq settle": ("--reason", "invalid"),
-    "admin extract": MODEL,
-}
+    "admin compact": (), "forget": ("nobody", "--yes"), "generation create": ("g",),
+    "generation promote": ("root",), "generation rollback": (), "generation drop": ("g",),
+    "admin dlq settle": ("--reason", "invalid"), "admin extract": MODEL,
+}  # fmt: skip
 MAKERS: dict[str, tuple[str, ...]] = {"run": (SAMPLE,), "serve": ("--port", "0"), "demo": ()}
 """They make a history where there is none."""
 OVER_KAFKA: dict[str, tuple[str, ...]] = {
-    "kafka worker": (),
-    "kafka sink": ("--history", "h"),
-    "kafka produce": (SAMPLE,),
-    "kafka lag": (),
-    "kafka topics": (),
-    "kafka reset": ("turnfold",),
-    "kafka repartition": ("--to", "6"),
-    "serve": ("--port", "0"),
-    "kafka extract": MODEL,
-    "admin dlq replay": ("--from-topic",),
-    "dev": ("--history", "h"),
-}
+    "kafka worker": (), "kafka sink": ("--history", "h"), "kafka produce": (SAMPLE,),
+    "kafka lag": (), "kafka topics": (), "kafka reset": ("turnfold",),
+    "kafka repartition": ("--to", "6"), "serve": ("--port", "0"), "kafka extract": MODEL,
+    "admin dlq replay": ("--from-topic",), "dev": ("--history", "h"),
+}  # fmt: skip
 ELSE = {
-    "import",
-    "admin catalog",
-    "kafka acls",
-    "kafka broker start",
-    "kafka broker stop",
-    "kafka broker status",
-    "admin keys add",
-    "admin keys list",
-    "admin keys revoke",
-    "kafka topology",
-    "admin schema",
-    "admin evaluate",
-    "mcp",
-    "admin config",
-    "admin doctor",
-    "kafka map",
-    "admin size",
-}
+    "import", "admin catalog", "kafka acls", "kafka broker start", "kafka broker stop",
+    "kafka broker status", "admin keys add", "admin keys list", "admin keys revoke",
+    "kafka topology", "admin schema", "admin evaluate", "mcp", "admin config", "admin doctor",
+    "kafka map", "admin size",
+}  # fmt: skip
 
 
 EVERY = sorted(path for path, place in cli.paths().items() if isinstance(place, str))
@@ -261,18 +226,12 @@ def unread(pipe: int) -> int:
 
 
 SAYING: dict[str, tuple[str, ...]] = {
-    "sql": READERS["sql"],
-    "show session": READERS["show session"],
-    "show user": READERS["show user"],
-    "show timeline": READERS["show timeline"],
-    "search": READERS["search"],
-    "context": READERS["context"],
-    "admin digest": (),
-    "admin dlq list": (),
-    "generation list": (),
-    "generation diff": READERS["generation diff"],
+    "sql": READERS["sql"], "show session": READERS["show session"],
+    "show user": READERS["show user"], "show timeline": READERS["show timeline"],
+    "search": READERS["search"], "context": READERS["context"], "admin digest": (),
+    "admin dlq list": (), "generation list": (), "generation diff": READERS["generation diff"],
     "admin compact": (),
-}
+}  # fmt: skip
 
 
 NOWHERE = {"No space left on device": " > /dev/full", "Bad file descriptor": " >&-"}

@@ -35,17 +35,13 @@ def parquet() -> bytes:
 
 
 FILES: dict[str, Content] = {
-    "absent.ndjson": None,
-    "binary.ndjson": NOISE,
-    "noise.gz": b"\x01" + NOISE,
-    "plain.gz": RECORD,
+    "absent.ndjson": None, "binary.ndjson": NOISE, "noise.gz": b"\x01" + NOISE, "plain.gz": RECORD,
     "cut.gz": gzip.compress(RECORD * 9 + NOISE)[:-40],
     "utf-16.ndjson": RECORD.decode().encode("utf-16"),
     "utf-16-le.ndjson": RECORD.decode().encode("utf-16-le"),
-    "utf-16-be.gz": gzip.compress(RECORD.decode().encode("utf-16-be")),
-    "plain.parquet": RECORD,
+    "utf-16-be.gz": gzip.compress(RECORD.decode().encode("utf-16-be")), "plain.parquet": RECORD,
     "cut.parquet": parquet()[:-40],
-}
+}  # fmt: skip
 """Name -> content; None: no such file. A folder is among them, too."""
 MAPPING = """
 version: 1

@@ -176,16 +176,9 @@ def test_a_constant_is_set_for_folding_and_reading(tmp_path: Path) -> None:
     said = [turn(f"e{n}", intent=f"i{n}", occurred_at=f"2026-01-0{n}T00:00:00Z") for n in (1, 2, 3)]
     folded(ndjson(file, said), history=history)
     made = answer(
-        "generation",
-        "create",
-        "short",
-        "--history",
-        history,
-        "--set",
-        "max_intents=2",
-        "--set",
+        "generation", "create", "short", "--history", history, "--set", "max_intents=2", "--set",
         "session_expiry_hours=0.5",
-    )
+    )  # fmt: skip
     assert made["settings"]["constants"] == {"max_intents": 2, "session_expiry_hours": 0.5}
     answer("generation", "promote", "short", "--history", history)
     said.append(turn("e4", intent="i4", occurred_at="2026-01-04T00:00:00Z"))

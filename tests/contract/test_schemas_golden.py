@@ -74,23 +74,16 @@ def test_a_canonical_record_is_canonical(path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "field", "value"),
     [
-        ("turn", "tenant", "a/b"),
-        ("turn", "event_id", ""),
-        ("turn", "event_id", "x" * 129),
-        ("turn", "event_id", "bell\u0007"),
-        ("turn", "status", "finished"),
-        ("turn", "schema_version", 3),
-        ("turn", "image_summaries", ["a"] * 6),
-        ("turn", "metadata", {"correct_rate": 1.01}),
-        ("turn", "affect", {"text": "no numbers"}),
-        ("recursion", "iteration_index", -1),
-        ("recursion", "action", {"action_type": "GUESS"}),
-        ("tool_result", "success", "true"),
-        ("signal", "scope", "world"),
+        ("turn", "tenant", "a/b"), ("turn", "event_id", ""), ("turn", "event_id", "x" * 129),
+        ("turn", "event_id", "bell\u0007"), ("turn", "status", "finished"),
+        ("turn", "schema_version", 3), ("turn", "image_summaries", ["a"] * 6),
+        ("turn", "metadata", {"correct_rate": 1.01}), ("turn", "affect", {"text": "no numbers"}),
+        ("recursion", "iteration_index", -1), ("recursion", "action", {"action_type": "GUESS"}),
+        ("tool_result", "success", "true"), ("signal", "scope", "world"),
         ("write_plan", "extractor", {"version": "3"}),
         ("write_plan", "state_updates", [{"op": "delete"}]),
     ],
-)
+)  # fmt: skip
 def test_model_and_published_schema_refuse_the_same(kind: str, field: str, value: Any) -> None:
     record = _load(GOLDEN / "v1" / f"{kind}.json") | {field: value}
     assert not Draft202012Validator(SCHEMAS[f"records/{kind}.json"]).is_valid(record)

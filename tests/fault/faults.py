@@ -50,23 +50,15 @@ class Faults:
                        for one in WORKER_POINTS}  # fmt: skip
         kill_sink = {f"sink killed: {one}": partial(self.sink_doomed, one) for one in SINK_POINTS}
         return {
-            "worker killed": self.worker_killed,
-            "sink killed": self.sink_killed,
-            **kill_worker,
-            "broker killed": self.broker_killed,
-            "poison": self.poison,
-            "both workers killed": self.both_workers_killed,
-            "connections slow": self.slow,
-            **kill_sink,
-            "worker asleep": self.worker_asleep,
-            "both sinks killed": self.both_sinks_killed,
-            "connections stalled": self.stalled,
-            "rebalances": self.rebalances,
-            "connections half-closed": self.half_closed,
-            "sink asleep": self.sink_asleep,
-            "connections dropped": self.dropped,
+            "worker killed": self.worker_killed, "sink killed": self.sink_killed, **kill_worker,
+            "broker killed": self.broker_killed, "poison": self.poison,
+            "both workers killed": self.both_workers_killed, "connections slow": self.slow,
+            **kill_sink, "worker asleep": self.worker_asleep,
+            "both sinks killed": self.both_sinks_killed, "connections stalled": self.stalled,
+            "rebalances": self.rebalances, "connections half-closed": self.half_closed,
+            "sink asleep": self.sink_asleep, "connections dropped": self.dropped,
             "disk full": self.disk_full,
-        }
+        }  # fmt: skip
 
     def strike(self, name: str) -> None:
         """One of `kinds`; counts it if it happened."""

@@ -138,16 +138,9 @@ class Play:
     def sink(self) -> dict[str, Any]:
         """The digests of the history, once all is in it."""
         done = turnfold(
-            "kafka",
-            "sink",
-            "--bootstrap",
-            self.working.bootstrap,
-            "--history",
-            self.history,
-            "--once",
-            "-o",
-            "json",
-        )
+            "kafka", "sink", "--bootstrap", self.working.bootstrap, "--history", self.history,
+            "--once", "-o", "json",
+        )  # fmt: skip
         if done.code:
             self.wrong.append(f"sink ended with {done.code}: {done.err}")
         return digest(self.history)
@@ -177,16 +170,9 @@ class Play:
                 self.wrong.append(f"a doomed command ended with {doomed.returncode}")
             self.struck[said.decode().strip() or "anywhere"] += 1
         done = turnfold(
-            "kafka",
-            "repartition",
-            "--yes",
-            "--to",
-            str(to),
-            "--bootstrap",
-            self.working.bootstrap,
-            "-o",
-            "json",
-        )
+            "kafka", "repartition", "--yes", "--to", str(to), "--bootstrap", self.working.bootstrap,
+            "-o", "json",
+        )  # fmt: skip
         if done.code:
             self.wrong.append(f"repartition ended with {done.code}: {done.err}")
 
@@ -207,19 +193,10 @@ class Play:
     def replay_astray(self, partitions: int) -> int:
         """Sends the records right that came into a wrong partition; how many that were."""
         done = turnfold(
-            "admin",
-            "dlq",
-            "replay",
-            "--bootstrap",
-            self.working.bootstrap,
-            "--history",
-            self.history,
-            "--reason",
-            "wrong_partition",
-            "-o",
-            "json",
+            "admin", "dlq", "replay", "--bootstrap", self.working.bootstrap, "--history",
+            self.history, "--reason", "wrong_partition", "-o", "json",
             env=environment(TURNFOLD_KAFKA_PARTITIONS=str(partitions)),
-        )
+        )  # fmt: skip
         if done.code:
             self.wrong.append(f"dlq replay ended with {done.code}: {done.err}")
             return 0

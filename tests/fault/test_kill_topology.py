@@ -13,18 +13,10 @@ from tests.fault.scenario import Scenario, one_broker, three_brokers
 from tests.shared_data import SGD, shared
 
 ONCE = (
-    "worker killed: before commit",
-    "poison",
-    "worker killed: committed",
-    "connections stalled",
-    "broker killed",
-    "worker killed: restoring",
-    "sink killed: after events",
-    "connections half-closed",
-    "disk full",
-    "both workers killed",
-    "connections dropped",
-)
+    "worker killed: before commit", "poison", "worker killed: committed", "connections stalled",
+    "broker killed", "worker killed: restoring", "sink killed: after events",
+    "connections half-closed", "disk full", "both workers killed", "connections dropped",
+)  # fmt: skip
 """The others only take longer: sleepers past their session's end, rebalances. The long form."""
 
 

@@ -19,17 +19,13 @@ pytestmark = pytest.mark.needs("chromium")
 
 LONG = 10_000
 HOSTILE = (
-    "<script>document.title='owned'</script>",
-    "<img src=x onerror=\"document.title='owned'\">",
-    '"><svg onload=alert(1)>',
-    "</textarea></title><style>body{display:none}</style>",
-    "javascript:alert(1) {{ 7*7 }} {% raw %}",
-    "' autofocus onfocus='alert(1)",
-    "\u202egnp.exe\u202c \u2066abc\u2067",
-    "שלום <b>world</b> مرحبا",
+    "<script>document.title='owned'</script>", "<img src=x onerror=\"document.title='owned'\">",
+    '"><svg onload=alert(1)>', "</textarea></title><style>body{display:none}</style>",
+    "javascript:alert(1) {{ 7*7 }} {% raw %}", "' autofocus onfocus='alert(1)",
+    "\u202egnp.exe\u202c \u2066abc\u2067", "שלום <b>world</b> مرحبا",
     "<meta http-equiv=refresh content=0;url=//evil.example>",
     "<a href=//evil.example hx-get=/ hx-trigger=load>x</a>",
-)
+)  # fmt: skip
 
 
 def test_a_search_answers_while_one_types(visit: Visit) -> None:

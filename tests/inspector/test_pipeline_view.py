@@ -161,12 +161,8 @@ def test_a_session_grows_while_it_is_read_and_not_as_of_a_time(
         expect(page.locator(".turn")).to_have_count(4)
         told = page.locator(".turns > li").evaluate_all("all => all.map((one) => one.id)")
         assert told == [
-            "at-first",
-            "at-second",
-            "at-a-day-later-pause",
-            "at-a-day-later",
-            "at-last",
-        ]
+            "at-first", "at-second", "at-a-day-later-pause", "at-a-day-later", "at-last",
+        ]  # fmt: skip
         with flowing(server, "grows"):
             expect(page.locator("text=/turns [1-9]\\d+/")).to_be_visible()
         page.goto("/sessions/grows?known_at=2100-01-01")

@@ -198,15 +198,8 @@ def test_letters_are_sent_marked_and_not_twice(prefixed: KafkaSettings, tmp_path
     ]
     fill(history, rows)
     args = (
-        "admin",
-        "dlq",
-        "replay",
-        "--history",
-        str(history),
-        *options_of(prefixed),
-        "-o",
-        "json",
-    )
+        "admin", "dlq", "replay", "--history", str(history), *options_of(prefixed), "-o", "json",
+    )  # fmt: skip
     assert turnfold(*args, "--dry-run").json()["chosen"] == 2
     done = turnfold(*args)
     assert done.code == 0, done.err
@@ -238,15 +231,9 @@ def test_a_letter_that_came_back_is_not_sent_again_before_the_sink_has_written_i
     rows = [letter(offset, "bad_json", b"nonsense %d" % offset) for offset in range(3)]
     fill(tmp_path / "h", rows)
     args = (
-        "admin",
-        "dlq",
-        "replay",
-        "--history",
-        str(tmp_path / "h"),
-        *options_of(prefixed),
-        "-o",
+        "admin", "dlq", "replay", "--history", str(tmp_path / "h"), *options_of(prefixed), "-o",
         "json",
-    )
+    )  # fmt: skip
     assert turnfold(*args).json()["sent"] == 3
     names = COLUMNS["dead_letters"]
     back = [

@@ -180,15 +180,9 @@ def test_each_commit_says_how_far_its_partition_is(log: Log, tmp_path: Path) -> 
 
 
 POINTS = [
-    ("positioned", 1),
-    ("before events", 2),
-    ("after events", 1),
-    ("after links", 2),
-    ("before revisions", 1),
-    ("after sessions", 3),
-    ("written", 2),
-    ("committed", 1),
-]
+    ("positioned", 1), ("before events", 2), ("after events", 1), ("after links", 2),
+    ("before revisions", 1), ("after sessions", 3), ("written", 2), ("committed", 1),
+]  # fmt: skip
 
 
 @pytest.mark.component

@@ -86,12 +86,8 @@ def completion(text: str, finish_reason: str = "stop", **message: Any) -> Reply:
 
 
 NOTHING_SAID: dict[str, Any] = {
-    "states": [],
-    "preferences": [],
-    "affect": None,
-    "context": None,
-    "about": None,
-}
+    "states": [], "preferences": [], "affect": None, "context": None, "about": None,
+}  # fmt: skip
 
 
 def whole(**said: Any) -> str:
@@ -115,17 +111,13 @@ def facts(request: Request) -> dict[str, Any]:
     """A model: each turn that says "fact: X" is the fact X; "feel: X" a feeling."""
     updates = [
         {
-            "kind": "fact",
-            "op": "upsert",
-            "state_id": None,
-            "body_text": turn["user_input"].removeprefix("fact: "),
-            "confidence": 0.9,
-            "evidence_event_ids": [turn["event_id"]],
-            "reason": "the user said so",
+            "kind": "fact", "op": "upsert", "state_id": None,
+            "body_text": turn["user_input"].removeprefix("fact: "), "confidence": 0.9,
+            "evidence_event_ids": [turn["event_id"]], "reason": "the user said so",
         }
         for turn in request.data["turns"]
         if turn["user_input"].startswith("fact: ")
-    ]
+    ]  # fmt: skip
     return {**NOTHING_SAID, "states": updates}
 
 
@@ -179,15 +171,9 @@ class Endpoint:
         """How to reach it, with short waits between attempts. An answer has time: the machine may
         be busy."""
         given: dict[str, Any] = {
-            "base_url": self.url,
-            "model": "test",
-            "read_seconds": 30.0,
-            "total_seconds": 60.0,
-            "retry_seconds": 0.2,
-            "breaker_seconds": 0.1,
-            "price_input": 1.0,
-            "price_output": 10.0,
-        }
+            "base_url": self.url, "model": "test", "read_seconds": 30.0, "total_seconds": 60.0,
+            "retry_seconds": 0.2, "breaker_seconds": 0.1, "price_input": 1.0, "price_output": 10.0,
+        }  # fmt: skip
         return LlmSettings(**{**given, **more})
 
 

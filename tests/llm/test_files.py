@@ -169,16 +169,12 @@ def test_the_likes_shown_are_those_known_at_the_event(endpoint: Start, folded: F
     learnt_late = {"recorded_at": format_time(START + 90 * MINUTE)}
     history = folded(
         [
-            told(0, 0, "hello"),
-            like(1, 1, "upsert_candidate"),
-            like(2, 10, "confirm", user_id="v"),
-            told(1, 30, "what do I like?"),
-            like(3, 20, "confirm", **learnt_late),
-            told(2, 100, "and now?"),
-            like(4, 110, "revoke"),
+            told(0, 0, "hello"), like(1, 1, "upsert_candidate"),
+            like(2, 10, "confirm", user_id="v"), told(1, 30, "what do I like?"),
+            like(3, 20, "confirm", **learnt_late), told(2, 100, "and now?"), like(4, 110, "revoke"),
             told(3, 200, "and in the end?"),
         ]
-    )
+    )  # fmt: skip
     asked = endpoint()
     extract(history, asked.settings())
     shown = {

@@ -95,17 +95,12 @@ def test_the_wall_clock_closes_what_is_idle() -> None:
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        ({}, True),
-        ({"status": "error", "error": "the agent failed"}, True),
-        ({"status": "running"}, False),
-        ({"user_id": None}, False),
-        ({"user_input": ""}, False),
-        ({"user_input": "\n\u3000 "}, False),
-        ({"source": "reminder"}, False),
-        ({"source": "voice"}, True),
-        ({"source": "meta_proactive"}, False),
+        ({}, True), ({"status": "error", "error": "the agent failed"}, True),
+        ({"status": "running"}, False), ({"user_id": None}, False), ({"user_input": ""}, False),
+        ({"user_input": "\n\u3000 "}, False), ({"source": "reminder"}, False),
+        ({"source": "voice"}, True), ({"source": "meta_proactive"}, False),
     ],
-)
+)  # fmt: skip
 def test_who_speaks(fields: dict[str, Any], expected: bool) -> None:
     said = Said.model_validate(record("e1", **fields))
     assert speaks(said, ("chat", "voice", "meta_proactive")) is expected

@@ -28,17 +28,12 @@ pytestmark = pytest.mark.nightly
 
 ASKED = (
     ("sql", "SELECT event_id, occurred_at, user_input FROM event_current ORDER BY ALL"),
-    ("sql", "SHOW TABLES"),
-    ("show", "session", "emma-move"),
+    ("sql", "SHOW TABLES"), ("show", "session", "emma-move"),
     ("show", "session", "emma-move", "--as-of", "2026-03-05"),
-    ("show", "user", "emma", "--as-of", "2026-03-05"),
-    ("show", "state", "--user", "emma"),
-    ("why", "emma-move"),
-    ("show", "timeline", "emma"),
-    ("admin", "digest"),
-    ("admin", "dlq", "list"),
-    ("admin", "dlq", "replay", "--dry-run"),
-)
+    ("show", "user", "emma", "--as-of", "2026-03-05"), ("show", "state", "--user", "emma"),
+    ("why", "emma-move"), ("show", "timeline", "emma"), ("admin", "digest"),
+    ("admin", "dlq", "list"), ("admin", "dlq", "replay", "--dry-run"),
+)  # fmt: skip
 NOT_YET: dict[tuple[str, ...], str] = {
     ("run", "-"): "does not work on an object store; docs/object-stores.md",
     ("dev",): "does not work on an object store; docs/object-stores.md",

@@ -28,21 +28,12 @@ from tests.serving.test_mcp import refuses, says, stdio
 pytestmark = pytest.mark.nightly
 
 ASKED = (
-    "/v1/sessions",
-    "/v1/sessions/group",
-    "/v1/sessions/group/messages",
-    "/v1/sessions/group/timeline",
-    "/v1/tasks/alone-t?session_id=alone",
-    "/v1/users",
-    "/v1/users/bob",
-    "/v1/users/bob/context?q=fishes",
-    "/v1/users/bob/export",
-    "/v1/users/bob/states",
-    "/v1/states/fb/why",
-    "/v1/search?q=bob",
-    "/v1/dead-letters",
+    "/v1/sessions", "/v1/sessions/group", "/v1/sessions/group/messages",
+    "/v1/sessions/group/timeline", "/v1/tasks/alone-t?session_id=alone", "/v1/users",
+    "/v1/users/bob", "/v1/users/bob/context?q=fishes", "/v1/users/bob/export",
+    "/v1/users/bob/states", "/v1/states/fb/why", "/v1/search?q=bob", "/v1/dead-letters",
     "/memory/user/bob",
-)
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -86,13 +77,9 @@ def test_a_catalog_is_read_by_another_program(
     assert done.code == 0, done.err
     assert not files_holding(tmp_path, SECRET) and not files_holding(tmp_path, KEY)
     files = FsspecStore(
-        "s3",
-        endpoint=s3.environ()["AWS_ENDPOINT_URL_S3"],
-        access_key_id=KEY,
-        secret_access_key=SECRET,
-        region="us-east-1",
-        client_options={"allow_http": True},
-    )
+        "s3", endpoint=s3.environ()["AWS_ENDPOINT_URL_S3"], access_key_id=KEY,
+        secret_access_key=SECRET, region="us-east-1", client_options={"allow_http": True},
+    )  # fmt: skip
     with duckdb.connect(str(file), read_only=True) as db:
         db.register_filesystem(files)
         found = db.execute("SELECT body_text FROM state_current WHERE owner_id = 'bob'").fetchall()

@@ -72,27 +72,17 @@ affects = st.builds(
 turn_fields = st.fixed_dictionaries(
     {},
     optional={
-        "user_id": st.sampled_from(("u1", "u2")),
-        "client_id": st.sampled_from(("phone", "desk")),
-        "task_id": st.sampled_from(("t1", "t2")),
-        "user_input": TEXT,
-        "agent_answer": TEXT,
-        "status": st.sampled_from(("done", "error")),
-        "intent": INTENTS,
-        "topic": TOPICS,
-        "artifact": ARTIFACTS,
-        "metadata": metadata,
-        "subject": claims,
-        "object": claims,
+        "user_id": st.sampled_from(("u1", "u2")), "client_id": st.sampled_from(("phone", "desk")),
+        "task_id": st.sampled_from(("t1", "t2")), "user_input": TEXT, "agent_answer": TEXT,
+        "status": st.sampled_from(("done", "error")), "intent": INTENTS, "topic": TOPICS,
+        "artifact": ARTIFACTS, "metadata": metadata, "subject": claims, "object": claims,
         "session_status": st.sampled_from(("active", "closed")),
         "artifacts_metadata": st.fixed_dictionaries({"sandbox_id": TEXT}),
-        "summary": st.fixed_dictionaries({"content": TEXT}),
-        "session_memory_delta": deltas,
-        "observations": st.lists(hints | decisions, max_size=3),
-        "affect": affects,
+        "summary": st.fixed_dictionaries({"content": TEXT}), "session_memory_delta": deltas,
+        "observations": st.lists(hints | decisions, max_size=3), "affect": affects,
         "image_summaries": st.lists(st.sampled_from(("a red door", "两只猫")), max_size=2),
     },
-)
+)  # fmt: skip
 
 
 @st.composite
@@ -142,16 +132,12 @@ def steps(draw: st.DrawFn, most: int = 7) -> list[Json]:
                 st.fixed_dictionaries(
                     {"status": st.sampled_from(("running", "done", "done", "error"))},
                     optional={
-                        "step_id": STEPS,
-                        "thought": TEXT,
-                        "max_iteration": st.integers(1, 4),
-                        "short_term_memory_append": TEXT,
-                        "objective": TEXT,
-                        "plan": plans,
+                        "step_id": STEPS, "thought": TEXT, "max_iteration": st.integers(1, 4),
+                        "short_term_memory_append": TEXT, "objective": TEXT, "plan": plans,
                         "final": st.booleans(),
                     },
                 )
-            )
+            )  # fmt: skip
             output: Json = {"calls": draw(TEXT)}
             if kind == "CALL_TOOL":
                 output = {"tool_calls": CALLS}

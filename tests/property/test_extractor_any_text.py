@@ -65,13 +65,9 @@ def test_any_text_gives_no_plan_or_one_that_validates(text: str) -> None:
 def test_the_quick_turn_and_the_model_give_the_same_plan(text: str) -> None:
     slow = turn(text)
     quick = PlainTurn(
-        type="turn",
-        event_id=slow.event_id,
-        session_id=slow.session_id,
-        user_id=slow.user_id,
-        occurred_at=slow.occurred_at,
-        user_input=text,
-    )
+        type="turn", event_id=slow.event_id, session_id=slow.session_id, user_id=slow.user_id,
+        occurred_at=slow.occurred_at, user_input=text,
+    )  # fmt: skip
     assert rules.extract(quick) == rules.extract(slow)
     plan = rules.extract(slow)
     assert plan is None or plan["occurred_at"] == format_time(slow.occurred_at)

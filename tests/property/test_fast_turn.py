@@ -66,12 +66,8 @@ def test_the_short_way_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(fast_turn, "append", watched)
     World().say(
-        turn("a", 0, topic="tea"),
-        turn("b", 1),
-        turn("late", 0.5),
-        turn("at once", 1),
-        turn("nested", 2, summary={"content": "tea"}),
-        turn("open", 3, status="running"),
+        turn("a", 0, topic="tea"), turn("b", 1), turn("late", 0.5), turn("at once", 1),
+        turn("nested", 2, summary={"content": "tea"}), turn("open", 3, status="running"),
         turn("beside it", 4),
-    )
+    )  # fmt: skip
     assert taken == ["a", "b"]

@@ -33,13 +33,9 @@ FEW = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 NUMBERS = {
-    "deep": {"in": [1e15, ""]},
-    "big": 1e15,
-    "tiny": 5e-324,
-    "whole": 2**63 - 1,
-    "none": None,
+    "deep": {"in": [1e15, ""]}, "big": 1e15, "tiny": 5e-324, "whole": 2**63 - 1, "none": None,
     "list": [1e22, -0.0],
-}
+}  # fmt: skip
 
 
 @st.composite

@@ -42,14 +42,10 @@ def plans(draw: Any) -> list[Json]:
             fields["ends"] = [{"families": families, "value": words}]
         made.append(
             plan(
-                f"p{number}",
-                number,
-                event_id=event_id,
-                session_id=session_id,
-                extractor={"name": "rules"},
-                **fields,
+                f"p{number}", number, event_id=event_id, session_id=session_id,
+                extractor={"name": "rules"}, **fields,
             )
-        )
+        )  # fmt: skip
     return made
 
 

@@ -29,19 +29,13 @@ broken: st.SearchStrategy[bytes] = st.one_of(
     ).map(lambda value: json.dumps(value).encode()),
     st.sampled_from(
         [
-            {"type": "turn"},
-            {"type": "turn", "event_id": 3},
-            {"type": "dream", "event_id": "e1"},
-            turn("e1", 0, tenant="a/b"),
-            turn("e1", 0, schema_version=99),
-            turn("e1", 0, metadata={"correct_rate": 2}),
-            turn("", 0),
-            turn("e\0", 0),
-            result("r1", 0, -1),
-            turn("e1", 0, picture="data:image/png;base64," + "A" * 64),
+            {"type": "turn"}, {"type": "turn", "event_id": 3}, {"type": "dream", "event_id": "e1"},
+            turn("e1", 0, tenant="a/b"), turn("e1", 0, schema_version=99),
+            turn("e1", 0, metadata={"correct_rate": 2}), turn("", 0), turn("e\0", 0),
+            result("r1", 0, -1), turn("e1", 0, picture="data:image/png;base64," + "A" * 64),
         ]
     ).map(lambda record: json.dumps(record).encode()),
-)
+)  # fmt: skip
 
 
 @st.composite

@@ -23,26 +23,16 @@ from tests.property.world import (
 )
 
 CAPS = {
-    "Session.intents": Rules().max_intents,
-    "Session.window": Rules().max_conversations,
-    "Session.waiting": Rules().max_running,
-    "Session.running": Rules().max_running,
-    "MemoryEntry.showings": 20,
-    "MemoryEntry.ops": session_memory.MAX_OPS,
-    "Task.order": Rules().max_recursions,
-    "Machine.plan": Rules().max_plan_steps,
-    "Machine.claims": task_machine.MAX_CLAIMS,
-    "Machine.short_term": Rules().max_short_term,
-    "Machine.constraints": 100,
-    "MoodRow.felt": Rules().max_moments,
-    "MoodRow.words": affect.MAX_WORDS,
-    "State.versions": states.MAX_VERSIONS,
-    "Ends.ends": end_facts.MAX_ENDS,
-    "Topic.days": 361,
-    "Topic.answers": Rules().max_answers,
-    "Learner.artifacts": 4,
-    "Learner.difficulties": 3,
-}
+    "Session.intents": Rules().max_intents, "Session.window": Rules().max_conversations,
+    "Session.waiting": Rules().max_running, "Session.running": Rules().max_running,
+    "MemoryEntry.showings": 20, "MemoryEntry.ops": session_memory.MAX_OPS,
+    "Task.order": Rules().max_recursions, "Machine.plan": Rules().max_plan_steps,
+    "Machine.claims": task_machine.MAX_CLAIMS, "Machine.short_term": Rules().max_short_term,
+    "Machine.constraints": 100, "MoodRow.felt": Rules().max_moments,
+    "MoodRow.words": affect.MAX_WORDS, "State.versions": states.MAX_VERSIONS,
+    "Ends.ends": end_facts.MAX_ENDS, "Topic.days": 361, "Topic.answers": Rules().max_answers,
+    "Learner.artifacts": 4, "Learner.difficulties": 3,
+}  # fmt: skip
 """What docs/constants.md and the modules state; a list of no name here may hold 65 at most."""
 UNNAMED = 65
 BLOCK = 2 * seen_ids.BLOCK

@@ -29,17 +29,10 @@ pytestmark = pytest.mark.nightly  # an example takes 3 s: histories folded thric
 USERS = ("u1", "u2")
 OWNERS = {(one.type, one.scope): one.owner for one in OWNED_RECORDS}
 OF_USERS = {
-    "plans": "user_id",
-    "signals": "user_id",
-    "affects": "user_id",
-    "state_current": "owner_id",
-    "preference_current": "owner_id",
-    "mood_current": "owner_id",
-    "affect_current": "user_id",
-    "link_current": "owner_id",
-    "thread_current": "owner_id",
-    "profile_current": "user_id",
-}
+    "plans": "user_id", "signals": "user_id", "affects": "user_id", "state_current": "owner_id",
+    "preference_current": "owner_id", "mood_current": "owner_id", "affect_current": "user_id",
+    "link_current": "owner_id", "thread_current": "owner_id", "profile_current": "user_id",
+}  # fmt: skip
 """Tables and views of what memory holds of a user. Its revisions count in the order of
 `recorded_at`, and not in that of the file."""
 

@@ -40,68 +40,43 @@ def when(minutes: float) -> str:
 
 def turn(event_id: str, at: float, **fields: Any) -> Json:
     return {
-        "type": "turn",
-        "event_id": event_id,
-        "session_id": "s1",
-        "occurred_at": when(at),
-        **fields,
-    }
+        "type": "turn", "event_id": event_id, "session_id": "s1", "occurred_at": when(at), **fields,
+    }  # fmt: skip
 
 
 def recursion(trace_id: str, index: int, at: float, action: str = "REFLECT", **fields: Any) -> Json:
     output = fields.pop("output", {})
     return {
-        "type": "recursion",
-        "session_id": "s1",
-        "task_id": "t1",
-        "trace_id": trace_id,
-        "iteration_index": index,
-        "occurred_at": when(at),
-        "action": {"action_type": action, "output": output},
-        **fields,
-    }
+        "type": "recursion", "session_id": "s1", "task_id": "t1", "trace_id": trace_id,
+        "iteration_index": index, "occurred_at": when(at),
+        "action": {"action_type": action, "output": output}, **fields,
+    }  # fmt: skip
 
 
 def result(trace_id: str, at: float, call: str | int, **fields: Any) -> Json:
     """A tool's answer; `call` is the call's id or its index."""
     which = {"tool_call_id": call} if isinstance(call, str) else {"call_index": call}
     return {
-        "type": "tool_result",
-        "session_id": "s1",
-        "task_id": "t1",
-        "trace_id": trace_id,
-        "occurred_at": when(at),
-        "result": "42",
-        "success": True,
-        **which,
-        **fields,
-    }
+        "type": "tool_result", "session_id": "s1", "task_id": "t1", "trace_id": trace_id,
+        "occurred_at": when(at), "result": "42", "success": True, **which, **fields,
+    }  # fmt: skip
 
 
 def signal(signal_id: str, at: float, scope: str = "user", **fields: Any) -> Json:
     key = {"user_id": "u1"} if scope == "user" else {"session_id": "s1"}
     return {
-        "type": "signal",
-        "signal_id": signal_id,
-        "scope": scope,
-        "occurred_at": when(at),
-        **key,
+        "type": "signal", "signal_id": signal_id, "scope": scope, "occurred_at": when(at), **key,
         **fields,
-    }
+    }  # fmt: skip
 
 
 def plan(plan_id: str, at: float, *updates: Json, **fields: Any) -> Json:
     """A write plan made from the event `e-{plan_id}`, unless told otherwise."""
     return {
-        "type": "write_plan",
-        "plan_id": plan_id,
-        "user_id": "u1",
-        "event_id": f"e-{plan_id}",
-        "extractor": {"name": "hand", "version": "1"},
-        "occurred_at": when(at),
-        "state_updates": list(updates),
-        **fields,
-    }
+        "type": "write_plan", "plan_id": plan_id, "user_id": "u1", "event_id": f"e-{plan_id}",
+        "extractor": {"name": "hand", "version": "1"}, "occurred_at": when(at),
+        "state_updates": list(updates), **fields,
+    }  # fmt: skip
 
 
 def fact(state_id: str | None, body_text: str, **fields: Any) -> Json:

@@ -36,15 +36,10 @@ ROOT = Path(__file__).parents[2]
 DOCUMENT = json.loads((ROOT / "schemas" / "generated" / "openapi.json").read_text("utf-8"))
 STREAM = "/v1/sessions/{session_id}/events"
 CONFORMING: Any = [
-    not_a_server_error,
-    status_code_conformance,
-    content_type_conformance,
-    response_schema_conformance,
-    response_headers_conformance,
-    positive_data_acceptance,
-    negative_data_rejection,
-    unsupported_method,
-]
+    not_a_server_error, status_code_conformance, content_type_conformance,
+    response_schema_conformance, response_headers_conformance, positive_data_acceptance,
+    negative_data_rejection, unsupported_method,
+]  # fmt: skip
 """What the document says is valid is taken, what it says is not is refused."""
 
 

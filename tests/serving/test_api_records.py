@@ -117,31 +117,21 @@ def test_guarantee_3_each_record_has_one_ending(api: httpx.Client) -> None:
     """Good and bad ones together: the bad ones are told by position, field and reason."""
     good = told()
     lines = [
-        json.dumps(good),
-        json.dumps(good | {"user_input": "other"}),
-        json.dumps(told(source="meta_request")),
-        json.dumps(told(metadata={"correct_rate": 2})),
-        "{",
-        json.dumps(told(type="tune")),
-        json.dumps(told(tenant="other")),
-        json.dumps(told(user_input="data:image/png;base64," + "A" * 64)),
-        "[1]",
-    ]
+        json.dumps(good), json.dumps(good | {"user_input": "other"}),
+        json.dumps(told(source="meta_request")), json.dumps(told(metadata={"correct_rate": 2})),
+        "{", json.dumps(told(type="tune")), json.dumps(told(tenant="other")),
+        json.dumps(told(user_input="data:image/png;base64," + "A" * 64)), "[1]",
+    ]  # fmt: skip
     body = "\n".join(lines).encode() + b'\n{"type": "\xff"}'
     reply = ok(api.post("/v1/records", content=body, headers=NDJSON))
     results = reply["results"]
     assert [(one["ending"], one.get("reason"), one.get("field")) for one in results] == [
-        ("applied", None, None),
-        ("dead", "conflicting_duplicate", None),
-        ("withheld", None, None),
-        ("refused", "invalid", "metadata.correct_rate"),
-        ("refused", "bad_json", None),
-        ("refused", "unknown_type", "type"),
-        ("refused", "other_tenant", "tenant"),
-        ("refused", "image", "user_input"),
-        ("refused", "not_an_object", None),
+        ("applied", None, None), ("dead", "conflicting_duplicate", None), ("withheld", None, None),
+        ("refused", "invalid", "metadata.correct_rate"), ("refused", "bad_json", None),
+        ("refused", "unknown_type", "type"), ("refused", "other_tenant", "tenant"),
+        ("refused", "image", "user_input"), ("refused", "not_an_object", None),
         ("refused", "bad_utf8", None),
-    ]
+    ]  # fmt: skip
     assert reply["counts"] == {"applied": 1, "dead": 1, "withheld": 1, "refused": 7}
     key = f"default/{good['session_id']}"
     (letter,) = until(lambda: [one for one in letters(api) if one["key"] == key], bool)

@@ -66,16 +66,12 @@ def test_every_endpoint_refuses_a_parameter_that_it_does_not_have(
 @pytest.mark.parametrize(
     ("path", "slip", "meant"),
     [
-        ("/v1/sessions/emma-move", "asof", "as_of"),
-        ("/v1/sessions/emma-move", "asOf", "as_of"),
-        ("/v1/users/emma/states", "known-at", "known_at"),
-        ("/v1/users/emma/mood", "At", "at"),
-        ("/memory/summary", "userId", "user_id"),
-        ("/memory/summary", "sessionid", "session_id"),
-        ("/v1/search", "kinds", "kind"),
-        ("/v1/dead-letters", "limits", "limit"),
+        ("/v1/sessions/emma-move", "asof", "as_of"), ("/v1/sessions/emma-move", "asOf", "as_of"),
+        ("/v1/users/emma/states", "known-at", "known_at"), ("/v1/users/emma/mood", "At", "at"),
+        ("/memory/summary", "userId", "user_id"), ("/memory/summary", "sessionid", "session_id"),
+        ("/v1/search", "kinds", "kind"), ("/v1/dead-letters", "limits", "limit"),
     ],
-)
+)  # fmt: skip
 def test_a_slip_is_told_what_was_meant(api: httpx.Client, path: str, slip: str, meant: str) -> None:
     reply = api.get(path, params={slip: "x"})
     is_problem(reply, 400, "unknown-parameter")

@@ -201,13 +201,8 @@ def test_both_of_a_forked_pair_use_one_client(folder: Path) -> None:
             assert os.waitpid(child, 0)[1] == 0
     """
     program = [
-        sys.executable,
-        "-W",
-        "error::DeprecationWarning",
-        "-c",
-        textwrap.dedent(pair),
-        str(folder),
-    ]
+        sys.executable, "-W", "error::DeprecationWarning", "-c", textwrap.dedent(pair), str(folder),
+    ]  # fmt: skip
     done = subprocess.run(program, capture_output=True, timeout=WITHIN, check=False)
     assert done.returncode == 0, done.stderr.decode()
 

@@ -22,14 +22,10 @@ from tests.waiting import until
 SLOW = 3600
 """Tests that are not about time end before much of a quota has come back."""
 QUOTAS = {
-    "few": {"records": 2},
-    "small": {"bytes": 1_000},
-    "kept": {"records": 1},
-    "back": {"records": 1},
-    "free": {"records": 0, "bytes": 0},
-    "agent": {"records": 2},
+    "few": {"records": 2}, "small": {"bytes": 1_000}, "kept": {"records": 1},
+    "back": {"records": 1}, "free": {"records": 0, "bytes": 0}, "agent": {"records": 2},
     "broken": {"bytes": 1_000},
-}
+}  # fmt: skip
 """A tenant for each test: what one has written the next would wait for."""
 
 

@@ -195,13 +195,9 @@ def test_what_records_ended_as(lane: ReplicaLane) -> None:
     read(lane, [marker(0, 5, ends=ended.runs)], 2)
     said = [lane.outcome("turns", offset, "default") for offset in range(6)]
     assert said == [
-        Outcome("applied"),
-        Outcome("duplicate"),
-        Outcome("duplicate"),
-        Outcome("applied"),
-        Outcome("dead", "conflicting_duplicate", "e has other content"),
-        Outcome("accepted"),
-    ]
+        Outcome("applied"), Outcome("duplicate"), Outcome("duplicate"), Outcome("applied"),
+        Outcome("dead", "conflicting_duplicate", "e has other content"), Outcome("accepted"),
+    ]  # fmt: skip
 
 
 def test_no_ending_is_made_up(lane: ReplicaLane) -> None:

@@ -371,30 +371,24 @@ def test_no_write_reaches_another_tenant(serving: Serving) -> None:
             {"user_id": AIMED, "event": {**event, "tenant": HIDDEN}},
         ],
         "/v1/messages": [
-            {**chat, "messages": [asked]},
-            {**chat, "messages": [answer]},
+            {**chat, "messages": [asked]}, {**chat, "messages": [answer]},
             {**chat, "messages": [asked | {"id": "event-1"}, answer]},
             {**chat, "messages": [asked], "tenant": HIDDEN},
             {**chat, "messages": [asked | {"tenant": HIDDEN}]},
             {"user_id": SHARED, "messages": [asked, answer]},
         ],
         "/v1/records": [
-            theirs,
-            theirs | {"tenant": HIDDEN},
-            theirs | {"tenant": f"{HIDDEN}\0"},
-            theirs | {"tenant": None},
-            theirs | {"tenant": [HIDDEN]},
+            theirs, theirs | {"tenant": HIDDEN}, theirs | {"tenant": f"{HIDDEN}\0"},
+            theirs | {"tenant": None}, theirs | {"tenant": [HIDDEN]},
             [theirs, theirs | {"tenant": HIDDEN, "event_id": "pried-2"}],
             turn("event-1", SHARED, SHARED, "pried"),
             turn("pried-3", f"{HIDDEN}/{SHARED}", "u", "pried"),
-            turn("pried-4", f"x\0{HIDDEN}\0{SHARED}", "u", "pried"),
-            theirs | {"type": ["turn"]},
-            theirs | {"type": {}},
-            theirs | {"type": None},
+            turn("pried-4", f"x\0{HIDDEN}\0{SHARED}", "u", "pried"), theirs | {"type": ["turn"]},
+            theirs | {"type": {}}, theirs | {"type": None},
             records("pried", AIMED, AIMED, "aimed-1"),
         ],
         "/v1/extract": [None],
-    }
+    }  # fmt: skip
     assert set(bodies) == {path for path, _ in serving.paths("POST")}
     before = everything(serving, serving.hidden)
     for path, given in bodies.items():

@@ -12,27 +12,14 @@ whoever reads THEIRS finds nothing, whatever was written before."""
 AT = "2026-03-01T09:30:00Z"
 
 TRICKS = [
-    f"{HIDDEN}/{SHARED}",
-    f"{HIDDEN}\0{SHARED}",
-    f"\0{HIDDEN}\0{SHARED}",
-    f"{SHARED}\0",
-    f"../{HIDDEN}/{SHARED}",
-    f"../../v1/dead-letters?tenant={HIDDEN}",
-    f"{HIDDEN}%2F{SHARED}",
-    f"{HIDDEN}\x1f{SHARED}",
-    f"{HIDDEN}／{SHARED}",
-    f"\u202e{SHARED}",
+    f"{HIDDEN}/{SHARED}", f"{HIDDEN}\0{SHARED}", f"\0{HIDDEN}\0{SHARED}", f"{SHARED}\0",
+    f"../{HIDDEN}/{SHARED}", f"../../v1/dead-letters?tenant={HIDDEN}", f"{HIDDEN}%2F{SHARED}",
+    f"{HIDDEN}\x1f{SHARED}", f"{HIDDEN}／{SHARED}", f"\u202e{SHARED}",
     f"{SHARED}' OR tenant = '{HIDDEN}' OR 'a' = 'b",
     f"'); ATTACH '/etc/passwd' AS x; FROM events WHERE ('{MARK}' = '",
     f"x' UNION ALL SELECT * FROM events WHERE tenant = '{HIDDEN}' --",
-    f'{MARK}" OR tenant:{HIDDEN} NEAR(* *)',
-    "%",
-    "_",
-    "*",
-    ".",
-    "..",
-    "\ud7ff\U0010ffff",
-]
+    f'{MARK}" OR tenant:{HIDDEN} NEAR(* *)', "%", "_", "*", ".", "..", "\ud7ff\U0010ffff",
+]  # fmt: skip
 TIMES = [AT, "2099-01-01", f"2026-01-01' OR tenant = '{HIDDEN}", "9999-12-31T23:59:59.999999Z"]
 HEADERS = [
     {"Turnfold-Tenant": HIDDEN},

@@ -28,13 +28,9 @@ def day(number: float) -> str:
 
 def plan(plan_id: str = "p1", at: float = 1, **fields: Any) -> Json:
     return {
-        "type": "write_plan",
-        "plan_id": plan_id,
-        "user_id": "u",
-        "occurred_at": day(at),
-        "extractor": {"name": "extractor"},
-        **fields,
-    }
+        "type": "write_plan", "plan_id": plan_id, "user_id": "u", "occurred_at": day(at),
+        "extractor": {"name": "extractor"}, **fields,
+    }  # fmt: skip
 
 
 def says(body_text: str = "I live in Kyoto", kind: str = "fact", **fields: Any) -> Json:

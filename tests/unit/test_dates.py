@@ -162,16 +162,12 @@ def test_what_the_api_describes_is_a_period(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "expected a year"),
-        ("May 2023", "expected a year"),
-        ("2023-5", "expected a year"),
-        ("2023-13", "there is no such date"),
-        ("2023-02-30", "there is no such date"),
-        ("0000", "there is no such date"),
-        ("9999", "there is no such date"),
+        ("", "expected a year"), ("May 2023", "expected a year"), ("2023-5", "expected a year"),
+        ("2023-13", "there is no such date"), ("2023-02-30", "there is no such date"),
+        ("0000", "there is no such date"), ("9999", "there is no such date"),
         ("2023-05..", "expected a year"),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_period_is_refused_with_the_reason(text: str, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         parse_period(text)

@@ -68,30 +68,23 @@ def test_bytes_are_read_of_either_alphabet() -> None:
 
 
 WRONG = [
-    (b"", "one JSON object"),
-    (b"   ", "one JSON object"),
-    (b"{", "name"),
-    (b"null", "one JSON object"),
-    (b"[1]", "one JSON object"),
-    (affect() + b"\n", "one JSON object"),
-    (affect() + b"{}", "several"),
-    (affect() + affect(), "several"),
-    (affect() + b" x", "Invalid value"),
+    (b"", "one JSON object"), (b"   ", "one JSON object"), (b"{", "name"),
+    (b"null", "one JSON object"), (b"[1]", "one JSON object"),
+    (affect() + b"\n", "one JSON object"), (affect() + b"{}", "several"),
+    (affect() + affect(), "several"), (affect() + b" x", "Invalid value"),
     (affect().replace(b'"text":"t",', b""), "affects.text: missing"),
     (affect().replace(b'"t"', b"null"), "affects.text: missing"),
-    (affect().replace(b'"t"', b"5"), "text"),
-    (affect().replace(b'"t"', b'"t","text":"u"'), "text"),
+    (affect().replace(b'"t"', b"5"), "text"), (affect().replace(b'"t"', b'"t","text":"u"'), "text"),
     (affect().replace(b'"t"', b'"\xff"'), "affects.text"),
     (affect().replace(b'"t"', b'"\\ud83d"'), "surrogate"),
     (affect().replace(b"0.5", b"NaN"), "affects.v: not a finite"),
-    (affect().replace(b"0.5", b"1e999"), "too big"),
-    (affect().replace(b"0.5", b'"0.5"'), "v"),
+    (affect().replace(b"0.5", b"1e999"), "too big"), (affect().replace(b"0.5", b'"0.5"'), "v"),
     (affect().replace(b"20454", b"1.5"), "1.5"),
     (affect().replace(b'["x"]', b"[null]"), "affects.labels: a null"),
     (affect().replace(b'["x"]', b'["x",1]'), "labels"),
     (affect().replace(b"2026-01-01T", b"yesterday"), "affects.occurred_at"),
     (affect()[:-1] + b',"new_column":1}', "new_column"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("value", "reason"), WRONG)

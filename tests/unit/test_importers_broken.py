@@ -43,20 +43,16 @@ WRONG: list[Any] = [
 ]  # fmt: skip
 """Values in the place of any field."""
 TEXTS: dict[str, Callable[[bytes], bytes]] = {
-    "cut": lambda line: line[: len(line) // 2],
-    "not JSON": lambda line: b"{oops",
-    "text": lambda line: b'"what"',
-    "number": lambda line: b"7",
-    "null": lambda line: b"null",
+    "cut": lambda line: line[: len(line) // 2], "not JSON": lambda line: b"{oops",
+    "text": lambda line: b'"what"', "number": lambda line: b"7", "null": lambda line: b"null",
     "empty object": lambda line: b"{}",
     "not UTF-8": lambda line: line.replace(b"hello", b"hel\xfflo"),
     "half a pair": lambda line: line.replace(b"hello", rb"hel\ud83dlo"),
-    "deep": lambda line: b"[" * 5_000,
-    "doubled": lambda line: line + line[:20],
+    "deep": lambda line: b"[" * 5_000, "doubled": lambda line: line + line[:20],
     "infinite": lambda line: b'{"messages": [1e999]}',
     "half a byte": lambda line: line[:60] + b"\xff" + line[60:],
     "control": lambda line: line.replace(b"hello", b"hel\x01lo"),
-}
+}  # fmt: skip
 """What becomes of the text of the broken item."""
 PARTS = 8
 

@@ -96,17 +96,12 @@ def test_a_first_message_without_a_time_is_dated_by_the_next_that_has_one() -> N
 @pytest.mark.parametrize(
     ("item", "user"),
     [
-        ({}, "ann"),
-        ({"user_id": None}, "ann"),
-        ({"user_id": " "}, "ann"),
-        ({"user_id": 7}, "7"),
-        ({"user": "bo"}, "bo"),
-        ({"user_id": "cy", "user": "bo"}, "cy"),
+        ({}, "ann"), ({"user_id": None}, "ann"), ({"user_id": " "}, "ann"), ({"user_id": 7}, "7"),
+        ({"user": "bo"}, "bo"), ({"user_id": "cy", "user": "bo"}, "cy"),
         ({"user": {"name": "bo"}}, "ann"),
-        ({"info": {"task": {"user_id": "mia_li_3668"}}}, "mia_li_3668"),
-        ({"info": "none"}, "ann"),
+        ({"info": {"task": {"user_id": "mia_li_3668"}}}, "mia_li_3668"), ({"info": "none"}, "ann"),
     ],
-)
+)  # fmt: skip
 def test_the_user_is_the_items_else_who_imports_says(item: Json, user: str) -> None:
     assert parse(USER, **item)[0]["user_id"] == user
 
@@ -183,19 +178,12 @@ def test_the_older_function_call_is_a_call_without_an_id() -> None:
 @pytest.mark.parametrize(
     ("content", "success"),
     [
-        ("Error: no such flight", False),
-        ("error", False),
-        ('"Error: quoted"', False),
-        ("KeyError: 'A1'", False),
-        ("Traceback (most recent call last):", False),
-        ('{"error": "no such flight"}', False),
-        ('{"error": null, "price": 3}', True),
-        ("No error was found", True),
-        ("Errors: 0", True),
-        ("Error-free run", True),
-        ("", True),
+        ("Error: no such flight", False), ("error", False), ('"Error: quoted"', False),
+        ("KeyError: 'A1'", False), ("Traceback (most recent call last):", False),
+        ('{"error": "no such flight"}', False), ('{"error": null, "price": 3}', True),
+        ("No error was found", True), ("Errors: 0", True), ("Error-free run", True), ("", True),
     ],
-)
+)  # fmt: skip
 def test_a_result_that_starts_with_an_error_is_no_success(content: str, success: bool) -> None:
     (result,) = of(parse(USER, CALLS, RESULT | {"content": content}), "tool_result")
     assert result["success"] is success
@@ -290,18 +278,14 @@ ITEM = {"session_id": "s", "messages": BARE}
 @pytest.mark.parametrize(
     ("text", "turns"),
     [
-        (json.dumps(ITEM), 1),
-        (json.dumps(ITEM, indent=2), 1),
-        (json.dumps(BARE), 1),
+        (json.dumps(ITEM), 1), (json.dumps(ITEM, indent=2), 1), (json.dumps(BARE), 1),
         (json.dumps([ITEM, ITEM | {"session_id": "t"}]), 2),
         (json.dumps([BARE, BARE, BARE], indent=1), 3),
         (json.dumps(ITEM) + "\n" + json.dumps(ITEM | {"session_id": "t"}) + "\n", 2),
-        (json.dumps(BARE) + "\n\n" + json.dumps(ITEM), 2),
-        ("\ufeff" + json.dumps(ITEM), 1),
-        ("[]", 0),
-        ("", 0),
+        (json.dumps(BARE) + "\n\n" + json.dumps(ITEM), 2), ("\ufeff" + json.dumps(ITEM), 1),
+        ("[]", 0), ("", 0),
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("packed", [False, True])
 def test_json_jsonl_and_bare_arrays_are_read(
     tmp_path: Path, text: str, turns: int, packed: bool
@@ -309,6 +293,14 @@ def test_json_jsonl_and_bare_arrays_are_read(
     file = tmp_path / "chat.json"
     file.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
     assert len(of(list(convert("openai-chat", file, defaults=DEFAULTS)), "turn")) == turns
+
+
+def test_a_damaged_gzip_is_refused(tmp_path: Path) -> None:
+    whole = gzip.compress(json.dumps([ITEM] * 100).encode())
+    for damaged in (whole[:-12], whole[:20] + b"\xff" * 20 + whole[40:]):
+        (tmp_path / "chat.json.gz").write_bytes(damaged)
+        with pytest.raises(ImportFault, match="cannot be read"):
+            list(convert("openai-chat", tmp_path / "chat.json.gz"))
 
 
 def test_an_unknown_format_names_those_there_are() -> None:

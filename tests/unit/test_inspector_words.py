@@ -7,15 +7,11 @@ import pytest
 from streams.serving.inspector.text_diff import MOST, blame, diff
 
 TEXTS = [
-    ("", ""),
-    ("", "She lives in Porto."),
-    ("She lives in Porto.", ""),
-    ("She lives in Porto.", "She lives in Lisbon now."),
-    ("札幌に住む。", "東京に住む。"),
-    ("a " * MOST, "a " * (2 * MOST)),
-    ("a " * (2 * MOST), "a " * MOST),
+    ("", ""), ("", "She lives in Porto."), ("She lives in Porto.", ""),
+    ("She lives in Porto.", "She lives in Lisbon now."), ("札幌に住む。", "東京に住む。"),
+    ("a " * MOST, "a " * (2 * MOST)), ("a " * (2 * MOST), "a " * MOST),
     ("on " + "a b " * MOST + "off", "on " + "a c " * MOST + "off"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("before", "after"), TEXTS)

@@ -41,14 +41,9 @@ def test_a_line_says_what_and_where(log: tuple[logging.Logger, io.StringIO]) -> 
     said = line(text)
     assert said.pop("time").endswith("Z")
     assert said == {
-        "level": "warning",
-        "logger": "tests.json",
-        "message": "it is\nlate: 「遅い」",
-        "tenant": "acme",
-        "topic": "turns",
-        "partition": 0,
-        "offset": 17,
-    }
+        "level": "warning", "logger": "tests.json", "message": "it is\nlate: 「遅い」",
+        "tenant": "acme", "topic": "turns", "partition": 0, "offset": 17,
+    }  # fmt: skip
 
 
 def test_an_exception_stays_in_its_line(log: tuple[logging.Logger, io.StringIO]) -> None:

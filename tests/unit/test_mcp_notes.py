@@ -31,22 +31,11 @@ NOTES = [
     ("名前：由紀", "名前は由紀です。"),
 ]  # fmt: skip
 OTHERS = [
-    "I live in Leeds.",
-    "",
-    "  \n",
-    "Userspace drivers are slow.",
-    "User: I live in Pisa.",
-    "Users like it.",
-    "Look: a table.",
-    "A user lives in Rome.",
-    "My user group meets on Monday.",
-    "我住在上海。",
-    "用户名是什么？",
-    "ユーザー名は何ですか。",
-    "They live in Rome.",
-    "- Their dog is old.",
-    "https://example.org/user is a page",
-]
+    "I live in Leeds.", "", "  \n", "Userspace drivers are slow.", "User: I live in Pisa.",
+    "Users like it.", "Look: a table.", "A user lives in Rome.", "My user group meets on Monday.",
+    "我住在上海。", "用户名是什么？", "ユーザー名は何ですか。", "They live in Rome.",
+    "- Their dog is old.", "https://example.org/user is a page",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("note", "said"), NOTES)

@@ -46,16 +46,11 @@ def test_one_day_of_expiry() -> None:
 @pytest.mark.parametrize(
     ("later", "status"),
     [
-        (0, "active"),
-        (HOUR, "active"),
-        (23 * HOUR + 59 * MINUTE, "active"),
-        (24 * HOUR, "active"),
-        (24 * HOUR + 1, "closed"),
-        (25 * HOUR, "closed"),
-        (47 * HOUR, "closed"),
+        (0, "active"), (HOUR, "active"), (23 * HOUR + 59 * MINUTE, "active"), (24 * HOUR, "active"),
+        (24 * HOUR + 1, "closed"), (25 * HOUR, "closed"), (47 * HOUR, "closed"),
         (1000 * HOUR, "closed"),
     ],
-)
+)  # fmt: skip
 def test_a_session_now_is_the_session_as_of_now(history: Path, later: int, status: str) -> None:
     """The one looks for a turn in the files of the last days, the other folds all turns again."""
     (last,) = asked(history, "SELECT max(occurred_at) t FROM events WHERE session_id = 'yui-days'")

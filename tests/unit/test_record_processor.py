@@ -425,22 +425,17 @@ def _circular() -> JsonObject:
 @pytest.mark.parametrize(
     ("made", "error"),
     [
-        (KeyError("a"), "KeyError: 'a'"),
-        (RecursionError(), "RecursionError"),
+        (KeyError("a"), "KeyError: 'a'"), (RecursionError(), "RecursionError"),
         (ValueError("half a pair: \ud800"), "ValueError: half a pair: ?"),
-        (ValueError("x" * 9000), "ValueError: xxx"),
-        (UnprintableError(), "UnprintableError"),
-        ({"body_text": "\ud800"}, "UnicodeEncodeError"),
-        ({"a": object()}, "TypeError"),
-        ({1j: 2}, "TypeError"),
-        (_nested(), "RecursionError"),
-        (_circular(), "RecursionError"),
+        (ValueError("x" * 9000), "ValueError: xxx"), (UnprintableError(), "UnprintableError"),
+        ({"body_text": "\ud800"}, "UnicodeEncodeError"), ({"a": object()}, "TypeError"),
+        ({1j: 2}, "TypeError"), (_nested(), "RecursionError"), (_circular(), "RecursionError"),
         ([], "TypeError: a plan is an object, not list"),
         ("plan", "TypeError: a plan is an object, not str"),
         (0, "TypeError: a plan is an object, not int"),
     ],
     ids=lambda one: type(one).__name__ if not isinstance(one, str) else one.partition(":")[0],
-)
+)  # fmt: skip
 def test_a_plan_that_cannot_be_made_is_a_dead_letter_and_its_turn_stands(
     shell: Callable[..., Files | Kafka], made: Any, error: str
 ) -> None:

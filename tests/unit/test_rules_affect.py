@@ -126,9 +126,5 @@ def test_the_states_payload_has_the_folds_numbers(user: Memory) -> None:
     assert mood_state(user)["payload"] == affect.payload(mood(user))
     assert mood_state(user)["payload"]["last_at"] == day(2)
     assert set(mood_state(user)["payload"]) == {
-        "baseline_vad",
-        "shock_vad",
-        "shock_halflife_seconds",
-        "shock_severity",
-        "last_at",
-    }
+        "baseline_vad", "shock_vad", "shock_halflife_seconds", "shock_severity", "last_at",
+    }  # fmt: skip

@@ -34,13 +34,9 @@ PUBLISHED_UPDATE = """{
 def signal(signal_id: str, at: float = 1, **fields: Any) -> Json:
     """What `POST /memory/user/update` says, as a record."""
     return {
-        "type": "signal",
-        "signal_id": signal_id,
-        "scope": "user",
-        "user_id": "u",
-        "occurred_at": day(at),
-        **fields,
-    }
+        "type": "signal", "signal_id": signal_id, "scope": "user", "user_id": "u",
+        "occurred_at": day(at), **fields,
+    }  # fmt: skip
 
 
 def learn(user: Memory, at: float = 1, **fields: Any) -> None:

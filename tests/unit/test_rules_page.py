@@ -190,17 +190,13 @@ SENT: Json = {}
 @pytest.mark.parametrize(
     ("first", "second", "last"),
     [
-        ((9, RULES), (1, RULES), "first"),
-        ((9, MODEL), (1, MODEL), "first"),
-        ((9, SENT), (1, SENT), "second"),
-        ((9, SENT), (1, RULES), "first"),
-        ((1, SENT), (9, RULES), "second"),
-        ((9, RULES), (1, SENT), "first"),
-        ((5, SENT), (5, RULES), "first"),
-        ((5, SENT), (5, MODEL), "first"),
+        ((9, RULES), (1, RULES), "first"), ((9, MODEL), (1, MODEL), "first"),
+        ((9, SENT), (1, SENT), "second"), ((9, SENT), (1, RULES), "first"),
+        ((1, SENT), (9, RULES), "second"), ((9, RULES), (1, SENT), "first"),
+        ((5, SENT), (5, RULES), "first"), ((5, SENT), (5, MODEL), "first"),
         ((5, MODEL), (5, RULES), "first"),
     ],
-)
+)  # fmt: skip
 def test_plans_apply_in_their_places(
     first: tuple[float, Json], second: tuple[float, Json], last: str
 ) -> None:

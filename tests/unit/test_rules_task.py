@@ -29,15 +29,10 @@ def step(
 ) -> Json:
     """A recursion that says something else than the others, unless its output is given."""
     return {
-        "type": "recursion",
-        "session_id": "s",
-        "task_id": "k",
-        "trace_id": f"r{at:03}",
-        "iteration_index": at,
-        "occurred_at": format_time(micros(at if hours is None else hours)),
-        "action": {"action_type": action, "output": {"n": at} if output is None else output},
-        **f,
-    }
+        "type": "recursion", "session_id": "s", "task_id": "k", "trace_id": f"r{at:03}",
+        "iteration_index": at, "occurred_at": format_time(micros(at if hours is None else hours)),
+        "action": {"action_type": action, "output": {"n": at} if output is None else output}, **f,
+    }  # fmt: skip
 
 
 def calls(at: int, *ids: str, **fields: Any) -> Json:
@@ -49,16 +44,10 @@ def calls(at: int, *ids: str, **fields: Any) -> Json:
 def result(at: int, call: str | int, text: Any = "42", hours: float = 50, **fields: Any) -> Json:
     """A tool's answer to a call of recursion `at`, by the call's id or its index."""
     return {
-        "type": "tool_result",
-        "session_id": "s",
-        "task_id": "k",
-        "trace_id": f"r{at:03}",
-        "occurred_at": format_time(micros(hours)),
-        "result": text,
-        "success": True,
-        "tool_call_id" if isinstance(call, str) else "call_index": call,
-        **fields,
-    }
+        "type": "tool_result", "session_id": "s", "task_id": "k", "trace_id": f"r{at:03}",
+        "occurred_at": format_time(micros(hours)), "result": text, "success": True,
+        "tool_call_id" if isinstance(call, str) else "call_index": call, **fields,
+    }  # fmt: skip
 
 
 def replan(at: int, *steps: str | tuple[str, str], **fields: Any) -> Json:

@@ -58,15 +58,11 @@ def ids(history: Path, text: str, about: str | None = None) -> list[str]:
 @pytest.mark.parametrize(
     ("about", "expected"),
     [
-        ("2023-05", {"fox", "hen"}),
-        ("2023-05-07", {"fox", "hen"}),
-        ("2023-05-08", {"hen"}),
-        ("2023-05-31..2023-08-15", {"hen", "trip"}),
-        ("2019", {"hen"}),
-        ("1900..2100", {"fox", "hen", "trip"}),
-        ("2022", set()),
+        ("2023-05", {"fox", "hen"}), ("2023-05-07", {"fox", "hen"}), ("2023-05-08", {"hen"}),
+        ("2023-05-31..2023-08-15", {"hen", "trip"}), ("2019", {"hen"}),
+        ("1900..2100", {"fox", "hen", "trip"}), ("2022", set()),
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("text", ["", "the garden, a hen, an eagle or the lake"])
 def test_about_finds_what_names_a_date_in_the_period(
     history: Path, about: str, expected: set[str], text: str

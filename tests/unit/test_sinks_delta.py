@@ -195,14 +195,9 @@ def test_a_disk_that_is_full_leaves_the_table_as_it_was(tmp_path: Path) -> None:
 @pytest.mark.parametrize("table", TABLES)
 def test_readers_and_the_writer_agree_on_columns(table: str) -> None:
     duck = {
-        "string": "VARCHAR",
-        "int64": "BIGINT",
-        "double": "DOUBLE",
-        "bool": "BOOLEAN",
-        "binary": "BLOB",
-        "date32[day]": "DATE",
-        "timestamp[us, tz=UTC]": "TIMESTAMPTZ",
-    }
+        "string": "VARCHAR", "int64": "BIGINT", "double": "DOUBLE", "bool": "BOOLEAN",
+        "binary": "BLOB", "date32[day]": "DATE", "timestamp[us, tz=UTC]": "TIMESTAMPTZ",
+    }  # fmt: skip
     written = {f.name: duck.get(str(f.type), "VARCHAR[]") for f in SCHEMAS[table]}
     assert columns(table) == written
     assert list(columns(table)) == list(written)

@@ -85,14 +85,10 @@ def forgotten(root: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "count"),
     [
-        (without_checkpoint, 9),
-        (with_an_older_checkpoint, 9),
-        (compacted, 3),
-        (restored, 3),
-        (emptied, 0),
-        (forgotten, 3),
+        (without_checkpoint, 9), (with_an_older_checkpoint, 9), (compacted, 3), (restored, 3),
+        (emptied, 0), (forgotten, 3),
     ],
-)
+)  # fmt: skip
 def test_the_files_of_the_newest_version(
     root: Path, change: Callable[[Path], None], count: int
 ) -> None:

@@ -272,18 +272,12 @@ def test_only_the_views_asked_for_are_made(tmp_path: Path) -> None:
     [
         "COPY (SELECT 1) TO '{root}/events/x.csv'",
         "EXPLAIN ANALYZE COPY (SELECT 1) TO '{root}/events/x.csv'",
-        "SELECT * FROM read_text('{outside}')",
-        "SELECT 1; DROP VIEW events",
-        "SELECT 1; SELECT 2",
-        "SELECT 1 AS a; EXPLAIN SELECT 2;",
-        "CREATE TABLE t AS SELECT 1",
-        "SET enable_external_access = true",
-        "ATTACH '{outside}.duckdb'",
-        "SELECT * FROM nowhere",
-        "SELEC 1",
-        "",
+        "SELECT * FROM read_text('{outside}')", "SELECT 1; DROP VIEW events", "SELECT 1; SELECT 2",
+        "SELECT 1 AS a; EXPLAIN SELECT 2;", "CREATE TABLE t AS SELECT 1",
+        "SET enable_external_access = true", "ATTACH '{outside}.duckdb'", "SELECT * FROM nowhere",
+        "SELEC 1", "",
     ],
-)
+)  # fmt: skip
 def test_sql_of_others_only_reads_the_history(tmp_path: Path, sql: str) -> None:
     root = tmp_path / "history"
     write(root, events=[row("events", event_id="a", session_id="s")])

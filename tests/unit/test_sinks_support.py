@@ -31,12 +31,8 @@ def row(table: str, **given: Any) -> tuple[Any, ...]:
     time = given.get("occurred_at", given.get("updated_at", T0))
     moment = at(time) if isinstance(time, str) else time
     values = {
-        "tenant": "default",
-        "recorded_at": moment,
-        "doc": "{}",
-        "date": moment // DAY,
-        **given,
-    }
+        "tenant": "default", "recorded_at": moment, "doc": "{}", "date": moment // DAY, **given,
+    }  # fmt: skip
     made = []
     for field in SCHEMAS[table]:
         value = values.get(field.name)
@@ -59,33 +55,15 @@ def write(root: Path | str, version: int = 0, /, **tables: list[tuple[Any, ...]]
 def state(state_id: str, seq: int, valid_from: str, **given: Any) -> tuple[Any, ...]:
     """A revision of a state of user u1 whose `after` holds these fields; `gone` takes it away."""
     after = {
-        "state_id": state_id,
-        "kind": "fact",
-        "body_text": "",
-        "payload": {},
-        "confidence": 0.5,
-        "entities": [],
-        "valid_from": format_time(at(valid_from)),
-        "valid_to": None,
-        "last_confirmed_at": T0,
-        "status": "active",
-        "evidence_event_ids": [],
-        "updated_at": T0,
-    }
+        "state_id": state_id, "kind": "fact", "body_text": "", "payload": {}, "confidence": 0.5,
+        "entities": [], "valid_from": format_time(at(valid_from)), "valid_to": None,
+        "last_confirmed_at": T0, "status": "active", "evidence_event_ids": [], "updated_at": T0,
+    }  # fmt: skip
     learnt = given.pop("recorded_at", valid_from)
     before, reason = given.pop("before", None), given.pop("reason", "")
     return row(
-        "revisions",
-        revision_id=f"{state_id}-{seq}",
-        owner_id=given.pop("owner_id", "u1"),
-        entity_type="state",
-        entity_id=state_id,
-        op=given.pop("op", "insert"),
-        evidence_event_ids=given.pop("evidence", []),
-        occurred_at=valid_from,
-        recorded_at=learnt,
-        seq=seq,
-        before=before,
-        reason=reason,
-        after=json.dumps(after | given),
-    )
+        "revisions", revision_id=f"{state_id}-{seq}", owner_id=given.pop("owner_id", "u1"),
+        entity_type="state", entity_id=state_id, op=given.pop("op", "insert"),
+        evidence_event_ids=given.pop("evidence", []), occurred_at=valid_from, recorded_at=learnt,
+        seq=seq, before=before, reason=reason, after=json.dumps(after | given),
+    )  # fmt: skip

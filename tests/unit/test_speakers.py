@@ -9,17 +9,12 @@ from streams.importers.turns import other_speakers
 AT = 1_740_000_000
 
 OTHERS = [
-    ("anna", ["anna", "bob"], {"bob"}),
-    ("anna", ["Anna Smith", "Bob"], {"Bob"}),
-    ("anna", ["bob"], {"bob"}),
-    ("anna@example.org", ["Anna", "bob_2"], {"bob_2"}),
-    ("u-17", ["Anna"], set()),
-    ("u-17", ["Anna", "Bob"], {"Anna", "Bob"}),
-    ("u-17", ["u-17", "Bob"], {"Bob"}),
-    ("anna", [None, "", "  "], set()),
-    ("安娜", ["安娜", "小明"], {"小明"}),
-    (None, ["anna", "bob"], set()),
-]
+    ("anna", ["anna", "bob"], {"bob"}), ("anna", ["Anna Smith", "Bob"], {"Bob"}),
+    ("anna", ["bob"], {"bob"}), ("anna@example.org", ["Anna", "bob_2"], {"bob_2"}),
+    ("u-17", ["Anna"], set()), ("u-17", ["Anna", "Bob"], {"Anna", "Bob"}),
+    ("u-17", ["u-17", "Bob"], {"Bob"}), ("anna", [None, "", "  "], set()),
+    ("安娜", ["安娜", "小明"], {"小明"}), (None, ["anna", "bob"], set()),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("user_id", "names", "others"), OTHERS)

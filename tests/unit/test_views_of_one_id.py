@@ -19,13 +19,9 @@ def said(session: str, user: str, event: str, minute: int, **fields: Any) -> dic
 
 def plan(user: str, session: str | None, **fields: Any) -> dict[str, Any]:
     made = {
-        "type": "write_plan",
-        "plan_id": f"p-{user}",
-        "user_id": user,
-        "event_id": "e2",
-        "occurred_at": "2026-01-02T00:00:00Z",
-        "extractor": {"name": "hand"},
-    }
+        "type": "write_plan", "plan_id": f"p-{user}", "user_id": user, "event_id": "e2",
+        "occurred_at": "2026-01-02T00:00:00Z", "extractor": {"name": "hand"},
+    }  # fmt: skip
     return made | ({"session_id": session} if session else {}) | fields
 
 

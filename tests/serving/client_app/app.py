@@ -53,15 +53,11 @@ with Turnfold(url) as turnfold:
     event = next(turnfold.events(session_id))
     assert isinstance(context, models.SessionContext)
     found = {
-        "counts": counts,
-        "topic": context.current_topic,
-        "followed": event.session.session_id,
-        "known": turnfold.memory_summary(user_id=user_id).known,
-        "missing": missing(turnfold),
-        "conversations": asyncio.run(read()),
-        "version": __version__,
+        "counts": counts, "topic": context.current_topic, "followed": event.session.session_id,
+        "known": turnfold.memory_summary(user_id=user_id).known, "missing": missing(turnfold),
+        "conversations": asyncio.run(read()), "version": __version__,
         "ours": schemas.http.SessionUpdate.__doc__,
         "server": [name for name in ("streams", "sinks") if find_spec(name)],
         "distributions": sorted(each.metadata["Name"] for each in distributions()),
-    }
+    }  # fmt: skip
 print(json.dumps(found))
