@@ -260,6 +260,15 @@ def test_why_has_before_after_reason_and_evidence(sample: Path) -> None:
     assert all(row["occurred_at"].endswith("Z") for row in found)
 
 
+def test_timeline_is_in_order(sample: Path) -> None:
+    found = answer("show", "timeline", "emma", "--history", sample)
+    times = [one["occurred_at"] for one in found]
+    assert times == sorted(times) and len(found) > 5
+    assert {one["user_id"] for one in found} == {"emma"}
+    session = answer("show", "timeline", "emma-move", "--history", sample)
+    assert {one["session_id"] for one in session} == {"emma-move"}
+
+
 def test_digest_has_memory_log_and_tables(sample: Path) -> None:
     found = answer("admin", "digest", "--history", sample)
     assert set(found) == {"memory", "log", "tables"}

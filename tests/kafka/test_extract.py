@@ -201,6 +201,26 @@ def test_two_share_the_work_and_one_that_dies_leaves_it_to_the_other(
     assert len(seen) == len(set(seen)) == 36 * USERS
 
 
+def test_the_states_shown_are_those_of_the_sinks_history(
+    flowing: Working, start: Start, tmp_path: Path
+) -> None:
+    home = {"kind": "fact", "body_text": "lives in Kyoto", "evidence_event_ids": ["e"]}
+    known = {"type": "write_plan", "plan_id": "p", "user_id": "u0", "extractor": {"name": "hand"},
+             "occurred_at": "2025-12-01T00:00:00Z", "state_updates": [home]}  # fmt: skip
+    flowing.send([message(encode(known))])
+    flowing.await_done()
+    history = flowing.history(tmp_path / "history")
+    flowing.send(talk(0, 1))
+    with Endpoint() as asked:
+        start(asked, "--once", "--history", str(history)).end()
+    shown = {
+        request.data["turns"][0]["event_id"]: [one["body_text"] for one in request.data["states"]]
+        for request in asked.requests
+    }
+    assert shown.pop("e0-0") == ["lives in Kyoto"]
+    assert set(map(tuple, shown.values())) == {()} and len(shown) == USERS - 1
+
+
 def test_a_configuration_error_ends_it_with_its_reason(flowing: Working, start: Start) -> None:
     flowing.send(talk(0, 6))
     with Endpoint(lambda _: error(401, "who are you?")) as asked:
