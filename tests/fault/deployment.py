@@ -13,7 +13,6 @@ from signal import SIGCONT, SIGKILL, SIGTERM, Signals
 
 from streams.broker import Broker
 from tests.command import PROGRAM, environment, words
-from tests.fault.kill_transport import FORGOTTEN
 
 NAMES = ("a", "b")
 SINK = "faults"
@@ -21,7 +20,7 @@ SINK = "faults"
 ROLL = ("--roll-mb", "4", "--roll-seconds", "1")
 TOO_LONG = 120.0
 GOOD_REASONS = {
-    FORGOTTEN: "forgotten by its group",
+    "was away too long": "forgotten by its group",
     "did not answer within": "the broker did not answer",
     "no broker can be reached": "no broker could be reached",
     "No space left on device": "the disk was full",
