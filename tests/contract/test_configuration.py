@@ -467,8 +467,3 @@ def test_the_example_on_the_page_is_right(tmp_path: Path) -> None:
     env = {"TURNFOLD_KAFKA_SASL_PASSWORD": SECRET}
     assert shown(tmp_path, **env)["problems"] == []
     assert set(configuration.read(file)) <= {one.variable for one in default_settings()}
-
-
-def test_the_environment_of_the_tests_has_no_file() -> None:
-    """They would all obey it."""
-    assert not Path("turnfold.toml").exists() and "TURNFOLD_CONFIG" not in os.environ

@@ -1,15 +1,10 @@
 """Rows have names. What an entity keeps is asked for by typed keys, each kind declared once. A row
 of the history is a struct, and one generated module knows the order of its values."""
 
-import ast
-import re
 from collections import Counter
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import get_args
-
-import pytest
 
 from schemas.base import DAY
 from schemas.events import Turn
@@ -21,7 +16,6 @@ from sinks.tables import to_arrow
 from streams import folds
 from streams.folds.effects import RowKind
 from streams.pipeline.entity import COLD, ROW_KINDS
-from tests.shared_data import ROOT
 from tests.unit.session_told import Told, turn
 
 ROWS = {row.table: row for row in get_args(history.HistoryRow)}
@@ -81,12 +75,8 @@ def test_what_is_made_by_position_stands_under_its_names() -> None:
     event = next(row for row in reversed(made.history) if isinstance(row, history.Event))
     said = asdict(event)
     for name, value in {
-        **own,
-        **texts,
-        "source": "chat",
-        "status": "error",
-        "event_id": "b",
-    }.items():
+        **own, **texts, "source": "chat", "status": "error", "event_id": "b",
+    }.items():  # fmt: skip
         assert said[name] == value
     assert (event.intent, event.difficulty, event.correct_rate) == ("quiz", "hard", 0.25)
     assert list(event.image_summaries) == ["a cat"]
@@ -99,61 +89,3 @@ def test_what_is_made_by_position_stands_under_its_names() -> None:
         "label": "reply_to", "confidence": 0.5, "provisional": True, "seq": link.seq,
         "occurred_at": event.occurred_at, "session_id": event.session_id,
     }  # fmt: skip
-
-
-def _is_number(node: ast.expr | None) -> bool:
-    if isinstance(node, ast.UnaryOp):
-        node = node.operand
-    return isinstance(node, ast.Constant) and isinstance(node.value, int)
-
-
-def _named(node: ast.expr) -> str:
-    return (
-        node.id
-        if isinstance(node, ast.Name)
-        else node.attr
-        if isinstance(node, ast.Attribute)
-        else ""
-    )
-
-
-def positions(text: str) -> Iterator[str]:
-    """Where a module takes a value of a row, or of all rows' names, by its number."""
-    if not re.search(r"(row|suffix|_fields__|model_fields)\s*\[|_fields\)?\.index", text):
-        return
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Subscript):
-            place, name = node.slice, _named(node.value)
-            by_number = _is_number(place) or (
-                isinstance(place, ast.Slice)
-                and (_is_number(place.lower) or _is_number(place.upper))
-            )
-            is_row = name in ("row", "suffix", "__struct_fields__", "model_fields")
-            if by_number and (is_row or name.endswith("_row")):
-                yield f"{node.lineno}: {ast.unparse(node)}"
-        elif isinstance(node, ast.Call) and re.search(
-            r"_fields\)?\.index$", ast.unparse(node.func)
-        ):
-            yield f"{node.lineno}: {ast.unparse(node)}"
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["row[3]", "row[:12]", "out.row[-1]", "session_row[0]", "suffix[1]",
-     "attrgetter(*Facts.__struct_fields__[:12])", "list(M.model_fields).index('doc')"],
-)  # fmt: skip
-def test_a_position_is_found(text: str) -> None:
-    assert list(positions(text))
-
-
-def test_nobody_takes_a_value_of_a_row_by_its_position() -> None:
-    files = [
-        file for folder in ("schemas", "sinks", "streams") for file in (ROOT / folder).rglob("*.py")
-    ]
-    found = [
-        f"{file.relative_to(ROOT)}:{place}"
-        for file in files
-        for place in positions(file.read_text())
-    ]
-    assert len(files) > 300
-    assert not found

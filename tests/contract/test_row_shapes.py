@@ -10,8 +10,6 @@ import json
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
-import msgspec
-
 from streams.pipeline.entity import ROW_KINDS
 from streams.pipeline.row_formats import MIGRATIONS, OLDEST, ROW_FORMAT
 
@@ -44,21 +42,6 @@ def shapes() -> dict[str, Any]:
 
 def test_rows_have_the_shape_of_their_format() -> None:
     assert shapes() == json.loads(GOLDEN.read_text()), "see CONTRIBUTING.md, A row format"
-
-
-def test_a_field_more_is_another_shape() -> None:
-    class Row(msgspec.Struct):
-        name: str
-
-    class More(msgspec.Struct):
-        name: str
-        more: int = 0
-
-    first: dict[str, list[str]] = {}
-    second: dict[str, list[str]] = {}
-    _named(Row, first)
-    _named(More, second)
-    assert (first, second) == ({"Row": ["name: str"]}, {"More": ["name: str", "more: int"]})
 
 
 def test_each_format_that_can_be_read_has_a_migration_to_the_next() -> None:
