@@ -106,7 +106,7 @@ async def test_a_history_that_stands_still_is_interrupted(
 
     with pytest.raises(TimeoutError):
         await routes_archive._next(endlessly(), Watch(routes_archive.SETTINGS))
-    assert ended
+    await asyncio.to_thread(until, lambda: ended)
 
 
 def test_the_clients_give_its_lines(tmp_path: Path) -> None:
