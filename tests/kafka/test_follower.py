@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
 from itertools import count
@@ -430,24 +430,29 @@ async def test_a_standby_takes_the_rows_of_a_changelog_that_was_created_again(
     await lane.stop()
 
 
+@pytest.fixture
+def short_lived() -> Iterator[Broker]:
+    with Broker.start(short_lived=True) as started:
+        yield started
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("records", [1, 1_000], ids=["one by one", "all at once"])
-async def test_a_broker_that_is_killed_and_comes_back_is_followed_on(records: int) -> None:
-    with Broker.start(short_lived=True) as broker:
-        log, table = await on_a_log(broker)
-        await log.commit({b"before": b"1"})
-        following = asyncio.create_task(
-            table.follow(lambda: b"after" in table.rows, records=records)
-        )
-        await eventually(lambda: b"before" in table.rows)
-        await log.commit({b"last": b"1"})
-        await asyncio.to_thread(broker.nodes[0].kill)
-        await asyncio.sleep(2)
-        assert not following.done(), "it waits"
-        await asyncio.to_thread(broker.nodes[0].start)
-        await asyncio.to_thread(broker.await_ready)
-        await log.commit({b"after": b"1"})
-        await following
-        assert table.rows == {b"before": b"1", b"last": b"1", b"after": b"1"}
-        assert [one.offsets["turns"] for one in table.markers if one][-3:] == [1, 2, 3]
-        await table.restore()
+async def test_a_broker_that_is_killed_and_comes_back_is_followed_on(
+    short_lived: Broker, records: int
+) -> None:
+    log, table = await on_a_log(short_lived)
+    await log.commit({b"before": b"1"})
+    following = asyncio.create_task(table.follow(lambda: b"after" in table.rows, records=records))
+    await eventually(lambda: b"before" in table.rows)
+    await log.commit({b"last": b"1"})
+    await asyncio.to_thread(short_lived.nodes[0].kill)
+    await asyncio.sleep(2)
+    assert not following.done(), "it waits"
+    await asyncio.to_thread(short_lived.nodes[0].start)
+    await asyncio.to_thread(short_lived.await_ready)
+    await log.commit({b"after": b"1"})
+    await following
+    assert table.rows == {b"before": b"1", b"last": b"1", b"after": b"1"}
+    assert [one.offsets["turns"] for one in table.markers if one][-3:] == [1, 2, 3]
+    await table.restore()
