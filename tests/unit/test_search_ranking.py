@@ -23,61 +23,11 @@ def best(history: Path, text: str, **given: Any) -> Hit:
     return asked(history, text, **given)[0]
 
 
-def test_a_turn_is_lifted_by_those_beside_it_and_never_more_than_by_its_own(tmp_path: Path) -> None:
-    lines = ["the weather is fine", "my dog barks at the postman", "we called it Biscuit, a dog",
-             "nothing else happened", "the garden has roses"]  # fmt: skip
-    far = said(50, "a dog in another talk", session_id="far")
-    history = run(tmp_path, "a", [*(said(n, line) for n, line in enumerate(lines)), far])
-    hits = {hit.id: hit for hit in asked(history, "dog postman called")}
-    assert list(hits)[:2] == ["e1", "e2"] or list(hits)[:2] == ["e2", "e1"]
-    assert hits["e2"].why["near"] > 0 and "near" not in hits["e50"].why
-    assert all(hit.why.get("near", 0) <= hit.why["words"] + 1e-6 for hit in hits.values())
-
-
-def test_a_turn_of_another_passage_of_the_session_is_beside_it_too(tmp_path: Path) -> None:
-    """The index cuts a session into passages of sixteen."""
-    lines = [said(n, "filler") for n in range(15)]
-    lines += [said(15, "a giraffe"), said(16, "an okapi"), said(17, "okapi, okapi")]
-    history = run(tmp_path, "a", lines)
-    hits = {hit.id: hit for hit in asked(history, "giraffe okapi")}
-    assert hits["e16"].why["near"] > 0 and "near" not in hits["e17"].why
-
-
-def test_a_session_with_several_passages_has_one_best_turn(tmp_path: Path) -> None:
-    lines = [said(n, "a giraffe" if n % 16 == 5 else "an okapi", session_id="a") for n in range(40)]
-    hits = {hit.id: hit for hit in asked(run(tmp_path, "a", lines), "giraffe okapi", limit=100)}
-    lifts = sorted(hits[one].why["nearby"] for one in ("e5", "e21", "e37"))
-    assert lifts[2] > 2 * lifts[1] > 0
-
-
-def test_what_a_long_answer_mentions_lifts_its_passage_less(tmp_path: Path) -> None:
-    long = "One could do many things here. " * 60
-    told = {"a": ("I saw a giraffe.", "Nice."), "b": ("Hello.", f"{long} A giraffe. {long}")}
-    lines = [
-        said(n, text, agent_answer=answer, session_id=session)
-        for session, first in (("a", 0), ("b", 10))
-        for n, (text, answer) in enumerate([("My okapi sleeps.", "Good."), told[session]], first)
-    ]
-    hits = {hit.id: hit for hit in asked(run(tmp_path, "a", lines), "giraffe okapi")}
-    assert hits["e0"].why["nearby"] > 2 * hits["e10"].why["nearby"] > 0
-
-
-@pytest.mark.parametrize("mark", ["?", "？"])
-@pytest.mark.parametrize("answer", ["", "The Wolves."])
-def test_the_turn_after_a_question_without_an_answer_is_its_reply(
-    tmp_path: Path, mark: str, answer: str
-) -> None:
-    lines = [
-        said(0, "Ann: hello"),
-        said(1, f"Bea: Which team did you sign with{mark}", agent_answer=answer),
-        said(2, "Ann: It was the Wolves!"),
-        said(3, "Bea: nice"),
-        said(4, "Ann: thanks"),
-    ]
+def test_a_question_may_end_with_a_wide_mark(tmp_path: Path) -> None:
+    lines = [said(1, "Bea: Which team did you sign with？"), said(2, "Ann: It was the Wolves!"),
+             said(3, "Bea: nice")]  # fmt: skip
     hits = asked(run(tmp_path, "a", lines), "Which team did Ann sign with?")
-    assert hits[0].id == "e1"
-    assert [hit.id for hit in hits if "reply" in hit.why] == ([] if answer else ["e2"])
-    assert answer or hits[1].id == "e2"
+    assert [(hit.id, "reply" in hit.why) for hit in hits[:2]] == [("e1", False), ("e2", True)]
 
 
 @pytest.mark.parametrize("prefixed", [True, False])
@@ -94,17 +44,6 @@ def test_whom_the_question_names_is_who_speaks_not_who_is_spoken_to(
     assert best(history, "What did Ann buy? A violin?").id == "e0"
     assert best(history, "What did Bea buy? A violin?").id == "e1"
     assert best(history, "What did Bea buy? A violin?").why["speaker"] > 0
-
-
-def test_a_long_answer_counts_less_than_what_a_user_said(tmp_path: Path) -> None:
-    long = "You could try a violin. " + "There are many things that one could do here. " * 40
-    lines = [
-        said(0, "What could I learn?", agent_answer=long, session_id="a"),
-        said(1, "I play the violin.", agent_answer="Good.", session_id="b"),
-        *(said(n, "Thank you.", session_id=f"c{n}") for n in range(2, 9)),
-    ]
-    history = run(tmp_path, "a", lines)
-    assert ids(history, "violin")[:2] == ["e1", "e0"]
 
 
 def test_what_only_an_answer_says_is_found(tmp_path: Path) -> None:
