@@ -129,9 +129,19 @@ def redirect_notes(tell: Callable[[str, bool], None]) -> None:
     _tell = tell
 
 
+def silence_notes(silent: bool) -> None:
+    """Whether to drop notes and progress bars (`turnfold -q`); failures are always written."""
+    global is_quiet
+    is_quiet = silent
+
+
+is_quiet = False
+
+
 def note(text: str) -> None:
     """Writes one line of progress or warning to stderr."""
-    _tell(text, False)
+    if not is_quiet:
+        _tell(text, False)
 
 
 def fail(text: str) -> None:

@@ -1,16 +1,18 @@
-"""A progress bar on stderr, where stderr is a terminal."""
+"""A progress bar on stderr, if it is a terminal and notes are wanted."""
 
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+from streams import output
 
 Progress = Callable[[str, int, int, int], None]
 
 
 @contextmanager
 def progress_bar() -> Iterator[Progress | None]:
-    """Yields a callback (path, bytes read, total bytes, records), or None without a terminal."""
-    if not sys.stderr.isatty():
+    """Yields a callback (path, bytes read, total bytes, records), or None without a bar."""
+    if output.is_quiet or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
