@@ -18,9 +18,9 @@ from sinks import panics
 from streams import configuration, gc_policy
 from streams.commands import errors
 from streams.commands.options import SETTINGS
+from streams.configuration import keep_files_private
 from streams.errors import ConfigurationError
 from streams.output import fail, prepare, silence_notes
-from streams.umask import keep_files_private
 
 
 class Below(NamedTuple):
