@@ -239,22 +239,28 @@ def test_a_tenant_beyond_its_quota(installation: Installation) -> None:
     for _ in range(110):
         assert post(content=lines[0]).status_code == 429
     installation.prometheus.until(fires("TurnfoldQuotaRefuses", limit="records"))
-    installation.until_quiet()
 
 
 def test_a_model_that_is_down_one_without_budget_and_an_extractor_that_is_killed(
     installation: Installation, tmp_path: Path
 ) -> None:
     """The last test: Prometheus misses an extractor for days."""
-    at = ("--bootstrap", installation.broker.bootstrap, "--model", "test", "--idle-seconds", "1")
-    with Endpoint() as asked:
-        url = asked.url
-        spent = Part("extract", tmp_path, *at, "--base-url", url, "--budget-tokens", "1000")
-        installation.prometheus.targets({spent.job: [f"127.0.0.1:{spent.port()}"]})
-        installation.prometheus.until(fires("TurnfoldModelBudget", budget="run", unit="tokens"))
-        spent.kill()
-    down = Part("extract", tmp_path, *at, "--base-url", url, "--group", "another")
-    installation.prometheus.targets({down.job: [f"127.0.0.1:{down.port()}"]})
-    installation.prometheus.until(fires("TurnfoldModelDown", job=down.job))
-    down.kill()
+    at = ("--bootstrap", installation.broker.bootstrap, "--model", "test", "--turns", "1",
+          "--idle-seconds", "1")  # fmt: skip
+
+    @contextmanager
+    def extracting(url: str, *options: str) -> Iterator[None]:
+        small = {"TURNFOLD_LLM_MAX_OUTPUT_TOKENS": "100"}
+        part = Part("extract", tmp_path, *at, "--base-url", url, *options, **small)
+        try:
+            installation.prometheus.targets({part.job: [f"127.0.0.1:{part.port()}"]})
+            yield
+        finally:
+            part.kill()
+
+    installation.send(100)
+    with Endpoint() as asked, extracting(asked.url, "--hourly-tokens", "40000"):
+        installation.prometheus.until(fires("TurnfoldModelBudget", budget="hour", unit="tokens"))
+    with extracting(asked.url, "--group", "another"):
+        installation.prometheus.until(fires("TurnfoldModelDown"))
     installation.prometheus.until(fires("TurnfoldAbsent", component="extract"))
