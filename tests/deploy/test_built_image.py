@@ -42,7 +42,7 @@ class Buildah:
         self.folder = folder
         (folder / "state").mkdir()
         (folder / "uv.toml").write_text("system-certs = true\n")
-        self._start = [
+        self._start: list[str | Path] = [
             "unshare", "--mount", "sh", "-ec", STATE, folder / "state",
             "buildah", "--storage-driver", "vfs",
             "--root", folder / "root", "--runroot", folder / "runroot",
