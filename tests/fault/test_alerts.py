@@ -266,8 +266,8 @@ def test_a_model_that_is_down_one_without_budget_and_an_extractor_that_is_killed
         finally:
             part.kill()
 
-    installation.send(100)
-    with Endpoint() as asked, extracting(asked.url, "--hourly-tokens", "40000"):
+    installation.send()
+    with Endpoint() as asked, extracting(asked.url, "--hourly-tokens", "9000"):
         installation.prometheus.until(fires("TurnfoldModelBudget", budget="hour", unit="tokens"))
     with extracting(asked.url, "--group", "another"):
         installation.prometheus.until(fires("TurnfoldModelDown"))
