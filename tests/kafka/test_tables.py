@@ -8,8 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +19,7 @@ from streams.kafka.client.partitions import partition_of
 from streams.kafka.transport.app import App
 from streams.kafka.transport.disk_rows import STANDING_KEY, DiskRows
 from streams.kafka.transport.marker import MARKER_KEY, TablePosition
-from tests.fault.disk import can_mount, mounted
+from tests.fault.disk import small_disk
 from tests.kafka.counting import PARTITIONS, Counting, read_all
 from tests.kafka.counting_worker import plan
 from tests.waiting import WITHIN
@@ -308,31 +306,19 @@ def test_rows_of_another_changelog_are_thrown_away(
 
 # --- a full disk --------------------------------------------------------------------------------
 
-if can_mount():
 
-    @pytest.fixture
-    def small_disk(tmp_path: Path) -> Iterator[Path]:
-        """A file system of 8 MB."""
-        with mounted(tmp_path / "disk", 8) as folder:
-            yield folder
-
-    def test_a_full_disk_ends_the_worker_and_loses_nothing(
-        counting: Counting, small_disk: Path
-    ) -> None:
-        worker = counting.start("--data", str(small_disk), *SMALL)
+def test_a_full_disk_ends_the_worker_and_loses_nothing(counting: Counting, data: Path) -> None:
+    with small_disk(data, 8) as disk:
+        worker = counting.start("--data", str(data), *SMALL)
         counting.wait_for(" ready\n", times=PARTITIONS)
         counting.produce(500)
         counting.wait_done()
-        ballast = small_disk / "ballast"
-        with ballast.open("wb", buffering=0) as file, suppress(OSError):
-            while True:
-                file.write(bytes(4_096))
-        counting.produce(3_000)
-        assert worker.wait(WITHIN) == 1
-        assert "No space left on device" in counting.log()
+        with disk.full([worker.pid]):
+            counting.produce(3_000)
+            assert worker.wait(WITHIN) == 1
+        assert disk.message in counting.log()
         assert "nothing is lost" in counting.log()
-        ballast.unlink()
-        counting.start("--data", str(small_disk))
+        counting.start("--data", str(data))
         counting.wait_done()
         assert end(counting)["restored_rows"] < 500
         assert counting.problems() == []

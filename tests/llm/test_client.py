@@ -558,8 +558,10 @@ def test_an_hour_passes() -> None:
     with pytest.raises(BudgetSpent, match="an hour") as caught:
         budget.reserve(300)
     assert caught.value.seconds == 1800
+    assert budget.used() == [("hour", "tokens", 1.0)]
     now += 1800
     budget.reserve(300)
+    assert budget.used()[0][2] < 1
 
 
 def test_a_budget_too_small_for_one_call_is_never_enough() -> None:
