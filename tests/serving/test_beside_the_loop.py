@@ -40,7 +40,7 @@ class Accepting:
     """A backend that takes everything and applies nothing."""
 
     live = SimpleNamespace(name="live", rules=Rules())
-    history = None
+    history = kafka = None
 
     def __init__(self) -> None:
         self.changes = Changes()

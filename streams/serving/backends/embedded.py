@@ -28,16 +28,15 @@ from streams.pipeline.entity import Entity
 from streams.pipeline.interfaces import StoreError
 from streams.serving.backends.backend import (
     BEHIND,
+    Backend,
     Busy,
-    Charge,
     EntityRows,
     NotReady,
-    Prepare,
     Subject,
     Table,
     Work,
 )
-from streams.serving.backends.change_waiters import Changes, Where
+from streams.serving.backends.change_waiters import Where
 from streams.serving.backends.fold_thread import FAILED, LENT, IngestThread
 from streams.serving.backends.live_generation import NO_HISTORY, UNREADABLE, Live, promoted
 from streams.serving.backends.read_cache import LastRead
@@ -45,7 +44,6 @@ from streams.serving.backends.stats import FoldCounts, Observed
 from streams.serving.backends.write_queue import Posted, PostedLog
 
 if TYPE_CHECKING:
-    from streams.llm.background import Beside
     from streams.llm.settings import LlmSettings
     from streams.serving.backends.model_writes import PostedByModel
 
@@ -82,8 +80,8 @@ class WaitingRecords(NamedTuple):
 NONE_WAITING = WaitingRecords(0, 0)
 
 
-class EmbeddedBackend:
-    """Implements `backend.Backend` while it is entered. It is the history's only writer, as
+class EmbeddedBackend(Backend):
+    """Answers while it is entered. It is the history's only writer, as
     `run` is, but lends the history to `generation promote`, `forget` and `admin compact` while
     they run."""
 
@@ -104,15 +102,8 @@ class EmbeddedBackend:
         Entering raises ConfigurationError if another writer uses the history.
         """
         self._root = open_root(root)
-        self.history: Path | None = self._root
-        self.changes = Changes()
-        self._erasing = Erasures(self._root, lambda: self._store is not None)
-        self.erasures: Erasures | None = self._erasing
-        self.preparing: list[Prepare] = []
-        self.worked: list[Charge] = []
-        self.promoted: str | None = None
-        self.model: Beside | None = None
-        """Calls the model while it is running."""
+        super().__init__(self._root)
+        self._erasing = self.erasures = Erasures(self._root, lambda: self._store is not None)
         self._counts = FoldCounts()
         self._commits = Advance()
         self._folder = IngestThread(self._root, self, extractor, retention)

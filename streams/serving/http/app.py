@@ -94,10 +94,9 @@ def create_app(
         telemetry={"tracing": traces.are_sent(), "metrics": False, "logs": False},
         lifespan=lifespan,
     )
-    kafka: Any = getattr(backend, "kafka", None)
     app.state.serving = Serving(
         backend, past, streams, Sent(), quotas, SessionLocks(), readers, within, page, records,
-        flow, None if kafka is None else Replays(kafka),
+        flow, None if backend.kafka is None else Replays(backend.kafka),
     )  # fmt: skip
     app.router.routes += [*ENDPOINTS, METRICS, Route("/openapi.json", _openapi_json, OPEN)]
     app.router.routes += pages.routes() if pages else [INDEX]

@@ -137,15 +137,14 @@ async def _serve(
 ) -> None:
     async with entered as backend, beside(backend.readiness), AsyncExitStack() as observing:
         observing.enter_context(collected(lambda: of_process(backend.readiness())))
-        if (kafka := getattr(backend, "kafka", None)) is not None:
+        if backend.kafka is not None:
             from streams.serving.flow.group_lag import exported
 
-            await observing.enter_async_context(exported(kafka, settings.app_id))
+            await observing.enter_async_context(exported(backend.kafka, settings.app_id))
         if backend.history is not None:
             from streams.serving.flow import unsettled
 
             await observing.enter_async_context(unsettled.exported(backend.history))
-        model = getattr(backend, "model", None)
         app = create_app(
             backend,
             keys,
@@ -176,7 +175,7 @@ async def _serve(
             loop.add_signal_handler(number, end)
         failing = loop.create_task(backend.failed())
         failing.add_done_callback(lambda _: end())
-        if model:
+        if model := backend.model:
             observing.enter_context(collected(lambda: of_model(model.driver)))
         await server._serve([listening])  # `serve` would raise the signals once more
         if failing.done():
