@@ -345,9 +345,10 @@ class EmbeddedBackend(Backend):
         self._call(self._gone, posted)
         self._call(posted.end, error)
 
-    # --- what the folding thread tells ----------------------------------------------------------
+    # --- called by the folding thread -----------------------------------------------------------
 
     def opened(self, store: Store) -> None:
+        """The store has everything in the log; it may be read until `closed`."""
         live = promoted(self._root)  # for certain: who switches has the lock that this thread has
 
         def see() -> None:
@@ -362,6 +363,7 @@ class EmbeddedBackend(Backend):
         self._call(see)
 
     def closed(self, why: str, lent: bool) -> None:
+        """The store is about to be closed; `lent`: another process may change its contents."""
         released = Event()
 
         def let_go() -> None:
@@ -385,6 +387,9 @@ class EmbeddedBackend(Backend):
         rules: Rules,
         seconds: Mapping[str, float],
     ) -> None:
+        """Outcomes of a group, copies of the changed rows (not in the store until `committed`), and
+        the rules of the fold. `seconds`: processing time per tenant; empty for a group that was
+        read from disk."""
         self._counts.add(group.first, outcomes)
         self._call(self._show, changed, rules, *self._posts.end(group, outcomes, seconds))
 
@@ -432,12 +437,15 @@ class EmbeddedBackend(Backend):
             )
 
     def committing(self) -> None:
+        """Records folded from now on belong to the next batch."""
+
         def next_batch() -> None:
             self._batch += 1
 
         self._call(next_batch)
 
     def committed(self) -> None:
+        """The store has everything that was folded before the last `committing`."""
         self._call(lambda: self._drop_before(self._batch))
 
     def _drop_before(self, batch: int) -> None:

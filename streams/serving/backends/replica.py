@@ -36,7 +36,7 @@ from streams.serving.backends.live_generation import (
 from streams.serving.backends.log_ends import LogEnds
 from streams.serving.backends.producer import NotAppended, OutgoingRecord, Writing
 from streams.serving.backends.promotion import Promotion
-from streams.serving.backends.replica_store import MemoryStore, ReplicaStore
+from streams.serving.backends.replica_store import ReplicaStore
 from streams.serving.backends.replica_tables import TABLES, ReplicaTables
 from streams.serving.backends.stats import Observed
 
@@ -63,9 +63,8 @@ class _Sent(NamedTuple):
 
 
 class ReplicaBackend(Backend):
-    """`app_id` names the workers' changelogs; a generation's
-    changelogs are named `APP.NAME`. An `app_id` of that form pins the generation, whichever is
-    promoted.
+    """`app_id` names the workers' changelogs; a generation's changelogs are named `APP.NAME`. An
+    `app_id` of that form pins the generation, whichever is promoted.
 
     `store`: of the rows; default: memory.
     """
@@ -81,7 +80,7 @@ class ReplicaBackend(Backend):
         super().__init__(history)
         self.kafka = self._kafka = kafka
         self._app_id = app_id
-        self._store: ReplicaStore = store or MemoryStore()
+        self._store = store or ReplicaStore()
         self._waiting = self._waiting_bytes = 0  # records
         self._tasks: list[asyncio.Task[None]] = []
         self._failed: BaseException | None = None

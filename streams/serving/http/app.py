@@ -4,7 +4,7 @@ The same over files and over Kafka: `backend` is the tier (`streams.serving.back
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import cache
 from typing import Any
@@ -20,13 +20,14 @@ from streams.serving.backends.backend import Backend
 from streams.serving.flow.replaying import Replays
 from streams.serving.flow.sampler import Sampler
 from streams.serving.history.history_queries import HistoryQueries
-from streams.serving.http.auth import LOCAL, OPEN, Needs
+from streams.serving.http.auth import LOCAL, OPEN, Access, Needs, Pages
 from streams.serving.http.body_readers import BodyReaders
 from streams.serving.http.endpoints import ENDPOINTS
 from streams.serving.http.event_stream import SessionEventStreams
 from streams.serving.http.keys import Keys
 from streams.serving.http.quotas import TenantQuotas
-from streams.serving.http.rate_limits import RequestLimits, guarded
+from streams.serving.http.rate_limits import Limits, RequestLimits, Strangers
+from streams.serving.http.request_bodies import Bodies
 from streams.serving.http.route import PlainRoute, Route, Router, Serving, encode
 from streams.serving.http.routes_health import INDEX, METRICS
 from streams.serving.http.session_locks import SessionLocks
@@ -123,6 +124,19 @@ class _Api(FastAPI):
 
     def build_middleware_stack(self) -> ASGIApp:
         return Requests(guarded(Router(self.router), *self._guard))
+
+
+def guarded(
+    app: Router,
+    keys: Keys | None,
+    bounds: RequestLimits | None = None,
+    pages: Pages | None = None,
+    charge: Callable[[str, int], None] | None = None,
+) -> ASGIApp:
+    """The application inside all protective layers. `charge`: as in `Bodies`."""
+    held_to = bounds or RequestLimits()
+    whole = Bodies(app, held_to.body_bytes, held_to.body_seconds, held_to.held_bytes, charge)
+    return Access(Limits(whole, held_to), app.find, keys, pages, Strangers(held_to.open_rate).check)
 
 
 async def _openapi_json(request: Request) -> Response:
