@@ -125,7 +125,7 @@ def test_a_tenant_that_asks_much_keeps_no_other_waiting(tmp_path: Path) -> None:
         assert time.monotonic() - began < 2 * SECONDS
         await asyncio.gather(*greedy, also, return_exceptions=True)
         async with asyncio.timeout(WITHIN):  # nothing is left of who is answered
-            while past._tables.turns._asked or past._tables.turns._of:
+            while past._tables._asked or past._tables._of:
                 await asyncio.sleep(0.01)
 
     asking(HistoryQueries(HistoryBackend(root), SECONDS), ask)

@@ -22,10 +22,10 @@ from streams.files.refold import refold, refold_user
 from streams.folds.effects import Input
 from streams.folds.outcome import Outcome
 from streams.observability.readiness import Readiness
-from streams.serving.backends.backend import Backend, EntityRows, NotReady, Table
+from streams.serving.backends.backend import Backend, Busy, EntityRows, NotReady, Table
 from streams.serving.backends.live_generation import Live, PointerFollower
 from streams.serving.backends.stats import Observed
-from streams.serving.backends.tenant_queue import TenantQueue
+from streams.serving.backends.tenant_threads import TenantThreads
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ class HistoryBackend(Backend):
         self._root = find_root(root)
         super().__init__(self._root)
         self._pointer = PointerFollower(self._root)
-        self._turns = TenantQueue(AT_ONCE, WAITING)
+        self._threads = TenantThreads("fold", AT_ONCE, WAITING)
 
     async def __aenter__(self) -> Self:
         parts = [self._watch()]
@@ -57,6 +57,7 @@ class HistoryBackend(Backend):
     async def __aexit__(self, *_: object) -> None:
         for task in self._tasks:
             task.cancel()
+        self._threads.close()
 
     async def _follow(self) -> None:
         while True:
@@ -91,17 +92,18 @@ class HistoryBackend(Backend):
 
     async def rows(self, table: Table, tenant: str, key: str) -> EntityRows:
         ask = refold if table == "sessions" else refold_user
-        give_back = await self._turns.take(tenant)
-        try:
-            live = self.live
-            tables = live.tables or self._root
-            rows = await asyncio.to_thread(ask, tables, tenant, key, live.rules)
+
+        def folded(live: Live) -> EntityRows:
+            rows = ask(live.tables or self._root, tenant, key, live.rules)
             return EntityRows(rows, live.rules)
+
+        try:
+            return await self._threads.ask(tenant, folded, lambda: self.live)
+        except Busy:
+            raise
         except (HistoryError, TurnfoldError, OSError, _duckdb.Error) as error:
             log.warning("the history cannot be read: %s", error)
             raise NotReady("the history cannot be read now; the server's log says why") from None
-        finally:
-            give_back()
 
     async def catch_up(self, table: Table, tenant: str, key: str, within: float) -> None:
         return  # others write

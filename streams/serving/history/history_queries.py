@@ -36,8 +36,8 @@ from streams.search import (
 )
 from streams.serving.backends.backend import Backend, NotReady, Subject
 from streams.serving.backends.live_generation import Live
+from streams.serving.backends.tenant_threads import TenantThreads
 from streams.serving.history.indexing import Indexing
-from streams.serving.history.thread_pool import QueryPool
 from streams.serving.http.problems import (
     Fault,
     Problem,
@@ -93,8 +93,8 @@ class HistoryQueries:
     def __init__(self, backend: Backend, seconds: float) -> None:
         self._backend = backend
         self._seconds = seconds
-        self._tables = QueryPool("history", THREADS, WAITING)
-        self._lookups = QueryPool("lookup", LOOKUP_THREADS, LOOKUPS_WAITING)
+        self._tables = TenantThreads("history", THREADS, WAITING)
+        self._lookups = TenantThreads("lookup", LOOKUP_THREADS, LOOKUPS_WAITING)
         self._indexes: dict[Location, Indexing] = {}  # of each generation that has answered
         backend.preparing.append(self._prepare)
 
@@ -216,7 +216,7 @@ class HistoryQueries:
 
     async def _asked(
         self,
-        lane: QueryPool,
+        lane: TenantThreads,
         noun: str,
         tenant: str,
         question: Callable[[Location], T],

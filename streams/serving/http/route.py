@@ -4,6 +4,7 @@ FastAPI's machinery, which doubles the cost of a request.
 An endpoint takes the request and, by name, path and query parameters; it returns a `Response`.
 """
 
+import asyncio
 import re
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -14,6 +15,7 @@ from http import HTTPStatus
 from time import monotonic
 from typing import Annotated, Any, Literal, NamedTuple, TypedDict, TypeVar, Unpack
 from urllib.parse import unquote, unquote_to_bytes
+from weakref import WeakValueDictionary
 
 import msgspec
 from fastapi import Path, Query
@@ -43,7 +45,6 @@ from streams.serving.http.keys import Role
 from streams.serving.http.problems import KNOWN, Fault, Problem, invalid, not_found, problem_of
 from streams.serving.http.quotas import TenantQuotas
 from streams.serving.http.refusal import Header, Refusal
-from streams.serving.http.session_locks import SessionLocks
 from streams.serving.http.write_records import IdempotencyCache
 
 SLASH = "\x1f"
@@ -88,8 +89,9 @@ encode = msgspec.json.Encoder().encode
 class Serving(NamedTuple):
     """The objects that endpoints use: `request.app.state.serving`.
 
-    `within`: default seconds a write waits to be applied. `page`: maximum entries per reply.
-    `records`: maximum records per request.
+    `sessions`: lock of each session (tenant, id) with requests under way. `within`: default seconds
+    a write waits to be applied. `page`: maximum entries per reply. `records`: maximum records per
+    request.
     """
 
     backend: Backend
@@ -97,7 +99,7 @@ class Serving(NamedTuple):
     streams: SessionEventStreams
     keys: IdempotencyCache
     quotas: TenantQuotas
-    sessions: SessionLocks
+    sessions: WeakValueDictionary[tuple[str, str], asyncio.Lock]
     readers: BodyReaders
     within: float
     page: int
@@ -110,6 +112,11 @@ class Serving(NamedTuple):
         NotReady, at the latest at `until` (`monotonic`)."""
         await self.backend.catch_up(table, tenant, key, max(0.0, until - monotonic()))
         return (await self.backend.rows(table, tenant, key)).rows
+
+    def session_lock(self, tenant: str, session_id: str) -> asyncio.Lock:
+        """Serializes the requests of a session: a message depends on those before it. For writes of
+        other servers, see `catch_up` of the backend."""
+        return self.sessions.setdefault((tenant, session_id), asyncio.Lock())
 
     def close_streams(self) -> None:
         """Ends all event streams, because the server would wait for them."""

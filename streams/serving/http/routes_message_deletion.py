@@ -47,7 +47,7 @@ async def delete_message(
     prefer = request_headers.preference(request, server.within)
     until = monotonic() + max(prefer.wait, server.within)
     server.quotas.check(tenant)
-    async with server.sessions.of(tenant, session_id):
+    async with server.session_lock(tenant, session_id):
         session = await server.rows_after("sessions", tenant, session_id, until)
         if not retract_turns.is_turn(session, message_id):
             raise not_found("user's message")

@@ -27,7 +27,6 @@ from streams.pipeline.interfaces import StoreError
 from streams.pipeline.retention import retention_of
 from streams.search.vector_search import embedder
 from streams.serving.backends.backend import Backend
-from streams.serving.flow.sampler import addresses
 from streams.serving.http.app import create_app
 from streams.serving.http.connection import UVICORN, HttpConnection, raise_file_limit
 from streams.serving.http.keys import Keys
@@ -145,19 +144,7 @@ async def _serve(
             from streams.serving.flow import unsettled
 
             await observing.enter_async_context(unsettled.exported(backend.history))
-        app = create_app(
-            backend,
-            keys,
-            bounds=settings.bounds,
-            quotas=settings.all_quotas,
-            within=settings.within,
-            page=settings.page,
-            records=settings.records,
-            query_seconds=settings.query_seconds,
-            mcp_forget=settings.mcp_forget,
-            inspected=settings.inspector,
-            metrics_from=addresses(settings.metrics_from),
-        )
+        app = create_app(backend, keys, settings)
         gc_policy.set_for_server()
         server = _Server(
             uvicorn.Config(
