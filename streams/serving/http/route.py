@@ -13,7 +13,17 @@ from difflib import get_close_matches
 from functools import lru_cache
 from http import HTTPStatus
 from time import monotonic
-from typing import Annotated, Any, Literal, NamedTuple, TypedDict, TypeVar, Unpack
+from typing import (
+    Annotated,
+    Any,
+    Concatenate,
+    Literal,
+    NamedTuple,
+    ParamSpec,
+    TypedDict,
+    TypeVar,
+    Unpack,
+)
 from urllib.parse import unquote, unquote_to_bytes
 from weakref import WeakValueDictionary
 
@@ -31,10 +41,11 @@ from starlette.types import Receive, Scope, Send
 from schemas.base import Id, JsonObject, Tenant
 from schemas.http import Moment
 from schemas.validation_text import reason
+from sinks.locations import Location
 from streams.folds.effects import Rows
 from streams.observability import traces
 from streams.observability.memory_spans import Operation, span
-from streams.serving.backends.backend import Backend, NotReady, Table
+from streams.serving.backends.backend import Backend, NotReady, Subject, Table
 from streams.serving.flow.replaying import Replays
 from streams.serving.flow.sampler import Sampler
 from streams.serving.history.history_queries import HistoryQueries
@@ -83,6 +94,8 @@ ATTEMPTS = 5
 GENERATION = b"turnfold-generation"
 """The header with the generation that answered."""
 
+P = ParamSpec("P")
+T = TypeVar("T")
 encode = msgspec.json.Encoder().encode
 
 
@@ -137,6 +150,22 @@ def tenant_of(request: Request) -> str:
     """The caller's tenant, from the key only."""
     tenant: Tenant = request.scope["state"]["caller"].tenant
     return tenant
+
+
+async def ask_history(
+    request: Request,
+    noun: str,
+    of: Sequence[Subject],
+    question: Callable[Concatenate[Location, str, P], T],
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> T:
+    """What `question` returns for the history's tables, the caller's tenant and the arguments.
+    `noun` and `of` as in `HistoryQueries.ask`. Raises Problem, Busy."""
+    tenant = tenant_of(request)
+    return await serving(request).past.ask(
+        noun, tenant, lambda root: question(root, tenant, *args, **kwargs), of=of
+    )
 
 
 def reply(document: Any, status: int = HTTPStatus.OK, **headers: str) -> Response:

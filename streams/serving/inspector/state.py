@@ -11,7 +11,7 @@ from schemas.time import parse_time
 from streams import history_lists
 from streams.point_in_time import text_of
 from streams.serving.http.problems import not_found
-from streams.serving.http.route import AsOf, KnownAt, serving, tenant_of
+from streams.serving.http.route import AsOf, KnownAt, ask_history
 from streams.serving.http.routes_reading import EntityInPath
 from streams.serving.inspector.api_calls import Json
 from streams.serving.inspector.bitemporal_chart import plane
@@ -28,10 +28,7 @@ async def state(
     request: Request, state_id: EntityInPath, as_of: AsOf = None, known_at: KnownAt = None
 ) -> Json:
     """The known revisions of one entity, by its id or citation."""
-    server, tenant = serving(request), tenant_of(request)
-    whole = await server.past.ask(
-        "state", tenant, lambda root: history_lists.revisions(root, tenant, state_id)
-    )
+    whole = await ask_history(request, "state", [], history_lists.revisions, state_id)
     rows = [
         row
         for row in whole
