@@ -13,6 +13,7 @@ from streams.kafka.client.partitions import partition_of
 from streams.kafka.client.topic_names import changelog_name
 from streams.kafka.transport.rows import close_stores
 from streams.observability.readiness import FETCH, Readiness
+from streams.output import counted
 from streams.serving.backends.backend import EntityRows, NotReady, Table
 from streams.serving.backends.change_waiters import Changes
 from streams.serving.backends.changelog_follower import Following
@@ -140,7 +141,7 @@ class ReplicaTables:
             self.check_age(max(lanes, key=lambda lane: lane.progress.age))
         except NotReady as error:
             return Readiness(False, str(error))
-        return Readiness(True, f"follows {len(lanes)} partitions")
+        return Readiness(True, f"follows {counted(len(lanes), 'partition')}")
 
     def observed(self) -> Observed:
         """The counters of the workers' newest markers, once all are known."""
