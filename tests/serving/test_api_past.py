@@ -23,7 +23,7 @@ from streams.search.document import Doc
 from streams.serving.backends.backend import Busy, Subject
 from streams.serving.backends.readonly import HistoryBackend
 from streams.serving.backends.replica import ReplicaBackend
-from streams.serving.history import history_queries, indexing
+from streams.serving.history import indexing
 from streams.serving.history.history_queries import (
     LOOKUP_THREADS,
     LOOKUPS_WAITING,
@@ -159,7 +159,7 @@ def test_look_ups_wait_for_no_question_to_the_tables(tmp_path: Path) -> None:
     asking(HistoryQueries(HistoryBackend(root), 10 * WITHIN), ask)
 
 
-def test_too_many_look_ups_are_sent_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_look_ups_are_sent_away(tmp_path: Path) -> None:
     root = history(tmp_path / "h", turn("e1", user_input="the heron"))
     go_on = threading.Event()
 
@@ -167,16 +167,18 @@ def test_too_many_look_ups_are_sent_away(tmp_path: Path, monkeypatch: pytest.Mon
         assert go_on.wait(WITHIN)
         return []
 
-    monkeypatch.setattr(history_queries, "users", slowly)
-
     async def ask(past: HistoryQueries) -> list[Any]:
         every = LOOKUP_THREADS - 1 + LOOKUPS_WAITING + 3
         listing = Listing(now=0, limit=1)
-        asked = [asyncio.ensure_future(past.users("default", listing)) for _ in range(every)]
+        asked = [
+            asyncio.ensure_future(past.look_up("default", listing, slowly, "users"))
+            for _ in range(every)
+        ]
         await asyncio.sleep(0.1)
         assert await past.ask("session", "default", quick) == 1, "the tables are another lane"
         go_on.set()
-        return await asyncio.gather(*asked, return_exceptions=True)
+        answers: list[Any] = await asyncio.gather(*asked, return_exceptions=True)
+        return answers
 
     found = asking(HistoryQueries(HistoryBackend(root), 10 * WITHIN), ask)
     assert sum(isinstance(one, Busy) for one in found) == 3

@@ -145,7 +145,7 @@ class ReplicaTables:
 
     def observed(self) -> Observed:
         """The counters of the workers' newest markers, once all are known."""
-        lanes = list(self._following.lanes.values())
+        lanes = self._lanes()
         if not lanes or not all(lane.ready for lane in lanes):
             return Observed("kafka")
         return by_agent((AGENTS[lane.table].name, lane.note) for lane in lanes)
@@ -154,7 +154,7 @@ class ReplicaTables:
 
     def shown(self) -> Shown:
         """Positions that readers may have seen, by partition."""
-        lanes = self._following.lanes.values()
+        lanes = self._lanes()
         return {(lane.table, lane.at.partition): lane.shown_up_to for lane in lanes}
 
     def lacks(self, positions: Shown) -> int:

@@ -21,18 +21,11 @@ from streams.search import (
     CountQuery,
     Listing,
     NotIndexed,
-    OwnerCounts,
     Page,
     Query,
     Recall,
-    Session,
-    User,
-    active_as_of,
-    counts_as_of,
     recall,
     search,
-    sessions,
-    users,
 )
 from streams.serving.backends.backend import Backend, NotReady, Subject
 from streams.serving.backends.live_generation import Live
@@ -128,36 +121,22 @@ class HistoryQueries:
         """As `streams.search`, after everything visible of the query's user or session is written.
         Raises Problem, Busy."""
         await self._caught_up(tenant, _subjects(query.user_id, query.session_id))
-        return await self._found(tenant, query, search)
+        return await self.look_up(tenant, query, search, "search")
 
     async def recall(self, tenant: str, query: Query) -> Recall:
         """As `search`, for `streams.search.recall`. Raises Problem, Busy."""
         await self._caught_up(tenant, _subjects(query.user_id, query.session_id))
-        return await self._found(tenant, query, recall)
+        return await self.look_up(tenant, query, recall, "search")
 
-    async def users(self, tenant: str, query: Listing) -> list[User]:
-        """Raises Problem, Busy."""
-        return await self._found(tenant, query, users, "users")
-
-    async def sessions(self, tenant: str, query: Listing) -> list[Session]:
-        """Raises Problem, Busy."""
-        return await self._found(tenant, query, sessions, "sessions")
-
-    async def active_as_of(self, tenant: str, query: ActiveQuery) -> dict[str, int]:
-        """Raises Problem, Busy."""
-        return await self._found(tenant, query, active_as_of, f"{query.kind}s")
-
-    async def counts_as_of(self, tenant: str, query: CountQuery) -> dict[str, OwnerCounts]:
-        """Raises Problem, Busy."""
-        return await self._found(tenant, query, counts_as_of, f"{query.kind}s")
-
-    async def _found(
+    async def look_up(
         self,
         tenant: str,
         query: Query | Listing | ActiveQuery | CountQuery,
         find: Callable[..., T],
-        noun: str = "search",
+        noun: str,
     ) -> T:
+        """What `find`, a function of `streams.search`, returns of the index, updated if needed;
+        `noun` names it in problems. Raises Problem, Busy."""
         tables = self._backend.live.tables
         if tables is None:
             raise no_history(noun)
