@@ -26,7 +26,7 @@ def test_a_sample_of_bonds_says_which_turns_they_are_of(
 ) -> None:
     sample = {"kind": kind, "key": key, "before": None, "after": None, side: {"confidence": 0.5}}
     (piece,) = sampled(sample)["diff"]
-    assert piece["text"] == text
+    assert piece.text == text
     assert sampled({**sample, "before": {"confidence": 1}, "after": {"confidence": 0}})["diff"]
 
 

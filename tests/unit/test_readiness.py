@@ -11,7 +11,7 @@ from streams.kafka.client.group_source import ConsumerSource
 from streams.kafka.tools.lag import Lag
 from streams.observability import readiness as readiness_module
 from streams.observability.readiness import STALE_AFTER, Advance, Pending, Readiness
-from streams.serving.flow.exported import lag_samples
+from streams.serving.flow.gauges import lag_samples
 
 HERE, THERE = TopicPartition("turns", 0), TopicPartition("turns", 1)
 

@@ -115,7 +115,7 @@ class Sampler:
         frame = self._frames.take(self._backend.observed(), readiness.ready, readiness.about)
         if frame != self._frame:
             self._frame = frame
-            self._event = b"event: frame\ndata: %s\n\n" % msgspec.json.encode(frame.plain())
+            self._event = b"event: frame\ndata: %s\n\n" % msgspec.json.encode(frame)
         return frame
 
 

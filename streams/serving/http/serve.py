@@ -27,7 +27,7 @@ from streams.pipeline.interfaces import StoreError
 from streams.pipeline.retention import retention_of
 from streams.search.vector_search import embedder
 from streams.serving.backends.backend import Backend
-from streams.serving.flow import exported
+from streams.serving.flow import gauges
 from streams.serving.http.app import create_app
 from streams.serving.http.connection import UVICORN, HttpConnection, raise_file_limit
 from streams.serving.http.keys import Keys
@@ -138,9 +138,9 @@ async def _serve(
     async with entered as backend, beside(backend.readiness), AsyncExitStack() as observing:
         observing.enter_context(collected(lambda: of_process(backend.readiness())))
         if backend.kafka is not None:
-            await observing.enter_async_context(exported.group_lag(backend.kafka, settings.app_id))
+            await observing.enter_async_context(gauges.group_lag(backend.kafka, settings.app_id))
         if backend.history is not None:
-            await observing.enter_async_context(exported.unsettled_letters(backend.history))
+            await observing.enter_async_context(gauges.unsettled_letters(backend.history))
         app = create_app(backend, keys, settings)
         gc_policy.set_for_server()
         server = _Server(

@@ -61,8 +61,8 @@ async def change(
         new = None if ended else {"valid_to": until}
     will = _will(do, entity, new, reason)
     text: str = entity["body_text"]
-    words = [piece._asdict() for piece in diff(text, (new or {}).get("body_text", text))]
-    return {**answer, "will": will, "diff": words, "missing": []}
+    pieces = diff(text, (new or {}).get("body_text", text))
+    return {**answer, "will": will, "diff": pieces, "missing": []}
 
 
 async def _held(request: Request, id: str) -> tuple[str, Json]:

@@ -166,7 +166,7 @@ def sampled(sample: Json) -> Json:
         "entity_id": next((key[name] for name in ENTITIES if key.get(name)), None),
         "user_id": next((key[name] for name in OWNERS if key.get(name)), None),
         "session_id": key.get("session_id") or None,
-        "diff": [piece._asdict() for piece in diff(*texts)],
+        "diff": diff(*texts),
         "fields": _fields(before or {}, after or {}, text_field),
     }
 

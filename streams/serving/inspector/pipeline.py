@@ -40,7 +40,7 @@ async def pipeline(
         "tier": tier,
         "topology": {"nodes": [node._asdict() for node in graph.graph(tier).nodes],
                      "arrows": graph.graph(tier).arrows},
-        "live": frame and frame.plain(),
+        "live": frame,
         "letters": await told_if_there(letters, missing),
         "reasons": await if_there(_reasons(request), missing),
         "missing": missing,

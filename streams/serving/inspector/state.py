@@ -63,7 +63,7 @@ async def state(
         "blame": [
             {**origin._asdict(), "session_id": sessions.get(origin.event_id)} for origin in origins
         ],
-        "plane": _plain(drawn),
+        "plane": drawn,
         "steps": {
             "as_of": sorted({row["occurred_at"] for row in whole}),
             "known_at": sorted({row["recorded_at"] for row in whole}),
@@ -105,7 +105,7 @@ def _revision(row: Json) -> Json:
     return {
         **{name: row[name] for name in named},
         "text": after,
-        "diff": [piece._asdict() for piece in diff(before or "", after or "")],
+        "diff": diff(before or "", after or ""),
         "fields": _fields(row["before"], row["after"]),
     }
 
@@ -121,13 +121,6 @@ def _fields(before: Any, after: Any) -> list[Json]:
         for name in sorted({*old, *new} - UNTOLD)
         if old.get(name) != new.get(name)
     ]
-
-
-def _plain(drawn: Any) -> Json | None:
-    if drawn is None:
-        return None
-    rows = [{**row._asdict(), "bars": [bar._asdict() for bar in row.bars]} for row in drawn.rows]
-    return {**drawn._asdict(), "rows": rows}
 
 
 VIEW = View("/states/{state_id}", state, "state.html", "state.title", "state.about")
