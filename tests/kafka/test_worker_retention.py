@@ -17,7 +17,7 @@ from streams.kafka.client.topic_names import changelog_name
 from streams.pipeline.entity import COLD
 from streams.serving.backends.replica import ReplicaBackend
 from streams.serving.backends.replica_disk import DiskStore
-from streams.serving.backends.replica_store import ReplicaStore
+from streams.serving.backends.replica_tables import ReplicaStore
 from streams.topology import SESSION_AGENT
 from tests.command import folded, ndjson, rows, turn
 from tests.kafka.working import APP, Working, message

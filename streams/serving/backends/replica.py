@@ -36,8 +36,7 @@ from streams.serving.backends.live_generation import (
 from streams.serving.backends.log_ends import LogEnds
 from streams.serving.backends.producer import NotAppended, OutgoingRecord, Writing
 from streams.serving.backends.promotion import Promotion
-from streams.serving.backends.replica_store import ReplicaStore
-from streams.serving.backends.replica_tables import TABLES, ReplicaTables
+from streams.serving.backends.replica_tables import TABLES, ReplicaStore, ReplicaTables
 from streams.serving.backends.stats import Observed
 
 log = logging.getLogger(__name__)

@@ -30,7 +30,7 @@ from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.transport.disk_rows import DiskRows, size_on_disk
 from streams.kafka.transport.rows import RowStore
 from streams.pipeline.interfaces import StoreError
-from streams.serving.backends.replica_store import ReplicaStore
+from streams.serving.backends.replica_tables import ReplicaStore
 
 log = logging.getLogger(__name__)
 
