@@ -119,6 +119,11 @@ def say(text: str = "") -> None:
     sys.stdout.write(escape_controls(text) + "\n")
 
 
+def counted(number: int, noun: str) -> str:
+    """A count in words: `1 dead letter`, `2,000 dead letters`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def _to_stderr(text: str, failed: bool) -> None:
     sys.stderr.write(("turnfold: " if failed else "") + escape_controls(text) + "\n")
 
