@@ -77,16 +77,12 @@ def sink(
     from streams.kafka.client import outage_log
     from streams.kafka.client.settings import KafkaSettings
     from streams.kafka.sink.options import SinkOptions
-    from streams.kafka.transport.interfaces import no_span
-    from streams.observability import traces
 
-    span = traces.span if observing.begin("sink") else no_span
+    observing.begin("sink")
     outage_log.watch()
     settings = KafkaSettings.load(bootstrap=bootstrap)
     size = int(roll_mb * 1_000_000)
-    options = SinkOptions(
-        name, instance, size, roll_seconds, once, generation=generation, span=span
-    )
+    options = SinkOptions(name, instance, size, roll_seconds, once, generation=generation)
     if generation is not None:
         if generation in RESERVED:
             raise click.UsageError(f"--generation {generation}: reserved; choose another name")

@@ -107,7 +107,7 @@ def worker(
     from streams.kafka.client import outage_log
     from streams.kafka.client.settings import KafkaSettings
 
-    traced = observing.begin("worker", verbose)
+    observing.begin("worker", verbose)
     outage_log.watch(verbose)
     kafka = KafkaSettings.load(bootstrap=bootstrap, partitions=partitions)
     settings = WorkerSettings.load(
@@ -132,7 +132,7 @@ def worker(
     def beside(app: Any) -> AbstractAsyncContextManager[None]:
         return _beside(observing, app, model_beside(app, kafka, settings, history))
 
-    code = work(kafka, settings, traced, beside)
+    code = work(kafka, settings, beside)
     if code:
         raise click.exceptions.Exit(code)
 

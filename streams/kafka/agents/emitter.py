@@ -34,17 +34,15 @@ class LateMessage(NamedTuple):
 
 
 class MessageEmitter(ABC):
-    """Builds the messages of a batch: an `Emitter` of Kafka messages. `origin`: class of message
-    origins; `rules`: constants of the folds. Signals and plans become messages, folded by their
-    readers."""
+    """Builds the messages of a batch: an `Emitter` of Kafka messages. `rules`: constants of the
+    folds. Signals and plans become messages, folded by their readers."""
 
     agent: ClassVar[Agent]
     """The topology's declaration of its outputs."""
 
-    def __init__(self, partition: int, partitions: int, origin: type[Origin], rules: Rules) -> None:
+    def __init__(self, partition: int, partitions: int, rules: Rules) -> None:
         self.rules = rules
         self.partition, self.partitions = partition, partitions
-        self.origin = origin
         self.begin()
 
     def begin(self, version: int = 0) -> None:
@@ -55,7 +53,7 @@ class MessageEmitter(ABC):
         self.outcomes = OutcomeNote()
 
     def origin_of(self, record: FoldedRecord, entity: LaneEntity, message: Any) -> Origin:
-        return self.origin(message, entity.tenant, record.recorded_at)
+        return Origin(message, entity.tenant, record.recorded_at)
 
     def signals(self, effects: Effects) -> tuple[tuple[LaneEntity, UserSignal], ...]:
         return ()
@@ -87,7 +85,7 @@ class MessageEmitter(ABC):
         self.unreadable(dead, message)
 
     def unreadable(self, dead: Dead, message: Any) -> None:
-        origin = self.origin(message, dead.tenant, message.timestamp * 1000)
+        origin = Origin(message, dead.tenant, message.timestamp * 1000)
         self.outbox.dead(dead, message, origin)
         self.outcomes.dead(message.topic, message.offset, dead.reason, dead.detail)
 
@@ -96,6 +94,6 @@ class MessageEmitter(ABC):
     ) -> None:
         """Writes a dead letter at the late record's position, from where it can be replayed."""
         late_message = LateMessage(*late.source, message.key, message.timestamp)
-        origin = self.origin(late_message, entity.tenant, message.timestamp * 1000)
+        origin = Origin(late_message, entity.tenant, message.timestamp * 1000)
         self.outbox.dead(dead, late_message, origin)
         self.outcomes.dead(late_message.topic, late_message.offset, late.reason, late.detail)

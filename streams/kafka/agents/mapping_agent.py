@@ -33,11 +33,9 @@ class MappingAgent:
         rows: RowStore,
         source: Source,
         partitions: int,
-        origin: type[Origin] = Origin,
     ) -> None:
         self.source = source
         self.partition, self.partitions = partition % partitions, partitions
-        self.origin = origin
         self.counts: Counter[str] = Counter()
         self.reasons: Counter[str] = Counter()
         self._note: Mapping[str, Any] = {}
@@ -65,9 +63,7 @@ class MappingAgent:
             outbox.outputs.append(Output(route.topic, partition, route.key, line, headers))
             self.counts["mapped"] += 1
         elif isinstance(decoded, Dead):
-            outbox.dead(
-                decoded, message, self.origin(message, decoded.tenant, message.timestamp * 1000)
-            )
+            outbox.dead(decoded, message, Origin(message, decoded.tenant, message.timestamp * 1000))
             self.counts["dead"] += 1
         else:
             self.counts[decoded] += 1

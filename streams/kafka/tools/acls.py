@@ -109,12 +109,11 @@ def topics(app_id: str = "turnfold") -> tuple[Acl, ...]:
 
 
 def doctor(app_id: str = "turnfold") -> tuple[Acl, ...]:
-    return (*topics(app_id), Acl("topic", _changelogs(app_id), ("Read",)), *health(app_id))
-
-
-def health(app_id: str = "turnfold") -> tuple[Acl, ...]:
-    """The check of a container."""
-    return (Acl("group", (app_id,), ("Describe",)),)
+    return (
+        *topics(app_id),
+        Acl("topic", _changelogs(app_id), ("Read",)),
+        Acl("group", (app_id,), ("Describe",)),
+    )
 
 
 ALL = (
@@ -124,8 +123,8 @@ ALL = (
 )
 
 PROCESSES: dict[str, Callable[[str], tuple[Acl, ...]]] = {
-    "worker": worker, "serve": serve, "doctor": doctor, "health": health, "topics": topics,
-    "reset": reset, "sink": lambda _: sink(), "extract": lambda _: extract(),
+    "worker": worker, "serve": serve, "doctor": doctor, "topics": topics, "reset": reset,
+    "sink": lambda _: sink(), "extract": lambda _: extract(),
     "produce": lambda _: PRODUCE, "lag": lambda _: LAG, "dlq replay": lambda _: REPLAY,
     "dlq settle": lambda _: SETTLE, "repartition": lambda _: ALL, "generation drop": lambda _: ALL,
 }  # fmt: skip

@@ -8,7 +8,7 @@ lanes use the markers in their transactions.
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from aiokafka.abc import ConsumerRebalanceListener
@@ -21,7 +21,7 @@ from aiokafka.errors import (
 from aiokafka.structs import TopicPartition
 from faust.transport import consumer as base
 from faust.transport.consumer import ensure_TPset
-from faust.types import TP, ConsumerMessage, Message
+from faust.types import TP, ConsumerMessage
 
 from streams.errors import TurnfoldError
 from streams.kafka.client.aiokafka_internals import KafkaConsumer
@@ -292,24 +292,8 @@ class Consumer(base.Consumer):
         """Disabled: Faust calls it if a rebalance meets a stopping worker; `on_stop` does the
         work."""
 
-    async def create_topic(self, topic: str, *args: Any, **options: Any) -> None:
-        raise NotImplementedError(f"{topic}: topics are created by streams.kafka.client.topics")
+    async def _unused(self, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError("lanes seek and commit, _drain_messages fetches")
 
-    async def seek_to_committed(self) -> Mapping[TP, int]:
-        raise NotImplementedError("lanes seek")
-
-    async def seek_wait(self, partitions: Mapping[TP, int]) -> None:
-        raise NotImplementedError("lanes seek")
-
-    async def _seek(self, partition: TP, offset: int) -> None:
-        raise NotImplementedError("lanes seek")
-
-    async def _commit(self, offsets: Mapping[TP, int]) -> bool:
-        raise NotImplementedError("lanes commit")
-
-    async def _getmany(self, active_partitions: set[TP] | None, timeout: float) -> Any:
-        raise NotImplementedError("_drain_messages fetches")
-
-    async def getmany(self, timeout: float) -> AsyncIterator[tuple[TP, Message]]:
-        raise NotImplementedError("_drain_messages fetches")
-        yield
+    create_topic = seek_to_committed = seek_wait = _unused
+    _seek = _commit = _getmany = _unused

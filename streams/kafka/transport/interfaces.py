@@ -4,12 +4,10 @@ The transport is independent of the folds. It gives messages to a lane's process
 returned batch in one Kafka transaction, and reports whether the transaction committed.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-from streams.kafka.client.aiokafka_internals import RawMessage
 from streams.kafka.transport.rows import MemoryRows, RowStore
 from streams.kafka.transport.rows import Row as Row
 from streams.quota import NO_QUOTA, Quota
@@ -17,24 +15,6 @@ from streams.quota import NO_QUOTA, Quota
 SESSION_TIMEOUT = 10.0
 """Seconds without a heartbeat after which a worker's partitions are reassigned."""
 Headers = Sequence[tuple[str, bytes]]
-Span = Callable[[str, Iterable[Any]], AbstractContextManager[object]]
-"""Opens a span of that name for the messages being processed."""
-
-
-def no_span(name: str, messages: Iterable[Any]) -> AbstractContextManager[object]:
-    return nullcontext()
-
-
-class KafkaMessage(RawMessage, Protocol):
-    """A message with its topic and partition, such as aiokafka's ConsumerRecord. In a topic with
-    LogAppendTime `timestamp` is the broker's."""
-
-    @property
-    def topic(self) -> str: ...
-    @property
-    def partition(self) -> int: ...
-    @property
-    def serialized_value_size(self) -> int: ...
 
 
 class Output(NamedTuple):
@@ -73,7 +53,7 @@ class Processor(Protocol):
     """
 
     def process(self, messages: Sequence[Any], again: bool = False) -> Batch:
-        """Folds messages (`KafkaMessage`) in order. Changes are pending until `committed` or
+        """Folds messages (ConsumerRecord) in order. Changes are pending until `committed` or
         `rolled_back`. `again`: the messages were set aside in the first pass."""
         ...
 
@@ -155,5 +135,3 @@ class LaneSettings:
     """Per tenant and partition of a topic: messages beyond it wait for other tenants' messages."""
     quotas: Mapping[str, Quota] = field(default_factory=dict)
     """Quotas of individual tenants."""
-    span: Span = no_span
-    """Wraps the transaction of these messages of an agent."""

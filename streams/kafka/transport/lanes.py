@@ -5,18 +5,18 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any
 
 from aiokafka.structs import TopicPartition
 
 from streams.errors import ConfigurationError
+from streams.kafka.client.group_source import ConsumerSource
 from streams.kafka.client.name_prefix import prefix_of
 from streams.kafka.client.topics import check_no_repartition
 from streams.kafka.transport.batch_buffer import Chunk
 from streams.kafka.transport.interfaces import AgentSpec, LaneSettings
 from streams.kafka.transport.lane import Lane, LaneCounts
 from streams.kafka.transport.partition_check import Layout
-from streams.kafka.transport.restore import LaneSource
 from streams.kafka.transport.rows import close_stores
 from streams.observability.histogram import Histogram
 from streams.observability.logs import OF_BROKER
@@ -29,18 +29,6 @@ WATCH_EVERY = 1.0
 CHECK_EVERY = 3.0
 """Seconds between checks of the number of partitions. A record from a producer with another number
 triggers a check at once."""
-
-
-class GroupSource(LaneSource, Protocol):
-    """The consumer as seen by all lanes together."""
-
-    async def counts(self) -> Mapping[str, int] | None:
-        """Current number of partitions by topic, or None if no broker responds."""
-        ...
-
-    def oldest_fetch_age(self) -> float:
-        """Seconds since the broker's last response, of the partition that has waited longest."""
-        ...
 
 
 class Lanes:
@@ -62,18 +50,18 @@ class Lanes:
         self._removed_counts: dict[str, float] = {}
         self._stalled_since: dict[str, float] = {}
         self._watch: asyncio.Task[None] | None = None
-        self._source: GroupSource | None = None
+        self._source: ConsumerSource | None = None
         self._crash: Callable[[BaseException], None] | None = None
         self._report: Callable[[Mapping[TopicPartition, int]], None] | None = None
 
     @property
-    def source(self) -> GroupSource:
+    def source(self) -> ConsumerSource:
         assert self._source is not None, "attach comes first"
         return self._source
 
     def attach(
         self,
-        source: GroupSource,
+        source: ConsumerSource,
         crash: Callable[[BaseException], None],
         committed: Callable[[Mapping[TopicPartition, int]], None],
     ) -> None:

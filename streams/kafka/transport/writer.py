@@ -29,7 +29,6 @@ class Written(NamedTuple):
     as sent to the broker, `changelog_bytes` the changelog's share."""
 
     position: int
-    records: int
     bytes: int
     changelog_bytes: int
 
@@ -100,9 +99,8 @@ class Writer:
             await self._transactions.commit()
         except (KafkaError, OSError, TimeoutError) as error:
             raise TransactionFailed(f"{self.transactional_id}: {error!r}") from error
-        records = sum(count for parts in batches.values() for _, count in parts)
         sizes = {tp: sum(batch.size() for batch, _ in parts) for tp, parts in batches.items()}
-        return Written(position, records, sum(sizes.values()), sizes[changelog])
+        return Written(position, sum(sizes.values()), sizes[changelog])
 
     def _batches(
         self, outputs: Sequence[Output], changelog: TopicPartition, rows: Sequence[Row]
