@@ -52,7 +52,11 @@ def group(number: int) -> Group:
 
 
 def ask(
-    asked: Endpoint, *groups: Group, patient: bool = False, **settings: Any
+    asked: Endpoint,
+    *groups: Group,
+    patient: bool = False,
+    one_by_one: bool = False,
+    **settings: Any,
 ) -> tuple[list[Any], Extractor]:
     """Asks about groups side by side: their records, or what was raised; and who asked."""
 
@@ -60,6 +64,8 @@ def ask(
         told = asked.settings(**settings)
         async with extractor(told, patient=patient) as asking:
             calls = (asking.make(one, NOTHING, []) for one in groups or (GROUP,))
+            if one_by_one:
+                return [await call for call in calls], asking
             return await asyncio.gather(*calls, return_exceptions=True), asking
 
     return asyncio.run(inside())
