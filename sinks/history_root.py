@@ -2,8 +2,6 @@
 
 import json
 import time
-from functools import lru_cache
-from typing import Any
 
 from sinks.errors import HistoryError, HistoryWriteError
 from sinks.locations import Location, P, is_url, location_of, make_folder, replace
@@ -100,11 +98,10 @@ def _inspect(path: P) -> tuple[P, bool]:
 
 def _has_marker(marker: Location) -> bool:
     """Whether the marker exists; raises HistoryError for another format."""
-    if not marker.exists():
-        return False
-    stat = marker.stat()
     try:
-        version = _format(marker, stat.st_ino, stat.st_mtime_ns, stat.st_size)
+        version = json.loads(marker.read_text(encoding="utf-8"))["format"]
+    except (FileNotFoundError, NotADirectoryError):
+        return False
     except (ValueError, KeyError, TypeError, IsADirectoryError) as error:
         raise HistoryError(f"{marker}: not readable as a history's marker") from error
     if version != FORMAT:
@@ -113,12 +110,6 @@ def _has_marker(marker: Location) -> bool:
             "version that wrote it, or run the input again into a new folder"
         )
     return True
-
-
-@lru_cache(64)
-def _format(marker: Location, *_: int) -> Any:
-    """Format of a marker, cached per state of its file, as every query needs it."""
-    return json.loads(marker.read_text(encoding="utf-8"))["format"]
 
 
 __all__ = [

@@ -78,7 +78,7 @@ def test_worker_and_produce(running: Installation) -> None:
 
 
 def test_sink(running: Installation, guarded: Broker, tmp_path: Path) -> None:
-    sink = user(guarded, "sink", acls.sink(), tmp_path)
+    sink = user(guarded, "sink", acls.SINK, tmp_path)
     assert sink.run("kafka", "sink", "--history", tmp_path / "history", "--once")["rows"] > 0
 
 
@@ -196,7 +196,7 @@ COMMANDS: dict[str, tuple[Sequence[Acl], tuple[str, str, str], list[str]]] = {
     # by user: what a process needs, which of it is missing, the command
     "worker": (acls.worker("another"), ("transactional id", "another-*", "Write"),
                ["kafka", "worker", "--app-id", "another"]),
-    "sink": (acls.sink(), ("group", "sink", "Read"),
+    "sink": (acls.SINK, ("group", "sink", "Read"),
              ["kafka", "sink", "--history", "{folder}/h", "--once"]),
     "produce": (acls.PRODUCE, ("topic", "turns", "Write"),
                 ["kafka", "produce", str(CONVERSATIONS)]),

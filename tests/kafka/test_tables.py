@@ -372,6 +372,5 @@ def test_a_standby_takes_over_with_next_to_nothing_to_restore(
     counting.produce(500)
     counting.wait_done()
     totals = end(counting, 1)
-    assert totals["followed_rows"] > rows / 4
     assert totals["restored_rows"] < rows / 10  # what was committed just before
     assert counting.problems() == []

@@ -424,7 +424,7 @@ def test_a_request_that_nobody_ever_finishes(endpoint: Start) -> None:
     def endless(request: Request) -> Reply:
         return Hang(5) if request.said else model(request)
 
-    settings = {"read_seconds": 0.1, "attempts": 2}
+    settings: dict[str, Any] = {"read_seconds": 0.1, "attempts": 2}
     (record,), _ = ask(endpoint(endless), group(2), patient=True, **settings)
     assert "ReadTimeout" in record["extraction"]["error"]
 

@@ -272,19 +272,6 @@ class Consumer(base.Consumer):
         position: int | None = await self.kafka.position(TopicPartition(*tp))
         return position
 
-    async def earliest_offsets(self, *partitions: TP) -> Mapping[TP, int]:
-        offsets = await self.kafka.beginning_offsets([TopicPartition(*tp) for tp in partitions])
-        return {TP(*tp): offset for tp, offset in offsets.items()}
-
-    async def highwaters(self, *partitions: TP) -> Mapping[TP, int]:
-        offsets = await self.kafka.end_offsets([TopicPartition(*tp) for tp in partitions])
-        return {TP(*tp): offset for tp, offset in offsets.items()}
-
-    def key_partition(
-        self, topic: str, key: bytes | None, partition: int | None = None
-    ) -> int | None:
-        return partition
-
     def _new_topicpartition(self, topic: str, partition: int) -> TP:
         return TP(topic, partition)
 
@@ -292,8 +279,11 @@ class Consumer(base.Consumer):
         """Disabled: Faust calls it if a rebalance meets a stopping worker; `on_stop` does the
         work."""
 
-    async def _unused(self, *_: Any, **__: Any) -> Any:
-        raise NotImplementedError("lanes seek and commit, _drain_messages fetches")
+    def key_partition(self, topic: str, *_: Any) -> int | None:
+        raise NotImplementedError(f"{topic}: lanes choose partitions")
 
-    create_topic = seek_to_committed = seek_wait = _unused
+    async def _unused(self, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError("lanes restore, seek and commit, _drain_messages fetches")
+
+    create_topic = earliest_offsets = highwaters = seek_to_committed = seek_wait = _unused
     _seek = _commit = _getmany = _unused

@@ -68,6 +68,7 @@ class LaneCounts:
     restored_rows: int = 0
     restores: int = 0
     failures: int = 0
+    paused: int = 0
     stalls: int = 0
     busy_seconds: float = 0.0
 
@@ -184,6 +185,7 @@ class Lane:
         self._queue.put(clipped)
         if not self._paused and self._queue.is_full(1):
             self._paused = True
+            self.counts.paused += 1
             self._owner.source.pause(self.sources.values())
 
     # --- life -----------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
 from time import monotonic
 from typing import Any
 
@@ -15,7 +14,7 @@ from streams.kafka.client.name_prefix import prefix_of
 from streams.kafka.client.topics import check_no_repartition
 from streams.kafka.transport.batch_buffer import Chunk
 from streams.kafka.transport.interfaces import AgentSpec, LaneSettings
-from streams.kafka.transport.lane import Lane, LaneCounts
+from streams.kafka.transport.lane import Lane
 from streams.kafka.transport.partition_check import Layout
 from streams.kafka.transport.rows import close_stores
 from streams.observability.histogram import Histogram
@@ -47,7 +46,6 @@ class Lanes:
         if len(self._plan_of) != sum(len(plan.sources) for plan in plans):
             raise ConfigurationError("two agents have the same source topic")
         self._active: dict[TopicPartition, Lane] = {}
-        self._removed_counts: dict[str, float] = {}
         self._stalled_since: dict[str, float] = {}
         self._watch: asyncio.Task[None] | None = None
         self._source: ConsumerSource | None = None
@@ -159,8 +157,6 @@ class Lanes:
         removed = [
             self.lanes.pop(key) for key in self.lanes.keys() - owned.keys() - followed.keys()
         ]
-        for lane in removed:
-            self._removed_counts = _added(self._removed_counts, lane.counts)
         await close_stores(*[lane.rows for lane in removed])
         for (agent, partition), plan in owned.items():
             missing = [
@@ -284,14 +280,3 @@ class Lanes:
             )
             return f"offsets are not fetched: {missing}"
         return None
-
-    def totals(self) -> Mapping[str, float]:
-        """Counters of all lanes, including reassigned ones."""
-        sums = self._removed_counts
-        for lane in self.lanes.values():
-            sums = _added(sums, lane.counts)
-        return sums
-
-
-def _added(sums: Mapping[str, float], counts: LaneCounts) -> dict[str, float]:
-    return {name: sums.get(name, 0) + value for name, value in asdict(counts).items()}
