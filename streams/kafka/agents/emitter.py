@@ -2,12 +2,13 @@
 
 import logging
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from schemas.events import Turn
 from streams.folds.constants import Rules
 from streams.folds.effects import Effects, Input, Late, UserSignal
 from streams.kafka.agents.encoding import Origin, key_of, time_text, to_json
+from streams.kafka.agents.log_clock import DatedMessage
 from streams.kafka.agents.outbox import Outbox
 from streams.kafka.agents.outcomes import OutcomeNote
 from streams.kafka.agents.table import LaneEntity
@@ -20,17 +21,6 @@ log = logging.getLogger(__name__)
 
 
 FoldedRecord = Input | Signalled
-
-
-class LateMessage(NamedTuple):
-    """Position of an applied record that matches no call, as a later record shows."""
-
-    topic: str
-    partition: int
-    offset: int
-    key: bytes | None
-    timestamp: int
-    headers: tuple[()] = ()
 
 
 class MessageEmitter(ABC):
@@ -93,7 +83,7 @@ class MessageEmitter(ABC):
         self, dead: Dead, late: Late, entity: LaneEntity, record: FoldedRecord, message: Any
     ) -> None:
         """Writes a dead letter at the late record's position, from where it can be replayed."""
-        late_message = LateMessage(*late.source, message.key, message.timestamp)
+        late_message = DatedMessage(*late.source, message.key, None, (), message.timestamp)
         origin = Origin(late_message, entity.tenant, message.timestamp * 1000)
         self.outbox.dead(dead, late_message, origin)
         self.outcomes.dead(late_message.topic, late_message.offset, late.reason, late.detail)
