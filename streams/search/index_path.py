@@ -51,6 +51,8 @@ def has_index_folder(tables: Location) -> bool:
 
 
 def _local_folder(tables: ObjectPath) -> Path:
+    """The folder for tables in an object store: below `SETTING`, otherwise below this account's
+    cache."""
     override = os.environ.get(SETTING)
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     home = Path(override).absolute() if override else cache / "turnfold" / "search"

@@ -14,8 +14,7 @@ from streams.kafka.sink.batch import SinkBatch
 from streams.kafka.sink.options import SinkCounts, SinkOptions
 from streams.kafka.sink.positions import SinkPositions
 from streams.observability import traces
-from streams.observability.histogram import Histogram
-from streams.observability.metrics import UPTO_MINUTES
+from streams.observability.metrics import UPTO_MINUTES, Histogram
 
 log = logging.getLogger(__name__)
 
