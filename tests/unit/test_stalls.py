@@ -48,7 +48,7 @@ class Watched:
         self.log = Log()
         counting = plan("group")
         self.lanes = Lanes("group", [counting], LaneSettings(stall_after=30.0))
-        self.lanes._source = cast(ConsumerSource, self.log)
+        self.lanes.source = cast(ConsumerSource, self.log)
         self.lane = Lane(counting, 0, self.lanes)
         self.lane.enter("ready")
 

@@ -411,7 +411,7 @@ class Lane:
         counts.written_bytes += written.bytes
         counts.changelog_bytes += written.changelog_bytes
         counts.busy_seconds += processed - started
-        self._owner.observe_seconds(self.plan.agent, monotonic() - started)
+        self._owner.seconds[self.plan.agent].observe(monotonic() - started)
         self.enter("ready")
         self.reading.committed(ahead)
 

@@ -47,14 +47,6 @@ class Lanes:
         self._active: dict[TopicPartition, Lane] = {}
         self._stalled_since: dict[str, float] = {}
         self._watch: asyncio.Task[None] | None = None
-        self._source: ConsumerSource | None = None
-        self._crash: Callable[[BaseException], None] | None = None
-        self._report: Callable[[Mapping[TopicPartition, int]], None] | None = None
-
-    @property
-    def source(self) -> ConsumerSource:
-        assert self._source is not None, "attach comes first"
-        return self._source
 
     def attach(
         self,
@@ -64,19 +56,8 @@ class Lanes:
     ) -> None:
         """Connects the transport: `crash` receives the exception that stops the worker, `committed`
         the offsets after each transaction."""
-        self._source, self._crash, self._report = source, crash, committed
+        self.source, self.crash, self.report_committed = source, crash, committed
         self._watch = asyncio.get_running_loop().create_task(self._watch_lanes(), name="stalls")
-
-    def observe_seconds(self, agent: str, seconds: float) -> None:
-        self.seconds[agent].observe(seconds)
-
-    def report_committed(self, offsets: Mapping[TopicPartition, int]) -> None:
-        assert self._report is not None, "attach comes first"
-        self._report(offsets)
-
-    def crash(self, error: BaseException) -> None:
-        assert self._crash is not None, "attach comes first"
-        self._crash(error)
 
     def running(self) -> Iterable[Lane]:
         return set(self._active.values())
