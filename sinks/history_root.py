@@ -2,6 +2,7 @@
 
 import json
 import time
+from errno import EACCES, ELOOP, EPERM
 
 from sinks.errors import HistoryError, HistoryWriteError
 from sinks.locations import Location, P, is_url, location_of, make_folder, replace
@@ -91,7 +92,9 @@ def _inspect(path: P) -> tuple[P, bool]:
                 f"{root}: is not a history (it has other files and no {MARKER}); name a new "
                 "or empty folder"
             )
-    except PermissionError as error:
+    except OSError as error:
+        if error.errno not in (EACCES, EPERM, ELOOP):
+            raise
         raise HistoryError(f"{root}: {error.strerror}") from error
     return root, is_history
 
