@@ -11,8 +11,9 @@ from io import BytesIO
 from typing import Any, NamedTuple
 
 import msgspec
-from fastavro import _read, _read_py, parse_schema, schemaless_reader
+from fastavro import _read_py, parse_schema, schemaless_reader
 from fastavro.io.binary_decoder import BinaryDecoder
+from fastavro.logical_readers import LOGICAL_READERS
 
 from sinks.decompress import MAX_PIECES, Budget
 
@@ -34,9 +35,9 @@ def _decimal(data: bytes, schema: Any, reader_schema: Any = None) -> Any:
     return _read_decimal(data, schema, reader_schema)
 
 
-_read_decimal = _read_py.LOGICAL_READERS["bytes-decimal"]
-for readers in (_read.LOGICAL_READERS, _read_py.LOGICAL_READERS):
-    readers["bytes-decimal"] = readers["fixed-decimal"] = _decimal
+_read_decimal = LOGICAL_READERS["bytes-decimal"]
+LOGICAL_READERS["bytes-decimal"] = LOGICAL_READERS["fixed-decimal"] = _decimal
+_read_checked: Callable[..., Any] = _read_py.read_data
 
 
 def reader(schema: str, referred: dict[str, str]) -> Callable[[bytes], Any]:
@@ -52,7 +53,7 @@ def reader(schema: str, referred: dict[str, str]) -> Callable[[bytes], Any]:
     def read(data: bytes) -> Any:
         file = BytesIO(data)
         if shape.needs_checks or len(data) > MAX_PIECES:
-            value = _read_py.read_data(_Decoder(file), parsed, named_schemas)
+            value = _read_checked(_Decoder(file), parsed, named_schemas)
         else:
             value = schemaless_reader(file, parsed, None)
         if file.tell() != len(data):
@@ -65,8 +66,10 @@ def reader(schema: str, referred: dict[str, str]) -> Callable[[bytes], Any]:
 class _Decoder(BinaryDecoder):
     """Raises TooMuch for more values than the budget has, ValueError for too long numbers."""
 
+    fo: BytesIO
+
     def __init__(self, file: BytesIO) -> None:
-        super().__init__(file)
+        self.fo = file
         self._budget = Budget()
 
     def read_long(self) -> int:
@@ -75,7 +78,7 @@ class _Decoder(BinaryDecoder):
         for _ in range(MAX_VARINT):
             if not (read := self.fo.read(1)):
                 raise EOFError
-            (byte,) = read
+            byte = read[0]
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
                 return (value >> 1) ^ -(value & 1)
@@ -85,7 +88,8 @@ class _Decoder(BinaryDecoder):
     read_int = read_enum = read_index = read_long
 
     def _iter_array_or_map(self) -> Iterator[None]:
-        for _ in super()._iter_array_or_map():
+        blocks: Any = super()
+        for _ in blocks._iter_array_or_map():
             self._budget.spend(0, 1)
             yield
 

@@ -63,7 +63,8 @@ def charges(tmp_path_factory: pytest.TempPathFactory) -> Charges:
                     transport=httpx.ASGITransport(app), base_url="http://localhost", headers=HEADERS
                 ) as client,
             ):
-                for route in app.router.routes:
+                routes: list[Any] = app.router.routes
+                for route in routes:
                     for method in route.methods - READING:
                         path = re.sub(r"\{\w+\}", "x", route.path)
                         names = BODIES if method != "DELETE" else ["no JSON"]

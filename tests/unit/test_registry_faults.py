@@ -128,14 +128,17 @@ def test_a_registry_that_cannot_answer_decides_nothing(
 
 
 STATUSES = (200, 204, 302, 400, 404, 410)
+NO_SCHEMAS: list[Any] = [
+    [], {}, 5, {"status": "maintenance"}, {"schema": 5}, {"schema": '"int"', "schemaType": []},
+    {"schema": '"int"', "references": [{}]}, {"schema": '"int"', "references": 5},
+]  # fmt: skip
+NO_REJECTIONS: list[Any] = [[], {}, {"error_code": "x"}]
 OF_OTHERS = [
     *(httpx.Response(status, html="<p>We are back soon.</p>") for status in STATUSES),
-    *(httpx.Response(200, json=answer) for answer in (
-        [], {}, 5, {"status": "maintenance"}, {"schema": 5}, {"schema": '"int"', "schemaType": []},
-        {"schema": '"int"', "references": [{}]}, {"schema": '"int"', "references": 5})),
-    *(httpx.Response(404, json=answer) for answer in ([], {}, {"error_code": "x"})),
+    *(httpx.Response(200, json=answer) for answer in NO_SCHEMAS),
+    *(httpx.Response(404, json=answer) for answer in NO_REJECTIONS),
     httpx.Response(200, content=b"[" * 100_000),
-]  # fmt: skip
+]
 TYPES = httpx.Response(200, json=["AVRO", "JSON", "PROTOBUF"])
 SECONDS = 200
 
