@@ -76,9 +76,9 @@ class _Decoder(BinaryDecoder):
         self._budget.spend(0, 1)
         value = shift = 0
         for _ in range(MAX_VARINT):
-            if not (read := self.fo.read(1)):
+            if not (piece := self.fo.read(1)):
                 raise EOFError
-            byte = read[0]
+            byte = piece[0]
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
                 return (value >> 1) ^ -(value & 1)

@@ -104,9 +104,9 @@ class Bodies:
             status = refusal.status
             raise
         finally:
-            left = max(body.sent, len(body.plain)) - counted.total
-            if self._charge is not None and left > 0 and status not in UNCHARGED:
-                self._charge(caller.tenant, left)
+            uncounted = max(body.sent, len(body.plain)) - counted.total
+            if self._charge is not None and uncounted > 0 and status not in UNCHARGED:
+                self._charge(caller.tenant, uncounted)
             self._room += len(body.plain)
             if body.tenant is not None:
                 self._held[body.tenant] -= len(body.plain)
