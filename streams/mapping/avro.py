@@ -97,8 +97,8 @@ class _Decoder(BinaryDecoder):
 
 
 class _Size(NamedTuple):
-    """`bytes`: minimum of a value. `cost`: its characters as JSON, without those that further bytes
-    of data add. `height`: depth of the schema."""
+    """`bytes`: minimum of a value. `cost`: characters of that value as JSON. `height`: depth of the
+    schema."""
 
     bytes: int
     cost: int

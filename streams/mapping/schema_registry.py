@@ -182,7 +182,7 @@ class Registry:
             return False
 
     def _away(self, problem: str) -> RegistryAway:
-        """An outage says nothing about ids: the tries begin again."""
+        """In an outage the replies are no evidence about ids, so the tries restart."""
         self._tries.clear()
         return RegistryAway(f"schema registry {self._url}: {problem}")
 

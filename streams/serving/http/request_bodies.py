@@ -33,7 +33,7 @@ MEMBERS = 100
 
 
 class CountedBytes:
-    """Bytes of a request's body for which its records were charged, or need not be."""
+    """Bytes of a request's body that were charged with its records."""
 
     def __init__(self) -> None:
         self.total = 0
