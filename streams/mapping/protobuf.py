@@ -36,7 +36,7 @@ def reader(schema: str, referred: dict[str, str]) -> Callable[[bytes], Any]:
     """Reader of a message's data: its type's path in the schema, then its bytes. Raises
     ValueError."""
     files = _compiled(schema, referred)
-    widest = max(_width(type) for file in files.file for type in _types(file))
+    widest = max(_width(type.field) for file in files.file for type in _types(file))
     pool = descriptor_pool.DescriptorPool()
     for file in files.file:
         pool.Add(file)
@@ -73,9 +73,9 @@ def _check_names(members: Any) -> None:
         raise ValueError(f"a name of more than {MAX_NAME} characters")
 
 
-def _width(type: Any) -> int:
-    """Bytes of memory of a message."""
-    return MESSAGE_BYTES + FIELD_BYTES * len(getattr(type, "field", None) or type.fields)
+def _width(fields: Any) -> int:
+    """Bytes of memory of a message with these fields in its type."""
+    return MESSAGE_BYTES + FIELD_BYTES * len(fields)
 
 
 def _count(data: bytes, type: Any, budget: Budget, widest: int) -> None:
@@ -83,7 +83,7 @@ def _count(data: bytes, type: Any, budget: Budget, widest: int) -> None:
     waiting = [(data, type)]
     while waiting:
         data, type = waiting.pop()
-        budget.spend(_width(type), 1)
+        budget.spend(_width(type.fields), 1)
         offset = 0
         while offset < len(data):
             tag, offset = _unsigned(data, offset)

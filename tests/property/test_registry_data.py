@@ -149,6 +149,7 @@ message M {
   optional google.protobuf.Value value = 7; optional group G = 8 { repeated M m = 1; }
   optional bytes key = 9; repeated E e = 10; }
 enum E { A = 0; B = 1; }
+message Empty { message Inner {} }
 """
 
 
@@ -210,6 +211,10 @@ def attempt(case: int) -> float:
     with suppress(Exception):  # a fault
         msgspec.json.encode(read(data))
     return time.thread_time() - start
+
+
+def test_data_are_decoded() -> None:
+    assert all(read(data) for read, data in readers())
 
 
 def test_mutated_data_are_decoded_or_a_fault() -> None:
