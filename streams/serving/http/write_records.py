@@ -91,8 +91,8 @@ async def submit(
     a long request may be stored, unless `all_or_none`.
     """
     quotas.check(tenant)
-    sent = sum(map(len, records))
     latest = time.time_ns() // 1000 + clock_ahead.MOST
+    sent = sum(map(len, records))
     results, good = await readers.read(tenant, sent, _checked, records, tenant, latest, form)
     if all_or_none and len(good) < len(records):
         return results
@@ -100,8 +100,6 @@ async def submit(
         lines = [record.line for record in good]
         size = sum(map(len, lines))
         quotas.take(tenant, len(good), size)
-        if len(good) < len(records):  # if all are rejected, the whole body is charged
-            quotas.charge(tenant, max(sent - size, 0))
         try:
             with WRITE_WAIT_SECONDS.time():
                 decoded = [record.decoded for record in good]
