@@ -98,7 +98,7 @@ api = Endpoints()
     example={"reason": "Emma wrote to support: she moved in June", "body_text": "Lives in Leiden."},
 )  # fmt: skip
 async def correct_state(request: Request, state_id: StateInPath, user_id: Owner = None) -> Response:
-    """Corrects a state. Omitted fields stay unchanged; a later `valid_from` starts a new version.
+    """Corrects a state. Omitted fields stay unchanged; another `valid_from` starts a new version.
     Returns the state once the correction has been applied."""
     change = said_in(await model_body(request, serving(request).readers, http.StateCorrection))
     return await corrected_state(request, state_id, change, change.pop("reason"), user_id)
