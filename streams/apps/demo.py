@@ -2,11 +2,13 @@
 
 import json
 import os
+import webbrowser
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from importlib.resources import as_file
 from io import StringIO
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from schemas.base import JsonObject, parse_time
@@ -20,7 +22,7 @@ from streams.extractors.do_not_store import is_private
 from streams.extractors.registry import Extractor, named
 from streams.files import file_runner
 from streams.files.extractor_choice import update_choice
-from streams.output import say
+from streams.output import counted, say
 from streams.sample import CONVERSATIONS, HOME, MOVE_TOLD, MOVED, PERSON, TENANT
 
 Command = Callable[[Sequence[str]], Any]
@@ -86,9 +88,10 @@ def _counts(counts: dict[str, int], history: Path) -> None:
         say(f"The sample is in {history} already: nothing was read twice.")
         return
     say(
-        f"{counts['read']} records of three people folded into {history} in {counts['seconds']} s: "
+        f"{counted(counts['read'], 'record')} of three people folded into {history} in "
+        f"{counts['seconds']} s: "
         f"{counts['applied']} applied, {counts['duplicate']} sent twice, {counts['withheld']} "
-        f"withheld, {counts['dead']} dead letters."
+        f"withheld, {counted(counts['dead'], 'dead letter')}."
     )
 
 
@@ -153,3 +156,16 @@ def _command(run: Command, part: slice, *arguments: str) -> None:
         run(arguments)
     for line in list(filter(str.strip, output.getvalue().splitlines()))[part]:
         say(f"  {short(line, 110)}")
+
+
+def open_page(url: str) -> bool:
+    """Opens a URL; returns at once, False without a browser. Terminal browsers (`w3m`) only count
+    if `BROWSER` names them."""
+    try:
+        browser = webbrowser.get()
+    except webbrowser.Error:
+        return False
+    if type(browser) is webbrowser.GenericBrowser and "BROWSER" not in os.environ:
+        return False
+    Thread(target=browser.open, args=(url,), daemon=True).start()
+    return True

@@ -118,7 +118,7 @@ def over_kafka(
 
 
 def _end(counts: dict[str, Any], strict: bool, form: str | None) -> None:
-    _say_counts(counts, form)
+    output.say_counts(counts, form, hidden=("stopped", "why_failed"))
     if counts["stopped"]:
         output.note(f"stopped: {counts['stopped']}; run it again to continue")
     if failed := counts["failed"]:
@@ -147,7 +147,7 @@ def load_settings(**options: Any) -> Any:
 
 def ask(history: Location, settings: Any, again: bool = False) -> dict[str, Any]:
     """Runs the model over all unread turns; returns the counts."""
-    from streams.progress import progress_bar
+    from streams.output import progress_bar
     from streams.serving.extract_history import extract as run
 
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
@@ -195,12 +195,3 @@ async def _follow(
                 raise KeyboardInterrupt from None
             raise
         return {"turns": stream.turns, **driver.extractor.summary(), "stopped": driver.spent}
-
-
-def _say_counts(counts: dict[str, Any], form: str | None) -> None:
-    if form:
-        output.say_as(form, counts, indent=0)
-        return
-    for name, value in counts.items():
-        if name not in ("stopped", "why_failed"):
-            output.say_count(name, value)

@@ -5,9 +5,10 @@ out.
 with the batch.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from time import thread_time
 from typing import Any, ClassVar, Generic, TypeVar
 
 from schemas.row import replace
@@ -19,7 +20,7 @@ from streams.kafka.agents.log_clock import LogClock
 from streams.kafka.agents.outcomes import NOTED
 from streams.kafka.agents.table import EntityTable, LaneEntity
 from streams.kafka.agents.validation import validate
-from streams.kafka.transport.interfaces import Batch, Row
+from streams.kafka.transport.interfaces import Batch, Processor, Row
 from streams.kafka.transport.rows import RowStore
 from streams.pipeline import clock_ahead
 from streams.pipeline.processor import Changed, RecordProcessor
@@ -35,8 +36,8 @@ LEFT_OUT = "left_out"
 M = TypeVar("M", bound=MessageEmitter)
 
 
-class LaneAgent(ABC, Generic[M]):
-    """Base of both agents; implements `transport.processing.Processor`."""
+class LaneAgent(Processor, Generic[M]):
+    """Base of both agents."""
 
     table_name: ClassVar[str]
 
@@ -73,7 +74,11 @@ class LaneAgent(ABC, Generic[M]):
         for start in range(0, len(messages), STEP):
             part = messages[start : start + STEP]
             for message, decoded in zip(part, list(map(self.decode, part)), strict=True):
-                if self.apply(message, decoded) == "duplicate":
+                started = thread_time() if self.charge else 0.0
+                ending = self.apply(message, decoded)
+                if self.charge:
+                    self.charge(message, thread_time() - started)
+                if ending == "duplicate":
                     emitter.outcomes.duplicate(message.topic, message.offset)
             emitter.encode_waiting()
         self.finish(self.processor.take_changed())
@@ -129,9 +134,6 @@ class LaneAgent(ABC, Generic[M]):
         self.table.restore(rows)
         self.index_rows(rows)
 
-    def index_rows(self, heads: Sequence[Row]) -> None:
-        """Rows that are now the table's; subclasses may index them."""
-
     def restored(self, note: Mapping[str, Any]) -> None:
         marker_constants.check(note, self.emitter.rules)
         self._note = note
@@ -141,9 +143,6 @@ class LaneAgent(ABC, Generic[M]):
         self.processor.warnings = Counter(note.get("warnings", {}))
         self.reasons = Counter(note.get("reasons", {}))
 
-    def needs_marker(self) -> bool:
-        return False
-
     def reset(self) -> None:
         self.table.forget()
-        self.restored({})
+        super().reset()

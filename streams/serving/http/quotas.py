@@ -12,15 +12,13 @@ from collections.abc import Callable
 import msgspec
 
 from streams.apps.metrics_registry import QUOTA_CHARGED, QUOTA_REFUSALS
-from streams.quota import BURST_SECONDS, Quotas
-from streams.serving.backends.backend import Work
+from streams.quota import BURST_SECONDS, Quotas, Work
 from streams.serving.http.problems import Problem, retry_after
 from streams.serving.http.rate_limits import rate_headers
+from streams.serving.http.request_bodies import count_bytes
 
 log = logging.getLogger(__name__)
 
-RECORD_SECONDS = 0.001
-"""CPU seconds that count as one record."""
 SAY_EVERY = 60.0
 """Seconds between two lines of the log about one tenant."""
 
@@ -72,9 +70,10 @@ class TenantQuotas:
             amount = records if limit == "records" else size
             bucket.take(amount, now)
             QUOTA_CHARGED.labels(limit).inc(amount)
+        count_bytes(size)
 
     def charge(self, tenant: str, size: int) -> None:
-        """Charges bytes that were read and rejected."""
+        """Charges bytes of a body that belong to no stored record."""
         now = self._clock()
         bucket = self._quotas.buckets(tenant, now).get("bytes")
         if bucket is not None:
@@ -83,17 +82,13 @@ class TenantQuotas:
 
     def charge_work(self, work: Work) -> None:
         """Charges processing time beyond the records' initial charge."""
-        now = self._clock()
-        bucket = self._quotas.buckets(work.tenant, now).get("records")
-        more = work.seconds / RECORD_SECONDS - work.records
-        if bucket is not None and more > 0:
-            bucket.take(more, now)
-            QUOTA_CHARGED.labels("records").inc(more)
+        QUOTA_CHARGED.labels("records").inc(self._quotas.charge_work(work, self._clock()))
 
     def give_back(self, tenant: str, records: int, size: int) -> None:
         """Refunds a request that was not stored."""
         for limit, bucket in self._quotas.buckets(tenant, self._clock()).items():
             bucket.give_back(records if limit == "records" else size)
+        count_bytes(-size)
 
     def _say(self, tenant: str, limit: str, per_second: int, now: float) -> None:
         if now - self._said.get((tenant, limit), float("-inf")) >= SAY_EVERY:
