@@ -125,7 +125,7 @@ def forget(
             output.say(
                 f"{subject} of tenant {tenant}: {turns:,} turns, and all memory made of them"
             )
-            output.note("nothing is erased yet: --yes erases this permanently")
+            output.note("dry run: --yes erases this permanently")
         return
     if session is not None and isinstance(history, Path):
         receipt = forget_session(history, tenant, session, turn)
