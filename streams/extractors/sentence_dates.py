@@ -77,8 +77,8 @@ class Dates(NamedTuple):
         turn's time.
 
         What has one value at a time has it for certain from the end of the day or week on in which
-        it began, and from the turn on if the date is wider: it would stand before a value that was
-        told meanwhile. What is so since a long time is so from then on, and again from the turn on.
+        it began, and from the turn on if the date is wider: an end that was told meanwhile would
+        close it. What is so since a long time is so from then on, and again from the turn on.
         """
         span = self._about(finding)
         if span is None or finding.rule.family not in _BEGINS or self._is_ended(finding):

@@ -201,8 +201,23 @@ def _after(kind: str, versions: Versions, update: Update, rules: Rules) -> Versi
         is_merged = before is not None and before.evidence
         session_id = end_facts.SEVERAL if is_merged else update.session_id
         version = replace(version, session_id=session_id)
-    rest = (earlier for earlier in versions if earlier.valid_from != version.valid_from)
+    replaced = {version.valid_from, *_contradicted(versions, version, update)}
+    rest = (earlier for earlier in versions if earlier.valid_from not in replaced)
     return tuple(sorted((*rest, version), key=lambda version: version.valid_from))[-MAX_VERSIONS:]
+
+
+def _contradicted(versions: Versions, version: Version, update: Update) -> list[int]:
+    """Returns the starts of the versions that an update contradicts: its version has no end, so it
+    is valid up to the plan's time, and these were stated before and start in between. A client's
+    correction of a known version leaves the others."""
+    is_correction = update.place.rank == SENT and _at(versions, version.valid_from) is not None
+    if update.op != "upsert" or version.valid_to is not None or is_correction:
+        return []
+    return [
+        earlier.valid_from
+        for earlier in versions
+        if version.valid_from < earlier.valid_from <= update.at and earlier.updated_at < update.at
+    ]
 
 
 def _is_corrected(state: State, update: Update) -> bool:

@@ -22,10 +22,12 @@ from typing import Any, BinaryIO, NoReturn, TextIO, cast
 from streams.importers.base import HALF_PAIR, SURROGATE, ImportFault
 from streams.pipeline import withheld
 
-CHUNK = 1 << 16
+CHUNK, LARGEST_CHUNK = 1 << 16, 1 << 22
+"""Characters that are read at a time. Values of a larger one could take much memory before they are
+counted."""
 GZIP_MAGIC = b"\x1f\x8b"
 TAIL = 16  # an error this near to the end of the window may be a value cut in two
-MAX_VALUE = 1 << 26
+MAX_VALUE = 1 << 24
 """Characters of one value: a document, or an element of an array."""
 MAX_PIECES = 1 << 21
 """Objects, arrays and elements in one value: they take some hundred bytes each when read."""
@@ -247,7 +249,7 @@ class _Reader:
         if self._ended:
             return False
         remainder = self._text[self._at :]
-        chunk = self._stream.read(max(CHUNK, len(remainder)))
+        chunk = self._stream.read(min(max(CHUNK, len(remainder)), LARGEST_CHUNK))
         self._lines += self._text.count("\n", 0, self._at)
         newline = self._text.rfind("\n", 0, self._at)
         self._columns = self._at - newline - 1 if newline >= 0 else self._columns + self._at

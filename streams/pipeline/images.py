@@ -80,7 +80,6 @@ _XML = ("PHN2Z", "PD94bW", "77u/P")
 _WORD = re.compile(r"[^\s\"']+")
 _PERCENT = re.compile("%[0-9a-fA-F]{2}")
 _ESCAPE = re.compile(r"(?<!\\)(\\++(u[0-9a-fA-F]{4}|[nrt/]))")
-_WHITE = re.compile(r"\s+")
 _STANDARD = str.maketrans("-_", "+/")
 
 
@@ -210,7 +209,7 @@ class _Look:
             return self._end_of_url(url)
         length = HEAD_OF_XML if self._text.startswith(_XML, at) else HEAD
         head = _RUN.match(self._text[at : at + length])
-        letters = _WHITE.sub("", head[0]) if head else ""
+        letters = "".join(head[0].split()) if head else ""
         if len(letters) < LEAST or not self._is_image(_decoded(letters), at):
             return None
         run = _RUN.match(self._text, at)
@@ -234,7 +233,7 @@ class _Look:
         at = url.end()
         if url[0][:-1].rstrip().lower().endswith("base64"):
             run = _URL_RUN.match(self._text, at)
-            letters = _WHITE.sub("", run[1][:HEAD_OF_XML]) if run else ""
+            letters = "".join(run[1][:HEAD_OF_XML].split()) if run else ""
             if run and (len(letters) >= LEAST_OF_URL or is_image(_decoded(letters))):
                 return self._with_last_line(run)
             return None

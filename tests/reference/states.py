@@ -32,8 +32,12 @@ def update_state(states: States, plan: WritePlan, update: StateUpdate, ordinal: 
     if update.op == "upsert" and update.kind != current["kind"]:
         raise Refused("the state is of another kind")
     if update.op == "upsert":
+        known_times = [one["valid_from"] for one in states[state_id]]
         version = version_meant(states[state_id], update.valid_from)
         upsert(version, update)
+        sent = plan.extractor.name != "rules" and plan.extraction is None
+        if not (sent and version["valid_from"] in known_times):
+            drop_contradicted(states[state_id], version, plan.occurred_at)
     elif update.op == "close":
         version = current
         about_end = plan.event_annotations.about_end if plan.event_annotations else None
@@ -117,6 +121,18 @@ def upsert(version: Document, update: StateUpdate) -> None:
         version["confidence"] = update.confidence + 0.0  # -0.0 becomes 0.0
     if update.valid_to is not None:
         end(version, update.valid_to)
+
+
+def drop_contradicted(versions: list[Document], version: Document, told_at: int) -> None:
+    """What is said to hold still at `told_at` was so all the time since it began: what had been
+    told before to begin in that time is no version any more."""
+    if version["valid_to"] is None:
+        versions[:] = [
+            one
+            for one in versions
+            if not version["valid_from"] < one["valid_from"] <= told_at
+            or one["updated_at"] >= told_at
+        ]
 
 
 def end(version: Document, at: int) -> None:

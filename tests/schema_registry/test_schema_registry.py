@@ -20,6 +20,7 @@ from streams.errors import ConfigurationError, Unreachable
 from streams.folds.effects import Input
 from streams.mapping.envelopes import Message
 from streams.mapping.mapper import Mapped, Mapper, Source
+from streams.mapping.schema_registry import Registry, RegistrySettings
 from streams.pipeline.decode import Dead
 from tests.command import environment
 from tests.fault.proxy import Proxy
@@ -241,6 +242,10 @@ def test_debezium_in_avro_is_unwrapped(tmp_path: Path, registry: RegistryServer)
         fastavro.schemaless_writer(file, schema, {"op": op, "before": before, "after": after})
         found = mapped(changes, framed(id, file.getvalue()))
         assert (found.found == "skipped") if op == "d" else (record(found) == EXPECTED)
+
+
+def test_the_registry_answers_the_probe() -> None:
+    assert Registry(RegistrySettings.load())._answers()
 
 
 @pytest.mark.component

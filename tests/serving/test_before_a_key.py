@@ -1,18 +1,29 @@
 """What a server does for those who show no key: little, whatever they send."""
 
 import gzip
+import re
 from collections.abc import Iterator
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 import httpx
 import pytest
+from starlette import routing
 
+from streams.serving.http.app import create_app, guarded
 from streams.serving.http.keys import Keys, changed, make
-from streams.serving.http.rate_limits import RequestLimits, guarded
+from streams.serving.http.rate_limits import RequestLimits
+from streams.serving.http.route import Router
+from streams.serving.http.settings import ServeSettings
 from streams.serving.inspector.inspector import FORM_BYTES, Inspector
 from tests.serving.guarded_app import Served, served, small_app
+from tests.serving.test_beside_the_loop import Accepting
 from tests.waiting import WITHIN, until
+
+if TYPE_CHECKING:
+    from streams.serving.backends.backend import Backend
 
 TRAILERS = {
     "a trailer without end": b"0\r\nx: " + b"x" * 200_000,
@@ -38,9 +49,49 @@ def pieces(body: bytes) -> Iterator[bytes]:
     yield body
 
 
+def routes_of_api(pages: bool) -> list[Any]:
+    """All routes of a server, with or without the inspector."""
+    settings = ServeSettings(inspector=pages)
+    return create_app(cast("Backend", Accepting()), settings=settings).router.routes
+
+
+OPEN_PATHS = [
+    (pages, re.sub(r"\{\w+\}", "x", route.path))
+    for pages in (False, True)
+    for route in routes_of_api(pages)
+    if route.needs.role is None and not route.needs.body_bytes
+]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[bool, Served]]:
+    """All routes with keys, with and without the inspector."""
+    path = tmp_path_factory.mktemp("keys") / "keys.json"
+    with changed(path) as held:
+        held.append(make("default", "admin", None, "")[1])
+    keys = Keys(path)
+    with ExitStack() as stack:
+        yield {
+            pages: stack.enter_context(
+                served(
+                    guarded(
+                        Router(routing.Router(routes_of_api(pages))),
+                        keys,
+                        RequestLimits(),
+                        Inspector(keys) if pages else None,
+                    )
+                )
+            )
+            for pages in (False, True)
+        }
+
+
 @pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
-@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/openapi.json", "/", "/sign-out"])
-def test_an_open_path_takes_no_body(server: Served, method: str, path: str) -> None:
+@pytest.mark.parametrize(("pages", "path"), OPEN_PATHS)
+def test_an_open_path_takes_no_body(
+    whole: dict[bool, Served], method: str, pages: bool, path: str
+) -> None:
+    server = whole[pages]
     packed = {"content-encoding": "gzip"}
     for body, headers in (
         (b"x", {}),

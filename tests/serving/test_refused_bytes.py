@@ -2,42 +2,90 @@
 
 import asyncio
 import json
+import re
 import sys
 from types import FrameType
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
+import httpx
 import pytest
 
 from schemas.messages import MAX_MESSAGES
-from streams.folds.outcome import APPLIED
 from streams.importers import session_messages
-from streams.quota import Quota, Quotas
 from streams.serving.http import kept_messages
-from streams.serving.http.quotas import OverQuota, TenantQuotas
-from streams.serving.http.write_records import submit
+from streams.serving.http.app import create_app
+from streams.serving.http.auth import READING
+from streams.serving.http.settings import ServeSettings
 from tests.command import turn
+from tests.serving.test_api_memory import Lent
 
-if TYPE_CHECKING:
-    from streams.serving.backends.backend import Backend
-
+HEADERS = {
+    "content-type": "application/json", "accept": "application/json, text/event-stream, */*",
+    "sec-fetch-site": "same-origin", "origin": "http://localhost",
+}  # fmt: skip
+OPEN = {"POST /sign-in", "POST /sign-out"}
 CALLS = 400
 NEW: Any = {}
 """The rows of a session that nobody has seen."""
 
 
-class _Taking:
-    async def submit(self, records: list[bytes], *_: Any) -> list[Any]:
-        return [APPLIED] * len(records)
+Charges = dict[tuple[str, str], tuple[int, float]]
+BYTES = 100_000
+SECOND_TURN = json.dumps(turn("e2")).encode()
+"""A record to store."""
+BODIES = {
+    "no JSON": b"x" * BYTES,
+    "space": b" " * BYTES,
+    "space in a list": b"[" + b" " * BYTES + b"]",
+    "an unknown field": b'{"x":"' + b"y" * BYTES + b'"}',
+    "space around a record": b" " * BYTES + SECOND_TURN,
+    "a record and a refused one": b'[{"type":"turn","x":"' + b"y" * BYTES + b'"},%s]' % SECOND_TURN,
+    "no tool": b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"%s"}}'
+               % (b"y" * BYTES),
+}  # fmt: skip
 
 
-def test_refused_records_of_a_request_are_charged() -> None:
-    quotas = TenantQuotas(Quotas(Quota(bytes=1_000)), clock=lambda: 0.0)
-    backend = cast("Backend", _Taking())
-    records = [json.dumps(turn("e")).encode(), b'{"type":"turn","x":"' + b"y" * 3_000 + b'"}']
-    results = asyncio.run(submit(backend, quotas, "default", records, 1.0))
-    assert [one.ending for one in results] == ["applied", "refused"]
-    with pytest.raises(OverQuota):
-        quotas.check("default")
+@pytest.fixture(scope="module")
+def charges(tmp_path_factory: pytest.TempPathFactory) -> Charges:
+    """Status and charged bytes of each body at each route that may have one."""
+
+    async def ask() -> Charges:
+        charged: Charges = {}
+        async with Lent(tmp_path_factory.mktemp("refused") / "history") as memory:
+            app = create_app(memory, settings=ServeSettings(quota_bytes=10**9))
+            quotas = app.state.serving.quotas
+            quotas._clock = lambda: 0.0
+            bucket = quotas._quotas.buckets("default", 0.0)["bytes"]
+            async with (
+                app.router.lifespan_context(app),
+                httpx.AsyncClient(
+                    transport=httpx.ASGITransport(app), base_url="http://localhost", headers=HEADERS
+                ) as client,
+            ):
+                routes: list[Any] = app.router.routes
+                for route in routes:
+                    for method in route.methods - READING:
+                        path = re.sub(r"\{\w+\}", "x", route.path)
+                        names = BODIES if method != "DELETE" else ["no JSON"]
+                        for name in names:
+                            body = BODIES[name]
+                            before = bucket.left(0.0)
+                            reply = await client.request(method, path, content=body)
+                            charge = before - bucket.left(0.0)
+                            charged[f"{method} {path}", name] = reply.status_code, charge
+        return charged
+
+    return asyncio.run(ask())
+
+
+@pytest.mark.component
+@pytest.mark.parametrize("name", BODIES)
+def test_a_body_is_charged_whatever_comes_of_it(name: str, charges: Charges) -> None:
+    of_body = {route: charge for (route, body), charge in charges.items() if body == name}
+    assert {"POST /mcp", "POST /v1/records", "PATCH /v1/states/x"} < of_body.keys()
+    for route, (status, charge) in of_body.items():
+        if status not in (429, 500, 503) and route not in OPEN:
+            assert charge == len(BODIES[name]), (route, status)
 
 
 # --- results of calls that nobody made ----------------------------------------------------------

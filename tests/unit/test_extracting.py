@@ -15,7 +15,7 @@ from streams.extractors.registry import Extractor, choices, named
 from streams.files import file_runner
 from streams.files.fold_batch import Applier
 from streams.folds.constants import Rules
-from tests.property.world import Json, World, feeling, micros, turn, when
+from tests.property.world import HOURS, Json, World, fact, feeling, micros, plan, turn, when
 
 RULES = named("rules")
 
@@ -41,6 +41,34 @@ def test_a_plan_comes_behind_its_turn_and_is_no_input_record() -> None:
     (plan,) = made.rows["plans"]
     assert (plan["extractor_name"], plan["event_id"]) == ("rules", "a")
     assert (plan["src_topic"], plan["src_offset"]) == ("test", 1)
+
+
+@pytest.mark.parametrize(
+    "move",
+    [
+        "I moved to Bath yesterday.",
+        "Sorry, I was wrong: I moved to Bath last week.",
+        "I've lived in Bath since 2015.",
+    ],
+)
+@pytest.mark.parametrize("correction", [[], ["Lives in York."]], ids=["", "corrected"])
+def test_the_later_statement_wins_although_its_date_is_before_the_earlier_one(
+    move: str, correction: list[str]
+) -> None:
+    home = rules.state_id("default", "u1", rules.SLOT, "home")
+    stated = [said("a", 9 * HOURS, "I live in Leeds."),
+              *(plan("b", 9.5 * HOURS, fact(home, text)) for text in correction)]  # fmt: skip
+    moved = said("c", 10 * HOURS, move)
+    live, late = extracting(), extracting()
+    live.say(*stated, moved)
+    late.say(moved, *stated)
+    for made in (live,) if correction else (live, late):
+        (versions,) = made.states().values()
+        assert {version["body_text"] for version in versions} == {"Lives in Bath."}
+        assert versions[0]["valid_from"] < when(9 * HOURS)
+        assert {version["status"] for version in versions} == {"active"}
+    removed = [row for row in live.revisions("state", home) if row["op"] == "remove"]
+    assert [row["evidence_event_ids"] for row in removed] == [["c"]]
 
 
 def test_a_feeling_that_the_turn_brings_stands() -> None:

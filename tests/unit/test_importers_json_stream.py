@@ -1,8 +1,12 @@
 """JSON documents out of a file of any size: the same values wherever the text is cut."""
 
+import gzip
 import io
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -142,3 +146,31 @@ def test_a_value_has_a_budget_of_characters_and_pieces(
     fault, after = read_on(io.StringIO(bomb + '\n{"n": 1}'))
     assert "in one value" in str(fault) or "too deeply" in str(fault)
     assert after == {"n": 1}
+
+
+MEMORY = """
+import sys
+from pathlib import Path
+from streams.importers.json_stream import documents, open_text
+with open_text(Path(sys.argv[1])) as stream:
+    for document in documents(stream):
+        sum(1 for element in document)
+print(Path('/proc/self/status').read_text().partition('VmHWM:')[2].split()[0])
+"""
+LONG_TEXT = "\U0001f600" + "x" * (json_stream.MAX_VALUE * 5 // 8)
+LARGE = {
+    "a text of wide characters": f'"{LONG_TEXT}"',
+    "elements": '{"a":1.5},' * (json_stream.MAX_PIECES // 3) + "0",
+    "elements behind a text": f'"{LONG_TEXT}",' + "{}," * 10_000_000 + "0",
+}
+
+
+@pytest.mark.component
+@pytest.mark.parametrize("name", LARGE)
+def test_the_largest_value_takes_at_most_500_mb(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "large.json.gz"
+    with gzip.open(file, "wt", compresslevel=1) as packed:
+        packed.write(f"[[{LARGE[name]}]]")
+    command = [sys.executable, "-c", MEMORY, str(file)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert int(done.stdout) < 500_000  # KB

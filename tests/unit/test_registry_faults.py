@@ -1,7 +1,9 @@
 """Data and schemas that are made to do harm end as a fault of their message, in a bounded time."""
 
 import json
+from collections.abc import Callable
 from io import BytesIO
+from types import SimpleNamespace
 from typing import Any
 
 import fastavro
@@ -96,10 +98,9 @@ def test_an_array_of_nothing_is_a_fault(items: Any, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize(
     "answer",
-    [httpx.Response(404), httpx.Response(400), httpx.Response(422), httpx.Response(200, json=[]),
-     httpx.Response(200, json={"schema": "{"}), httpx.Response(200, json={"schemaType": []}),
-     httpx.Response(200, json={"schema": '"int"', "references": [{}]}),
-     httpx.Response(200, json={"schema": '"int"', "references": 5})],
+    [*(httpx.Response(status, json={"error_code": status}) for status in (404, 400, 410, 422)),
+     httpx.Response(200, json={"schema": "{"}),
+     httpx.Response(200, json={"schema": "{}", "schemaType": "XML"})],
 )  # fmt: skip
 def test_a_bad_id_is_a_fault_and_asked_for_once(
     answer: httpx.Response, monkeypatch: pytest.MonkeyPatch
@@ -124,6 +125,62 @@ def test_a_registry_that_cannot_answer_decides_nothing(
     with pytest.raises(RegistryAway):
         registry.read(FRAME)
     assert registry.read(FRAME + b"\x08") == 4
+
+
+STATUSES = (200, 204, 302, 400, 404, 410)
+NO_SCHEMAS: list[Any] = [
+    [], {}, 5, {"status": "maintenance"}, {"schema": 5}, {"schema": '"int"', "schemaType": []},
+    {"schema": '"int"', "references": [{}]}, {"schema": '"int"', "references": 5},
+]  # fmt: skip
+NO_REJECTIONS: list[Any] = [[], {}, {"error_code": "x"}]
+OF_OTHERS = [
+    *(httpx.Response(status, html="<p>We are back soon.</p>") for status in STATUSES),
+    *(httpx.Response(200, json=answer) for answer in NO_SCHEMAS),
+    *(httpx.Response(404, json=answer) for answer in NO_REJECTIONS),
+    httpx.Response(200, content=b"[" * 100_000),
+]
+TYPES = httpx.Response(200, json=["AVRO", "JSON", "PROTOBUF"])
+SECONDS = 200
+
+
+def errors_of_reading(
+    of_id: httpx.Response,
+    of_probe: Callable[[int], httpx.Response],
+    monkeypatch: pytest.MonkeyPatch,
+) -> list[type[Exception]]:
+    """What reading the id raises each second, if the registry's URL gives these replies."""
+    clock = SimpleNamespace(now=0)
+    monkeypatch.setattr(schema_registry, "time", SimpleNamespace(monotonic=lambda: clock.now))
+
+    def get(url: str, **_: Any) -> httpx.Response:
+        return of_probe(clock.now) if url.endswith(schema_registry.PROBE) else of_id
+
+    monkeypatch.setattr(httpx, "get", get)
+    registry, errors = Registry(RegistrySettings(url="http://registry")), []
+    for clock.now in range(SECONDS):
+        with pytest.raises((NotAnEvent, RegistryAway)) as raised:
+            registry.read(FRAME)
+        errors.append(raised.type)
+    return errors
+
+
+@pytest.mark.parametrize("answer", OF_OTHERS)
+def test_an_id_without_a_registrys_answer_is_a_fault_in_time(
+    answer: httpx.Response, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The registry answers other requests: the id cannot stall its lane for ever."""
+    errors = errors_of_reading(answer, lambda _: TYPES, monkeypatch)
+    waiting = int(schema_registry.TRY_SECONDS)
+    assert errors == [RegistryAway] * waiting + [NotAnEvent] * (SECONDS - waiting)
+
+
+@pytest.mark.parametrize("answer", OF_OTHERS)
+def test_a_proxys_replies_in_an_outage_are_no_fault(
+    answer: httpx.Response, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if the registry answers in between, for less than it takes to judge an id."""
+    errors = errors_of_reading(answer, lambda second: TYPES if second % 25 else answer, monkeypatch)
+    assert errors == [RegistryAway] * SECONDS
 
 
 def test_a_number_of_protobuf_has_a_bound() -> None:

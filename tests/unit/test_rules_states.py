@@ -36,9 +36,10 @@ def test_an_upsert_with_an_unknown_id_and_no_text_is_refused(user: Memory) -> No
 
 
 def test_the_history_tells_what_held_when_and_what_was_known_when(tmp_path: Path) -> None:
+    past = says("Kyoto", state_id="home", valid_from=day(1), valid_to=day(10))
     told = [
         plan("p1", 10, state_updates=[says("Nara", state_id="home", valid_from=day(10))]),
-        plan("p2", 12, state_updates=[says("Kyoto", state_id="home", valid_from=day(1))]),
+        plan("p2", 12, state_updates=[past]),
         plan("p3", 20, state_updates=[says("Osaka", state_id="home", valid_from=day(20))]),
         plan("p4", 25, state_updates=[says("Nara city", state_id="home", valid_from=day(10))]),
     ]

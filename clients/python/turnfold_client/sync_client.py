@@ -508,7 +508,7 @@ class Turnfold(Sender):
         prefer: str | None = None,
         idempotency_key: str | None = None,
     ) -> State | Accepted:
-        """Corrects a state. Omitted fields stay unchanged; a later `valid_from` starts a new
+        """Corrects a state. Omitted fields stay unchanged; another `valid_from` starts a new
         version. Returns the state once the correction has been applied."""
         return self._send(
             operations.correct_state(

@@ -406,7 +406,7 @@ export class Turnfold extends Sender {
   }
 
   /**
-   * Corrects a state. Omitted fields stay unchanged; a later `valid_from` starts a new
+   * Corrects a state. Omitted fields stay unchanged; another `valid_from` starts a new
    * version. Returns the state once the correction has been applied.
    */
   correctState(state_id: string, body: StateCorrection, options: { user_id?: string; prefer?: string; idempotency_key?: string } = {}): Promise<State | Accepted> {

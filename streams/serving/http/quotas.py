@@ -16,6 +16,7 @@ from streams.quota import BURST_SECONDS, Quotas
 from streams.serving.backends.backend import Work
 from streams.serving.http.problems import Problem, retry_after
 from streams.serving.http.rate_limits import rate_headers
+from streams.serving.http.request_bodies import count_bytes
 
 log = logging.getLogger(__name__)
 
@@ -72,9 +73,10 @@ class TenantQuotas:
             amount = records if limit == "records" else size
             bucket.take(amount, now)
             QUOTA_CHARGED.labels(limit).inc(amount)
+        count_bytes(size)
 
     def charge(self, tenant: str, size: int) -> None:
-        """Charges bytes that were read and rejected."""
+        """Charges bytes of a body that belong to no stored record."""
         now = self._clock()
         bucket = self._quotas.buckets(tenant, now).get("bytes")
         if bucket is not None:
@@ -94,6 +96,7 @@ class TenantQuotas:
         """Refunds a request that was not stored."""
         for limit, bucket in self._quotas.buckets(tenant, self._clock()).items():
             bucket.give_back(records if limit == "records" else size)
+        count_bytes(-size)
 
     def _say(self, tenant: str, limit: str, per_second: int, now: float) -> None:
         if now - self._said.get((tenant, limit), float("-inf")) >= SAY_EVERY:

@@ -9,6 +9,7 @@ import zlib
 from codecs import BOM_UTF8 as BYTE_ORDER_MARK
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -21,8 +22,8 @@ PIECE = 256_000
 UNPACKED, RATIO = 1_000_000, 32
 """Maximum decompressed size of a gzip body: so many bytes, and so many times the sent bytes. Turns
 are compressed to a tenth; a body compressed to a thousandth would be free for its sender."""
-CHARGED = frozenset({400, 413, 422})
-"""Statuses of rejected bodies that are charged to the tenant's quota like stored ones."""
+UNCHARGED = frozenset({429, 500, 503, 507})
+"""Statuses of requests that the client repeats: their bodies cost no quota."""
 SHARES = 4
 """Of the bytes of all bodies in progress, the keys of one tenant may have one part in so many."""
 AGAIN = (b"retry-after", b"1")
@@ -31,10 +32,27 @@ MEMBERS = 100
 """Maximum members of one gzip body: each has a cost, even if empty."""
 
 
+class CountedBytes:
+    """Bytes of a request's body that were charged with its records."""
+
+    def __init__(self) -> None:
+        self.total = 0
+
+
+_counted: ContextVar[CountedBytes] = ContextVar("counted")
+
+
+def count_bytes(size: int) -> None:
+    """Excludes bytes of the current request's body from the charge at its end."""
+    if (counted := _counted.get(None)) is not None:
+        counted.total += size
+
+
 class Bodies:
     """Limits of a body: `most` bytes decompressed, `seconds` until it is complete; `total` bytes of
-    all bodies in progress. `charge` receives the tenant and the bytes of each rejected body. Raises
-    `Refusal`, which the outer layer answers."""
+    all bodies in progress. `charge` receives the tenant and the bytes of each body that were not
+    counted with its records: rejected records, space, whole bodies. Raises `Refusal`, which the
+    outer layer answers."""
 
     def __init__(
         self,
@@ -66,18 +84,29 @@ class Bodies:
         caller: Caller = scope["state"]["caller"]
         tenant = None if caller.key_id is None else caller.tenant
         body = _Body(_is_packed(head), most, tenant)
+        counted = CountedBytes()
+        _counted.set(counted)
+        status = 0
+
+        async def answer(message: Message) -> None:
+            nonlocal status
+            status = message.get("status", status)
+            await send(message)
+
         try:
             if await self._gather(body, receive):
                 scope["headers"] = [
                     header for header in scope["headers"] if header[0] not in _UNPACKED
                 ]
                 plain = bytes(body.plain).removeprefix(BYTE_ORDER_MARK)
-                await self._app(scope, _given(plain, receive), send)
+                await self._app(scope, _given(plain, receive), answer)
         except Refusal as refusal:
-            if self._charge is not None and refusal.status in CHARGED:
-                self._charge(caller.tenant, max(body.sent, len(body.plain)))
+            status = refusal.status
             raise
         finally:
+            uncounted = max(body.sent, len(body.plain)) - counted.total
+            if self._charge is not None and uncounted > 0 and status not in UNCHARGED:
+                self._charge(caller.tenant, uncounted)
             self._room += len(body.plain)
             if body.tenant is not None:
                 self._held[body.tenant] -= len(body.plain)
