@@ -136,7 +136,7 @@ class History:
             except TableNotFoundError:
                 return None
             except DeltaError as error:
-                if is_url(self.at) or trouble(error):
+                if trouble(error) or not Path(self.root, name, "_delta_log").is_dir():
                     raise
                 text = f"{self.root}/{name}: the table cannot be read: {in_a_line(error)}"
                 raise HistoryError(f"{text}{power_loss.REMEDY}") from error
