@@ -15,6 +15,8 @@ from streams.settings import Settings
 
 BURST_SECONDS = 2
 """Capacity of a bucket in seconds of its rate."""
+RECORD_SECONDS = 0.001
+"""CPU seconds of folding that a record of a quota pays for."""
 MOST_BUCKETS = 10_000
 """Tenants with buckets in memory; beyond that full buckets are dropped."""
 
@@ -27,6 +29,14 @@ class Quota(NamedTuple):
 
 
 NO_QUOTA = Quota()
+
+
+class Work(NamedTuple):
+    """CPU seconds for folding a tenant's records."""
+
+    tenant: str
+    records: int
+    seconds: float
 
 
 class TenantQuota(BaseModel):
@@ -85,6 +95,15 @@ class Quotas:
                 self._forget(now)
                 self._held[tenant] = buckets
         return buckets
+
+    def charge_work(self, work: Work, now: float) -> float:
+        """Charges CPU time beyond the records' initial charge; returns the charged records."""
+        bucket = self.buckets(work.tenant, now).get("records")
+        more = work.seconds / RECORD_SECONDS - work.records
+        if bucket is None or more <= 0:
+            return 0.0
+        bucket.take(more, now)
+        return more
 
     def _forget(self, now: float) -> None:
         if len(self._held) >= MOST_BUCKETS:

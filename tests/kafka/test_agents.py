@@ -79,6 +79,14 @@ def test_a_batch_that_was_aborted_is_done_again_alike() -> None:
     assert again.note["counts"] == {"read": 4, "applied": 3, "duplicate": 1}
 
 
+def test_the_cpu_time_of_each_record_is_charged() -> None:
+    agent, charged = SessionAgent(0, MemoryRows(), 1, None, Rules()), []
+    agent.charge = lambda message, seconds: charged.append((message, seconds > 0))
+    records = turns(0, on(0, "a"), on(1, "b"), on(1, "b"))
+    agent.process(records)
+    assert charged == [(record, True) for record in records]
+
+
 def test_rows_restored_go_on_as_those_that_stayed() -> None:
     stayed = SessionAgent(0, MemoryRows(), 1, RETENTION, Rules())
     changelog: list[Row] = []

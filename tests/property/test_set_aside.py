@@ -78,6 +78,8 @@ class Lane:
     batch: int
     answers: bool = False
     """Whether each marker is compared with what was folded."""
+    seconds: dict[str, float] = field(default_factory=dict)
+    """CPU seconds that a tenant's record takes; by default none."""
     marker: Marker = field(default_factory=lambda: Marker(dict.fromkeys(TOPICS, 0), {}, "log", 1))
     folded: list[Record] = field(default_factory=list)
     hops: dict[str, int] = field(default_factory=dict)
@@ -124,6 +126,9 @@ class Lane:
         for record in step.messages:
             self.folded.append(record)
             self._hop(record)
+            if self.set_aside is not None:
+                tenant = record.key.partition(b"/")[0].decode()
+                self.set_aside.charge(record, self.seconds.get(tenant, 0.0))
         note = {} if step.ahead is None else step.ahead.to_note()
         self.marker = decode(Marker(step.offsets, note, "log", 1).encode())
         self.standing.offsets = step.offsets
@@ -208,6 +213,19 @@ def test_a_tenant_within_its_quota_is_not_behind_others_many() -> None:
     # 200 at once, and 100 in each of the two seconds that the log took
     assert before == {0: 20_000, 100: before[100]}
     assert 200 <= before[100] <= 400 + 8 * 500
+
+
+def test_a_tenant_whose_records_take_long_is_behind() -> None:
+    before = {}
+    for seconds in (0.0, 0.1):
+        log = Log({"turns": [*["noisy"] * 2_000, "quiet"], "recursions": []})
+        lane = Lane(log, SetAside(Quota(1_000), {}), 100, seconds={"noisy": seconds})
+        fill(log)
+        while not any(one.key == b"quiet/s" for one in lane.folded):
+            lane.get_on(commits=True)
+        before[seconds] = len(lane.folded) - 1
+    # one batch, and half of what is folded in between
+    assert before[0.0] == 2_000 and 100 <= before[0.1] <= 1_100
 
 
 def test_who_is_behind_gets_on_though_others_never_rest() -> None:

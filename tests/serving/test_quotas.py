@@ -10,8 +10,7 @@ import pytest
 
 from streams.errors import ConfigurationError
 from streams.files import file_runner
-from streams.quota import Quota, Quotas, TenantQuota
-from streams.serving.backends.backend import Work
+from streams.quota import Quota, Quotas, TenantQuota, Work
 from streams.serving.http.keys import changed, make
 from streams.serving.http.quotas import OverQuota, TenantQuotas
 from streams.serving.http.settings import ServeSettings

@@ -8,6 +8,7 @@ with the batch.
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from time import thread_time
 from typing import Any, ClassVar, Generic, TypeVar
 
 from schemas.row import replace
@@ -73,7 +74,11 @@ class LaneAgent(Processor, Generic[M]):
         for start in range(0, len(messages), STEP):
             part = messages[start : start + STEP]
             for message, decoded in zip(part, list(map(self.decode, part)), strict=True):
-                if self.apply(message, decoded) == "duplicate":
+                started = thread_time() if self.charge else 0.0
+                ending = self.apply(message, decoded)
+                if self.charge:
+                    self.charge(message, thread_time() - started)
+                if ending == "duplicate":
                     emitter.outcomes.duplicate(message.topic, message.offset)
             emitter.encode_waiting()
         self.finish(self.processor.take_changed())

@@ -70,6 +70,9 @@ class Processor(ABC):
     def restore(self, rows: Sequence[Row]) -> None:  # noqa: B027 - a lane may have no rows
         """Applies changelog rows, in order, newer than the table."""
 
+    charge: Callable[[Any, float], None] | None = None
+    """Called with each message and the CPU seconds that folding it took, if quotas count them."""
+
     def index_rows(self, heads: Sequence[Row]) -> None:  # noqa: B027 - for those with an index
         """Indexes rows named `h` of a disk store that was just opened, in several calls."""
 

@@ -95,7 +95,10 @@ class Lane:
         self.epoch = 0
         self._owner = owner
         self._queue = ChunkQueue(owner.settings.max_records, owner.settings.max_bytes)
-        self.reading = Passes(self, _set_aside(plan, owner.settings))
+        set_aside = _set_aside(plan, owner.settings)
+        if set_aside is not None:
+            self.processor.charge = set_aside.charge
+        self.reading = Passes(self, set_aside)
         self._fetched: dict[str, int] = {}
         self._offered: dict[str, int] = {}
         self._paused = False

@@ -8,7 +8,7 @@ messages keep their order, and no tenant waits for the backlog of another.
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from streams.quota import Quota, Quotas
+from streams.quota import Quota, Quotas, Work
 
 NOTED = "ahead"
 """Name in a marker's note."""
@@ -48,8 +48,8 @@ def tenant_of(key: bytes | None) -> str:
 
 
 class SetAside:
-    """Decides which messages wait. It uses the messages' log times, per source topic, never a
-    clock."""
+    """Decides which messages wait, by their log times per source topic, and by the CPU time that
+    a tenant's messages took."""
 
     def __init__(self, default: Quota, of: Mapping[str, Quota]) -> None:
         self._quota = default, of
@@ -75,16 +75,23 @@ class SetAside:
 
     def _is_over(self, topic: str, tenant: str, message: Any) -> bool:
         """Whether the tenant's quota is used up; otherwise the message is counted."""
-        quotas = self._topics.get(topic)
-        if quotas is None:
-            quotas = self._topics[topic] = Quotas(*self._quota)
         now = message.timestamp / 1000
-        buckets = quotas.buckets(tenant, now)
+        buckets = self._quotas(topic).buckets(tenant, now)
         if any(bucket.left(now) < 1 for bucket in buckets.values()):
             return True
         for limit, bucket in buckets.items():
             bucket.take(1 if limit == "records" else message.serialized_value_size, now)
         return False
+
+    def charge(self, message: Any, seconds: float) -> None:
+        """Charges the CPU time of folding a message beyond its charge as a record."""
+        work = Work(tenant_of(message.key), 1, seconds)
+        self._quotas(message.topic).charge_work(work, message.timestamp / 1000)
+
+    def _quotas(self, topic: str) -> Quotas:
+        if topic not in self._topics:
+            self._topics[topic] = Quotas(*self._quota)
+        return self._topics[topic]
 
 
 def tail(messages: Sequence[Any], ahead: Ahead) -> list[Any]:

@@ -17,6 +17,7 @@ from streams.folds.constants import Rules
 from streams.folds.effects import Input, Rows
 from streams.folds.outcome import Outcome
 from streams.observability.readiness import Readiness
+from streams.quota import Work
 from streams.serving.backends.change_waiters import Changes
 from streams.serving.backends.live_generation import Live
 from streams.serving.backends.stats import Observed
@@ -58,14 +59,6 @@ BEHIND = "records before these are not applied yet; nothing was stored"
 
 Prepare = Callable[[Live], Awaitable[None]]
 """Prepares a generation before it answers."""
-
-
-class Work(NamedTuple):
-    """Processing time for folding a tenant's records."""
-
-    tenant: str
-    records: int
-    seconds: float
 
 
 Charge = Callable[[Work], None]

@@ -26,6 +26,7 @@ from streams.folds.session_state import speakers_in
 from streams.observability.readiness import COMMIT, Advance, Readiness
 from streams.pipeline.entity import Entity
 from streams.pipeline.interfaces import StoreError
+from streams.quota import Work
 from streams.serving.backends.backend import (
     BEHIND,
     Backend,
@@ -34,7 +35,6 @@ from streams.serving.backends.backend import (
     NotReady,
     Subject,
     Table,
-    Work,
 )
 from streams.serving.backends.change_waiters import Where
 from streams.serving.backends.fold_thread import FAILED, LENT, IngestThread

@@ -21,7 +21,7 @@ from streams.folds.effects import Input
 from streams.folds.outcome import ACCEPTED, Outcome
 from streams.pipeline import json_limits
 from streams.pipeline.fast_decode import TENANT
-from streams.serving.backends.backend import Work
+from streams.quota import Work
 from streams.serving.backends.fold_thread import IngestThread
 from streams.serving.backends.tenant_turns import TenantTurns
 

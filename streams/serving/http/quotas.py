@@ -12,16 +12,13 @@ from collections.abc import Callable
 import msgspec
 
 from streams.apps.metrics_registry import QUOTA_CHARGED, QUOTA_REFUSALS
-from streams.quota import BURST_SECONDS, Quotas
-from streams.serving.backends.backend import Work
+from streams.quota import BURST_SECONDS, Quotas, Work
 from streams.serving.http.problems import Problem, retry_after
 from streams.serving.http.rate_limits import rate_headers
 from streams.serving.http.request_bodies import count_bytes
 
 log = logging.getLogger(__name__)
 
-RECORD_SECONDS = 0.001
-"""CPU seconds that count as one record."""
 SAY_EVERY = 60.0
 """Seconds between two lines of the log about one tenant."""
 
@@ -85,12 +82,7 @@ class TenantQuotas:
 
     def charge_work(self, work: Work) -> None:
         """Charges processing time beyond the records' initial charge."""
-        now = self._clock()
-        bucket = self._quotas.buckets(work.tenant, now).get("records")
-        more = work.seconds / RECORD_SECONDS - work.records
-        if bucket is not None and more > 0:
-            bucket.take(more, now)
-            QUOTA_CHARGED.labels("records").inc(more)
+        QUOTA_CHARGED.labels("records").inc(self._quotas.charge_work(work, self._clock()))
 
     def give_back(self, tenant: str, records: int, size: int) -> None:
         """Refunds a request that was not stored."""
