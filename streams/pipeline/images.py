@@ -24,9 +24,9 @@ LEAST_OF_TEXT = len("data:image/a,<svg")
 searched."""
 LEAST_OF_URL = 24
 """The same if a data URL names its type."""
-MOST = 1_000
-"""Possible starts of images that one search checks. Prose never has so many: the rest of the text
-counts as images."""
+MOST = 300
+"""Possible starts of images that one search checks, at some 6 µs each. Prose never has so many: the
+rest of the text counts as images."""
 MOST_ESCAPES = 25_000
 """Escapes of one text that are decoded. If an image starts after them, the rest of the text counts
 as images."""
