@@ -135,6 +135,11 @@ class History:
                 return DeltaTable(f"{self.root}/{name}", storage_options=self.storage_options)
             except TableNotFoundError:
                 return None
+            except DeltaError as error:
+                if trouble(error) or not Path(self.root, name, "_delta_log").is_dir():
+                    raise
+                text = f"{self.root}/{name}: the table cannot be read: {in_a_line(error)}"
+                raise HistoryError(f"{text}{power_loss.REMEDY}") from error
 
     def newest(self, name: str) -> DeltaTable | None:
         """The table at its newest version, including commits of other writers."""
@@ -256,6 +261,11 @@ class History:
                     log.warning(
                         "%s: commits were torn by a loss of power; they are empty now", table
                     )
+
+    def check_logs(self, flushed: Mapping[str, int]) -> None:
+        """Raises HistoryError if a folder's table lost commits up to a `flushed` version."""
+        for name, version in flushed.items():
+            power_loss.checked_versions(Path(self.root, name), version)
 
     def drop_torn_checkpoints(self) -> None:
         """Removes checkpoints of a folder's tables that a loss of power has torn. Raises

@@ -1,6 +1,6 @@
 """Checks data files against a table's log: missing, truncated, unreadable.
 
-Pages are not read: that costs as much as reading the whole history.
+Pages are read on demand only: that costs as much as reading the whole history.
 """
 
 import os
@@ -30,14 +30,14 @@ class Damage(NamedTuple):
     reason: str
 
 
-def damage(table: Location) -> tuple[int, list[Damage]]:
-    """Returns the number of files of a table's newest version, and the damaged ones. Raises
-    HistoryError if the log cannot be read."""
+def damage(table: Location, *, full: bool = False) -> tuple[int, list[Damage]]:
+    """Returns the number of files of a table's newest version, and the damaged ones. `full`: reads
+    all pages of a folder's files. Raises HistoryError if the log cannot be read."""
     sizes = _logged_sizes(table)
-    damages = list(_damaged(table, sizes))
+    damages = list(_damaged(table, sizes, full))
     if damages:  # a concurrent `compact` or `forget` may have removed them
         sizes = _logged_sizes(table)
-        damages = list(_damaged(table, sizes))
+        damages = list(_damaged(table, sizes, full))
     return len(sizes), damages
 
 
@@ -57,7 +57,7 @@ def of_duckdb(error: BaseException, folder: Location | None = None) -> HistoryEr
         return _data_file_error(file, reason)
     return HistoryError(
         f"{folder or 'the history'}: the content of a data file cannot be read "
-        f"({in_a_line(error).strip()}); restore the history from a backup, or rebuild it "
+        f"({in_a_line(error).strip()}); `turnfold admin doctor --full` names it in a folder "
         '(docs/recovery.md, "A damaged history")'
     )
 
@@ -114,7 +114,7 @@ def _has_log(table: Path) -> bool:
     return False
 
 
-def _damaged(table: Location, sizes: dict[str, int]) -> Iterator[Damage]:
+def _damaged(table: Location, sizes: dict[str, int], full: bool) -> Iterator[Damage]:
     if isinstance(table, ObjectPath):
         present = table.sizes() if sizes else {}
         for file, size in sizes.items():
@@ -124,11 +124,11 @@ def _damaged(table: Location, sizes: dict[str, int]) -> Iterator[Damage]:
                 yield _other_size(file, present[file], size)
         return
     for file, size in sizes.items():
-        yield from _of_file(Path(file), size)
+        yield from _of_file(Path(file), size, full=full)
 
 
-def _of_file(file: Path, size: int | None) -> Iterator[Damage]:
-    """Checks one file; `size` is the log's."""
+def _of_file(file: Path, size: int | None, *, full: bool = False) -> Iterator[Damage]:
+    """Checks one file; `size` is the log's, `full` reads its pages."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -139,7 +139,9 @@ def _of_file(file: Path, size: int | None) -> Iterator[Damage]:
                 yield _other_size(str(file), length, size)
                 return
             start = stream.read(len(MAGIC))
-        pq.read_metadata(file)
+        with pq.ParquetFile(file) as content:
+            for _ in content.iter_batches() if full else ():
+                pass
     except FileNotFoundError:
         yield Damage(str(file), "is missing")
     except (OSError, pa.ArrowException) as error:

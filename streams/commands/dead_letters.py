@@ -94,7 +94,7 @@ def show(letter: str, history: Location, tenant: str | None, raw: bool, form: st
     payload: bytes = document["payload"]
     copies = document.pop("others")
     if copies:
-        output.note(f"one of {copies + 1} with this id: its file was written anew; `sql` has all")
+        output.note(f"one of {copies + 1} with this id: its file was rewritten; `sql` has all")
     if raw:
         sys.stdout.buffer.write(payload)
         return

@@ -48,9 +48,17 @@ MARKS = {"ok": "ok", "warning": "WARNING", "wrong": "WRONG"}
     help="Also write a record into the topic turnfold-doctor, made if it is missing: measures the "
     "time that a write takes, and the difference of the clocks.",
 )
+@click.option(
+    "--full",
+    is_flag=True,
+    help="Also read all data files of the history's folder, to find damage inside a file: takes as "
+    "long as reading the whole history.",
+)
 @options.form
 @errors.reported
-def doctor(history: str | None, bootstrap: str | None, probe: bool, form: str | None) -> None:
+def doctor(
+    history: str | None, bootstrap: str | None, probe: bool, full: bool, form: str | None
+) -> None:
     """Check an installation, and suggest fixes.
 
     Checks settings, this machine, the history, and, if a broker is set, the broker, its topics and
@@ -65,7 +73,7 @@ def doctor(history: str | None, bootstrap: str | None, probe: bool, form: str | 
     """
     if probe and bootstrap is None:
         raise click.UsageError("--probe needs --bootstrap")
-    findings = [finding.without_secrets() for finding in _all(history, bootstrap, probe)]
+    findings = [finding.without_secrets() for finding in _all(history, bootstrap, probe, full)]
     status = worst(findings)
     if form:
         rows = [finding._asdict() for finding in findings]
@@ -87,7 +95,7 @@ def _say(finding: Finding) -> None:
             output.say(f"{'':<8} {more}")
 
 
-def _all(history: str | None, bootstrap: str | None, probe: bool) -> Iterator[Finding]:
+def _all(history: str | None, bootstrap: str | None, probe: bool, full: bool) -> Iterator[Finding]:
     from streams import __version__
     from streams.doctor import disk_checks
 
@@ -97,7 +105,7 @@ def _all(history: str | None, bootstrap: str | None, probe: bool) -> Iterator[Fi
     yield disk_checks.open_files()
     yield from _whole("meaning", _meaning())
     if history:
-        yield from _whole("history", _history(history))
+        yield from _whole("history", _history(history, full))
     if bootstrap is not None:
         yield from _whole("broker", _kafka(loaded, bootstrap, probe))
 
@@ -127,12 +135,12 @@ def _meaning() -> Iterator[Finding]:
     yield meaning()
 
 
-def _history(folder: str) -> Iterator[Finding]:
+def _history(folder: str, full: bool) -> Iterator[Finding]:
     from streams.doctor import disk_checks
     from streams.doctor.history import history as look_at
 
     place = location_of(configuration.expand_home(folder))
-    yield from look_at(place)
+    yield from look_at(place, full=full)
     if isinstance(place, Path) and not _is_file(place):
         yield from disk_checks.disk("history", place)
 

@@ -382,13 +382,13 @@ def _say_dropped(
         output.say_as(form, {"dropped" if yes else "would_drop": name} | was_there | of_kafka)
         return
     if not is_there and not any(removed.values()):
-        output.say(f"{name}: nothing is left of it")
+        output.say(f"{name}: no data exists")
         return
     output.say(f"{'dropped' if yes else 'would drop'}: {name}")
     for key, names in removed.items():
         output.say(f"  {key}: {', '.join(names) or 'none'}")
     if not yes:
-        output.note("nothing is removed yet: --yes removes this permanently")
+        output.note("dry run: --yes removes this permanently")
 
 
 def _in_kafka(name: str, folder: Location, bootstrap: str | None, app_id: str) -> Any:

@@ -126,7 +126,7 @@ def forget(
                 f"{subject} of tenant {tenant}: {output.counted(turns, 'turn')}, and all memory "
                 "made of them"
             )
-            output.note("nothing is erased yet: --yes erases this permanently")
+            output.note("dry run: --yes erases this permanently")
         return
     if session is not None and isinstance(history, Path):
         receipt = forget_session(history, tenant, session, turn)

@@ -372,20 +372,20 @@ def reset(
         output.say_as(form, {"removed": yes, **objects.as_json()})
         return
     if not objects:
-        output.say(f"{worker.group}: has nothing in Kafka")
+        output.say(f"{worker.group}: no group and no topics in Kafka")
         return
     for group in objects.groups:
         output.say(f"group {group.name}: {group.offsets} offsets, {group.members} members")
     for topic in objects.topics:
         output.say(f"topic {topic.name}: {topic.partitions} partitions, {topic.records:,} offsets")
     if yes:
-        output.note("removed; workers that are started now fold the input topics anew")
+        output.note("removed; new workers fold the input topics from the start")
     else:
-        output.note("nothing is removed yet: --yes removes this for good")
+        output.note("dry run: --yes removes this permanently")
     if generation is None:
         output.note(
-            "what was written to other topics stays there, and is written once more: sinks that go "
-            "on would write rows twice. To fold beside the live memory use a generation"
+            "records in output topics stay, and workers write them again: sinks that continue "
+            "would write rows twice. To keep the live memory, use a generation"
         )
 
 

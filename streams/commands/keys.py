@@ -100,4 +100,4 @@ def revoke(file: Path, key_id: str, yes: bool, form: str | None) -> None:
     did = "revoked" if yes else "would revoke"
     output.say(f"{did} {key.id}: {key.role} of tenant {key.tenant}")
     if not yes:
-        output.note("nothing is changed yet: --yes revokes it")
+        output.note("dry run: --yes revokes it")

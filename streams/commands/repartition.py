@@ -64,8 +64,9 @@ def _say(report: dict[str, Any]) -> None:
         return
     if report["forgotten"]:
         output.note(
-            f"these groups begin anew in the input topics: {', '.join(report['forgotten'])}; "
-            "`extract` would ask about every turn once more without --latest"
+            f"these groups restart at the first record of the input topics: "
+            f"{', '.join(report['forgotten'])}; `kafka extract` without --latest would send every "
+            "turn to the model again"
         )
     output.table(topics, ["topic", "from", "to", "offsets"])
     if report["done"]:
@@ -76,7 +77,8 @@ def _say(report: dict[str, Any]) -> None:
         )
     else:
         output.say(
-            f"would be copied twice; from {report['from'] or 'no'} partitions of the memory to {to}"
+            "dry run: these topics would be copied twice, from "
+            f"{report['from'] or 'no'} partitions of the memory to {to}"
         )
         refused = report["refused"]
-        output.note(f"but it is refused now: {refused}" if refused else "--yes changes it")
+        output.note(f"rejected now: {refused}" if refused else "--yes changes it")

@@ -167,12 +167,12 @@ def _say_nothing_new(counts: dict[str, Any], history: Path, mapping: Path | None
     if counts.get("read_before") and mapping is not None:
         output.note(
             "nothing new: a file is read from where the last run ended, also with another mapping. "
-            "To map it anew, fold it into a new history: turnfold run FILES --mapping "
+            "To map it again, fold it into a new history: turnfold run FILES --mapping "
             f"{quote(str(mapping))} --history NEW"
         )
     elif counts.get("read_before"):
         output.note(
-            "nothing new: a file is read from where the last run ended; to fold it anew, with "
+            "nothing new: a file is read from where the last run ended; to fold it again, with "
             f"other rules: turnfold generation create NAME --history {quote(str(history))}"
         )
     else:

@@ -5,15 +5,15 @@ import os
 import re
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
-from errno import EACCES
+from contextlib import closing, suppress
+from errno import EACCES, ENOENT
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
 import msgspec
 
-from schemas.rows import SNAPSHOT_KEYS
+from schemas.rows import SNAPSHOT_KEYS, TABLES
 from sinks import forgotten_users, power_loss
 from sinks.errors import HistoryError, in_a_line
 from sinks.file_checks import Damage, damage
@@ -26,6 +26,7 @@ from streams.doctor.check_result import Finding, ok, warning, wrong
 from streams.doctor.tables import stored_value
 from streams.errors import ConfigurationError
 from streams.files import manifest
+from streams.files.commit import FLUSHED
 from streams.files.extractor_choice import stored_choice
 from streams.files.store import VALUES
 from streams.files.upgrade import AFTER
@@ -40,14 +41,14 @@ FILES = 5_000
 """Maximum files of all tables: a query opens the files of its days."""
 SHOWN = 5
 """Maximum damaged files in the report."""
-ANEW = (
-    "Restore the history from a backup, or make it anew by a backfill or from the input "
+REBUILD = (
+    "Restore the history from a backup, or rebuild it by `generation create` or from the input "
     '(docs/recovery.md, "A damaged history").'
 )
 ALLOW = "Run this as the account that writes the history, or give this account permission to read."
 CORRECT = "Correct --history (TURNFOLD_HISTORY)"
-ANEW_BY_SEARCH = (
-    "The first search of each of these tenants builds its index anew, and waits for it."
+REBUILT_BY_SEARCH = (
+    "The first search of each of these tenants rebuilds its index, and waits for it."
 )
 INDEX = re.compile(rf"(.+)\.(\d+){re.escape(SUFFIX)}")
 
@@ -59,8 +60,9 @@ ENDED = """SEMI JOIN (
 """A session's time decreases if a running turn ends with an earlier one."""
 
 
-def history(place: Location) -> Iterator[Finding]:
-    """Checks a history and the tables of its live generation. Read-only."""
+def history(place: Location, *, full: bool = False) -> Iterator[Finding]:
+    """Checks a history and the tables of its live generation, with `full` every page of them.
+    Read-only."""
     try:
         root = check_root(place)
         if not is_marked(root):
@@ -78,15 +80,15 @@ def history(place: Location) -> Iterator[Finding]:
             _remedy(str(error), f"{CORRECT}, or follow the error text."),
         )
         return
-    yield from _tables(folder)
+    yield from _tables(folder, full)
     yield from _files(root, folder)
     yield from _constants(folder)
     if isinstance(folder, Path):
-        yield from _store(folder)
+        yield from _store(folder, is_needed=not is_shared(root))
         yield from _indexes(folder)
 
 
-def _remedy(error: str, do: str = ANEW) -> str:
+def _remedy(error: str, do: str = REBUILD) -> str:
     """The action for an unreadable file; a lack of permission is not a damage."""
     return ALLOW if os.strerror(EACCES) in error else do
 
@@ -105,14 +107,14 @@ def _no_history(root: Location) -> Finding:
     )
 
 
-def _tables(folder: Location) -> Iterator[Finding]:
+def _tables(folder: Location, full: bool) -> Iterator[Finding]:
     count = rows = 0
     damaged: list[Damage] = []
     unreadable: list[str] = []
-    flushed = power_loss.flushed(folder) if isinstance(folder, Path) else {}
+    flushed = _flushed(folder) if isinstance(folder, Path) else {}
     for name in table_names():
         try:
-            files, faults = damage(folder / name)
+            files, faults = damage(folder / name, full=full)
             if isinstance(folder, Path):
                 power_loss.checked_versions(folder / name, flushed.get(name, -1))
         except HistoryError as error:
@@ -127,7 +129,7 @@ def _tables(folder: Location) -> Iterator[Finding]:
         yield wrong("tables", f"{file}: {why}", "Queries of this file fail.", _remedy(why))
     if len(damaged) > SHOWN:
         yield wrong(
-            "tables", f"and {len(damaged) - SHOWN:,} more data files", "As said above.", ANEW
+            "tables", f"and {len(damaged) - SHOWN:,} more data files", "As said above.", REBUILD
         )
     if unreadable or damaged:
         return
@@ -143,13 +145,21 @@ def _tables(folder: Location) -> Iterator[Finding]:
         yield from _documents(folder)
 
 
+def _flushed(folder: Path) -> dict[str, int]:
+    """Table -> version that was on disk, by the note of sinks or the store of `run`."""
+    stored = None
+    with suppress(Exception):  # `_store` reports it
+        stored = _value(folder / "_store", FLUSHED)
+    return (stored or {}) | power_loss.flushed(folder)
+
+
 def _documents(folder: Path) -> Iterator[Finding]:
     """Whether the newest documents have the newest state."""
     try:
         stale = stale_documents(folder)
     except Exception as error:  # DuckDB's errors of a damage that no footer shows
         means = "Queries of documents may fail."
-        yield wrong("documents", f"cannot be read: {in_a_line(error)}", means, ANEW)
+        yield wrong("documents", f"cannot be read: {in_a_line(error)}", means, REBUILD)
         return
     if stale:
         counts = ", ".join(f"{count:,} in {table}" for table, count in stale.items())
@@ -157,7 +167,7 @@ def _documents(folder: Path) -> Iterator[Finding]:
             "documents",
             f"older than others of theirs: {counts}",
             "Queries of these sessions, tasks or users return an older state.",
-            ANEW,
+            REBUILD,
         )
 
 
@@ -203,12 +213,14 @@ def _constants(folder: Location) -> Iterator[Finding]:
         )
 
 
-def _store(folder: Path) -> Iterator[Finding]:
+def _store(folder: Path, *, is_needed: bool) -> Iterator[Finding]:
     """Checks the row store that `run` and `serve` continue with."""
     path = folder / "_store"
-    if not path.exists():
+    if not path.exists() and not (is_needed and any((folder / name).exists() for name in TABLES)):
         return
     try:
+        if not path.exists():
+            raise FileNotFoundError(os.strerror(ENOENT))
         number = _value(path, STORE_FORMAT)
         row_state = CURRENT if number is None else Reached(number, _value(path, AFTER))
     except Exception as error:  # rocksdict raises bare Exceptions
@@ -271,14 +283,14 @@ def _indexes(folder: Path) -> Iterator[Finding]:
         yield warning(
             "search index",
             f"{len(broken)} of {len(newest)} indexes cannot be read: {broken[0]}",
-            ANEW_BY_SEARCH,
+            REBUILT_BY_SEARCH,
             _search(folder),
         )
     if outdated:
         yield warning(
             "search index",
             f"{len(outdated)} of {len(newest)} indexes have another format than {FORMAT}",
-            ANEW_BY_SEARCH,
+            REBUILT_BY_SEARCH,
             _search(folder),
         )
     if not broken and not outdated:

@@ -133,7 +133,7 @@ def _quotas(serve: Any) -> Iterator[Finding]:
         yield warning(
             "settings",
             f"serve.quotas: tenant {name}: {why}",
-            "Its quota limits nobody.",
+            "Its quota has no effect.",
             f"Did you mean {close}?" if close else "Correct the name, or remove it.",
         )
 

@@ -21,6 +21,8 @@ from streams.files.store import Changes, Store, encoded
 
 Packed = dict[str, list[pa.Table]]
 """Table -> pieces of its rows."""
+FLUSHED = "flushed"
+"""Value of the store: table -> Delta version that was on disk after the last batch."""
 
 
 class Batches:
@@ -36,7 +38,8 @@ class Batches:
         with self.noted() if packed else nullcontext():
             for name, rows in joined(packed):
                 self._tables.append(name, rows, self._store.value("writer"), number)
-        self._store.write([*changes, *encoded({"batch": number, "writing": None})])
+        values = {"batch": number, "writing": None, FLUSHED: self._tables.delta_versions()}
+        self._store.write([*changes, *encoded(values)])
         self._tables.flush()
 
     @contextmanager
@@ -68,7 +71,8 @@ class Batches:
         self._store.write_values({"rewriting": None})
 
     def take_back(self) -> None:
-        """Rolls back a partly written batch, also after a loss of power."""
+        """Rolls back a partly written batch, also after a loss of power. Raises HistoryError if a
+        table's log lost commits."""
         versions = self._store.value("writing")
         if versions is not None:
             self._tables.repair(versions)
@@ -80,6 +84,7 @@ class Batches:
             self._tables.repair(rewritten)
             self._store.write_values({"rewriting": None})
         else:
+            self._tables.check_logs(self._store.value(FLUSHED) or {})
             self._tables.drop_torn_checkpoints()
         if self._store.value("writer") is None:
             self._store.write_values({"writer": str(uuid4())})

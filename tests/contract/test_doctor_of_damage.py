@@ -1,5 +1,6 @@
 """`turnfold admin doctor`, and every command, name the file that is damaged and say what to do."""
 
+import json
 import os
 import shutil
 from collections.abc import Callable
@@ -17,6 +18,8 @@ from streams.kafka.transport.marker import Marker, TablePosition
 from streams.pipeline.row_formats import ROW_FORMAT
 from tests.command import turnfold
 from tests.contract.doctor import found, obeying
+
+NOON = "2026-03-20T12:00:00Z"
 
 
 @pytest.fixture
@@ -90,7 +93,7 @@ def test_a_log_that_is_lost_is_not_taken_for_an_empty_table(history: Path, tmp_p
 
 
 def test_a_cut_log_is_told_in_one_line(history: Path, tmp_path: Path) -> None:
-    os.truncate(next((history / "events" / "_delta_log").glob("*.json")), 50)
+    with_cut_log(history)
     (one,) = found(tmp_path, "--history", history)["tables"]
     assert one["status"] == "wrong"
     assert "\n" not in one["found"]
@@ -122,9 +125,9 @@ def test_answers_from_damaged_files_are_one_line_with_the_file(
 ) -> None:
     """Also where DuckDB does not name the file."""
     file = sorted(history.glob("events/date=*/*.parquet"))[0]
-    whole = file.read_bytes()
+    given = file.read_bytes()
     for damage in (lost, cut, overwritten_at_its_end):
-        file.write_bytes(whole)
+        file.write_bytes(given)
         damage(file)
         for command in ANSWERS:
             with pytest.MonkeyPatch.context() as patch:
@@ -137,16 +140,55 @@ def test_answers_from_damaged_files_are_one_line_with_the_file(
             assert f"`turnfold admin doctor --history {history}`" in line
 
 
-def test_content_that_cannot_be_read_is_one_line_too(history: Path, tmp_path: Path) -> None:
-    """The footer is whole, so nobody knows which file it is."""
-    for file in history.glob("events/date=*/*.parquet"):
-        given = file.read_bytes()
-        flipped = bytes(one ^ 0x5A for one in given[4 : len(given) // 3])
-        file.write_bytes(given[:4] + flipped + given[len(given) // 3 :])
-    done = turnfold("show", "timeline", "emma-move", "--history", history, cwd=tmp_path)
+def test_content_that_cannot_be_read_is_named_by_a_full_check(
+    history: Path, tmp_path: Path
+) -> None:
+    """The footer is whole, so the query's error does not name the file."""
+    file = sorted(history.glob("events/date=*/*.parquet"))[1]
+    given = file.read_bytes()
+    flipped = bytes(one ^ 0x5A for one in given[4 : len(given) // 3])
+    file.write_bytes(given[:4] + flipped + given[len(given) // 3 :])
+    done = turnfold("sql", "SELECT * FROM events", "--history", history, cwd=tmp_path)
     assert done.code == 3
     (line,) = done.err.splitlines()
     assert "the content of a data file cannot be read" in line
+    assert "`turnfold admin doctor --full`" in line
+    (one,) = found(tmp_path, "--full", "--history", history)["tables"]
+    assert one["status"] == "wrong"
+    assert str(file) in one["found"]
+
+
+def without_log(history: Path) -> None:
+    for file in (history / "events" / "_delta_log").iterdir():
+        file.unlink()
+
+
+def without_table(history: Path) -> None:
+    shutil.rmtree(history / "events")
+
+
+def with_cut_log(history: Path) -> None:
+    for file in (history / "events" / "_delta_log").iterdir():
+        os.truncate(file, 50)
+
+
+def without_store(history: Path) -> None:
+    shutil.rmtree(history / "_store")
+
+
+@pytest.mark.parametrize("damage", [without_log, without_table, with_cut_log, without_store])
+def test_a_lost_log_table_or_store_ends_a_run(
+    damage: Callable[[Path], None], history: Path, tmp_path: Path
+) -> None:
+    """Otherwise the run would create the table again, without its rows."""
+    damage(history)
+    record = {"type": "turn", "event_id": "new", "session_id": "emma-move", "user_input": "Hi"}
+    (tmp_path / "new.ndjson").write_text(json.dumps({**record, "occurred_at": NOON}) + "\n")
+    done = turnfold("run", "new.ndjson", "--history", history, cwd=tmp_path)
+    assert done.code == 3
+    assert "events" in done.err or "_store" in done.err
+    report = found(tmp_path, "--history", history)
+    assert "wrong" in {one["status"] for some in report.values() for one in some}
 
 
 def test_rows_of_a_server_can_be_continued_and_have_room(

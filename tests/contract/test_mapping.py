@@ -185,7 +185,7 @@ def test_a_run_that_skips_all_events_says_so(tmp_path: Path, mapping: Path) -> N
     mapping.write_text(MAPPING)
     again = run(file, tmp_path / "history", "--mapping", mapping)
     assert again.json()["read"] == 0
-    assert "To map it anew, fold it into a new history: turnfold run FILES --mapping" in again.err
+    assert "To map it again, fold it into a new history: turnfold run FILES --mapping" in again.err
     assert "backfill" not in again.err
     assert run(file, tmp_path / "new", "--mapping", mapping).json()["applied"] == 3
 

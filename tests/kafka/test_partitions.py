@@ -295,7 +295,7 @@ def test_a_dry_run_plans_while_a_generation_exists_and_says_that_it_is_refused(
         assert {one["to"] for one in planned.json()["topics"]} == {6}
         assert "generation drop" in planned.json()["refused"]
         shown = turnfold(*command)
-        assert "but it is refused now" in shown.err and "turns" in shown.out
+        assert "rejected now" in shown.err and "turns" in shown.out
         refusal = turnfold(*command, "--yes")
         assert refusal.code == 3 and "another memory reads the same topics" in refusal.err
     finally:

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 OPERATIONS = ROOT / "docs" / "operations"
 KNOWN = {metric.name: metric for metric in METRICS}
 
-PARTS = ["Symptom", "Cause", "Check", "Act"]
+PARTS = ["Cause", "Check", "Act"]
 TARGET = {"instance", "job"}
 """Labels that Prometheus itself gives every sample."""
 TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from streams.kafka.transport import throttled_tenants
 from streams.pipeline.row_formats import CURRENT, Reached, check
 
-ANEW = (
+FOLD_AGAIN = (
     "fold the topics again under another app id, or use the version that wrote them; see "
     'docs/upgrades.md, "Rows that are too old"'
 )
@@ -65,7 +65,7 @@ def decode(value: bytes | None) -> Marker:
     try:
         fields = json.loads(value or b"")
         reached = Reached(int(fields["format"]), fields.get("after"))
-        check("changelog: its rows", reached, ANEW)
+        check("changelog: its rows", reached, FOLD_AGAIN)
         offsets = {str(k): int(v) for k, v in fields["offsets"].items()}
         partitions = int(fields["partitions"])
         note, log = dict(fields["note"]), str(fields["log"])

@@ -105,7 +105,7 @@ class Following:
                     await lane.reopen()
                 await self._take(follower)
         except Replaced as error:
-            log.error("%s, partition %d: %s: its rows are read anew", *error.at, error.why)
+            log.error("%s, partition %d: %s: its rows are read again", *error.at, error.why)
             await self.lanes[error.at].forget()
             raise
 
