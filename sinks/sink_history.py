@@ -23,7 +23,6 @@ import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
 from sinks import locks, power_loss
-from sinks.app_versions import AppVersions
 from sinks.delta import (
     ATTEMPTS,
     UNWRITTEN,
@@ -31,6 +30,7 @@ from sinks.delta import (
     History,
     in_commit_order,
     is_conflict,
+    written,
 )
 from sinks.errors import StoreError, write_errors
 from sinks.forgotten_users import Forgotten
@@ -38,6 +38,45 @@ from sinks.history_root import DROPPED, OWNER, HistoryError, HistoryWriteError
 from sinks.locations import Location, create, is_url
 from sinks.store_errors import PATIENCE, PAUSE, patiently
 from sinks.tables import SCHEMAS
+
+
+class AppVersions:
+    """Cache of the last version that each app has committed to each table of a history, at the
+    handle's version.
+
+    For each app `deltalake` reads all commits since the last checkpoint again; in an object store
+    each commit is a request.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[int, dict[str, int]]] = {}
+
+    def of(self, table: str, delta: DeltaTable, app_id: str) -> int:
+        """The last version that this app wrote, or UNWRITTEN."""
+        version, apps = self._known.get(table, (None, {}))
+        if version != delta.version():
+            apps = {}
+            self._known[table] = delta.version(), apps
+        if app_id not in apps:
+            apps[app_id] = written(delta, app_id)
+        return apps[app_id]
+
+    def committed(
+        self, table: str, delta: DeltaTable, before: int, transactions: Iterable[Transaction]
+    ) -> None:
+        """Records a commit of this process on top of version `before`.
+
+        The handle is at the newest version: if that is `before` + 1, no other writer committed.
+        """
+        version, apps = self._known.pop(table, (None, {}))
+        if version == before and delta.version() == before + 1:
+            versions = {transaction.app_id: transaction.version for transaction in transactions}
+            self._known[table] = before + 1, {**apps, **versions}
+
+    def forget(self, table: str) -> None:
+        """Drops a table after a failed commit: its version is unknown."""
+        self._known.pop(table, None)
+
 
 log = logging.getLogger(__name__)
 

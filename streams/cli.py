@@ -18,9 +18,9 @@ from sinks import panics
 from streams import configuration, gc_policy
 from streams.commands import errors
 from streams.commands.options import SETTINGS
+from streams.configuration import keep_files_private
 from streams.errors import ConfigurationError
-from streams.output import fail, prepare
-from streams.umask import keep_files_private
+from streams.output import fail, prepare, silence_notes
 
 
 class Below(NamedTuple):
@@ -255,9 +255,11 @@ def _say_version(ctx: click.Context, _: click.Parameter, is_requested: bool) -> 
     metavar="FILE",
     help=f"File of settings. Default: {configuration.FILE}, if the current folder has one.",
 )
+@click.option("-q", "--quiet", is_flag=True, help="Write results and errors only, no notes.")
 @click.pass_context
-def app(ctx: click.Context, config: str | None) -> None:
+def app(ctx: click.Context, config: str | None, quiet: bool) -> None:
     """Memory for chat agents, with an audit trail."""
+    silence_notes(quiet)
     _begin(config, ctx.meta[WORDS])
 
 

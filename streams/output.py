@@ -4,12 +4,15 @@ import codecs
 import os
 import sys
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import date, datetime
 from io import TextIOWrapper
 from typing import Any
 
 import msgspec
+
+from streams import output
 
 Value = Any
 ESCAPED = "escaped"
@@ -129,9 +132,19 @@ def redirect_notes(tell: Callable[[str, bool], None]) -> None:
     _tell = tell
 
 
+def silence_notes(silent: bool) -> None:
+    """Whether to drop notes and progress bars (`turnfold -q`); failures are always written."""
+    global is_quiet
+    is_quiet = silent
+
+
+is_quiet = False
+
+
 def note(text: str) -> None:
     """Writes one line of progress or warning to stderr."""
-    _tell(text, False)
+    if not is_quiet:
+        _tell(text, False)
 
 
 def fail(text: str) -> None:
@@ -226,3 +239,33 @@ def _cell(value: Any) -> str:
         return f"{value:.6g}" if abs(value) < 100_000 else f"{value:.2f}"
     text = json_text(value, indent=0) if isinstance(value, dict | list) else str(value)
     return escape_controls(text)
+
+
+Progress = Callable[[str, int, int, int], None]
+
+
+@contextmanager
+def progress_bar() -> Iterator[Progress | None]:
+    """Yields a callback (path, bytes read, total bytes, records), or None without a bar."""
+    if output.is_quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, TaskID, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[records]:,} records"),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def update(path: str, bytes_read: int, size: int, records: int) -> None:
+            if path not in tasks:
+                tasks[path] = bar.add_task(path, total=size or None, records=0)
+            bar.update(tasks[path], completed=bytes_read, records=records)
+
+        yield update

@@ -2,11 +2,13 @@
 
 import json
 import os
+import webbrowser
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from importlib.resources import as_file
 from io import StringIO
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from schemas.base import JsonObject, parse_time
@@ -153,3 +155,16 @@ def _command(run: Command, part: slice, *arguments: str) -> None:
         run(arguments)
     for line in list(filter(str.strip, output.getvalue().splitlines()))[part]:
         say(f"  {short(line, 110)}")
+
+
+def open_page(url: str) -> bool:
+    """Opens a URL; returns at once, False without a browser. Terminal browsers (`w3m`) only count
+    if `BROWSER` names them."""
+    try:
+        browser = webbrowser.get()
+    except webbrowser.Error:
+        return False
+    if type(browser) is webbrowser.GenericBrowser and "BROWSER" not in os.environ:
+        return False
+    Thread(target=browser.open, args=(url,), daemon=True).start()
+    return True

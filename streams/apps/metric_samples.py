@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from schemas.dead_letters import REASONS
 from streams.observability import metrics as known
-from streams.observability.histogram import Histogram
-from streams.observability.metrics import Metric
+from streams.observability.metrics import Histogram, Metric
 from streams.observability.readiness import Readiness
 
 if TYPE_CHECKING:

@@ -6,15 +6,37 @@ Runs on the process's event loop, so a reply also shows that the loop is respons
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
+from typing import NamedTuple
 
 from aiohttp import web
 
-from streams.apps.listen_address import Address
 from streams.apps.metric_samples import Sample
 from streams.apps.metrics_registry import CONTENT_TYPE, collected, exposition
 from streams.errors import ConfigurationError
 from streams.observability.readiness import Readiness
 from streams.output import json_text
+
+LOOPBACK = "127.0.0.1"
+
+
+class Address(NamedTuple):
+    """Host and port to listen on."""
+
+    host: str
+    port: int
+
+    @classmethod
+    def parse(cls, text: str) -> "Address":
+        """Parses `[HOST:]PORT`; the default host is loopback. Port 0: any free port.
+
+        Raises:
+            ConfigurationError: another form.
+        """
+        host, _, port = text.rpartition(":")
+        if not port.isdigit() or int(port) > 65535:
+            raise ConfigurationError(f"metrics port: {text!r} is not [HOST:]PORT; try 9100")
+        return cls(host.strip("[]") or LOOPBACK, int(port))
+
 
 log = logging.getLogger(__name__)
 

@@ -29,8 +29,7 @@ from prometheus_client.registry import Collector
 
 from streams.apps.metric_samples import Sample
 from streams.observability import metrics
-from streams.observability.histogram import Histogram
-from streams.observability.metrics import Metric
+from streams.observability.metrics import Histogram, Metric
 from streams.quota import Quota
 
 if TYPE_CHECKING:

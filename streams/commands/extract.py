@@ -147,7 +147,7 @@ def load_settings(**options: Any) -> Any:
 
 def ask(history: Location, settings: Any, again: bool = False) -> dict[str, Any]:
     """Runs the model over all unread turns; returns the counts."""
-    from streams.progress import progress_bar
+    from streams.output import progress_bar
     from streams.serving.extract_history import extract as run
 
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))

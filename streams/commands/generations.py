@@ -96,7 +96,7 @@ def create(
     from streams.files.manifest import Settings
     from streams.files.manifest import as_json as said
     from streams.generations.rebuild import backfill as rebuild
-    from streams.progress import progress_bar
+    from streams.output import progress_bar
 
     if first and last and first > last:
         raise UsageError(f"--from {first} is after --to {last}")
@@ -126,7 +126,7 @@ def _backfill_part(history: Path, name: str, settings: Any, part: Any, form: str
     from streams.files.manifest import as_json as said
     from streams.generations.in_parts import backfill_part
     from streams.generations.manifest_checks import still_missing
-    from streams.progress import progress_bar
+    from streams.output import progress_bar
 
     def waits() -> None:
         output.note("waiting for another part, which prepares or completes the generation")

@@ -162,7 +162,7 @@ def produce(
     from streams.kafka.client import outage_log
     from streams.kafka.client.settings import KafkaSettings
     from streams.kafka.tools.produce import produce as send
-    from streams.progress import progress_bar
+    from streams.output import progress_bar
 
     logs.log_to_stderr(libraries=False)
     outage_log.watch()

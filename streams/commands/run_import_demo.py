@@ -64,7 +64,7 @@ def run(
     from streams.files.manifest import rules_of
     from streams.files.sources import Truncated
     from streams.folds.constants import Rules
-    from streams.progress import progress_bar
+    from streams.output import progress_bar
 
     mapped: dict[str, Any] = {}
     first: list[str] = []
@@ -331,7 +331,7 @@ def demo(history: Path, opens: bool, port: int | None) -> None:
             raise UsageError("--port goes with --open")
         sample.show(history, partial(root.main, standalone_mode=False))
         return
-    from streams.apps.browser import open_page
+    from streams.apps.demo import open_page
     from streams.serving.http import serve as process
     from streams.serving.http.settings import ServeSettings
     from streams.serving.inspector.tour import FIRST

@@ -10,10 +10,14 @@ from sinks.locations import Location
 from streams import history_documents, history_lists, search
 from streams.context.pack_lines import ValidState, items
 from streams.context.request import PackRequest, checked
-from streams.context.session import session_of
 from streams.context.token_budget import Pack, pack
+from streams.errors import UsageError
 from streams.files.manifest import rules_of
 from streams.files.refold import refold
+from streams.folds import session_memory
+from streams.folds.constants import Rules
+from streams.folds.effects import Rows
+from streams.folds.session_state import HEADER, MAX_USERS, visible
 from streams.search.query import MAX_LIMIT
 
 TOKENS_A_HIT = 40
@@ -148,3 +152,36 @@ def search_query(request: PackRequest) -> search.Query | None:
         text=request.text, now=request.at, as_of=request.at, user_id=request.user_id,
         kinds=kinds, limit=limit, neighbours=ADJACENT,
     )  # fmt: skip
+
+
+def session_of(rows: Rows, rules: Rules, user_id: str) -> Json | None:
+    """Returns the session's id and `session_memory`, each item with `said_by`, or None for an
+    unknown session.
+
+    `said_by` has the users of the turns that an item is based on (None for a turn without a user);
+    it is empty if that is the given user alone: every user with a turn in a session may read it,
+    but statements of others are attributed (docs/context.md, "Content"). Raises UsageError for a
+    session of other users.
+    """
+    base = rows.get(HEADER)
+    if base is None:
+        return None
+    header = visible(rows, base, rules)
+    speakers = header.users or ((header.user[2],) if header.user else ())
+    if speakers and user_id not in speakers and len(speakers) < MAX_USERS:
+        raise UsageError("session_id: the session is another user's")
+    said_by = session_memory.speakers(rows, rules) if header.users else {}
+    return {
+        "session_id": rows.key,
+        "session_memory": [
+            {**item, "said_by": _speakers(said_by.get(item["id"], set()), user_id)}
+            for item in session_memory.items(rows, rules)
+        ],
+    }
+
+
+def _speakers(users: set[str | None], user_id: str) -> list[str | None]:
+    """The users in order; empty if there is none but the given one."""
+    if users <= {user_id}:
+        return []
+    return sorted(users, key=lambda user: (user is None, user or ""))

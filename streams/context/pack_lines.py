@@ -54,7 +54,7 @@ class Item(NamedTuple):
 
     `id` is the document's id, `cite` its short form in the text (schemas.citation). `text` is the
     remembered text, `detail` an addition of the pack. `source`: user or agent. `said_by`: the
-    speakers in a session of several users, if not this user alone (streams.context.session). `key`
+    speakers in a session of several users, if not this user alone (streams.context.load). `key`
     is the sort key within a section. `rank` orders the stable part and `now`: the budget takes the
     lowest first. `place` is the position in the ranking, or None without a match. `later`: a turn
     that may have overtaken a fact. `evidence`: ids of the events that it is based on.

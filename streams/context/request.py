@@ -3,7 +3,7 @@
 import msgspec
 
 from schemas.context import SECTIONS
-from streams.context.tokens import Count, estimated
+from streams.context.tokenizer import Count, estimated
 from streams.errors import UsageError
 
 FORMATS = ("markdown", "text", "json")

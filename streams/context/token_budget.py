@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from streams.context.pack_lines import Item, in_order
 from streams.context.render import NOTICE, Lines, heading, render
-from streams.context.tokens import Count, estimated
+from streams.context.tokenizer import Count, estimated
 
 STABLE, NOW = 0.2, 0.4
 """Maximum shares of the budget for the stable part, and for it together with the session."""

@@ -4,7 +4,25 @@
 
 from streams.dates.grammar import Form, Language
 from streams.dates.meaning import FEW
-from streams.dates.numerals import OF_A_DAY, PATTERN, number
+
+DIGITS = {digit: number for number, digit in enumerate("〇一二三四五六七八九")} | {
+    "两": 2,
+    "兩": 2,
+    "零": 0,
+}
+PATTERN = r"(?:\d{1,3}|[一二两兩三四五六七八九]?十[一二三四五六七八九]?|[一二两兩三四五六七八九])"
+OF_A_DAY = r"(?:\d{1,2}|[二三]?十[一二三四五六七八九]?|[一二三四五六七八九])"
+
+
+def number(text: str) -> int | None:
+    """Parses decimal digits or Chinese numerals; None if the text is not a number."""
+    if text.isdecimal():
+        return int(text)
+    tens, ten, ones = text.rpartition("十")
+    if not ten:
+        return DIGITS.get(text)
+    return 10 * (DIGITS[tens] if tens else 1) + (DIGITS[ones] if ones else 0)
+
 
 _WEEK = r"(?:周|週|星期|礼拜|禮拜)"
 _NO_WEEK = r"(?!期|年|转|轉|岁|歲|边|邊|围|圍|到|旋|折|密|刊|游)"

@@ -2,9 +2,9 @@
 
 # ruff: noqa: E501 - a form is one line, however long
 
+from streams.dates.chinese import OF_A_DAY, PATTERN, number
 from streams.dates.grammar import Form, Language
 from streams.dates.meaning import FEW
-from streams.dates.numerals import OF_A_DAY, PATTERN, number
 
 _NOT_HABIT = r"(?<!毎週)(?<!毎週の)(?<!隔週)(?<!第)(?<!毎)"
 _ABOUT = r"(?:ほど|くらい|ぐらい|ちょっと)?"

@@ -13,16 +13,17 @@ from typing import Any
 
 import msgspec
 
+from schemas.rows import SNAPSHOT_KEYS
 from sinks import forgotten_users, power_loss
 from sinks.errors import HistoryError, in_a_line
 from sinks.file_checks import Damage, damage
+from sinks.files import data_files
 from sinks.generation import find_tables, pointer
-from sinks.history import table_names
+from sinks.history import NEWEST_FIRST, connect, select, table_names
 from sinks.history_root import OWNER, check_root, is_marked, is_shared
 from sinks.locations import Location
-from sinks.stale_documents import stale_documents
-from streams.doctor import rocksdb
 from streams.doctor.check_result import Finding, ok, warning, wrong
+from streams.doctor.tables import stored_value
 from streams.errors import ConfigurationError
 from streams.files import manifest
 from streams.files.extractor_choice import stored_choice
@@ -48,6 +49,13 @@ ANEW_BY_SEARCH = (
     "The first search of each of these tenants builds its index anew, and waits for it."
 )
 INDEX = re.compile(rf"(.+)\.(\d+){re.escape(SUFFIX)}")
+
+ENDED = """SEMI JOIN (
+    SELECT tenant, session_id, max(occurred_at) AS latest FROM events
+    WHERE status <> 'running' GROUP BY ALL
+) turned ON turned.tenant = stale.tenant AND turned.session_id = stale.session_id
+    AND turned.latest >= stale.latest"""
+"""A session's time decreases if a running turn ends with an earlier one."""
 
 
 def history(place: Location) -> Iterator[Finding]:
@@ -215,7 +223,7 @@ def _store(folder: Path) -> Iterator[Finding]:
 
 def _value(store: Path, name: str) -> Any:
     """A metadata value of a store, or None."""
-    content = rocksdb.value(store, VALUES + name.encode())
+    content = stored_value(store, VALUES + name.encode())
     return None if content is None else msgspec.msgpack.decode(content)
 
 
@@ -291,3 +299,25 @@ def _format(path: Path) -> Any:
             return read_meta(db).get("format")
     except sqlite3.Error as error:
         return error
+
+
+def stale_documents(folder: Location) -> dict[str, int]:
+    """Table -> number of keys with a newest document (`version`) that has an earlier `updated_at`
+    than another one; without tables that have none. The tables are in `folder` itself. Raises
+    HistoryError, duckdb.Error."""
+    counts = {}
+    with connect(folder, views=("events",)) as db:
+        for table, names in SNAPSHOT_KEYS.items():
+            key = ", ".join(names)
+            rows = select(table, data_files(db, folder / table), commit_order=True)
+            ((count,),) = db.execute(f"""
+                WITH stale AS (
+                    SELECT {key}, first(updated_at ORDER BY {NEWEST_FIRST}) AS newest,
+                        max(updated_at) AS latest
+                    FROM ({rows}) GROUP BY {key} HAVING newest < latest
+                )
+                SELECT count(*) FROM stale {ENDED if table == "sessions" else ""}
+            """).fetchall()
+            if count:
+                counts[table] = count
+    return counts

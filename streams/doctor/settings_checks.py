@@ -10,13 +10,20 @@ import click
 from streams import configuration
 from streams.configuration import COMMON, FAMILIES, PREFIX
 from streams.doctor.check_result import Finding, is_secret, ok, warning
-from streams.errors import ConfigurationError
+from streams.errors import ConfigurationError, Unreachable
 from streams.pipeline.fast_decode import TENANT
+from streams.search.vector_search import embedder
 from streams.serving.http import keys
 
 IGNORED = "It is ignored: the command works as if it were not set."
 GUARDED = configuration.variable("", "metrics_guarded")
 NEEDS_KEYS = ("127.", "localhost", "[::1]", "::1")
+
+MEANING = "meaning"
+WORDS_ALONE = "Search goes by words alone."
+REACH_MODEL = (
+    "Reach the hub once, name a folder by TURNFOLD_MEANING_MODEL, or set TURNFOLD_MEANING=off."
+)
 
 
 def unknown(families: Mapping[str, list[str]]) -> Iterator[Finding]:
@@ -136,3 +143,15 @@ def _is_true(name: str) -> bool:
         return bool(click.BOOL.convert(os.environ.get(name) or "false", None, None))
     except click.BadParameter:  # `problems` reports it
         return False
+
+
+def meaning() -> Finding:
+    """Loads the local model, without a download or a request to an endpoint."""
+    try:
+        embeds = embedder()
+        if embeds is None:
+            return ok(MEANING, "search goes by words alone: off, or nothing is installed for it")
+        embeds.may_download = False
+        return ok(MEANING, f"by {embeds.key}")
+    except Unreachable as error:
+        return warning(MEANING, str(error), WORDS_ALONE, REACH_MODEL)

@@ -1,15 +1,23 @@
 """Checks of the RocksDB folders of a worker's tables and a server's rows, one per lane."""
 
 import shutil
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
+from rocksdict import AccessType, Options, Rdict
 
-from streams.doctor import rocksdb
+from sinks.scratch import scratch
 from streams.doctor.check_result import Finding, ok, warning
 from streams.kafka.transport.disk_rows import STANDING_KEY, size_on_disk
 from streams.pipeline.row_formats import OLDEST, ROW_FORMAT
+
+NOTES = "rocksdict-config.json"
+"""The library writes this file whenever it opens a database."""
+OMITTED = ("LOCK", "LOG")
+ATTEMPTS = 3
+PAUSE = 0.2
 
 
 def tables(folder: Path) -> Iterator[Finding]:
@@ -61,8 +69,40 @@ def _continued(check: str, folder: Path, lanes: Sequence[Path], means: str, do: 
 def _format(lane: Path) -> int:
     """The row format; 0 for an unreadable folder, or an incomplete restore."""
     try:
-        content = rocksdb.value(lane, STANDING_KEY)
+        content = stored_value(lane, STANDING_KEY)
         row_format: int = msgspec.msgpack.decode(content)[0] if content else ROW_FORMAT
     except Exception:  # rocksdict raises bare Exceptions
         return 0
     return row_format
+
+
+def stored_value(folder: Path, key: bytes) -> bytes | None:
+    """Returns the value of a key, or None. The database is opened through a folder of links, where
+    the library writes its files: the database's folder may be read-only.
+
+    Raises what rocksdict raises, a bare Exception; OSError.
+    """
+    for attempt in range(ATTEMPTS):
+        try:
+            return _value(folder, key)
+        except Exception:  # a writer may have replaced files since they were listed
+            if attempt == ATTEMPTS - 1:
+                raise
+            time.sleep(PAUSE)
+    raise AssertionError("the last attempt raises")
+
+
+def _value(folder: Path, key: bytes) -> bytes | None:
+    with scratch() as links:
+        for file in folder.absolute().iterdir():
+            if file.name == NOTES:
+                shutil.copyfile(file, links / NOTES)
+            elif not file.name.startswith(OMITTED):
+                (links / file.name).symlink_to(file)
+        store = Rdict(str(links), Options(raw_mode=True), access_type=AccessType.read_only(False))
+        try:
+            content = store.get(key)
+        finally:
+            store.close()
+    assert content is None or isinstance(content, bytes)
+    return content

@@ -1,13 +1,14 @@
 """The folder of a generation's indexes: next to its tables, or, for tables in an object store, on
 this machine. It contains texts: only its owner may read it."""
 
+import hashlib
 import json
+import os
 import shutil
 from functools import lru_cache
 from pathlib import Path
 
 from sinks.history_root import MARKER, HistoryWriteError, find_root
-from sinks.local_folder import local_folder
 from sinks.locations import Location, replace
 from sinks.object_store import ObjectPath
 
@@ -50,4 +51,9 @@ def has_index_folder(tables: Location) -> bool:
 
 
 def _local_folder(tables: ObjectPath) -> Path:
-    return local_folder(SETTING, "search", tables)
+    """The folder for tables in an object store: below `SETTING`, otherwise below this account's
+    cache."""
+    override = os.environ.get(SETTING)
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    home = Path(override).absolute() if override else cache / "turnfold" / "search"
+    return home / hashlib.sha256(str(tables).encode()).hexdigest()[:32]

@@ -46,6 +46,14 @@ def test_every_command_has_help(command: str) -> None:
     assert done.code == 0 and "Usage" in done.out and not done.err
 
 
+def test_quiet_leaves_results_and_errors(tmp_path: Path) -> None:
+    file = ndjson(tmp_path / "turns.ndjson", [turn("e1")])
+    assert turnfold("run", file, cwd=tmp_path).err
+    quiet = turnfold("-q", "run", file, "--extractor", "none", cwd=tmp_path)
+    assert quiet.out and not quiet.err
+    assert "none.ndjson" in turnfold("-q", "run", "none.ndjson", cwd=tmp_path).err
+
+
 EMPTY_APP = """
 import click
 @click.command()

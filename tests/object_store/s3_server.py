@@ -15,8 +15,9 @@ from typing import Self
 
 import pytest
 
-from streams.broker import class_archive, jars, java, ports
+from streams.broker import jars, java, ports
 from streams.broker.config import HOST
+from streams.broker.java import archive_flags
 from tests.java_server import JavaServer
 
 JARS = Path(__file__).parent / "s3proxy-4.1.0.sha256"
@@ -51,7 +52,7 @@ class S3Server(JavaServer):
             with TemporaryDirectory(prefix="s3proxy-") as temporary:
                 cls._started(Path(temporary), [str(runtime), flag, "-cp", classpath]).stop(60.0)
 
-        flags = class_archive.flags(runtime, classpath, train, JARS)
+        flags = archive_flags(runtime, classpath, train, JARS)
         return cls._started(folder, [str(runtime), *flags, "-cp", classpath])
 
     @classmethod

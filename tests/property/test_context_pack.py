@@ -14,8 +14,7 @@ from streams.context.excerpt import excerpt
 from streams.context.pack_lines import STABLE_SECTIONS, ValidState
 from streams.context.render import HEADINGS, NOTICE, line
 from streams.context.token_budget import NOW, STABLE
-from streams.context.tokenizer import load
-from streams.context.tokens import estimated
+from streams.context.tokenizer import estimated, load
 from streams.search import Recall, Recalled, Turn
 
 DAY = 86_400_000_000

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams.context import Item, items
+from streams.context.load import session_of
 from streams.context.render import line
-from streams.context.session import session_of
 from streams.errors import UsageError
 from streams.folds.constants import Rules
 from streams.folds.session_memory import MAX_OPS

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sinks import app_versions
+from sinks import sink_history
 from sinks.delta import History, written
 from sinks.sink_history import WHOLE, SharedHistory
 from tests.unit.test_shared_history import OWNER, piece
@@ -48,7 +48,7 @@ def test_one_who_writes_alone_asks_once(tmp_path: Path, monkeypatch: pytest.Monk
         asked.append(app_id)
         return written(table, app_id)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(app_versions, "written", counted)
+    monkeypatch.setattr(sink_history, "written", counted)
     with SharedHistory(tmp_path / "h", OWNER) as history:
         for at in range(1, 9):
             assert history.write({"threads": [piece([at])]}, {"a": at}, {"a": at - 1}) == 1

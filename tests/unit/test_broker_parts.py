@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from streams.broker import class_archive, config, jars, java, ports, process
+from streams.broker import config, jars, java, ports, process
 from streams.broker.config import Security, server_properties
+from streams.broker.java import archive_flags
 from streams.errors import ConfigurationError, Unreachable
 
 JAR = jars.Jar(
@@ -228,12 +229,12 @@ def test_classes_are_archived_once_for_a_java_and_its_jars(
         Path(path).write_text("classes")
 
     some_java = Path(sys.executable)
-    (told,) = class_archive.flags(some_java, "a.jar", train)
+    (told,) = archive_flags(some_java, "a.jar", train)
     archive = Path(told.removeprefix("-XX:SharedArchiveFile="))
     assert archive.read_text() == "classes"
-    assert class_archive.flags(some_java, "a.jar", train) == (told,)
+    assert archive_flags(some_java, "a.jar", train) == (told,)
     assert len(trained) == 1
-    assert class_archive.flags(some_java, "b.jar", train) != (told,)
+    assert archive_flags(some_java, "b.jar", train) != (told,)
     assert len(trained) == 2
     assert not any(path.parent.exists() for path in trained)
 
@@ -245,7 +246,7 @@ def test_a_java_that_archives_nothing_is_asked_once_and_runs_without(
     jars.cache_folder().mkdir(parents=True)
     asked: list[str] = []
     for _ in range(2):
-        assert class_archive.flags(Path(sys.executable), "a.jar", asked.append) == ()
+        assert archive_flags(Path(sys.executable), "a.jar", asked.append) == ()
     assert len(asked) == 1
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from streams.folds.outcome import APPLIED, DUPLICATE, Outcome
-from streams.observability.histogram import Histogram
+from streams.observability.metrics import Histogram
 from streams.serving.backends.stats import FOLD, FoldCounts, Observed, by_agent
 from streams.serving.flow import exposition
 from streams.serving.flow.frame import Frames

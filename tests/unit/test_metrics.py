@@ -11,8 +11,7 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from streams.apps.metrics_registry import collected, exposition
-from streams.observability.histogram import Histogram
-from streams.observability.metrics import METRICS, Metric
+from streams.observability.metrics import METRICS, Histogram, Metric
 
 ROOT = Path(__file__).resolve().parents[2]
 OPERATIONS = ROOT / "docs" / "operations"

@@ -10,6 +10,7 @@ FILES = {
     "events/date=2026-01-01/part-0-c000.zstd.parquet#1": "data files of the tables",
     "events/date=2026-01-01/.part-0-c000.zstd.parquet": "data files of the tables",
     "events/_delta_log/00000000000000000000.json": "logs of the tables",
+    "_flushed.json": "logs of the tables",
     "_store/000012.sst": "rows of the folds",
     "_search/0f.0.sqlite-wal": "search indexes and vectors",
     "_inbox/00000000000000000001.log": "the log of a server",

@@ -6,9 +6,8 @@ import pytest
 
 from schemas.generated.history import Event, Profile, Session, Source, Task, stored
 from sinks.delta import History
-from sinks.stale_documents import stale_documents
 from sinks.tables import to_arrow
-from streams.doctor.history import history
+from streams.doctor.history import history, stale_documents
 
 SOURCE = Source("default", 1, "turns", 0, 1)
 EVENT = Event("e", "s", "u", None, None, "chat", 2, "hi", "yo", "done", None, None, None, None,

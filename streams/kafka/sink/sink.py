@@ -33,7 +33,7 @@ from streams.kafka.sink.batch import SinkBatch
 from streams.kafka.sink.options import SinkCounts, SinkOptions
 from streams.kafka.sink.positions import SinkPositions, seek_assigned
 from streams.kafka.sink.writer import BatchWriter
-from streams.observability.histogram import Histogram
+from streams.observability.metrics import Histogram
 from streams.observability.readiness import FETCH, WRITE, Assignment
 from streams.topology import DEAD_LETTERS, name_in
 

@@ -13,8 +13,7 @@ from sinks.sink_history import SharedHistory
 from streams.kafka.sink.batch import SinkBatch
 from streams.kafka.sink.options import SinkCounts, SinkOptions
 from streams.kafka.sink.positions import SinkPositions
-from streams.observability.histogram import Histogram
-from streams.observability.metrics import UPTO_MINUTES
+from streams.observability.metrics import UPTO_MINUTES, Histogram
 
 log = logging.getLogger(__name__)
 

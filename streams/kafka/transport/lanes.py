@@ -18,9 +18,8 @@ from streams.kafka.transport.lane import Lane, LaneCounts
 from streams.kafka.transport.partition_check import Layout
 from streams.kafka.transport.restore import LaneSource
 from streams.kafka.transport.rows import close_stores
-from streams.observability.histogram import Histogram
 from streams.observability.logs import OF_BROKER
-from streams.observability.metrics import UPTO_SECONDS
+from streams.observability.metrics import UPTO_SECONDS, Histogram
 from streams.observability.readiness import COMMIT, FETCH, Assignment
 
 log = logging.getLogger(__name__)

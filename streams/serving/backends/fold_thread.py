@@ -38,8 +38,7 @@ from streams.files.sources import Position
 from streams.files.store import Changes, Store
 from streams.folds.constants import Rules
 from streams.folds.outcome import Outcome
-from streams.observability.histogram import Histogram
-from streams.observability.metrics import UPTO_MINUTES
+from streams.observability.metrics import UPTO_MINUTES, Histogram
 from streams.pipeline.entity import Entity, Where
 
 log = logging.getLogger(__name__)

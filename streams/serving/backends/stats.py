@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from streams.folds.outcome import Outcome
-from streams.observability.histogram import Histogram
+from streams.observability.metrics import Histogram
 
 Tier = Literal["files", "kafka", "history"]
 FOLD = "fold"

@@ -11,8 +11,8 @@ from schemas.base import Id
 from schemas.context import ContextPack
 from schemas.validation_text import list_of, one_of
 from streams.context import FORMATS, SECTIONS, PackRequest, load
+from streams.context.load import session_of
 from streams.context.request import MAX_TOKENS, MOST
-from streams.context.session import session_of
 from streams.context.tokenizer import tokenizer
 from streams.errors import UsageError
 from streams.observability import memory_spans
