@@ -10,11 +10,11 @@ from __future__ import annotations  # pyarrow-stubs: as in sinks.tables
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from sinks.locations import Location, make_folder, replace
+from sinks.locations import Location, files_in, make_folder, replace
 from sinks.object_store import ObjectPath
 
 FOLDER = "_erased"
@@ -42,7 +42,8 @@ def hash_sql(kind: str, tenant: str, session_id: str, id: str) -> str:
 
 def read_hashes(roots: Iterable[Location], tenant: str, user_id: str) -> set[str]:
     """All hashes of a person in these generations: a rebuilt one has rows of its source."""
-    files = [hash for root in roots for hash in _listed(_folder(root, tenant, user_id))]
+    places = (files_in(_folder(root, tenant, user_id)) for root in roots)
+    files = [file for place in places for file in place if file.name.endswith(".json")]
     with ThreadPoolExecutor(AT_ONCE) as threads:
         texts = threads.map(lambda file: file.read_text(encoding="utf-8"), files)
         return {hash for text in texts for hash in json.loads(text)["erased"]}
@@ -86,10 +87,3 @@ def files(root: Location) -> Iterable[Location]:
 
 def _folder(root: Location, tenant: str, user_id: str) -> Location:
     return root / FOLDER / hashlib.sha256(f"{tenant}/{user_id}".encode()).hexdigest()
-
-
-def _listed(folder: Location) -> Iterator[Location]:
-    if isinstance(folder, ObjectPath):
-        yield from (folder / address.rpartition("/")[2] for address in folder.sizes())
-    else:
-        yield from folder.glob("*.json")

@@ -86,15 +86,9 @@ def _logged_sizes(table: Location) -> dict[str, int]:
         return {file: size for file, (_, size) in object_files.sizes(table).items()}
     if not _has_log(table):
         return {}
-    from deltalake import DeltaTable
-    from deltalake.exceptions import DeltaError
+    from sinks.hard_links import files_at
 
-    try:
-        actions = DeltaTable(str(table)).get_add_actions(flatten=True)
-    except (DeltaError, OSError) as error:
-        raise HistoryError(f"{table}: the table cannot be read: {in_a_line(error)}") from error
-    paths = [str(table / unquote(path)) for path in actions.column("path").to_pylist()]
-    return dict(zip(paths, actions.column("size_bytes").to_pylist(), strict=True))
+    return {str(table / unquote(file.path)): file.size for file in files_at(table)}
 
 
 def _has_log(table: Path) -> bool:

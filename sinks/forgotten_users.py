@@ -23,7 +23,7 @@ from schemas.generated.history import Affect, Event, Signal
 from sinks import erased_ids, sequence_objects
 from sinks.generation import FOLDER
 from sinks.history_root import is_marked, replace
-from sinks.locations import Location
+from sinks.locations import Location, files_in
 from sinks.object_store import ObjectPath
 from sinks.row_owners import USERS, owners, row_owner
 from sinks.tables import TIMESTAMP
@@ -56,7 +56,7 @@ class Forgotten:
     def _read(self, root: Location) -> int:
         """Reads the notes of a place; returns their number."""
         self._take(_read(root / FILE))
-        names = sorted(file.name for file in _listed(root / NOTES))
+        names = sorted(file.name for file in files_in(root / NOTES))
         with ThreadPoolExecutor(AT_ONCE) as threads:
             for text in threads.map(lambda name: _read(root / NOTES / name), names):
                 self._take(text)
@@ -136,7 +136,7 @@ class Forgotten:
 
 def small_files(root: Location) -> list[Location]:
     """Paths of notes: forgotten owners, unfinished erasures, erased ids. They may not exist."""
-    notes = [*_listed(root / NOTES), *_listed(root / UNFINISHED), *erased_ids.files(root)]
+    notes = [*files_in(root / NOTES), *files_in(root / UNFINISHED), *erased_ids.files(root)]
     return [root / FILE, root / f"{UNFINISHED}.json", *notes]
 
 
@@ -166,12 +166,6 @@ class Unfinished:
 
     def end(self) -> None:
         self._file.unlink(missing_ok=True)
-
-
-def _listed(folder: Location) -> Iterable[Location]:
-    if isinstance(folder, ObjectPath):
-        return [folder / address.rpartition("/")[2] for address in folder.sizes()]
-    return list(folder.iterdir()) if folder.is_dir() else []
 
 
 def _read(file: Location) -> str | None:

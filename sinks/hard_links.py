@@ -24,6 +24,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction
 
 from sinks.delta import PLACES_APP, History, replacing
+from sinks.errors import in_a_line
 from sinks.history_root import HistoryError, HistoryWriteError
 from sinks.locations import Location
 from sinks.object_store import ObjectPath, delta_options
@@ -61,7 +62,7 @@ def files_at(table: Location, version: int | None = None) -> list[DataFile]:
     except (DeltaError, OSError) as error:
         if isinstance(table, ObjectPath):
             raise store_error(error, str(table)) from None
-        raise HistoryError(f"{table}: the table cannot be read: {error}") from error
+        raise HistoryError(f"{table}: the table cannot be read: {in_a_line(error)}") from error
 
 
 def files_of(table: DeltaTable) -> list[DataFile]:

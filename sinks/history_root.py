@@ -2,8 +2,7 @@
 
 import json
 import time
-from functools import lru_cache
-from typing import Any
+from errno import EACCES, ELOOP, EPERM
 
 from sinks.errors import HistoryError, HistoryWriteError
 from sinks.locations import Location, P, is_url, location_of, make_folder, replace
@@ -93,18 +92,19 @@ def _inspect(path: P) -> tuple[P, bool]:
                 f"{root}: is not a history (it has other files and no {MARKER}); name a new "
                 "or empty folder"
             )
-    except PermissionError as error:
+    except OSError as error:
+        if error.errno not in (EACCES, EPERM, ELOOP):
+            raise
         raise HistoryError(f"{root}: {error.strerror}") from error
     return root, is_history
 
 
 def _has_marker(marker: Location) -> bool:
     """Whether the marker exists; raises HistoryError for another format."""
-    if not marker.exists():
-        return False
-    stat = marker.stat()
     try:
-        version = _format(marker, stat.st_ino, stat.st_mtime_ns, stat.st_size)
+        version = json.loads(marker.read_text(encoding="utf-8"))["format"]
+    except (FileNotFoundError, NotADirectoryError):
+        return False
     except (ValueError, KeyError, TypeError, IsADirectoryError) as error:
         raise HistoryError(f"{marker}: not readable as a history's marker") from error
     if version != FORMAT:
@@ -113,12 +113,6 @@ def _has_marker(marker: Location) -> bool:
             "version that wrote it, or run the input again into a new folder"
         )
     return True
-
-
-@lru_cache(64)
-def _format(marker: Location, *_: int) -> Any:
-    """Format of a marker, cached per state of its file, as every query needs it."""
-    return json.loads(marker.read_text(encoding="utf-8"))["format"]
 
 
 __all__ = [

@@ -63,6 +63,13 @@ def make_folder(place: Location) -> None:
         place.mkdir(parents=True, exist_ok=True)
 
 
+def files_in(folder: Location) -> list[Location]:
+    """The files of a folder without subfolders; none if it does not exist."""
+    if isinstance(folder, ObjectPath):
+        return [folder / address.rpartition("/")[2] for address in folder.sizes()]
+    return list(folder.iterdir()) if folder.is_dir() else []
+
+
 def create(file: Location, text: str) -> None:
     """Writes a file unless it exists, atomically; durable when it returns. One of several
     concurrent writers wins. Raises OSError, StoreError."""

@@ -247,11 +247,6 @@ def forget(
     return ErasedPerson(receipt, alone, shared)
 
 
-def person_hash(tenant: str, user_id: str) -> str:
-    """Hash of a person in notes of a history."""
-    return hashlib.sha256(f"{tenant}/{user_id}".encode()).hexdigest()
-
-
 def salted(kind: str, tenant: str, id: str) -> dict[str, str]:
     """Salted hash of an erased id for a receipt: receipts cannot be matched with each other or with
     a table of hashes. It is verified with the id: SHA-256 of `SALT/TENANT/ID`."""

@@ -222,12 +222,6 @@ class ObjectPath:
 
         self._request(lambda: obstore.put(self.store, self.key, text.encode()))
 
-    def write_bytes(self, data: bytes) -> None:
-        """Replaces the object atomically; large ones are uploaded in parts."""
-        import obstore
-
-        self._request(lambda: obstore.put(self.store, self.key, data))
-
     def create_text(self, text: str) -> bool:
         """Creates the object unless it exists; returns whether it did. One of several concurrent
         callers succeeds. After a lost reply it may return False although it succeeded: then compare

@@ -4,7 +4,7 @@ import codecs
 import os
 import sys
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date, datetime
 from io import TextIOWrapper
@@ -119,6 +119,11 @@ def say(text: str = "") -> None:
     sys.stdout.write(escape_controls(text) + "\n")
 
 
+def counted(number: int, noun: str) -> str:
+    """A count in words: `1 dead letter`, `2,000 dead letters`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def _to_stderr(text: str, failed: bool) -> None:
     sys.stderr.write(("turnfold: " if failed else "") + escape_controls(text) + "\n")
 
@@ -184,6 +189,19 @@ def escape_controls(text: str) -> str:
 def say_count(name: str, value: Any) -> None:
     """Writes one count of a list; seconds keep their fraction."""
     say(f"{name:>15}  {value}" if name == "seconds" else f"{name:>15}  {value:,}")
+
+
+def say_counts(counts: Mapping[str, Any], form: str | None, hidden: Collection[str] = ()) -> None:
+    """Writes counts, nested ones too, as a document of this form, or by line for people without
+    the `hidden` ones."""
+    if form:
+        say_as(form, counts, indent=0)
+        return
+    for name, value in counts.items():
+        if isinstance(value, dict):
+            say_counts(value, None)
+        elif name not in hidden:
+            say_count(name, value)
 
 
 LEAST = 16

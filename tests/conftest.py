@@ -38,8 +38,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--without",
         default="",
         metavar="NAME,...",
-        help="leave out tests that need what this machine lacks: cc, chromium, go, "
-        "postgresql, prometheus",
+        help="leave out tests that need what this machine lacks: buildah, cc, "
+        "chromium, go, postgresql, prometheus",
     )
     parser.addoption(
         durations.OPTION,

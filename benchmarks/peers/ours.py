@@ -2,17 +2,24 @@
 
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.peers import job
 from streams.kafka.transport.app import App
-from streams.kafka.transport.interfaces import AgentSpec, Batch, LaneSettings, Output, Row
+from streams.kafka.transport.interfaces import (
+    AgentSpec,
+    Batch,
+    LaneSettings,
+    Output,
+    Processor,
+    Row,
+)
 from streams.kafka.transport.run import run
 
 
-class Contexts:
+class Contexts(Processor):
     """Contexts by key; restored rows stay undecoded until they are touched."""
 
     def __init__(self, partition: int, output: str) -> None:
@@ -43,13 +50,6 @@ class Contexts:
 
     def restore(self, rows: Sequence[Row]) -> None:
         self.table.update((key, value) for key, value in rows if value is not None)
-
-    def index_rows(self, heads: Sequence[Row]) -> None: ...
-
-    def restored(self, note: Mapping[str, Any]) -> None: ...
-
-    def needs_marker(self) -> bool:
-        return False
 
     def reset(self) -> None:
         self.table.clear()

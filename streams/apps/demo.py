@@ -22,7 +22,7 @@ from streams.extractors.do_not_store import is_private
 from streams.extractors.registry import Extractor, named
 from streams.files import file_runner
 from streams.files.extractor_choice import update_choice
-from streams.output import say
+from streams.output import counted, say
 from streams.sample import CONVERSATIONS, HOME, MOVE_TOLD, MOVED, PERSON, TENANT
 
 Command = Callable[[Sequence[str]], Any]
@@ -88,9 +88,10 @@ def _counts(counts: dict[str, int], history: Path) -> None:
         say(f"The sample is in {history} already: nothing was read twice.")
         return
     say(
-        f"{counts['read']} records of three people folded into {history} in {counts['seconds']} s: "
+        f"{counted(counts['read'], 'record')} of three people folded into {history} in "
+        f"{counts['seconds']} s: "
         f"{counts['applied']} applied, {counts['duplicate']} sent twice, {counts['withheld']} "
-        f"withheld, {counts['dead']} dead letters."
+        f"withheld, {counted(counts['dead'], 'dead letter')}."
     )
 
 

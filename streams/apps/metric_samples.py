@@ -11,6 +11,7 @@ from schemas.dead_letters import REASONS
 from streams.observability import metrics as known
 from streams.observability.metrics import Histogram, Metric
 from streams.observability.readiness import Readiness
+from streams.output import counted
 
 if TYPE_CHECKING:
     from streams.kafka.sink.sink import Sink
@@ -149,7 +150,7 @@ def sink_readiness(sink: "Sink") -> Readiness:
     if sink.partitions is None:
         now = Readiness(False, "the group has not said which partitions are ours")
     else:
-        now = Readiness(True, f"{sink.partitions} partitions")
+        now = Readiness(True, counted(sink.partitions, "partition"))
     return now.judged(sink.ages())
 
 
@@ -191,5 +192,5 @@ def stream_readiness(stream: "Stream") -> Readiness:
     if not stream.partitions:
         now = Readiness(False, "the group has not given it partitions")
     else:
-        now = Readiness(True, f"{stream.partitions} partitions")
+        now = Readiness(True, counted(stream.partitions, "partition"))
     return now.judged(stream.ages())

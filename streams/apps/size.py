@@ -33,7 +33,7 @@ from streams.kafka.client.transaction import CODECS
 from streams.kafka.transport.batch_buffer import FIRST
 from streams.kafka.transport.interfaces import Row
 from streams.kafka.transport.rows import MemoryRows
-from streams.kafka.transport.writer import BATCH_BYTES
+from streams.kafka.transport.writer import BATCH_BYTES, RecordBatches
 from streams.search import update
 from streams.topology import HISTORY, MEMORY_AGENT, TOPICS, TURNS
 
@@ -259,15 +259,10 @@ def packed(messages: Sequence[Message]) -> int:
 
 def batches(messages: Sequence[Message]) -> Iterator[bytearray]:
     """Messages as record batches, with a worker's default size and compression."""
-    batch, length = _batch(), 0
+    records = RecordBatches(_batch)
     for key, value, headers in messages:
-        if batch.append(length, 0, key, value, list(headers)) is None:  # it is full
-            yield batch.build()
-            batch, length = _batch(), 0
-            batch.append(length, 0, key, value, list(headers))
-        length += 1
-    if length:
-        yield batch.build()
+        records.add(0, key, value, list(headers))
+    return (batch.build() for batch, count in records.all() if count)
 
 
 def _batch() -> DefaultRecordBatchBuilder:

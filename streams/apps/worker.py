@@ -21,20 +21,17 @@ from streams.apps.worker_settings import WorkerSettings
 from streams.errors import ConfigurationError
 from streams.extractors.registry import MODEL
 from streams.kafka.agents import agents
-from streams.kafka.agents.encoding import Origin
-from streams.kafka.agents.traced_origin import TracedOrigin
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topic_names import own_inputs, own_topics
 from streams.kafka.client.topics import ensure_topics
 from streams.kafka.transport.app import App
 from streams.kafka.transport.disk_rows import DiskRows
-from streams.kafka.transport.interfaces import AgentSpec, LaneSettings, no_span
+from streams.kafka.transport.interfaces import AgentSpec, LaneSettings
 from streams.kafka.transport.lanes import Lanes
 from streams.kafka.transport.partition_check import check
 from streams.kafka.transport.rows import MemoryRows, RowStore
 from streams.kafka.transport.run import run
 from streams.llm.background import Beside
-from streams.observability import traces
 from streams.topology import SESSION_AGENT
 
 if TYPE_CHECKING:  # only where there is a mapping
@@ -60,20 +57,16 @@ def _mapper(worker: WorkerSettings) -> "Mapper | None":
     return Mapper(worker.mapping)
 
 
-def make_app(
-    kafka: KafkaSettings, worker: WorkerSettings, datadir: Path, traced: bool = False
-) -> App:
+def make_app(kafka: KafkaSettings, worker: WorkerSettings, datadir: Path) -> App:
     """The Faust app of both agents. The topics must exist: `prepare`. `datadir`: of Faust, which
-    leaves it empty. `traced`: batches have spans (after `streams.observability.traces.begin`).
-    """
-    span, origin = (traces.span, TracedOrigin) if traced else (no_span, Origin)
+    leaves it empty."""
     topics = own_topics(worker.generation)
     plans: list[AgentSpec] = []
     if (mapper := _mapper(worker)) is not None:
         from streams.kafka.agents import mapped_topics
 
         topics += own_inputs(worker.generation)
-        plans = mapped_topics.plans(worker.group, mapper, kafka.partitions, origin)
+        plans = mapped_topics.plans(worker.group, mapper, kafka.partitions)
         kafka = kafka.with_unprefixed(mapper.sources)
     return App(
         worker.group,
@@ -85,7 +78,6 @@ def make_app(
             worker.rules,
             worker.extractor,
             worker.generation,
-            origin,
             maps=worker.mapping is not None,
         ),
         bootstrap=kafka.bootstrap,
@@ -101,7 +93,6 @@ def make_app(
             names={topic.name: name for topic, name in topics},
             quota=worker.quota,
             quotas=worker.own_quotas,
-            span=span,
         ),
     )
 
@@ -154,7 +145,6 @@ def model_beside(
 def work(
     kafka: KafkaSettings,
     worker: WorkerSettings,
-    traced: bool = False,
     service: Callable[[App], AbstractAsyncContextManager[object] | None] = lambda app: None,
 ) -> int:
     """Prepares the topics and works until SIGTERM or SIGINT; returns the exit code. `service` runs
@@ -163,7 +153,7 @@ def work(
     if created:
         log.info("created the topics %s", ", ".join(created))
     with TemporaryDirectory(prefix=FAUST) as datadir:
-        app = make_app(kafka, worker, Path(datadir), traced)
+        app = make_app(kafka, worker, Path(datadir))
         return run(app, service(app))
 
 

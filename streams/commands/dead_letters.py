@@ -152,8 +152,4 @@ def settle(
         "settled": len(unsettled),
         "settled_before": sum(letter.is_settled for letter in chosen),
     }
-    if form:
-        output.say_as(form, counts, indent=0)
-        return
-    for name, count in counts.items():
-        output.say_count(name, count)
+    output.say_counts(counts, form)

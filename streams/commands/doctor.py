@@ -74,7 +74,7 @@ def doctor(history: str | None, bootstrap: str | None, probe: bool, form: str | 
         for finding in findings:
             _say(finding)
         count = {name: sum(finding.status == name for finding in findings) for name in MARKS}
-        warnings = "1 warning" if count["warning"] == 1 else f"{count['warning']} warnings"
+        warnings = output.counted(count["warning"], "warning")
         output.say(f"{count['ok']} ok, {warnings}, {count['wrong']} wrong")
     if EXIT[status]:
         raise click.exceptions.Exit(EXIT[status])

@@ -118,7 +118,7 @@ def over_kafka(
 
 
 def _end(counts: dict[str, Any], strict: bool, form: str | None) -> None:
-    _say_counts(counts, form)
+    output.say_counts(counts, form, hidden=("stopped", "why_failed"))
     if counts["stopped"]:
         output.note(f"stopped: {counts['stopped']}; run it again to continue")
     if failed := counts["failed"]:
@@ -195,12 +195,3 @@ async def _follow(
                 raise KeyboardInterrupt from None
             raise
         return {"turns": stream.turns, **driver.extractor.summary(), "stopped": driver.spent}
-
-
-def _say_counts(counts: dict[str, Any], form: str | None) -> None:
-    if form:
-        output.say_as(form, counts, indent=0)
-        return
-    for name, value in counts.items():
-        if name not in ("stopped", "why_failed"):
-            output.say_count(name, value)

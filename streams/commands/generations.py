@@ -282,7 +282,8 @@ def _say_switched(switch: Any, form: str | None) -> None:
     else:
         output.say(
             f"live: {switch.current}, before: {switch.previous or 'none'} "
-            f"({switch.caught_up:,} records folded that were added since, {switch.seconds} s)"
+            f"({output.counted(switch.caught_up, 'record')} folded that were added "
+            f"since, {switch.seconds} s)"
         )
         if switch.extractor not in (None, "none"):
             output.note(f"memory is made by {switch.extractor} from now on")

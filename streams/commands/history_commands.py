@@ -123,7 +123,8 @@ def forget(
             )
         else:
             output.say(
-                f"{subject} of tenant {tenant}: {turns:,} turns, and all memory made of them"
+                f"{subject} of tenant {tenant}: {output.counted(turns, 'turn')}, and all memory "
+                "made of them"
             )
             output.note("nothing is erased yet: --yes erases this permanently")
         return

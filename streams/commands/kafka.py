@@ -77,16 +77,12 @@ def sink(
     from streams.kafka.client import outage_log
     from streams.kafka.client.settings import KafkaSettings
     from streams.kafka.sink.options import SinkOptions
-    from streams.kafka.transport.interfaces import no_span
-    from streams.observability import traces
 
-    span = traces.span if observing.begin("sink") else no_span
+    observing.begin("sink")
     outage_log.watch()
     settings = KafkaSettings.load(bootstrap=bootstrap)
     size = int(roll_mb * 1_000_000)
-    options = SinkOptions(
-        name, instance, size, roll_seconds, once, generation=generation, span=span
-    )
+    options = SinkOptions(name, instance, size, roll_seconds, once, generation=generation)
     if generation is not None:
         if generation in RESERVED:
             raise click.UsageError(f"--generation {generation}: reserved; choose another name")
@@ -94,7 +90,7 @@ def sink(
         make_folder(history.parent)
     began = time.monotonic()
     counts = event_loop.run(_sink(settings, history, options, constants, observing))
-    _say_counts({**counts, "seconds": round(time.monotonic() - began, 3)}, form)
+    output.say_counts({**counts, "seconds": round(time.monotonic() - began, 3)}, form)
     if counts["misfits"]:
         output.note(
             f"{counts['misfits']} messages were not valid rows: "
@@ -174,9 +170,9 @@ def produce(
                 send(files, settings, compression=packed, progress=progress, say=output.note)
             )
     except Truncated as error:
-        _say_counts(error.counts, form)
+        output.say_counts(error.counts, form)
         raise
-    _say_counts(counts, form)
+    output.say_counts(counts, form)
     if strict and (counts["too_large"] or counts["unreadable"]):
         raise click.exceptions.Exit(4)
 
@@ -476,16 +472,4 @@ def replay(
         if not elsewhere:
             unsettled_letters = unsettled(sent, [*every, *topic])
             event_loop.run(settle(unsettled_letters, None if from_topic else history, settings))
-    _say_counts({"chosen": len(chosen), **counts, **dict(sorted(passed.items()))}, form)
-
-
-def _say_counts(counts: dict[str, Any], form: str | None) -> None:
-    if form:
-        output.say_as(form, counts, indent=0)
-        return
-    for name, value in counts.items():
-        if isinstance(value, dict):
-            for inner, number in value.items():
-                output.say_count(inner, number)
-        else:
-            output.say_count(name, value)
+    output.say_counts({"chosen": len(chosen), **counts, **dict(sorted(passed.items()))}, form)

@@ -418,12 +418,12 @@ class Observing(NamedTuple):
     log_format: str
     traces: bool
 
-    def begin(self, part: str, verbose: bool = False) -> bool:
-        """Begins to log and to trace; whether it traces. Raises ConfigurationError."""
+    def begin(self, part: str, verbose: bool = False) -> None:
+        """Begins to log and to trace. Raises ConfigurationError."""
         from streams.observability import traces
 
         logs.log_to_stderr(verbose, self.log_format == "json")
-        return traces.begin(part, self.traces)
+        traces.begin(part, self.traces)
 
     def answering(
         self, samples: Callable[[], Iterable[Any]], readiness: Callable[[], Any]

@@ -181,7 +181,7 @@ def _say_nothing_new(counts: dict[str, Any], history: Path, mapping: Path | None
 
 def _say_dead_letters(counts: dict[str, Any], history: Path) -> None:
     if dead := counts["dead"] + counts.get("late", 0):
-        text = "1 dead letter" if dead == 1 else f"{dead} dead letters"
+        text = output.counted(dead, "dead letter")
         output.note(f"{text}: turnfold admin dlq list --history {quote(str(history))}")
 
 

@@ -4,6 +4,7 @@ import logging
 import sys
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -90,19 +91,12 @@ def serve(
     host: str | None,
     port: int | None,
     keys: Path | None,
-    inspector: bool | None,
-    extractor: str | None,
-    retention_days: float | None,
-    app_id: str | None,
-    store: str | None,
-    data: Path | None,
-    within: float | None,
     local: bool,
     mcp_forget: bool,
-    metrics_from: str | None,
     verbose: bool,
     observing: options.Observing,
     form: str | None,
+    **more: Any,
 ) -> None:
     """Serve the HTTP API over a history or over Kafka workers. Runs until stopped.
 
@@ -142,15 +136,8 @@ def serve(
             host=alone.host if alone else host,
             port=alone.port if alone else port,
             keys=alone.keys if alone else keys,
-            inspector=inspector,
-            extractor=extractor,
-            retention_days=retention_days,
-            app_id=app_id,
-            store=store,
-            data=data,
-            within=within,
             mcp_forget=mcp_forget or None,
-            metrics_from=metrics_from,
+            **more,
         )
 
         def say(url: str, extractor: str | None) -> None:

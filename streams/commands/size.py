@@ -35,9 +35,10 @@ def size(sample: str, turns_per_day: int | None, form: str | None) -> None:
     if form:
         output.say_as(form, {**measured._asdict(), "per_day": totals})
         return
-    output.say(
-        f"{measured.turns:,} turns in {measured.sessions:,} sessions of {measured.users:,} users"
-    )
+    turns = output.counted(measured.turns, "turn")
+    sessions = output.counted(measured.sessions, "session")
+    users = output.counted(measured.users, "user")
+    output.say(f"{turns} in {sessions} of {users}")
     rows: list[dict[str, Any]] = [
         *_rows(measured.bytes_per_turn, "bytes per turn", ",.0f"),
         *_rows(measured.bytes_per_session, "bytes per session", ",.0f"),
@@ -48,7 +49,7 @@ def size(sample: str, turns_per_day: int | None, form: str | None) -> None:
         output.say(f"a day of {turns_per_day:,} turns:")
         output.table(list(_day(totals)), ["what", "measured", "unit"])
     if measured.dead:
-        output.note(f"turnfold: {measured.dead:,} records became dead letters; they are counted")
+        output.note(f"turnfold: {output.counted(measured.dead, 'dead letter')}: counted as well")
     if measured.turns < FEW:
         output.note(
             f"turnfold: fewer than {FEW:,} turns: what a file takes by itself weighs too much, "

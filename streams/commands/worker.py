@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from pathlib import Path
 from typing import Any
 
 import click
@@ -74,21 +73,11 @@ from streams.extractors.registry import MODEL
 def worker(
     bootstrap: str | None,
     partitions: int | None,
-    app_id: str | None,
-    instance: str | None,
-    retention_days: float | None,
-    extractor: str | None,
     history: Location | None,
     constants: dict[str, Any],
-    generation: str | None,
-    max_records: int | None,
-    compression: str | None,
-    store: str | None,
-    data: Path | None,
-    mapping: Path | None,
-    standbys: int | None,
     verbose: bool,
     observing: options.Observing,
+    **more: Any,
 ) -> None:
     """Fold Kafka topics into memory, exactly once. Runs until stopped.
 
@@ -107,23 +96,10 @@ def worker(
     from streams.kafka.client import outage_log
     from streams.kafka.client.settings import KafkaSettings
 
-    traced = observing.begin("worker", verbose)
+    observing.begin("worker", verbose)
     outage_log.watch(verbose)
     kafka = KafkaSettings.load(bootstrap=bootstrap, partitions=partitions)
-    settings = WorkerSettings.load(
-        app_id=app_id,
-        instance=instance,
-        retention_days=retention_days,
-        extractor=extractor,
-        constants=constants or None,
-        generation=generation,
-        max_records=max_records,
-        compression=compression,
-        store=store,
-        data=data,
-        mapping=mapping,
-        standbys=standbys,
-    )
+    settings = WorkerSettings.load(constants=constants or None, **more)
     if settings.extractor == MODEL:
         from streams.commands.extract import load_settings
 
@@ -132,7 +108,7 @@ def worker(
     def beside(app: Any) -> AbstractAsyncContextManager[None]:
         return _beside(observing, app, model_beside(app, kafka, settings, history))
 
-    code = work(kafka, settings, traced, beside)
+    code = work(kafka, settings, beside)
     if code:
         raise click.exceptions.Exit(code)
 

@@ -18,6 +18,7 @@ from streams.kafka.tools.lag import members_of
 from streams.kafka.tools.topics import NeededTopic
 from streams.kafka.tools.topics import topics as needed_topics
 from streams.kafka.transport import partition_check
+from streams.output import counted
 
 SHOWN = 5
 COPIES = 3
@@ -150,7 +151,9 @@ async def _memory(kafka: KafkaSettings, worker: WorkerSettings, present: set[str
             "Nothing, if you are upgrading; see docs/upgrades.md.",
         )
     return ok(
-        "memory", f"{worker.group}: rows of this version's format in {partitions.folded} partitions"
+        "memory",
+        f"{worker.group}: rows of this version's format in "
+        f"{counted(partitions.folded, 'partition')}",
     )
 
 

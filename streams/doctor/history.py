@@ -30,6 +30,7 @@ from streams.files.extractor_choice import stored_choice
 from streams.files.store import VALUES
 from streams.files.upgrade import AFTER
 from streams.files.upgrade import FORMAT as STORE_FORMAT
+from streams.output import counted
 from streams.pipeline.row_formats import CURRENT, ROW_FORMAT, Reached
 from streams.search.indexing import FOLDER, SUFFIX
 from streams.search.open_index import read_meta
@@ -130,7 +131,7 @@ def _tables(folder: Location) -> Iterator[Finding]:
         )
     if unreadable or damaged:
         return
-    text = f"{rows} tables with rows, {count:,} files"
+    text = f"{counted(rows, 'table')} with rows, {counted(count, 'file')}"
     if count > FILES:
         yield warning(
             "tables", text, "Queries open many files and become slow.",

@@ -16,11 +16,11 @@ from sinks.locations import Location
 from sinks.lookup import Lookup
 from sinks.tables import to_arrow
 from streams.files.fold_batch import Place, RowCollector, Stored
-from streams.files.refold import session_records, user_records
+from streams.files.refold import Silent, session_records, user_records
 from streams.files.store import Store
 from streams.folds.constants import Rules
-from streams.folds.effects import Effects, Input, Late, Refused, UserSignal
-from streams.pipeline.decode import Dead, decode_again
+from streams.folds.effects import Effects, Input, UserSignal
+from streams.pipeline.decode import decode_again
 from streams.pipeline.document_rows import profile_row, session_row, task_row
 from streams.pipeline.entity import Entity
 from streams.pipeline.interfaces import Signalled
@@ -122,7 +122,7 @@ class _Rows:
         entity.keep()
 
 
-class _OfOne(RowCollector):
+class _OfOne(Silent, RowCollector):
     """Collects only rows of one user or session."""
 
     def __init__(self, rows: _Rows, owner: Entity) -> None:
@@ -135,18 +135,6 @@ class _OfOne(RowCollector):
     def emitted(self, entity: Entity, out: Effects, record: Input | Signalled, place: Place) -> Any:
         out.history = [row for row in out.history if self._is_own(row)]
         return super().emitted(entity, out, record, place)
-
-    def refused(
-        self, dead: Dead, error: Exception, entity: Entity, record: Input | Signalled, place: Place
-    ) -> None:
-        if not isinstance(error, Refused):  # a bug: no data of the user may be lost
-            raise error
-
-    def unreadable(self, dead: Dead, place: Place) -> None: ...
-
-    def late(
-        self, dead: Dead, late: Late, entity: Entity, record: Input | Signalled, place: Place
-    ) -> None: ...
 
 
 class _OfUser(_OfOne):

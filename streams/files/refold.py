@@ -170,7 +170,23 @@ class _Rows:
         entity.keep()
 
 
-class _Nothing:
+class Silent:
+    """Part of an emitter that writes no dead letters: the history has them."""
+
+    def refused(
+        self, dead: Dead, error: Exception, entity: Entity, record: Input | Signalled, place: Place
+    ) -> None:
+        if not isinstance(error, Refused):  # a bug: no data may be lost
+            raise error
+
+    def unreadable(self, dead: Dead, place: Place) -> None: ...
+
+    def late(
+        self, dead: Dead, late: Late, entity: Entity, record: Input | Signalled, place: Place
+    ) -> None: ...
+
+
+class _Nothing(Silent):
     """Emitter that discards effects: only rows are rebuilt. Signals about `user` are folded."""
 
     def __init__(self, user: Entity | None = None) -> None:
@@ -187,15 +203,3 @@ class _Nothing:
     ) -> None: ...
 
     def plan(self, plan: dict[str, Any], turn: Turn, origin: None) -> None: ...
-
-    def refused(
-        self, dead: Dead, error: Exception, entity: Entity, record: Input | Signalled, place: Place
-    ) -> None:
-        if not isinstance(error, Refused):  # a bug: the caller must see it
-            raise error
-
-    def unreadable(self, dead: Dead, place: Place) -> None: ...
-
-    def late(
-        self, dead: Dead, late: Late, entity: Entity, record: Input | Signalled, place: Place
-    ) -> None: ...

@@ -42,6 +42,7 @@ from streams.files.open_generation import locked, opened, writing
 from streams.files.store import Store
 from streams.files.stored_records import INPUT_TABLES
 from streams.generations.manifest_checks import Source, still_missing
+from streams.output import counted
 
 PATIENCE = 60
 """Seconds that a generation written from topics may be behind, as sinks write periodically."""
@@ -134,10 +135,10 @@ def _check_fresh(live: Location, folder: Location, name: str) -> None:
     if gaps:
         records, first = sum(partition.records for partition in gaps), gaps[0]
         raise ConfigurationError(
-            f"generation {name!r} is behind: it lacks {records:,} records that the live one has "
-            f"had for over {PATIENCE} s, from {first.topic}/{first.partition} offset {first.first} "
-            "on; let its workers and sink catch up (`turnfold kafka lag` shows how far they are), "
-            "or promote it with --behind"
+            f"generation {name!r} is behind: it lacks {counted(records, 'record')} that the live "
+            f"one has had for over {PATIENCE} s, from {first.topic}/{first.partition} offset "
+            f"{first.first} on; let its workers and sink catch up (`turnfold kafka lag` shows how "
+            "far they are), or promote it with --behind"
         )
 
 

@@ -92,34 +92,21 @@ def read_on(
     `share`: equal files of both are stored once at the end. Raises TurnfoldError if files cannot be
     read or written.
     """
-    with translated_errors(folder):
-        _read_on(source, folder, generation, store, tables, progress, share=share)
-
-
-def _read_on(
-    source: Source,
-    folder: Path,
-    generation: Generation,
-    store: Store,
-    tables: History,
-    progress: Progress | None,
-    *,
-    share: bool,
-) -> None:
     start = time.monotonic()
     work = folder / WORK
-    if generation.stage != "folding":
-        generation.pass_extractor = _pass_extractor(source, folder, generation, tables)
-        read(source, folder, generation)
-    adopt_records(source, folder, tables)
-    records = records_of(folder, generation)
-    if generation.parts:
-        parts = fold_parts(work, records, generation, store, progress)
-        merge(source.folder, parts, tables, work)
-    else:
-        fold(records, generation.pass_settings, store, tables, progress)
-    names = ("dead_letters",) if generation.parts else FOLDED
-    end(source, folder, generation, store, tables, names if share else (), start)
+    with translated_errors(folder):
+        if generation.stage != "folding":
+            generation.pass_extractor = _pass_extractor(source, folder, generation, tables)
+            read(source, folder, generation)
+        adopt_records(source, folder, tables)
+        records = records_of(folder, generation)
+        if generation.parts:
+            parts = fold_parts(work, records, generation, store, progress)
+            merge(source.folder, parts, tables, work)
+        else:
+            fold(records, generation.pass_settings, store, tables, progress)
+        names = ("dead_letters",) if generation.parts else FOLDED
+        end(source, folder, generation, store, tables, names if share else (), start)
 
 
 def adopt_records(source: Source, folder: Path, tables: History) -> None:

@@ -39,6 +39,8 @@ class Budget:
         self._clock = clock
         self._reserved: Amount = (0.0, 0.0)
         self._spent: dict[str, Amount] = {"run": (0.0, 0.0), "hour": (0.0, 0.0)}
+        self._exhausted: tuple[str, int] | None = None
+        """Limit and unit that the last call did not fit into."""
         self._recent: deque[tuple[float, float, float]] = deque()  # when, tokens, cost
 
     def recall(self, at: float, tokens: int, cost: float) -> None:
@@ -54,6 +56,7 @@ class Budget:
         limits = self._all()
         for name, unit, limit, spent in limits:
             if spent + amount[unit] > limit:
+                self._exhausted = name, unit
                 raise BudgetSpent(
                     f"the budget of {'this run' if name == 'run' else 'an hour'} is used up: "
                     f"{spent:g} of {limit:g} {UNITS[unit]} spent, and the next call may need "
@@ -65,6 +68,7 @@ class Budget:
         ):
             return None
         self._reserved = _sum(self._reserved, amount)
+        self._exhausted = None
         return amount
 
     def settle(self, reserved: Amount, tokens: int, cost: float) -> None:
@@ -75,8 +79,12 @@ class Budget:
             self.recall(self._clock(), tokens, cost)
 
     def used(self) -> list[tuple[str, str, float]]:
-        """Returns (run or hour, tokens or cost, spent share 0 to 1) of each limit."""
-        return [(name, UNITS[unit], spent / limit) for name, unit, limit, spent in self._all()]
+        """Returns (run or hour, tokens or cost, spent share 0 to 1) of each limit; 1 where the rest
+        is too small for the next call."""
+        return [
+            (name, UNITS[unit], 1.0 if self._exhausted == (name, unit) else spent / limit)
+            for name, unit, limit, spent in self._all()
+        ]
 
     def _all(self) -> list[tuple[str, int, float, float]]:
         """(name, index of the unit, limit, spent amount) of each limit."""

@@ -239,6 +239,12 @@ class Client:
                 self._settled = self._settled or self._dialect == dialect
                 return reply
 
+    def schema_was_ignored(self) -> None:
+        """An answer did not follow the schema that the endpoint accepted: later requests have it in
+        the instructions instead."""
+        if self._dialect.output == "json_schema":
+            self._dialect, self._settled = self._dialect._replace(output="json_object"), False
+
     def _succeeded(self) -> None:
         """The endpoint is reachable, whatever its reply."""
         self.breaker.succeeded()

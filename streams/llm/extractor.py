@@ -8,7 +8,6 @@ from typing import Any
 from schemas.base import JsonObject, format_time
 from streams.errors import Unreachable
 from streams.llm import prompt
-from streams.llm.answers import strict_schema
 from streams.llm.budget import Budget, BudgetSpent
 from streams.llm.client import Client, Still
 from streams.llm.completion import REFUSED, SHOWN, Rejected, Reply
@@ -42,6 +41,7 @@ class Extractor:
         self.failed_in_row = 0
         self.last_failure = ""
         self.cost = 0.0
+        self._follows_schema = False  # whether an answer had the requested format
         self._settings = settings
 
     async def make(
@@ -68,12 +68,12 @@ class Extractor:
                 try:
                     return self._plan(planner, replies)
                 except Fault as fault:
-                    error, is_misfit = str(fault), isinstance(fault, Misfit)
+                    error = str(fault)
+                    if isinstance(fault, Misfit) and not self._follows_schema:
+                        self.client.schema_was_ignored()
                 if len(replies) == CALLS:
                     return self._partly(planner, error, replies)
-                schema = strict_schema(tuple(settings.all_categories)) if is_misfit else None
-                answer = replies[-1].text[:ANSWER_KEPT]
-                messages = [*question, *prompt.repair(answer, error, schema)]
+                messages = [*question, *prompt.repair(replies[-1].text[:ANSWER_KEPT], error)]
             try:
                 reply = await self.client.ask(messages, still)
             except Rejected as rejected:
@@ -93,6 +93,7 @@ class Extractor:
         if fault := replies[-1].fault:
             raise Fault(fault)
         record = planner.plan(replies[-1].text, self._usage(replies))
+        self._follows_schema = True
         self._succeeded("repaired", len(replies) > 1)
         return record
 

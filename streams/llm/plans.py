@@ -27,6 +27,8 @@ MOST_FAULTS = 12
 FIELDS = tuple(NAMES[name] for name in Answer.model_fields)
 CONTEXT = "context"
 LEFT_OUT_KEPT = 2000
+BOUNDS = ("too_", "string_too_", "greater_", "less_", "string_pattern", "value_error")
+"""Beginnings of pydantic's types of errors that strict structured output does not exclude."""
 ANSWER_KEPT = 20_000
 """Maximum characters of an answer in a dead letter."""
 
@@ -46,7 +48,7 @@ class Fault(ValueError):  # noqa: N818 - what is wrong with an answer
 
 
 class Misfit(Fault):
-    """The answer does not have the requested format."""
+    """The answer does not have the requested format, which strict structured output ensures."""
 
 
 def plan_id(group: Group, author: Author) -> str:
@@ -161,14 +163,13 @@ def _with(node: JsonObject, path: Path, entry: Any) -> JsonObject:
 def _read(decoded: JsonObject) -> Answer:
     """Validates an answer. All fields are required: a plan replaces the results of the rules, so an
     empty object must not count as "nothing to remember"."""
-    faults = [f"{name}: Field required" for name in FIELDS if name not in decoded]
+    if missing := [f"{name}: Field required" for name in FIELDS if name not in decoded]:
+        raise Misfit("; ".join(missing))
     try:
-        answer = Answer.model_validate(without_nulls(decoded))
+        return Answer.model_validate(without_nulls(decoded))
     except ValidationError as error:
-        faults.append(explain(error))
-    if faults:
-        raise Misfit("; ".join(faults))
-    return answer
+        is_bound = all(fault["type"].startswith(BOUNDS) for fault in error.errors())
+        raise (Fault if is_bound else Misfit)(explain(error)) from None
 
 
 def _decoded(text: str) -> JsonObject:

@@ -29,16 +29,13 @@ def messages(group: Group, memory: ShownMemory, instructions: str, max_text: int
     ]
 
 
-def repair(answer: str, faults: str, schema: JsonObject | None) -> list[Message]:
-    """Returns the messages that report an invalid answer to the model. `schema`: if the answer does
-    not follow it, which means that some endpoints have ignored it."""
+def repair(answer: str, faults: str) -> list[Message]:
+    """Returns the messages that report an invalid answer to the model."""
     request = (
         f"That answer cannot be used: {faults}\n"
         "Answer again with the whole corrected JSON object and nothing else. Leave out what cannot "
         "be corrected."
     )
-    if schema is not None:
-        request += f"\nThe schema:\n{_encode(schema).decode()}"
     return [{"role": "assistant", "content": answer}, {"role": "user", "content": request}]
 
 

@@ -205,7 +205,8 @@ MODEL_BREAKER = Metric(
 )  # fmt: skip
 MODEL_BUDGET = Metric(
     "turnfold_model_budget_used_ratio", "gauge", "extract", ("budget", "unit"), "0 to 1",
-    "Spent share of a limit: budget run or hour, unit tokens or cost.",
+    "Spent share of a limit: budget run or hour, unit tokens or cost. 1 if the rest is too small "
+    "for the next call.",
 )  # fmt: skip
 
 # --- serve ----------------------------------------------------------------------------------------

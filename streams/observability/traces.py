@@ -10,7 +10,7 @@ Settings are OpenTelemetry's own: OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_SAMPL
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.util import find_spec
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
@@ -41,9 +41,8 @@ class HasHeaders(Protocol):
     def headers(self) -> Sequence[tuple[str, bytes]]: ...
 
 
-def begin(part: str, enabled: bool) -> bool:
-    """Starts to send spans, if `enabled` or OpenTelemetry's environment has an endpoint; returns
-    whether it does.
+def begin(part: str, enabled: bool) -> None:
+    """Starts to send spans, if `enabled` or OpenTelemetry's environment has an endpoint.
 
     Raises:
         ConfigurationError: `enabled`, and the extra is not installed.
@@ -51,10 +50,10 @@ def begin(part: str, enabled: bool) -> bool:
     global _tracer
     has_endpoint = any(os.environ.get(name) for name in ENDPOINTS)
     if not enabled and not has_endpoint:
-        return False
+        return
     if find_spec("opentelemetry") is None or find_spec("opentelemetry.sdk") is None:
         if not enabled:  # such variables are often set for every container of a cluster
-            return False
+            return
         raise ConfigurationError("traces need the extra 'tracing': pip install 'turnfold[tracing]'")
     from opentelemetry import trace
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -68,7 +67,6 @@ def begin(part: str, enabled: bool) -> bool:
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     trace.set_tracer_provider(provider)
     _tracer = trace.get_tracer("turnfold")
-    return True
 
 
 def _redacting() -> "SpanProcessor":
@@ -114,9 +112,9 @@ def _headers() -> Headers:
 
 
 def span(name: str, records: Iterable[HasHeaders]) -> AbstractContextManager[object]:
-    """A span for the processing of these records; none without a traced record."""
-    assert _tracer is not None, "begin comes first"
-    return _span(_tracer, name, records)
+    """A span for the processing of these records; none without a traced record, or if no spans are
+    sent."""
+    return nullcontext() if _tracer is None else _span(_tracer, name, records)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Runs the processes of compose and chart as they stand: their command lines and their environment,
 with other ports and paths in the latter. Where we may, with a root file system that cannot be
-written and without any capability, as in their containers."""
+written and without any capability, as in their containers: this machine's, or an image's, there as
+the image's user."""
 
 import os
 import re
@@ -25,6 +26,19 @@ shift
 exec setpriv --no-new-privs --bounding-set=-all --inh-caps=-all -- "$@"
 """
 """Shell: the folder of the first argument can be written, and nothing else on that disk."""
+IN_IMAGE = """
+mount --bind "$2" "$2"
+mkdir -p "$2$1"
+mount --bind "$1" "$2$1"
+mount --rbind /dev "$2/dev"
+mount -t proc none "$2/proc"
+mount -o remount,bind,ro "$2"
+root="$2" user="$3"
+shift 3
+exec chroot "$root" setpriv --reuid="$user" --regid="$user" --clear-groups --no-new-privs \
+    --bounding-set=-all --inh-caps=-all -- "$@"
+"""
+"""The same in the root file system of the second argument, as the user of the third."""
 
 BOOTSTRAP, PREFIX = "TURNFOLD_KAFKA_BOOTSTRAP", "TURNFOLD_KAFKA_TOPIC_PREFIX"
 
@@ -38,17 +52,30 @@ class Container(NamedTuple):
     check: Sequence[str] = ()
 
 
+class Image(NamedTuple):
+    """An unpacked image."""
+
+    root: Path
+    path: str
+    """The variable PATH in it."""
+    user: int
+
+
 class Containers:
     """Those that run, with the folder in which each finds its /data and /tmp. `settings` come
     before those of the containers; their logs are `NAME.log`."""
 
-    def __init__(self, folder: Path, settings: Mapping[str, str]) -> None:
-        self.folder, self.settings = folder, settings
+    def __init__(
+        self, folder: Path, settings: Mapping[str, str], image: Image | None = None
+    ) -> None:
+        self.folder, self.settings, self.image = folder, settings, image
         self.running: dict[str, subprocess.Popen[bytes]] = {}
         self.metrics: dict[str, int] = {}
         (self.api,) = free(1)
-        for name in ("data", "keys", "tmp"):
+        for name in ("data", "data-worker", "keys", "tmp"):
             (folder / name).mkdir()
+            if image:
+                os.chown(folder / name, image.user, image.user)
 
     def env(self, one: Container) -> dict[str, str]:
         """A container's environment, with the ports and paths of this machine."""
@@ -56,7 +83,6 @@ class Containers:
             (self.metrics[one.name],) = free(1)
         metrics = self.metrics[one.name]
         data = self.folder / ("data-worker" if one.name == "worker" else "data")
-        data.mkdir(exist_ok=True)
         moved = {
             name: re.sub("^/keys/", f"{self.folder}/keys/", re.sub("^/data/", f"{data}/", value))
             for name, value in one.env.items()
@@ -65,7 +91,7 @@ class Containers:
             "TURNFOLD_METRICS_PORT": f"127.0.0.1:{metrics}",
             "TURNFOLD_SERVE_HOST": "127.0.0.1", "TURNFOLD_SERVE_PORT": str(self.api),
             "TMPDIR": str(self.folder / "tmp"), "HOME": str(data),
-            "PATH": f"{BIN}:{os.environ['PATH']}",
+            "PATH": self.image.path if self.image else f"{BIN}:{os.environ['PATH']}",
         }  # fmt: skip
         known = {name: value for name, value in here.items() if name in moved or "TURN" not in name}
         given = {name: value for name, value in self.settings.items() if name in moved}
@@ -88,10 +114,13 @@ class Containers:
             )  # fmt: skip
 
     def _contained(self, command: Sequence[str]) -> list[str]:
+        unshare = ["unshare", "--mount", "--propagation", "private", "sh", "-ec"]
+        if self.image:
+            place = [str(self.folder), str(self.image.root), str(self.image.user)]
+            return [*unshare, IN_IMAGE, "sh", *place, *command]
         if not can_mount():
             return list(command)
-        unshare = ["unshare", "--mount", "--propagation", "private", "sh", "-ec", CONTAINED, "sh"]
-        return [*unshare, str(self.folder), *command]
+        return [*unshare, CONTAINED, "sh", str(self.folder), *command]
 
     def log(self, name: str) -> str:
         return (self.folder / f"{name}.log").read_text()[-3000:]
@@ -101,7 +130,8 @@ class Containers:
 
         def healthy() -> bool:
             assert self.running[one.name].poll() is None, self.log(one.name)
-            done = subprocess.run(one.check, env=self.env(one), capture_output=True, timeout=WITHIN)
+            check = self._contained(one.check)
+            done = subprocess.run(check, env=self.env(one), capture_output=True, timeout=WITHIN)
             assert done.returncode in (0, 1), done
             return done.returncode == 0
 

@@ -110,18 +110,23 @@ def test_compose_services_start_become_healthy_work_and_end(
     services = composed(tool, image)
     assert set(services) == {*PARTS, "keys", "doctor", "run"}
     with in_folder(tmp_path, settings()) as containers:
-        made = containers.run(services["keys"])
-        assert made.returncode == 0, made.stderr
-        for name in PARTS:
-            containers.start(services[name])
-        for name in PARTS:
-            containers.await_healthy(services[name])
-        remembers(containers, made.stdout.strip())
-        checked = containers.run(services["doctor"])
-        assert checked.returncode == 1, checked  # one broker, no TLS, metrics for all
-        assert "WRONG" not in checked.stdout
-        for name in PARTS:
-            assert containers.stop(services[name]) == 0, containers.log(name)
+        work(services, containers)
+
+
+def work(services: dict[str, Container], containers: Containers) -> None:
+    """Those of compose start, become healthy, work and end."""
+    made = containers.run(services["keys"])
+    assert made.returncode == 0, made.stderr
+    for name in PARTS:
+        containers.start(services[name])
+    for name in PARTS:
+        containers.await_healthy(services[name])
+    remembers(containers, made.stdout.strip())
+    checked = containers.run(services["doctor"])
+    assert checked.returncode == 1, checked  # one broker, no TLS, metrics for all
+    assert "WRONG" not in checked.stdout
+    for name in PARTS:
+        assert containers.stop(services[name]) == 0, containers.log(name)
 
 
 def test_a_contained_process_can_write_its_own_folders_only(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ class Disk:
 
     def __init__(self, folder: Path, megabytes: int) -> None:
         self.folder, self.megabytes = folder, megabytes
+        self.message = "No space left on device" if megabytes else "File too large"
 
     @contextmanager
     def full(self, writers: Sequence[int]) -> Iterator[None]:

@@ -21,18 +21,17 @@ API = re.compile(r"http://[^:]+:(\d+) answers")
 class Part:
     """A process of one component, started again and again; its metrics port is any free one."""
 
-    def __init__(self, name: str, folder: Path, *options: str) -> None:
+    def __init__(self, name: str, folder: Path, *options: str, **env: str) -> None:
         self.name, self.job = name, f"turnfold-{name}"
         self.file = folder / f"{name}.log"
         tier = [] if name == "serve" else ["kafka"]
         self.command = [PROGRAM, *tier, name, *options, "--metrics-port", "0"]
+        self.env = environment(PYTHONUNBUFFERED="1", **env)
         self.start()
 
     def start(self) -> None:
         with self.file.open("wb") as log:
-            self.process = subprocess.Popen(
-                self.command, stdout=log, stderr=log, env=environment(PYTHONUNBUFFERED="1")
-            )
+            self.process = subprocess.Popen(self.command, stdout=log, stderr=log, env=self.env)
 
     def port(self, pattern: re.Pattern[str] = PORT) -> int:
         deadline = time.monotonic() + TOO_LONG

@@ -42,7 +42,7 @@ def scaled(rules: dict[str, Any], scale: int) -> dict[str, Any]:
 
 
 class Prometheus:
-    """One running server. Its jobs are those of the shipped configuration."""
+    """One running server. Its jobs are the shipped ones and one of extractors."""
 
     def __init__(self, folder: Path, process: "subprocess.Popen[bytes]") -> None:
         self.folder, self.process = folder, process
@@ -54,7 +54,7 @@ class Prometheus:
         rules = scaled(yaml.safe_load(RULES.read_text("utf-8")), scale)
         (folder / "alerts.yml").write_text(yaml.safe_dump(rules))
         shipped = yaml.safe_load(JOBS.read_text("utf-8"))
-        jobs = [one["job_name"] for one in shipped["scrape_configs"]]
+        jobs = ["turnfold-extract", *(one["job_name"] for one in shipped["scrape_configs"])]
         every = f"{SCRAPE_SECONDS}s"
         config = {
             "global": {

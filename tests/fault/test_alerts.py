@@ -9,8 +9,10 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
+import httpx
 import pytest
 import yaml
 
@@ -21,6 +23,7 @@ from tests.fault.part import API, Part
 from tests.fault.prometheus import RULES, TOO_LONG, Prometheus
 from tests.fault.proxy import Proxy
 from tests.kafka.working import message, produced
+from tests.llm.endpoint import Endpoint
 
 pytestmark = [pytest.mark.nightly, pytest.mark.needs("prometheus")]
 
@@ -41,7 +44,7 @@ class Installation:
         self.worker = Part("worker", folder, "--bootstrap", f"127.0.0.1:{proxy.port}")
         self.worker.until_ready(True)
         self.sink = Part("sink", folder, *at, *history, "--roll-seconds", "1")
-        self.server = Part("serve", folder, *at, "--port", "0")
+        self.server = Part("serve", folder, *at, "--port", "0", TURNFOLD_SERVE_QUOTA_RECORDS="1")
         self.parts = (self.worker, self.sink, self.server)
         self._number = 0
         self.scrape()
@@ -181,7 +184,8 @@ def test_a_broker_that_is_away(way: str, installation: Installation) -> None:
         progress = [
             fires("TurnfoldNoProgress", job=part.job, act="fetch") for part in installation.parts
         ]
-        expected = [*progress, fires("TurnfoldNotReady"), fires("TurnfoldServerErrors")]
+        named = ("TurnfoldNotReady", "TurnfoldServerErrors", "TurnfoldErrorBudgetBurns")
+        expected = [*progress, *map(fires, named)]
         deadline = time.monotonic() + TOO_LONG
         while missing := installation.prometheus.missing(expected):
             installation.broken()
@@ -225,3 +229,46 @@ def test_a_sink_whose_disk_is_full(installation: Installation) -> None:
     finally:
         resource.prlimit(sink.process.pid, resource.RLIMIT_FSIZE, limits)
     installation.until_quiet()
+
+
+def test_a_tenant_beyond_its_quota(installation: Installation) -> None:
+    url = f"http://127.0.0.1:{installation.server.port(API)}/v1/records"
+    lines = [json.dumps(turn(f"quota-{number}", session_id="s1")) for number in range(500)]
+    post = partial(httpx.post, url, headers={"Content-Type": "application/x-ndjson"})
+    assert post(content="\n".join(lines)).status_code == 200  # its deficit delays the next ones
+    for _ in range(110):
+        assert post(content=lines[0]).status_code == 429
+    installation.prometheus.until(fires("TurnfoldQuotaRefuses", limit="records"))
+
+
+@pytest.fixture
+def no_extractor(installation: Installation) -> Iterator[None]:
+    """Prometheus would miss the extractor of a test for hours: its own port takes that place."""
+    yield
+    prometheus = installation.prometheus
+    prometheus.targets({"turnfold-extract": [prometheus.url.removeprefix("http://")]})
+
+
+@pytest.mark.usefixtures("no_extractor")
+def test_a_model_that_is_down_one_without_budget_and_an_extractor_that_is_killed(
+    installation: Installation, tmp_path: Path
+) -> None:
+    at = ("--bootstrap", installation.broker.bootstrap, "--model", "test", "--turns", "1",
+          "--idle-seconds", "1")  # fmt: skip
+
+    @contextmanager
+    def extracting(url: str, *options: str) -> Iterator[None]:
+        small = {"TURNFOLD_LLM_MAX_OUTPUT_TOKENS": "100"}
+        part = Part("extract", tmp_path, *at, "--base-url", url, *options, **small)
+        try:
+            installation.prometheus.targets({part.job: [f"127.0.0.1:{part.port()}"]})
+            yield
+        finally:
+            part.kill()
+
+    installation.send()
+    with Endpoint() as asked, extracting(asked.url, "--hourly-tokens", "9000"):
+        installation.prometheus.until(fires("TurnfoldModelBudget", budget="hour", unit="tokens"))
+    with extracting(asked.url, "--group", "another"):
+        installation.prometheus.until(fires("TurnfoldModelDown"))
+    installation.prometheus.until(fires("TurnfoldAbsent", component="extract"))

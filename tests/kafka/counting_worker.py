@@ -14,13 +14,23 @@ import os
 import signal
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from streams.kafka.transport.app import App
 from streams.kafka.transport.disk_rows import DiskRows
-from streams.kafka.transport.interfaces import AgentSpec, Batch, LaneSettings, Output, Row
+from streams.kafka.transport.interfaces import (
+    AgentSpec,
+    Batch,
+    LaneSettings,
+    Output,
+    Processor,
+    Row,
+)
+from streams.kafka.transport.lane import Lane
 from streams.kafka.transport.rows import MemoryRows, RowStore
 from streams.kafka.transport.run import run
 
@@ -29,7 +39,7 @@ POISON = b"poison"
 """A record with this key is a fault of the program."""
 
 
-class Counting:
+class Counting(Processor):
     """Counts by key; how many records it has seen, in the note. A count is its key's row `h`."""
 
     def __init__(self, partition: int, rows: RowStore, output: str) -> None:
@@ -75,9 +85,6 @@ class Counting:
         new = {key.removesuffix(HEAD): int(value) for key, value in heads if value is not None}
         self.table.update(new)
 
-    def needs_marker(self) -> bool:
-        return False
-
     def restored(self, note: Mapping[str, Any]) -> None:
         self.seen = note.get("seen", 0)
         if sum(self.table.values()) != self.seen:
@@ -121,6 +128,24 @@ class Death:
                 os.kill(os.getpid(), signal.SIGKILL)
 
 
+class Counted(dict[tuple[str, int], Lane]):
+    """A worker's lanes, with the counters of those that went to other workers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.totals: Counter[str] = Counter()
+
+    def pop(self, key: Any, *default: Any) -> Any:
+        self.totals.update(asdict(self[key].counts))
+        return super().pop(key, *default)
+
+    def sums(self) -> Counter[str]:
+        totals = Counter(self.totals)
+        for lane in self.values():
+            totals.update(asdict(lane.counts))
+        return totals
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--bootstrap", required=True)
@@ -150,8 +175,9 @@ def main() -> int:
             observe=Death(given.die, given.after),
         ),
     )
+    app.lanes.lanes = lanes = Counted()
     code = run(app)
-    sys.stdout.write("totals " + json.dumps(app.lanes.totals()) + "\n")
+    sys.stdout.write("totals " + json.dumps(lanes.sums()) + "\n")
     return code
 
 

@@ -8,8 +8,6 @@ topic, group or transactional id of another installation.
 import asyncio
 import json
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -80,7 +78,7 @@ def test_worker_and_produce(running: Installation) -> None:
 
 
 def test_sink(running: Installation, guarded: Broker, tmp_path: Path) -> None:
-    sink = user(guarded, "sink", acls.sink(), tmp_path)
+    sink = user(guarded, "sink", acls.SINK, tmp_path)
     assert sink.run("kafka", "sink", "--history", tmp_path / "history", "--once")["rows"] > 0
 
 
@@ -117,16 +115,6 @@ def test_a_doctor_with_one_less_says_what_is_missing(
     said = [one["found"] for one in done.json()["findings"] if one["status"] == "wrong"]
     rows = [f"{PREFIX}turnfold-{of}-rows-changelog" for of in ("session", "memory")]
     assert any("Read" in one and any(name in one for name in rows) for one in said), said
-
-
-def test_health(running: Installation, guarded: Broker, tmp_path: Path) -> None:
-    done = health(user(guarded, "health", acls.health(), tmp_path))
-    assert done.returncode == 0, done.stderr
-
-
-def health(made: Installation) -> "subprocess.CompletedProcess[str]":
-    asked = [sys.executable, "-m", "streams.kafka.transport.membership_check", "turnfold"]
-    return subprocess.run(asked, env=made.env, capture_output=True, text=True)
 
 
 def test_serve(running: Installation, guarded: Broker, tmp_path: Path) -> None:
@@ -208,7 +196,7 @@ COMMANDS: dict[str, tuple[Sequence[Acl], tuple[str, str, str], list[str]]] = {
     # by user: what a process needs, which of it is missing, the command
     "worker": (acls.worker("another"), ("transactional id", "another-*", "Write"),
                ["kafka", "worker", "--app-id", "another"]),
-    "sink": (acls.sink(), ("group", "sink", "Read"),
+    "sink": (acls.SINK, ("group", "sink", "Read"),
              ["kafka", "sink", "--history", "{folder}/h", "--once"]),
     "produce": (acls.PRODUCE, ("topic", "turns", "Write"),
                 ["kafka", "produce", str(CONVERSATIONS)]),
@@ -242,14 +230,6 @@ def test_with_one_less_it_ends_and_names_operation_and_resource(
     kind = "consumer group" if resource == "group" else resource
     assert f"{operation} on {kind} {PREFIX}{named.removesuffix('*')}" in done.err, done.err[-3000:]
     assert "missing ACL" in done.err
-
-
-def test_a_health_check_with_one_less_says_what_is_missing(
-    running: Installation, guarded: Broker, tmp_path: Path
-) -> None:
-    done = health(user(guarded, "health-without", [], tmp_path))
-    assert done.returncode == 3
-    assert f"Describe on consumer group {PREFIX}turnfold" in done.stderr
 
 
 def test_who_may_not_create_is_told_what_to_create(guarded: Broker, tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ import random
 import shutil
 import time
 from collections import defaultdict
-from collections.abc import Iterator
 from contextlib import suppress
 from itertools import count, pairwise
 from pathlib import Path
@@ -26,7 +25,7 @@ from streams.serving.backends.replica import ReplicaBackend
 from streams.serving.backends.replica_disk import DiskStore
 from streams.topology import AGENTS
 from tests.command import start
-from tests.fault.disk import can_mount, filled, mounted
+from tests.fault.disk import small_disk
 from tests.kafka.counting import PARTITIONS
 from tests.kafka.test_serve_replica import plan, turn
 from tests.kafka.working import APP, Working, message, remove
@@ -299,32 +298,23 @@ def test_a_changelog_made_again_leaves_nothing_on_disk(lasting: Working, tmp_pat
     asyncio.run(run())
 
 
-if can_mount():
-
-    @pytest.fixture
-    def small_disk(tmp_path: Path) -> Iterator[Path]:
-        """A file system of 16 MB."""
-        with mounted(tmp_path / "disk", 16) as folder:
-            yield folder
-
-    @pytest.mark.nightly
-    def test_a_full_disk_ends_the_server_and_loses_nothing(
-        lasting: Working, small_disk: Path, tmp_path: Path
-    ) -> None:
-        data, name = small_disk / "rows", f"full-{next(numbers)}"
+@pytest.mark.nightly
+def test_a_full_disk_ends_the_server_and_loses_nothing(lasting: Working, tmp_path: Path) -> None:
+    name = f"full-{next(numbers)}"
+    with small_disk(tmp_path / "disk", 16) as disk:
+        data = disk.folder / "rows"
         process = start("serve", "--port", "0", "-o", "json", *on_disk(lasting, data))
         try:
             url_of(process)
             until(lambda: list((data / PLACE).glob("*/CURRENT")))
-            filled(small_disk / "ballast")
-            lasting.send(said(name, 200))
-            _, error = process.communicate(timeout=WITHIN)
+            with disk.full([process.pid]):
+                lasting.send(said(name, 200))
+                _, error = process.communicate(timeout=WITHIN)
         finally:
             process.kill()
             process.communicate()
         assert process.returncode == 1, error.decode()
-        assert "No space left on device" in error.decode().splitlines()[-1]
+        assert disk.message in error.decode().splitlines()[-1]
         assert "nothing is lost" in error.decode().splitlines()[-1]
-        (small_disk / "ballast").unlink()
         lasting.await_done()
         same_as_in_memory(lasting, data, [name])

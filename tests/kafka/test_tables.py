@@ -8,22 +8,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from faust.types import TP
 
 from streams.broker import Broker
-from streams.kafka.client.partitions import partition_of
 from streams.kafka.transport.app import App
 from streams.kafka.transport.disk_rows import STANDING_KEY, DiskRows
 from streams.kafka.transport.marker import MARKER_KEY, TablePosition
-from tests.fault.disk import can_mount, mounted
+from tests.fault.disk import small_disk
 from tests.kafka.counting import PARTITIONS, Counting, read_all
-from tests.kafka.counting_worker import plan
 from tests.waiting import WITHIN
 
 SMALL = ("--max-records", "50")
@@ -308,31 +303,19 @@ def test_rows_of_another_changelog_are_thrown_away(
 
 # --- a full disk --------------------------------------------------------------------------------
 
-if can_mount():
 
-    @pytest.fixture
-    def small_disk(tmp_path: Path) -> Iterator[Path]:
-        """A file system of 8 MB."""
-        with mounted(tmp_path / "disk", 8) as folder:
-            yield folder
-
-    def test_a_full_disk_ends_the_worker_and_loses_nothing(
-        counting: Counting, small_disk: Path
-    ) -> None:
-        worker = counting.start("--data", str(small_disk), *SMALL)
+def test_a_full_disk_ends_the_worker_and_loses_nothing(counting: Counting, data: Path) -> None:
+    with small_disk(data, 8) as disk:
+        worker = counting.start("--data", str(data), *SMALL)
         counting.wait_for(" ready\n", times=PARTITIONS)
         counting.produce(500)
         counting.wait_done()
-        ballast = small_disk / "ballast"
-        with ballast.open("wb", buffering=0) as file, suppress(OSError):
-            while True:
-                file.write(bytes(4_096))
-        counting.produce(3_000)
-        assert worker.wait(WITHIN) == 1
-        assert "No space left on device" in counting.log()
+        with disk.full([worker.pid]):
+            counting.produce(3_000)
+            assert worker.wait(WITHIN) == 1
+        assert disk.message in counting.log()
         assert "nothing is lost" in counting.log()
-        ballast.unlink()
-        counting.start("--data", str(small_disk))
+        counting.start("--data", str(data))
         counting.wait_done()
         assert end(counting)["restored_rows"] < 500
         assert counting.problems() == []
@@ -347,49 +330,6 @@ def test_faust_lists_the_tables(counting: Counting) -> None:
     listed = subprocess.run(command, env={**os.environ, **names}, capture_output=True, check=True)
     assert "counted" in listed.stdout.decode()
     assert "how often each key came" in listed.stdout.decode()
-
-
-def test_a_key_is_routed_to_the_worker_that_has_it(counting: Counting, tmp_path: Path) -> None:
-    asyncio.run(_route(counting, tmp_path))
-
-
-async def _route(counting: Counting, folder: Path) -> None:
-    apps = {
-        url: App(
-            counting.group,
-            [plan(counting.group)],
-            bootstrap=counting.bootstrap,
-            datadir=folder,
-            canonical_url=url,
-        )
-        for url in ("http://one:1", "http://two:2")
-    }
-    with pytest.raises(KeyError):
-        apps["http://one:1"].router.key_store("nowhere", b"k1")
-    starting = [asyncio.create_task(app.start()) for app in apps.values()]
-    try:
-        async with asyncio.timeout(60):
-            while not all(_ready(app) == PARTITIONS // 2 for app in apps.values()):
-                await asyncio.sleep(0.1)
-        owners = set()
-        for key in (b"k%d" % number for number in range(100)):
-            urls = {str(app.router.key_store("counted", key)) for app in apps.values()}
-            assert len(urls) == 1, "the workers do not agree"
-            owner = apps[urls.pop()]
-            partition = partition_of(key, PARTITIONS)
-            assert partition in {lane.partition for lane in owner.lanes.running()}
-            assert owner.tables["counted"].persisted_offset(TP("", partition)) is not None
-            owners.add(owner)
-        assert len(owners) == 2
-        (one, other) = (app.router.tables_metadata() for app in apps.values())
-        assert one == other
-        found = [set(one[url][counting.changelog]) for url in apps]
-        assert found[0] | found[1] == set(range(PARTITIONS)) and not found[0] & found[1]
-    finally:
-        await asyncio.gather(*(app.stop() for app in apps.values()))
-        for task in starting:
-            task.cancel()
-        await asyncio.gather(*starting, return_exceptions=True)
 
 
 def _ready(app: App) -> int:
@@ -418,6 +358,5 @@ def test_a_standby_takes_over_with_next_to_nothing_to_restore(
     counting.produce(500)
     counting.wait_done()
     totals = end(counting, 1)
-    assert totals["followed_rows"] > rows / 4
     assert totals["restored_rows"] < rows / 10  # what was committed just before
     assert counting.problems() == []

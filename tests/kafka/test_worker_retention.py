@@ -17,7 +17,7 @@ from streams.kafka.client.topic_names import changelog_name
 from streams.pipeline.entity import COLD
 from streams.serving.backends.replica import ReplicaBackend
 from streams.serving.backends.replica_disk import DiskStore
-from streams.serving.backends.replica_store import MemoryStore
+from streams.serving.backends.replica_tables import ReplicaStore
 from streams.topology import SESSION_AGENT
 from tests.command import folded, ndjson, rows, turn
 from tests.kafka.working import APP, Working, message
@@ -177,7 +177,7 @@ def test_a_server_reads_a_session_past_its_retention_as_before(
     async def all_read() -> None:
         kafka = working.settings
         for restored in (False, True):
-            store = DiskStore(tmp_path / "rows") if on_disk else MemoryStore()
+            store = DiskStore(tmp_path / "rows") if on_disk else ReplicaStore()
             async with ReplicaBackend(kafka, APP, store=store) as memory:
                 await eventually(lambda: memory.readiness().ready)
                 if not restored:

@@ -52,7 +52,11 @@ def group(number: int) -> Group:
 
 
 def ask(
-    asked: Endpoint, *groups: Group, patient: bool = False, **settings: Any
+    asked: Endpoint,
+    *groups: Group,
+    patient: bool = False,
+    one_by_one: bool = False,
+    **settings: Any,
 ) -> tuple[list[Any], Extractor]:
     """Asks about groups side by side: their records, or what was raised; and who asked."""
 
@@ -60,6 +64,8 @@ def ask(
         told = asked.settings(**settings)
         async with extractor(told, patient=patient) as asking:
             calls = (asking.make(one, NOTHING, []) for one in groups or (GROUP,))
+            if one_by_one:
+                return [await call for call in calls], asking
             return await asyncio.gather(*calls, return_exceptions=True), asking
 
     return asyncio.run(inside())
@@ -418,7 +424,7 @@ def test_a_request_that_nobody_ever_finishes(endpoint: Start) -> None:
     def endless(request: Request) -> Reply:
         return Hang(5) if request.said else model(request)
 
-    settings = {"read_seconds": 0.1, "attempts": 2}
+    settings: dict[str, Any] = {"read_seconds": 0.1, "attempts": 2}
     (record,), _ = ask(endpoint(endless), group(2), patient=True, **settings)
     assert "ReadTimeout" in record["extraction"]["error"]
 
@@ -558,8 +564,10 @@ def test_an_hour_passes() -> None:
     with pytest.raises(BudgetSpent, match="an hour") as caught:
         budget.reserve(300)
     assert caught.value.seconds == 1800
+    assert budget.used() == [("hour", "tokens", 1.0)]
     now += 1800
     budget.reserve(300)
+    assert budget.used()[0][2] < 1
 
 
 def test_a_budget_too_small_for_one_call_is_never_enough() -> None:

@@ -71,16 +71,32 @@ def test_a_400_that_names_nothing_is_told_by_a_harmless_request(endpoint: Start)
     assert is_plan(found[0])
 
 
-def test_a_schema_that_is_taken_and_not_kept_to_is_in_what_is_sent_back(endpoint: Start) -> None:
-    """It answers in prose where the schema is not in a message."""
+def test_a_schema_that_is_taken_and_not_kept_to_is_in_the_instructions_from_then_on(
+    endpoint: Start,
+) -> None:
+    """It answers in a form of its own where the schema is not in a message."""
 
     def deaf(request: Request) -> Reply:
-        told = '"event_ids":{' in request.body["messages"][-1]["content"]
+        told = '"event_ids":{' in request.body["messages"][0]["content"]
         return model(request) if told else completion('{"facts": ["has a cat"]}')
 
-    found, asking = ask(endpoint(deaf), group(1), group(2), concurrency=1)
+    asked = endpoint(deaf)
+    found, asking = ask(asked, *map(group, range(4)), one_by_one=True)
     assert all(map(is_plan, found))
-    assert asking.summary()["repaired"] == 2
+    assert asking.summary()["repaired"] == 1
+    assert len(asked.requests) == 5
+
+
+def test_who_keeps_to_the_schema_once_is_asked_by_it_always(endpoint: Start) -> None:
+    spoiled = {"fact: 1": completion('{"facts": ["has a cat"]}')}
+
+    def behave(request: Request) -> Reply:
+        return spoiled.pop(request.said[0], None) or model(request)
+
+    asked = endpoint(behave)
+    found, _ = ask(asked, *map(group, range(3)), one_by_one=True)
+    assert all(map(is_plan, found))
+    assert {one.body["response_format"]["type"] for one in asked.requests} == {"json_schema"}
 
 
 # --- what stands around the JSON ----------------------------------------------------------------

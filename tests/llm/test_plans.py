@@ -276,6 +276,16 @@ def test_an_answer_without_a_field_that_the_schema_requires_is_none(left_out: st
         PLANNER.plan(json.dumps(said), USAGE)
 
 
+@pytest.mark.parametrize(
+    ("text", "is_misfit"), [("x" * 2_001, False), (["a text"], True)], ids=["bound", "form"]
+)
+def test_what_strict_output_ensures_is_told_from_bounds(text: Any, is_misfit: bool) -> None:
+    update = {"kind": "fact", "body_text": text, "event_ids": ["e1"]}
+    with pytest.raises(Fault) as caught:
+        PLANNER.plan(json.dumps({**NOTHING_SAID, "states": [update]}), USAGE)
+    assert isinstance(caught.value, Misfit) is is_misfit
+
+
 def test_an_empty_object_is_not_nothing_to_remember() -> None:
     """A plan of it would take the place of what rules found in these turns."""
     with pytest.raises(Misfit) as caught:
@@ -356,7 +366,7 @@ def test_an_answer_by_the_schema_is_an_answer() -> None:
     wrong = {**answer, "states": [{**update, "event_ids": ["e9"]}, update]}
     with pytest.raises(Fault) as fault:
         PLANNER.plan(json.dumps(wrong), USAGE)
-    told = prompt.repair("", str(fault.value), None)[1]["content"]
+    told = prompt.repair("", str(fault.value))[1]["content"]
     assert "states.0.event_ids.0: 'e9' is none of the turns given" in told
     kept = PLANNER.valid_part(json.dumps(wrong), USAGE)
     assert kept["state_updates"] == record["state_updates"]

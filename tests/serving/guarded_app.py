@@ -14,9 +14,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import ASGIApp
 
+from streams.serving.http.app import guarded
 from streams.serving.http.auth import OPEN, Needs
 from streams.serving.http.connection import UVICORN, HttpConnection, raise_file_limit
-from streams.serving.http.rate_limits import guarded
 from streams.serving.http.route import PlainRoute, Router
 from streams.serving.http.routes_health import ALL_TENANTS
 from streams.serving.inspector.inspector import Inspector

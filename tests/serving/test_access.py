@@ -14,8 +14,8 @@ import httpx
 import pytest
 
 from streams.serving.http import keys as keys_module
+from streams.serving.http.app import guarded
 from streams.serving.http.keys import Caller, Keys, Role, changed, make
-from streams.serving.http.rate_limits import guarded
 from tests.command import Done, turnfold
 from tests.serving.guarded_app import Served, served, small_app
 from tests.waiting import WITHIN, until

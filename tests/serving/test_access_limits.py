@@ -22,8 +22,9 @@ import httpx
 import pytest
 
 from streams.serving.http import connection
+from streams.serving.http.app import guarded
 from streams.serving.http.keys import Keys, changed, make
-from streams.serving.http.rate_limits import Rate, RequestLimits, guarded
+from streams.serving.http.rate_limits import Rate, RequestLimits
 from tests.serving.conftest import Clock
 from tests.serving.guarded_app import LARGE, Served, everything, served, small_app
 from tests.waiting import WITHIN, until

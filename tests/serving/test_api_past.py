@@ -23,7 +23,7 @@ from streams.search.document import Doc
 from streams.serving.backends.backend import Busy, Subject
 from streams.serving.backends.readonly import HistoryBackend
 from streams.serving.backends.replica import ReplicaBackend
-from streams.serving.history import history_queries, indexing
+from streams.serving.history import indexing
 from streams.serving.history.history_queries import (
     LOOKUP_THREADS,
     LOOKUPS_WAITING,
@@ -125,7 +125,7 @@ def test_a_tenant_that_asks_much_keeps_no_other_waiting(tmp_path: Path) -> None:
         assert time.monotonic() - began < 2 * SECONDS
         await asyncio.gather(*greedy, also, return_exceptions=True)
         async with asyncio.timeout(WITHIN):  # nothing is left of who is answered
-            while past._tables.turns._asked or past._tables.turns._of:
+            while past._tables._asked or past._tables._of:
                 await asyncio.sleep(0.01)
 
     asking(HistoryQueries(HistoryBackend(root), SECONDS), ask)
@@ -159,7 +159,7 @@ def test_look_ups_wait_for_no_question_to_the_tables(tmp_path: Path) -> None:
     asking(HistoryQueries(HistoryBackend(root), 10 * WITHIN), ask)
 
 
-def test_too_many_look_ups_are_sent_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_look_ups_are_sent_away(tmp_path: Path) -> None:
     root = history(tmp_path / "h", turn("e1", user_input="the heron"))
     go_on = threading.Event()
 
@@ -167,16 +167,18 @@ def test_too_many_look_ups_are_sent_away(tmp_path: Path, monkeypatch: pytest.Mon
         assert go_on.wait(WITHIN)
         return []
 
-    monkeypatch.setattr(history_queries, "users", slowly)
-
     async def ask(past: HistoryQueries) -> list[Any]:
         every = LOOKUP_THREADS - 1 + LOOKUPS_WAITING + 3
         listing = Listing(now=0, limit=1)
-        asked = [asyncio.ensure_future(past.users("default", listing)) for _ in range(every)]
+        asked = [
+            asyncio.ensure_future(past.look_up("default", listing, slowly, "users"))
+            for _ in range(every)
+        ]
         await asyncio.sleep(0.1)
         assert await past.ask("session", "default", quick) == 1, "the tables are another lane"
         go_on.set()
-        return await asyncio.gather(*asked, return_exceptions=True)
+        answers: list[Any] = await asyncio.gather(*asked, return_exceptions=True)
+        return answers
 
     found = asking(HistoryQueries(HistoryBackend(root), 10 * WITHIN), ask)
     assert sum(isinstance(one, Busy) for one in found) == 3

@@ -9,7 +9,7 @@ import pytest
 
 from schemas.citation import Citation
 from schemas.memory import Preference
-from streams.serving.http import routes_preferences
+from streams.serving.http import routes_corrections
 from streams.serving.http.endpoints import ENDPOINTS
 from tests.serving.serving import Server
 from tests.serving.test_api_memory import fields, ok
@@ -19,7 +19,7 @@ from tests.waiting import WITHIN
 (EXAMPLE,) = [
     route.reply.example
     for route in ENDPOINTS
-    if route.endpoint is routes_preferences.correct_preference
+    if route.endpoint is routes_corrections.correct_preference
 ]
 WHY = {"reason": "Emma wrote to support."}
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from schemas.citation import Citation
 from schemas.memory import State
 from streams.serving.backends.embedded import EmbeddedBackend
-from streams.serving.http import routes_states
+from streams.serving.http import routes_corrections
 from streams.serving.http.app import create_app
 from streams.serving.http.endpoints import ENDPOINTS
 from tests.serving.serving import Server
@@ -92,7 +92,9 @@ def test_a_correction_is_the_state_from_then_on_and_why_says_who_and_why(
 ) -> None:
     """With the body of the OpenAPI document."""
     (example,) = [
-        route.reply.example for route in ENDPOINTS if route.endpoint is routes_states.correct_state
+        route.reply.example
+        for route in ENDPOINTS
+        if route.endpoint is routes_corrections.correct_state
     ]
     assert example is not None
     state, user = held(api)

@@ -8,8 +8,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from streams.serving.http.app import guarded
 from streams.serving.http.keys import Keys, changed, make
-from streams.serving.http.rate_limits import RequestLimits, guarded
+from streams.serving.http.rate_limits import RequestLimits
 from streams.serving.inspector.inspector import FORM_BYTES, Inspector
 from tests.serving.guarded_app import Served, served, small_app
 from tests.waiting import WITHIN, until

@@ -25,6 +25,7 @@ from streams.serving.http import openapi
 from streams.serving.http.app import create_app
 from streams.serving.http.body_readers import SHORT
 from streams.serving.http.endpoints import ENDPOINTS
+from streams.serving.http.settings import ServeSettings
 from tests.command import turn
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Accepting:
     """A backend that takes everything and applies nothing."""
 
     live = SimpleNamespace(name="live", rules=Rules())
-    history = None
+    history = kafka = None
 
     def __init__(self) -> None:
         self.changes = Changes()
@@ -118,7 +119,7 @@ def counted(call: Callable[[], int]) -> tuple[int, int]:
 
 def status_of(method: str, address: str, media: str, body: bytes) -> tuple[int, int]:
     """Status of a request, and the loop's steps for it."""
-    app = create_app(cast("Backend", Accepting()), inspected=False)
+    app = create_app(cast("Backend", Accepting()), settings=ServeSettings(inspector=False))
     path, _, query = address.partition("?")
     head = {"host": "localhost", "content-type": media, "content-length": str(len(body))}
     scope: dict[str, Any] = {

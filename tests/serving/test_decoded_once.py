@@ -15,6 +15,7 @@ from streams.folds.effects import Input
 from streams.folds.outcome import Outcome
 from streams.kafka.agents.routing import route, route_of
 from streams.pipeline.decode import decode
+from streams.serving.http.body_readers import BodyReaders
 from streams.serving.http.quotas import TenantQuotas
 from streams.serving.http.write_records import submit
 from tests.command import turn
@@ -87,6 +88,7 @@ def test_what_waits_is_kept_as_it_was_decoded_only_where_it_is_small() -> None:
         turn("e", user_input="x" * 9_000),
     ]
     lines = [msgspec.json.encode(one) for one in turns]
-    results = asyncio.run(submit(cast("Backend", Waiting()), TenantQuotas(), "default", lines, 0))
+    backend, readers = cast("Backend", Waiting()), BodyReaders()
+    results = asyncio.run(submit(backend, TenantQuotas(), "default", lines, 0, readers=readers))
     assert [one.ending for one in results] == ["accepted"] * 3
     assert [one is not None for one in kept] == [True, False, False]

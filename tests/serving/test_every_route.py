@@ -9,10 +9,10 @@ from starlette import routing
 from starlette.types import Message, Receive, Scope, Send
 
 from schemas.base import EntityId, Id
+from streams.serving.http.app import guarded
 from streams.serving.http.endpoints import ENDPOINTS
 from streams.serving.http.keys import Keys, Role, changed, make
 from streams.serving.http.problems import Fault
-from streams.serving.http.rate_limits import guarded
 from streams.serving.http.route import Router
 from streams.serving.http.routes_health import METRICS
 from streams.serving.inspector.inspector import Inspector

@@ -16,9 +16,8 @@ from streams.folds.summary import Language
 from streams.serving.http.keys import Role, changed, make
 from streams.serving.http.refusal import Refusal
 from streams.serving.inspector import assets, catalogue, page
-from streams.serving.inspector.catalogue import TEXTS, Texts
+from streams.serving.inspector.catalogue import TEXTS, Text, Texts
 from streams.serving.inspector.links import Links
-from streams.serving.inspector.text import Text
 from streams.serving.inspector.view import View
 from streams.serving.inspector.views import VIEWS
 from tests.planned import CONVERSATIONS
@@ -72,6 +71,11 @@ def holes(text: str) -> list[str]:
 def test_a_text_has_every_language_and_the_same_holes(key: str) -> None:
     assert all(one.strip() for one in TEXTS[key])
     assert len({tuple(holes(one)) for one in TEXTS[key]}) == 1
+
+
+def test_a_key_has_one_text() -> None:
+    rows = files(PACKAGE).joinpath("texts.csv").read_text("utf-8").splitlines()[1:]
+    assert len(rows) == len(TEXTS)
 
 
 def test_every_text_that_is_used_is_written_and_every_other_is_not() -> None:

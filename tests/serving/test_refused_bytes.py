@@ -13,6 +13,7 @@ from streams.folds.outcome import APPLIED
 from streams.importers import session_messages
 from streams.quota import Quota, Quotas
 from streams.serving.http import kept_messages
+from streams.serving.http.body_readers import BodyReaders
 from streams.serving.http.quotas import OverQuota, TenantQuotas
 from streams.serving.http.write_records import submit
 from tests.command import turn
@@ -34,7 +35,8 @@ def test_refused_records_of_a_request_are_charged() -> None:
     quotas = TenantQuotas(Quotas(Quota(bytes=1_000)), clock=lambda: 0.0)
     backend = cast("Backend", _Taking())
     records = [json.dumps(turn("e")).encode(), b'{"type":"turn","x":"' + b"y" * 3_000 + b'"}']
-    results = asyncio.run(submit(backend, quotas, "default", records, 1.0))
+    readers = BodyReaders()
+    results = asyncio.run(submit(backend, quotas, "default", records, 1.0, readers=readers))
     assert [one.ending for one in results] == ["applied", "refused"]
     with pytest.raises(OverQuota):
         quotas.check("default")

@@ -5,7 +5,7 @@ import pytest
 from schemas.base import JsonObject
 from streams.point_in_time import text_of
 from streams.serving.inspector.bitemporal_chart import WIDTH, plane
-from streams.serving.inspector.diff_sample import sampled
+from streams.serving.inspector.generations import sampled
 
 THREAD = {"event_id": "e4", "thread_key": "moving", "session_id": "s", "confidence": 0.5}
 LINK = {"from_event_id": "e4", "to_event_id": "e1", "label": "reply_to", "confidence": 1.0}
@@ -26,7 +26,7 @@ def test_a_sample_of_bonds_says_which_turns_they_are_of(
 ) -> None:
     sample = {"kind": kind, "key": key, "before": None, "after": None, side: {"confidence": 0.5}}
     (piece,) = sampled(sample)["diff"]
-    assert piece["text"] == text
+    assert piece.text == text
     assert sampled({**sample, "before": {"confidence": 1}, "after": {"confidence": 0}})["diff"]
 
 

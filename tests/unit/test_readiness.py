@@ -11,7 +11,7 @@ from streams.kafka.client.group_source import ConsumerSource
 from streams.kafka.tools.lag import Lag
 from streams.observability import readiness as readiness_module
 from streams.observability.readiness import STALE_AFTER, Advance, Pending, Readiness
-from streams.serving.flow.group_lag import samples
+from streams.serving.flow.gauges import lag_samples
 
 HERE, THERE = TopicPartition("turns", 0), TopicPartition("turns", 1)
 
@@ -197,7 +197,7 @@ def test_the_lag_of_workers_and_sinks_is_exported_and_of_no_other_group() -> Non
         Lag("model-1", "turns", 0, 10, 0, 10),
         Lag("turnfolder", "sessions", 0, 10, 0, 10),
     ]
-    found = {(name.name, labels): value for name, labels, value in samples(lags, "turnfold")}
+    found = {(name.name, labels): value for name, labels, value in lag_samples(lags, "turnfold")}
     lag, position = "turnfold_group_lag_offsets", "turnfold_group_position_offsets"
     assert found == {
         (lag, ("turnfold", "turns", "0")): 6, (position, ("turnfold", "turns", "0")): 4,

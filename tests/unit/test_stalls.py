@@ -8,11 +8,12 @@ from typing import Any, cast
 import pytest
 from aiokafka.structs import TopicPartition
 
+from streams.kafka.client.group_source import ConsumerSource
 from streams.kafka.transport import lane as lane_module
 from streams.kafka.transport import lanes as lanes_module
 from streams.kafka.transport.interfaces import LaneSettings
 from streams.kafka.transport.lane import Lane
-from streams.kafka.transport.lanes import GroupSource, Lanes
+from streams.kafka.transport.lanes import Lanes
 from streams.kafka.transport.writer import TransactionFailed
 from streams.observability import readiness
 from tests.kafka.counting_worker import plan, topics
@@ -47,7 +48,7 @@ class Watched:
         self.log = Log()
         counting = plan("group")
         self.lanes = Lanes("group", [counting], LaneSettings(stall_after=30.0))
-        self.lanes._source = cast(GroupSource, self.log)
+        self.lanes.source = cast(ConsumerSource, self.log)
         self.lane = Lane(counting, 0, self.lanes)
         self.lane.enter("ready")
 

@@ -113,3 +113,11 @@ def test_a_terminal_is_not_steered(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out) == {"text": hostile}
     output.say("می\u200cخواهم 👩\u200d👧")
     assert capsys.readouterr().out == "می\u200cخواهم 👩\u200d👧\n"
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(0, "0 dead letters"), (1, "1 dead letter"), (2000, "2,000 dead letters")],
+)
+def test_one_is_counted_in_the_singular(number: int, text: str) -> None:
+    assert output.counted(number, "dead letter") == text

@@ -5,7 +5,7 @@ out.
 with the batch.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
@@ -19,7 +19,7 @@ from streams.kafka.agents.log_clock import LogClock
 from streams.kafka.agents.outcomes import NOTED
 from streams.kafka.agents.table import EntityTable, LaneEntity
 from streams.kafka.agents.validation import validate
-from streams.kafka.transport.interfaces import Batch, Row
+from streams.kafka.transport.interfaces import Batch, Processor, Row
 from streams.kafka.transport.rows import RowStore
 from streams.pipeline import clock_ahead
 from streams.pipeline.processor import Changed, RecordProcessor
@@ -35,8 +35,8 @@ LEFT_OUT = "left_out"
 M = TypeVar("M", bound=MessageEmitter)
 
 
-class LaneAgent(ABC, Generic[M]):
-    """Base of both agents; implements `transport.processing.Processor`."""
+class LaneAgent(Processor, Generic[M]):
+    """Base of both agents."""
 
     table_name: ClassVar[str]
 
@@ -129,9 +129,6 @@ class LaneAgent(ABC, Generic[M]):
         self.table.restore(rows)
         self.index_rows(rows)
 
-    def index_rows(self, heads: Sequence[Row]) -> None:
-        """Rows that are now the table's; subclasses may index them."""
-
     def restored(self, note: Mapping[str, Any]) -> None:
         marker_constants.check(note, self.emitter.rules)
         self._note = note
@@ -141,9 +138,6 @@ class LaneAgent(ABC, Generic[M]):
         self.processor.warnings = Counter(note.get("warnings", {}))
         self.reasons = Counter(note.get("reasons", {}))
 
-    def needs_marker(self) -> bool:
-        return False
-
     def reset(self) -> None:
         self.table.forget()
-        self.restored({})
+        super().reset()

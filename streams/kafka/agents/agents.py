@@ -6,7 +6,6 @@ from functools import partial
 
 from streams import topology
 from streams.folds.constants import Rules
-from streams.kafka.agents.encoding import Origin
 from streams.kafka.agents.memory_agent import MemoryAgent
 from streams.kafka.agents.session_agent import SessionAgent
 from streams.kafka.client.topic_names import changelog_name, own_inputs, own_topics, sources_of
@@ -25,22 +24,19 @@ def plans(
     rules: Rules,
     extractor: str | None = None,
     generation: str | None = None,
-    origin: type[Origin] = Origin,
     maps: bool = False,
 ) -> list[AgentSpec]:
     """Plans of both agents. `partitions`: of every topic. `retention`: microseconds after its
     latest turn until a session is stored cold, None for never. `rules`: constants of the folds; a
     lane does not start if its marker has others. `extractor` finds memory in turns (None: the one
-    in each partition's marker). `generation`: all topics but the inputs are separate. `origin`:
-    class of message origins. `maps`: there is a mapping; a generation then skips records of the
-    live mapping."""
+    in each partition's marker). `generation`: all topics but the inputs are separate. `maps`:
+    there is a mapping; a generation then skips records of the live mapping."""
     sessions = partial(
         SessionAgent,
         partitions=partitions,
         retention=retention,
         rules=rules,
         extractor=extractor,
-        origin=origin,
         topics={name: topic.name for topic, name in own_inputs(generation)} if maps else None,
     )
     names = {name: topic.name for topic, name in own_topics(generation)}
@@ -49,7 +45,6 @@ def plans(
         partitions=partitions,
         rules=rules,
         topics=names,
-        origin=origin,
         maps=maps and generation is not None,
         extractor=extractor,
     )

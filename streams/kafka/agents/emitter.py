@@ -2,12 +2,13 @@
 
 import logging
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from schemas.events import Turn
 from streams.folds.constants import Rules
 from streams.folds.effects import Effects, Input, Late, UserSignal
 from streams.kafka.agents.encoding import Origin, key_of, time_text, to_json
+from streams.kafka.agents.log_clock import DatedMessage
 from streams.kafka.agents.outbox import Outbox
 from streams.kafka.agents.outcomes import OutcomeNote
 from streams.kafka.agents.table import LaneEntity
@@ -22,29 +23,16 @@ log = logging.getLogger(__name__)
 FoldedRecord = Input | Signalled
 
 
-class LateMessage(NamedTuple):
-    """Position of an applied record that matches no call, as a later record shows."""
-
-    topic: str
-    partition: int
-    offset: int
-    key: bytes | None
-    timestamp: int
-    headers: tuple[()] = ()
-
-
 class MessageEmitter(ABC):
-    """Builds the messages of a batch: an `Emitter` of Kafka messages. `origin`: class of message
-    origins; `rules`: constants of the folds. Signals and plans become messages, folded by their
-    readers."""
+    """Builds the messages of a batch: an `Emitter` of Kafka messages. `rules`: constants of the
+    folds. Signals and plans become messages, folded by their readers."""
 
     agent: ClassVar[Agent]
     """The topology's declaration of its outputs."""
 
-    def __init__(self, partition: int, partitions: int, origin: type[Origin], rules: Rules) -> None:
+    def __init__(self, partition: int, partitions: int, rules: Rules) -> None:
         self.rules = rules
         self.partition, self.partitions = partition, partitions
-        self.origin = origin
         self.begin()
 
     def begin(self, version: int = 0) -> None:
@@ -55,7 +43,7 @@ class MessageEmitter(ABC):
         self.outcomes = OutcomeNote()
 
     def origin_of(self, record: FoldedRecord, entity: LaneEntity, message: Any) -> Origin:
-        return self.origin(message, entity.tenant, record.recorded_at)
+        return Origin(message, entity.tenant, record.recorded_at)
 
     def signals(self, effects: Effects) -> tuple[tuple[LaneEntity, UserSignal], ...]:
         return ()
@@ -87,7 +75,7 @@ class MessageEmitter(ABC):
         self.unreadable(dead, message)
 
     def unreadable(self, dead: Dead, message: Any) -> None:
-        origin = self.origin(message, dead.tenant, message.timestamp * 1000)
+        origin = Origin(message, dead.tenant, message.timestamp * 1000)
         self.outbox.dead(dead, message, origin)
         self.outcomes.dead(message.topic, message.offset, dead.reason, dead.detail)
 
@@ -95,7 +83,7 @@ class MessageEmitter(ABC):
         self, dead: Dead, late: Late, entity: LaneEntity, record: FoldedRecord, message: Any
     ) -> None:
         """Writes a dead letter at the late record's position, from where it can be replayed."""
-        late_message = LateMessage(*late.source, message.key, message.timestamp)
-        origin = self.origin(late_message, entity.tenant, message.timestamp * 1000)
+        late_message = DatedMessage(*late.source, message.key, None, (), message.timestamp)
+        origin = Origin(late_message, entity.tenant, message.timestamp * 1000)
         self.outbox.dead(dead, late_message, origin)
         self.outcomes.dead(late_message.topic, late_message.offset, late.reason, late.detail)

@@ -11,7 +11,7 @@ from schemas.base import Micros
 from schemas.generated import history
 from schemas.rows import TABLES, Source
 from schemas.time import format_time
-from streams.observability.traces import Headers
+from streams.observability.traces import Headers, are_sent, carried_by, outgoing, trace_id
 
 to_json = msgspec.json.Encoder().encode
 time_text = lru_cache(10_000)(format_time)  # consecutive records share times
@@ -63,9 +63,17 @@ def _place(topic: str, partition: int) -> tuple[tuple[str, bytes], ...]:
     return (("src_topic", topic.encode()), ("src_partition", b"%d" % partition))
 
 
+def _trace(carried: tuple[tuple[str, bytes], ...]) -> tuple[tuple[str, bytes], ...]:
+    """Headers of a message's trace: of the batch's span if that is in the same trace, otherwise
+    unchanged."""
+    span_headers = outgoing()
+    is_same_trace = span_headers and trace_id(dict(span_headers)) == trace_id(dict(carried))
+    return tuple(span_headers) if is_same_trace else carried
+
+
 class Origin:
     """The message that output messages derive from: its key, its columns in their rows, their
-    headers."""
+    headers, which propagate its trace."""
 
     __slots__ = ("_headers", "_ordinal", "key", "source")
 
@@ -74,6 +82,8 @@ class Origin:
         topic, partition, offset = message.topic, message.partition, message.offset
         self.source = history.Source(tenant, recorded_at, topic, partition, offset)
         self._headers = (*_place(topic, partition), ("src_offset", b"%d" % offset))
+        if are_sent() and (carried := carried_by(message)):
+            self._headers += _trace(carried)
         self._ordinal = 0
 
     def headers(self, table: str | None = None) -> Headers:

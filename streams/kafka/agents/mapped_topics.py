@@ -5,7 +5,6 @@ from functools import partial
 from aiokafka.admin import NewPartitions
 
 from streams.errors import ConfigurationError
-from streams.kafka.agents.encoding import Origin
 from streams.kafka.agents.mapping_agent import MappingAgent
 from streams.kafka.client.admin import connected, partitions_of
 from streams.kafka.client.settings import KafkaSettings
@@ -19,16 +18,14 @@ LONGEST = 249
 """Maximum characters of a topic name."""
 
 
-def plans(
-    group: str, mapper: Mapper, partitions: int, origin: type[Origin] = Origin
-) -> list[AgentSpec]:
+def plans(group: str, mapper: Mapper, partitions: int) -> list[AgentSpec]:
     """One plan per mapped topic; `partitions`: of the input topics."""
     return [
         AgentSpec(
             f"mapping-{topic}",
             (topic,),
             mapping_changelog(group, topic),
-            partial(MappingAgent, source=source, partitions=partitions, origin=origin),
+            partial(MappingAgent, source=source, partitions=partitions),
             f"mapping-{topic}",
             f"how far {topic} is mapped",
         )

@@ -14,7 +14,7 @@ from streams.kafka.agents.encoding import Origin
 from streams.kafka.agents.outbox import Outbox
 from streams.kafka.agents.routing import MAPPED_FROM, route_of
 from streams.kafka.client.partitions import partition_of
-from streams.kafka.transport.interfaces import Batch, Output, Row
+from streams.kafka.transport.interfaces import Batch, Output, Processor
 from streams.kafka.transport.rows import RowStore
 from streams.mapping.envelopes import Message
 from streams.mapping.mapper import Source
@@ -23,9 +23,8 @@ from streams.pipeline.decode import Dead
 from streams.topology import MAPPING_AGENT
 
 
-class MappingAgent:
-    """One partition of one topic: implements `transport.processing.Processor`. `partitions`: of the
-    input topics."""
+class MappingAgent(Processor):
+    """One partition of one topic. `partitions`: of the input topics."""
 
     def __init__(
         self,
@@ -33,11 +32,9 @@ class MappingAgent:
         rows: RowStore,
         source: Source,
         partitions: int,
-        origin: type[Origin] = Origin,
     ) -> None:
         self.source = source
         self.partition, self.partitions = partition % partitions, partitions
-        self.origin = origin
         self.counts: Counter[str] = Counter()
         self.reasons: Counter[str] = Counter()
         self._note: Mapping[str, Any] = {}
@@ -65,9 +62,7 @@ class MappingAgent:
             outbox.outputs.append(Output(route.topic, partition, route.key, line, headers))
             self.counts["mapped"] += 1
         elif isinstance(decoded, Dead):
-            outbox.dead(
-                decoded, message, self.origin(message, decoded.tenant, message.timestamp * 1000)
-            )
+            outbox.dead(decoded, message, Origin(message, decoded.tenant, message.timestamp * 1000))
             self.counts["dead"] += 1
         else:
             self.counts[decoded] += 1
@@ -80,19 +75,7 @@ class MappingAgent:
     def rolled_back(self) -> None:
         self.restored(self._note)
 
-    def restore(self, rows: Sequence[Row]) -> None:
-        """Ignores them: this agent has no rows."""
-
-    def index_rows(self, heads: Sequence[Row]) -> None:
-        """Ignores them: this agent has no rows."""
-
     def restored(self, note: Mapping[str, Any]) -> None:
         self._note = note
         self.counts = Counter(note.get("counts", {}))
         self.reasons = Counter(note.get("reasons", {}))
-
-    def needs_marker(self) -> bool:
-        return False
-
-    def reset(self) -> None:
-        self.restored({})

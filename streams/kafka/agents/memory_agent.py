@@ -40,11 +40,10 @@ class MemoryAgent(LaneAgent[MemoryEmitter]):
         partitions: int,
         rules: Rules,
         topics: Mapping[str, str] | None = None,
-        origin: type[Origin] = Origin,
         maps: bool = False,
         extractor: str | None = None,
     ) -> None:
-        super().__init__(rows, MemoryEmitter(partition, partitions, origin, rules))
+        super().__init__(rows, MemoryEmitter(partition, partitions, rules))
         self.configured_extractor = extractor
         self.has_model = extractor == MODEL and bool(topics)
         self.maps = maps

@@ -64,10 +64,9 @@ class SessionAgent(LaneAgent[SessionEmitter]):
         retention: int | None,
         rules: Rules,
         extractor: str | None = None,
-        origin: type[Origin] = Origin,
         topics: Mapping[str, str] | None = None,
     ) -> None:
-        super().__init__(rows, SessionEmitter(partition, partitions, origin, rules))
+        super().__init__(rows, SessionEmitter(partition, partitions, rules))
         self.topics = topics or {}
         self.retention = Retention(retention)
         self.configured_extractor = extractor

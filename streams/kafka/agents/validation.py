@@ -28,8 +28,8 @@ HEADERS_KEPT = 64_000
 
 
 def validate(message: Any, partitions: int, topic: str | None = None) -> Input | Dead | Withheld:
-    """Validates one message (`transport.processing.KafkaMessage`) of a topic with this number of
-    partitions. `topic`: its name in the topology, if different."""
+    """Validates one message of a topic with this number of partitions. `topic`: its name in the
+    topology, if different."""
     value: bytes | None = message.value
     if message.headers and withheld.in_headers(message.headers):
         return "withheld"

@@ -1,4 +1,4 @@
-"""The group's consumer as lanes use it (`restore.LaneSource`, `lanes.GroupSource`)."""
+"""The group's consumer as lanes, sinks and the model's reader use it."""
 
 import asyncio
 import logging

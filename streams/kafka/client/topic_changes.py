@@ -14,10 +14,13 @@ from aiokafka.errors import (
     for_code,
 )
 
-from streams.errors import ConfigurationError
+from streams.errors import ConfigurationError, TurnfoldError
+from streams.kafka.client import acl_errors
 from streams.kafka.client.admin import partitions_of
+from streams.kafka.client.aiokafka_internals import KafkaAdmin
 
 KNOWN_WITHIN = 60.0
+AGAIN = 0.1
 
 
 async def own_settings(
@@ -37,20 +40,28 @@ def _is_own(entry: Any) -> bool:
     return bool(entry[3] == 1)
 
 
-async def delete_topic(admin: AIOKafkaAdminClient, name: str) -> None:
-    """Deletes a topic if it exists, and waits until it is gone."""
-    deadline = monotonic() + KNOWN_WITHIN
-    while monotonic() < deadline:
-        reply = await admin.delete_topics([name])
-        ((_, code, *_),) = reply.topic_error_codes
-        if for_code(code) is UnknownTopicOrPartitionError:
-            return
-        if for_code(code) is not NoError:
-            raise for_code(code)(f"topic {name}: the broker does not delete it")
-        await asyncio.sleep(0.1)
-    raise ConfigurationError(
-        f"Timed out after {KNOWN_WITHIN:.0f} s waiting for topic {name} to be deleted"
-    )
+async def delete_topics(
+    admin: KafkaAdmin, names: Collection[str], within: float = KNOWN_WITHIN
+) -> None:
+    """Deletes the existing topics of these, and waits until they are gone. Raises
+    ConfigurationError if the broker rejects it, TurnfoldError after `within` seconds."""
+    deadline, remaining = monotonic() + within, list(names)
+    while remaining:
+        if monotonic() > deadline:
+            raise TurnfoldError(
+                f"Timed out after {within:.0f} s waiting for topic {remaining[0]} to be deleted; "
+                "run the command again"
+            )
+        reply = await admin.delete_topics(remaining)
+        errors = {name: for_code(code) for name, code, *_ in reply.topic_error_codes}
+        remaining = [name for name, error in errors.items() if error is NoError]
+        for name, error in errors.items():
+            if error not in (NoError, UnknownTopicOrPartitionError):
+                raise acl_errors.of(error()) or ConfigurationError(
+                    f"topic {admin.on_broker(name)}: the broker does not remove it: {error()}"
+                )
+        if remaining:
+            await asyncio.sleep(AGAIN)
 
 
 async def create_topic(
@@ -71,7 +82,7 @@ async def create_topic(
             raise ConfigurationError(
                 f"topic {name}: was created but is not visible yet; run the command again"
             )
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(AGAIN)
     return True
 
 

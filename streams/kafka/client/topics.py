@@ -33,6 +33,7 @@ from streams.kafka.client.topic_specs import (
     differences,
     spec_of,
 )
+from streams.output import counted
 from streams.topology import TOPICS, Topic
 
 KNOWN_WITHIN = 30.0  # seconds; usually a moment
@@ -130,7 +131,7 @@ def check_lengths(admin: KafkaAdmin, specs: Iterable[TopicSpec]) -> None:
 
 def _forbidden(admin: KafkaAdmin, missing: Iterable[TopicSpec], names: Collection[str]) -> str:
     listed = ", ".join(
-        f"{admin.on_broker(spec.name)} ({spec.partitions} partitions)"
+        f"{admin.on_broker(spec.name)} ({counted(spec.partitions, 'partition')})"
         for spec in missing
         if spec.name in names
     )

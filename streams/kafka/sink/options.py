@@ -7,7 +7,6 @@ from streams.kafka.agents.agents import own_specs
 from streams.kafka.client.admin import cluster_of, connected
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import ensure_topics
-from streams.kafka.transport.interfaces import Span, no_span
 from streams.topology import DEAD_LETTERS, HISTORY, name_in
 
 SOURCES = (HISTORY, DEAD_LETTERS)
@@ -29,8 +28,6 @@ class SinkOptions:
     """Called with points: positioned, before TABLE, after TABLE, written, committed. For tests."""
     generation: str | None = None
     """Generation to read (None: the live memory)."""
-    span: Span = no_span
-    """Wraps the write of these messages."""
 
     @property
     def group(self) -> str:

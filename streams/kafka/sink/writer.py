@@ -13,6 +13,7 @@ from sinks.sink_history import SharedHistory
 from streams.kafka.sink.batch import SinkBatch
 from streams.kafka.sink.options import SinkCounts, SinkOptions
 from streams.kafka.sink.positions import SinkPositions
+from streams.observability import traces
 from streams.observability.metrics import UPTO_MINUTES, Histogram
 
 log = logging.getLogger(__name__)
@@ -87,7 +88,7 @@ class BatchWriter:
     async def _write(self, batch: SinkBatch, positions: SinkPositions) -> None:
         self.since = batch.began
         upto = {positions.apps[tp]: offset for tp, offset in batch.upto.items()}
-        with self._options.span("sink", batch.messages()):
+        with traces.span("sink", batch.messages()):
             began, rows = await self._stored(batch, positions, upto)
         seconds, self.since = time.monotonic() - began, None
         self.seconds.observe(seconds)

@@ -57,13 +57,6 @@ def worker(app_id: str = "turnfold", generation: str | None = None) -> tuple[Acl
     )
 
 
-def sink(name: str = "sink") -> tuple[Acl, ...]:
-    return (
-        Acl("topic", _named(SUNK), ("Read", "DescribeConfigs")),
-        Acl("group", (name,), ("Read",)),
-    )
-
-
 def serve(app_id: str = "turnfold") -> tuple[Acl, ...]:
     """`serve --bootstrap`: reads the workers' tables, sends posted records, reads pending records
     of a session or user, and exports the lag of workers and sinks."""
@@ -92,6 +85,10 @@ def reset(app_id: str = "turnfold") -> tuple[Acl, ...]:
     )
 
 
+SINK = (
+    Acl("topic", _named(SUNK), ("Read", "DescribeConfigs")),
+    Acl("group", ("sink",), ("Read",)),
+)
 PRODUCE = (Acl("topic", _named(INPUTS), ("Write", "DescribeConfigs")),)
 REPLAY = (
     Acl("topic", _named(REPLAYED), ("Write", "DescribeConfigs")),
@@ -109,12 +106,11 @@ def topics(app_id: str = "turnfold") -> tuple[Acl, ...]:
 
 
 def doctor(app_id: str = "turnfold") -> tuple[Acl, ...]:
-    return (*topics(app_id), Acl("topic", _changelogs(app_id), ("Read",)), *health(app_id))
-
-
-def health(app_id: str = "turnfold") -> tuple[Acl, ...]:
-    """The check of a container."""
-    return (Acl("group", (app_id,), ("Describe",)),)
+    return (
+        *topics(app_id),
+        Acl("topic", _changelogs(app_id), ("Read",)),
+        Acl("group", (app_id,), ("Describe",)),
+    )
 
 
 ALL = (
@@ -124,8 +120,8 @@ ALL = (
 )
 
 PROCESSES: dict[str, Callable[[str], tuple[Acl, ...]]] = {
-    "worker": worker, "serve": serve, "doctor": doctor, "health": health, "topics": topics,
-    "reset": reset, "sink": lambda _: sink(), "extract": lambda _: extract(),
+    "worker": worker, "serve": serve, "doctor": doctor, "topics": topics, "reset": reset,
+    "sink": lambda _: SINK, "extract": lambda _: extract(),
     "produce": lambda _: PRODUCE, "lag": lambda _: LAG, "dlq replay": lambda _: REPLAY,
     "dlq settle": lambda _: SETTLE, "repartition": lambda _: ALL, "generation drop": lambda _: ALL,
 }  # fmt: skip

@@ -222,10 +222,7 @@ class CopyWriter:
             batches = by_partition.get(copy.partition)
             if batches is None:
                 batches = by_partition[copy.partition] = RecordBatches(begin)
-            headers = list(copy.headers)
-            if batches.append(batches.count, copy.timestamp, copy.key, copy.value, headers) is None:
-                batches.next()(0, copy.timestamp, copy.key, copy.value, headers)
-            batches.count += 1
+            batches.add(copy.timestamp, copy.key, copy.value, list(copy.headers))
         to_send = {TopicPartition(topic, n): batches.all() for n, batches in by_partition.items()}
         if to_send:
             await transactions.load_partitions([topic])

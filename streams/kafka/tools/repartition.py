@@ -28,7 +28,7 @@ from time import monotonic
 from typing import Any
 
 import msgspec
-from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, RecordsToDelete
+from aiokafka.admin import NewPartitions, RecordsToDelete
 from aiokafka.errors import KafkaError
 from aiokafka.structs import TopicPartition
 
@@ -36,8 +36,14 @@ from streams import topology
 from streams.errors import ConfigurationError, TurnfoldError
 from streams.kafka.agents.agents import ROW_BYTES
 from streams.kafka.client.admin import connected, lost, partitions_of
+from streams.kafka.client.aiokafka_internals import KafkaAdmin
 from streams.kafka.client.settings import KafkaSettings
-from streams.kafka.client.topic_changes import KNOWN_WITHIN, alter_topic, create_topic, delete_topic
+from streams.kafka.client.topic_changes import (
+    KNOWN_WITHIN,
+    alter_topic,
+    create_topic,
+    delete_topics,
+)
 from streams.kafka.client.topic_names import changelog_name, sources_of
 from streams.kafka.client.topics import STATE
 from streams.kafka.tools.copy_records import Copy
@@ -178,11 +184,11 @@ class Repartition(Copying):
         finally:
             await self._writer.close()
         async with self._admin() as admin:
-            await delete_topic(admin, STATE)
+            await delete_topics(admin, [STATE])
         self._observe("done")
 
     @asynccontextmanager
-    async def _admin(self) -> AsyncIterator[AIOKafkaAdminClient]:
+    async def _admin(self) -> AsyncIterator[KafkaAdmin]:
         async with connected(self.settings, KNOWN_WITHIN) as admin:
             yield admin
 
@@ -219,7 +225,7 @@ class Repartition(Copying):
             "message.timestamp.type": "CreateTime", "max.message.bytes": str(ROW_BYTES),
         }  # fmt: skip
         async with self._admin() as admin:
-            await delete_topic(admin, name)
+            await delete_topics(admin, [name])
             await create_topic(admin, name, self.state.to, topic.copies, settings)
 
     async def _past(self, topic: MovedTopic) -> None:
@@ -293,7 +299,7 @@ class Repartition(Copying):
 
     async def _delete(self, topic: MovedTopic) -> None:
         async with self._admin() as admin:
-            await delete_topic(admin, topic.name)
+            await delete_topics(admin, [topic.name])
 
     async def _make(self, topic: MovedTopic) -> str | None:
         settings = dict(topic.settings)
@@ -372,7 +378,7 @@ class Repartition(Copying):
             }
             if cuts:
                 await admin.delete_records(cuts)
-            await delete_topic(admin, topic.name + STAGING)
+            await delete_topics(admin, [topic.name + STAGING])
 
     async def _mark(self, topic: MovedTopic) -> None:
         """Writes each lane's position into its changelog."""

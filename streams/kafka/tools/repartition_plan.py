@@ -23,13 +23,12 @@ from streams.kafka.client.topic_specs import spec, spec_of
 from streams.kafka.client.topics import STATE, check, create
 from streams.kafka.client.transaction import Transactions
 from streams.kafka.tools.copy_records import TopicReader
+from streams.kafka.tools.lag import members_of
 from streams.kafka.transport import partition_check
 from streams.topology import DEAD_LETTERS, HISTORY, TURNS
 
 STAGING = "-repartition"
 """Suffix of a staging topic's name."""
-MEMBERS = 5
-"""Index of the members in the broker's group description."""
 WRITTEN_WITHIN = 30.0
 """Seconds for a running sink to write the rows that it has read."""
 LEAVE_WITHIN = 15.0
@@ -313,8 +312,7 @@ async def _readers(admin: AIOKafkaAdminClient, state: RepartitionState) -> dict[
     for name, *_ in await admin.list_consumer_groups():
         offsets = await admin.list_consumer_group_offsets(name)
         if name == state.group or not names.isdisjoint(tp.topic for tp in offsets):
-            (reply,) = await admin.describe_consumer_groups([name])
-            members[name] = sum(len(group[MEMBERS]) for group in reply.groups)
+            members[name] = await members_of(admin, name)
     return members
 
 

@@ -6,25 +6,24 @@ error, and the next call reports the remaining ones.
 
 import asyncio
 from collections.abc import Sequence
-from time import monotonic
 from typing import Any, NamedTuple
 
 from aiokafka.errors import (
     GroupIdNotFound,
     NoError,
     NonEmptyGroup,
-    UnknownTopicOrPartitionError,
     for_code,
 )
 from aiokafka.protocol.admin import DeleteGroupsRequest
 
 from streams import topology
-from streams.errors import ConfigurationError, TurnfoldError
+from streams.errors import ConfigurationError
 from streams.extractors.registry import MODEL
 from streams.kafka.client import acl_errors
 from streams.kafka.client.admin import WITHIN, cluster_of, connected
 from streams.kafka.client.aiokafka_internals import AGAIN, PASSING, KafkaAdmin
 from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.client.topic_changes import delete_topics
 from streams.kafka.client.topic_names import changelog_name, mapped_topic, own_inputs, own_topics
 from streams.kafka.tools.lag import bounds, every_partition, members_of, offsets_of
 
@@ -142,8 +141,7 @@ async def remove(settings: KafkaSettings, leftovers: Leftovers) -> None:
         for group in leftovers.groups:
             await _remove_group(admin, group.name)
         names = [topic.name for topic in leftovers.topics]
-        if names:
-            await _remove_topics(admin, names)
+        await delete_topics(admin, names, GONE_WITHIN)
 
 
 async def _remove_group(admin: KafkaAdmin, name: str) -> None:
@@ -159,23 +157,5 @@ async def _remove_group(admin: KafkaAdmin, name: str) -> None:
         if error not in PASSING:
             raise acl_errors.of(error()) or ConfigurationError(
                 f"group {admin.on_broker(name)}: the broker does not remove it: {error()}"
-            )
-        await asyncio.sleep(AGAIN)
-
-
-async def _remove_topics(admin: KafkaAdmin, names: list[str]) -> None:
-    reply = await admin.delete_topics(names)
-    for name, code, *_ in reply.topic_error_codes:
-        error = for_code(code)
-        if error not in (NoError, UnknownTopicOrPartitionError):
-            raise acl_errors.of(error()) or ConfigurationError(
-                f"topic {admin.on_broker(name)}: the broker does not remove it: {error()}"
-            )
-    deadline = monotonic() + GONE_WITHIN
-    while remaining := sorted(set(names).intersection(await admin.list_topics())):
-        if monotonic() > deadline:
-            raise TurnfoldError(
-                f"Timed out after {GONE_WITHIN:.0f} s waiting for topic {remaining[0]} to be "
-                "deleted; run the command again"
             )
         await asyncio.sleep(AGAIN)

@@ -13,7 +13,7 @@ from streams.kafka.client import acl_errors
 from streams.kafka.transport.batch_buffer import Chunk
 from streams.kafka.transport.interfaces import SESSION_TIMEOUT, AgentSpec, LaneSettings
 from streams.kafka.transport.lanes import Lanes
-from streams.kafka.transport.tables import LaneRouter, LaneTable, LaneTables
+from streams.kafka.transport.tables import LaneTable, LaneTables
 from streams.kafka.transport.transport import SCHEME
 
 log = logging.getLogger(__name__)
@@ -78,7 +78,6 @@ class App(faust.App):
             "web_enabled": False,
             "Topic": Sources,
             "TableManager": LaneTables,
-            "Router": LaneRouter,
             "table_standby_replicas": standbys,
             "worker_redirect_stdouts": False,
             **options,

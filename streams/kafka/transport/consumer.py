@@ -8,7 +8,7 @@ lanes use the markers in their transactions.
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from aiokafka.abc import ConsumerRebalanceListener
@@ -21,7 +21,7 @@ from aiokafka.errors import (
 from aiokafka.structs import TopicPartition
 from faust.transport import consumer as base
 from faust.transport.consumer import ensure_TPset
-from faust.types import TP, ConsumerMessage, Message
+from faust.types import TP, ConsumerMessage
 
 from streams.errors import TurnfoldError
 from streams.kafka.client.aiokafka_internals import KafkaConsumer
@@ -272,19 +272,6 @@ class Consumer(base.Consumer):
         position: int | None = await self.kafka.position(TopicPartition(*tp))
         return position
 
-    async def earliest_offsets(self, *partitions: TP) -> Mapping[TP, int]:
-        offsets = await self.kafka.beginning_offsets([TopicPartition(*tp) for tp in partitions])
-        return {TP(*tp): offset for tp, offset in offsets.items()}
-
-    async def highwaters(self, *partitions: TP) -> Mapping[TP, int]:
-        offsets = await self.kafka.end_offsets([TopicPartition(*tp) for tp in partitions])
-        return {TP(*tp): offset for tp, offset in offsets.items()}
-
-    def key_partition(
-        self, topic: str, key: bytes | None, partition: int | None = None
-    ) -> int | None:
-        return partition
-
     def _new_topicpartition(self, topic: str, partition: int) -> TP:
         return TP(topic, partition)
 
@@ -292,24 +279,11 @@ class Consumer(base.Consumer):
         """Disabled: Faust calls it if a rebalance meets a stopping worker; `on_stop` does the
         work."""
 
-    async def create_topic(self, topic: str, *args: Any, **options: Any) -> None:
-        raise NotImplementedError(f"{topic}: topics are created by streams.kafka.client.topics")
+    def key_partition(self, topic: str, *_: Any) -> int | None:
+        raise NotImplementedError(f"{topic}: lanes choose partitions")
 
-    async def seek_to_committed(self) -> Mapping[TP, int]:
-        raise NotImplementedError("lanes seek")
+    async def _unused(self, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError("lanes restore, seek and commit, _drain_messages fetches")
 
-    async def seek_wait(self, partitions: Mapping[TP, int]) -> None:
-        raise NotImplementedError("lanes seek")
-
-    async def _seek(self, partition: TP, offset: int) -> None:
-        raise NotImplementedError("lanes seek")
-
-    async def _commit(self, offsets: Mapping[TP, int]) -> bool:
-        raise NotImplementedError("lanes commit")
-
-    async def _getmany(self, active_partitions: set[TP] | None, timeout: float) -> Any:
-        raise NotImplementedError("_drain_messages fetches")
-
-    async def getmany(self, timeout: float) -> AsyncIterator[tuple[TP, Message]]:
-        raise NotImplementedError("_drain_messages fetches")
-        yield
+    create_topic = earliest_offsets = highwaters = seek_to_committed = seek_wait = _unused
+    _seek = _commit = _getmany = _unused

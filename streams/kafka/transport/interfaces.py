@@ -4,12 +4,11 @@ The transport is independent of the folds. It gives messages to a lane's process
 returned batch in one Kafka transaction, and reports whether the transaction committed.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from streams.kafka.client.aiokafka_internals import RawMessage
 from streams.kafka.transport.rows import MemoryRows, RowStore
 from streams.kafka.transport.rows import Row as Row
 from streams.quota import NO_QUOTA, Quota
@@ -17,24 +16,6 @@ from streams.quota import NO_QUOTA, Quota
 SESSION_TIMEOUT = 10.0
 """Seconds without a heartbeat after which a worker's partitions are reassigned."""
 Headers = Sequence[tuple[str, bytes]]
-Span = Callable[[str, Iterable[Any]], AbstractContextManager[object]]
-"""Opens a span of that name for the messages being processed."""
-
-
-def no_span(name: str, messages: Iterable[Any]) -> AbstractContextManager[object]:
-    return nullcontext()
-
-
-class KafkaMessage(RawMessage, Protocol):
-    """A message with its topic and partition, such as aiokafka's ConsumerRecord. In a topic with
-    LogAppendTime `timestamp` is the broker's."""
-
-    @property
-    def topic(self) -> str: ...
-    @property
-    def partition(self) -> int: ...
-    @property
-    def serialized_value_size(self) -> int: ...
 
 
 class Output(NamedTuple):
@@ -65,47 +46,44 @@ class Batch:
     changed, so the lane checks it before it writes the batch."""
 
 
-class Processor(Protocol):
+class Processor(ABC):
     """Fold and table partition of a lane. Methods do no Kafka I/O and do not wait.
 
     The processor turns messages that cannot be decoded or folded into dead letters: an exception
     from `process` stops the worker.
     """
 
+    @abstractmethod
     def process(self, messages: Sequence[Any], again: bool = False) -> Batch:
-        """Folds messages (`KafkaMessage`) in order. Changes are pending until `committed` or
+        """Folds messages (ConsumerRecord) in order. Changes are pending until `committed` or
         `rolled_back`. `again`: the messages were set aside in the first pass."""
-        ...
 
+    @abstractmethod
     def committed(self) -> None:
         """The transaction committed: pending changes become the table's."""
-        ...
 
+    @abstractmethod
     def rolled_back(self) -> None:
         """The transaction was aborted, or its outcome is unknown: drops pending changes. If it did
         commit, its rows arrive by `restore`."""
-        ...
 
-    def restore(self, rows: Sequence[Row]) -> None:
+    def restore(self, rows: Sequence[Row]) -> None:  # noqa: B027 - a lane may have no rows
         """Applies changelog rows, in order, newer than the table."""
-        ...
 
-    def index_rows(self, heads: Sequence[Row]) -> None:
+    def index_rows(self, heads: Sequence[Row]) -> None:  # noqa: B027 - for those with an index
         """Indexes rows named `h` of a disk store that was just opened, in several calls."""
-        ...
 
-    def restored(self, note: Mapping[str, Any]) -> None:
+    def restored(self, note: Mapping[str, Any]) -> None:  # noqa: B027 - for those with a note
         """The table has reached the changelog's end; `note` of the last batch, {} without one."""
-        ...
 
     def reset(self) -> None:
         """Drops everything but the row store, which the lane clears."""
-        ...
+        self.restored({})
 
     def needs_marker(self) -> bool:
         """Whether the note differs from the last marker after a restore: the lane then commits it
         at once, even if no message arrives."""
-        ...
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,5 +133,3 @@ class LaneSettings:
     """Per tenant and partition of a topic: messages beyond it wait for other tenants' messages."""
     quotas: Mapping[str, Quota] = field(default_factory=dict)
     """Quotas of individual tenants."""
-    span: Span = no_span
-    """Wraps the transaction of these messages of an agent."""

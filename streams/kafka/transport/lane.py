@@ -16,20 +16,20 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from aiokafka.errors import KafkaError
 from aiokafka.structs import TopicPartition
 
 from streams.errors import TurnfoldError
 from streams.kafka.client import acl_errors
+from streams.kafka.client.group_source import ConsumerSource
 from streams.kafka.transport.batch_buffer import Chunk, ChunkQueue
 from streams.kafka.transport.changelog import Progress
 from streams.kafka.transport.fair_reading import Passes
 from streams.kafka.transport.interfaces import AgentSpec, LaneSettings
 from streams.kafka.transport.marker import MARKER_KEY, Marker, TablePosition
 from streams.kafka.transport.restore import (
-    LaneSource,
     follow,
     new_log,
     reopen,
@@ -40,9 +40,13 @@ from streams.kafka.transport.rows import close_stores
 from streams.kafka.transport.throttled_tenants import Ahead, SetAside
 from streams.kafka.transport.upgrade import upgrade
 from streams.kafka.transport.writer import TransactionFailed, Writer
+from streams.observability import traces
 from streams.observability.logs import OF_BROKER
 from streams.observability.readiness import Pending
 from streams.pipeline.row_formats import NewerRows
+
+if TYPE_CHECKING:
+    from streams.kafka.transport.lanes import Lanes
 
 log = logging.getLogger(__name__)
 
@@ -59,44 +63,21 @@ class LaneCounts:
 
     records: int = 0
     transactions: int = 0
-    written_records: int = 0
     written_bytes: int = 0
     changelog_bytes: int = 0
     restored_rows: int = 0
-    followed_rows: int = 0
     restores: int = 0
     failures: int = 0
-    released: int = 0
-    dropped_chunks: int = 0
     paused: int = 0
     stalls: int = 0
     busy_seconds: float = 0.0
-    commit_seconds: float = 0.0
-
-
-class LaneOwner(Protocol):
-    """The worker, as its lanes see it."""
-
-    group: str
-    settings: LaneSettings
-
-    @property
-    def source(self) -> LaneSource: ...
-
-    def observe_seconds(self, agent: str, seconds: float) -> None: ...
-
-    def report_committed(self, offsets: Mapping[TopicPartition, int]) -> None: ...
-
-    def crash(self, error: BaseException) -> None: ...
-
-    async def check_layout(self) -> None: ...
 
 
 class Lane:
     """One partition of an agent. `state` and `since`: current state and time of the last progress.
     `restored`: changelog offsets read so far by the restore, and their total."""
 
-    def __init__(self, plan: AgentSpec, partition: int, owner: LaneOwner) -> None:
+    def __init__(self, plan: AgentSpec, partition: int, owner: "Lanes") -> None:
         self.plan = plan
         self.partition = partition
         self.name = f"{plan.agent}-{partition}"
@@ -131,7 +112,7 @@ class Lane:
         return self.progress.standing
 
     @property
-    def source(self) -> LaneSource:
+    def source(self) -> ConsumerSource:
         return self._owner.source
 
     @property
@@ -179,7 +160,6 @@ class Lane:
         ready."""
         start = self._fetched.get(topic)
         if start is None or not _fits(messages, start, end):
-            self.counts.dropped_chunks += 1
             return None
         self._fetched[topic] = end
         return Chunk(topic, self.partition, messages, start, end, self.epoch)
@@ -191,7 +171,6 @@ class Lane:
             RuntimeError: a previous chunk was lost inside the worker.
         """
         if chunk.epoch != self.epoch:
-            self.counts.dropped_chunks += 1
             return
         if chunk.start != self._offered[chunk.topic]:
             raise RuntimeError(
@@ -289,7 +268,6 @@ class Lane:
             transactions = self.counts.transactions
             try:
                 if not await self._open(generation):
-                    self.counts.released += 1
                     await close_stores(self.rows)
                     self._committing.rest()
                     self.enter("released")
@@ -399,7 +377,7 @@ class Lane:
         self._committing.begin()
         log_id = self.standing.marker.log if self.standing.marker else new_log()
         try:
-            with self._owner.settings.span(self.plan.agent, messages):
+            with traces.span(self.plan.agent, messages):
                 batch = self.processor.process(messages, self.reading.again)
                 processed = monotonic()
                 if messages:
@@ -430,13 +408,10 @@ class Lane:
         counts = self.counts
         counts.records += len(messages)
         counts.transactions += 1
-        counts.written_records += written.records
         counts.written_bytes += written.bytes
         counts.changelog_bytes += written.changelog_bytes
         counts.busy_seconds += processed - started
-        ended = monotonic()
-        counts.commit_seconds += ended - processed
-        self._owner.observe_seconds(self.plan.agent, ended - started)
+        self._owner.seconds[self.plan.agent].observe(monotonic() - started)
         self.enter("ready")
         self.reading.committed(ahead)
 

@@ -3,20 +3,19 @@
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any
 
 from aiokafka.structs import TopicPartition
 
 from streams.errors import ConfigurationError
+from streams.kafka.client.group_source import ConsumerSource
 from streams.kafka.client.name_prefix import prefix_of
 from streams.kafka.client.topics import check_no_repartition
 from streams.kafka.transport.batch_buffer import Chunk
 from streams.kafka.transport.interfaces import AgentSpec, LaneSettings
-from streams.kafka.transport.lane import Lane, LaneCounts
+from streams.kafka.transport.lane import Lane
 from streams.kafka.transport.partition_check import Layout
-from streams.kafka.transport.restore import LaneSource
 from streams.kafka.transport.rows import close_stores
 from streams.observability.logs import OF_BROKER
 from streams.observability.metrics import UPTO_SECONDS, Histogram
@@ -28,18 +27,6 @@ WATCH_EVERY = 1.0
 CHECK_EVERY = 3.0
 """Seconds between checks of the number of partitions. A record from a producer with another number
 triggers a check at once."""
-
-
-class GroupSource(LaneSource, Protocol):
-    """The consumer as seen by all lanes together."""
-
-    async def counts(self) -> Mapping[str, int] | None:
-        """Current number of partitions by topic, or None if no broker responds."""
-        ...
-
-    def oldest_fetch_age(self) -> float:
-        """Seconds since the broker's last response, of the partition that has waited longest."""
-        ...
 
 
 class Lanes:
@@ -58,39 +45,19 @@ class Lanes:
         if len(self._plan_of) != sum(len(plan.sources) for plan in plans):
             raise ConfigurationError("two agents have the same source topic")
         self._active: dict[TopicPartition, Lane] = {}
-        self._removed_counts: dict[str, float] = {}
         self._stalled_since: dict[str, float] = {}
         self._watch: asyncio.Task[None] | None = None
-        self._source: GroupSource | None = None
-        self._crash: Callable[[BaseException], None] | None = None
-        self._report: Callable[[Mapping[TopicPartition, int]], None] | None = None
-
-    @property
-    def source(self) -> GroupSource:
-        assert self._source is not None, "attach comes first"
-        return self._source
 
     def attach(
         self,
-        source: GroupSource,
+        source: ConsumerSource,
         crash: Callable[[BaseException], None],
         committed: Callable[[Mapping[TopicPartition, int]], None],
     ) -> None:
         """Connects the transport: `crash` receives the exception that stops the worker, `committed`
         the offsets after each transaction."""
-        self._source, self._crash, self._report = source, crash, committed
+        self.source, self.crash, self.report_committed = source, crash, committed
         self._watch = asyncio.get_running_loop().create_task(self._watch_lanes(), name="stalls")
-
-    def observe_seconds(self, agent: str, seconds: float) -> None:
-        self.seconds[agent].observe(seconds)
-
-    def report_committed(self, offsets: Mapping[TopicPartition, int]) -> None:
-        assert self._report is not None, "attach comes first"
-        self._report(offsets)
-
-    def crash(self, error: BaseException) -> None:
-        assert self._crash is not None, "attach comes first"
-        self._crash(error)
 
     def running(self) -> Iterable[Lane]:
         return set(self._active.values())
@@ -170,8 +137,6 @@ class Lanes:
         removed = [
             self.lanes.pop(key) for key in self.lanes.keys() - owned.keys() - followed.keys()
         ]
-        for lane in removed:
-            self._removed_counts = _added(self._removed_counts, lane.counts)
         await close_stores(*[lane.rows for lane in removed])
         for (agent, partition), plan in owned.items():
             missing = [
@@ -295,14 +260,3 @@ class Lanes:
             )
             return f"offsets are not fetched: {missing}"
         return None
-
-    def totals(self) -> Mapping[str, float]:
-        """Counters of all lanes, including reassigned ones."""
-        sums = self._removed_counts
-        for lane in self.lanes.values():
-            sums = _added(sums, lane.counts)
-        return sums
-
-
-def _added(sums: Mapping[str, float], counts: LaneCounts) -> dict[str, float]:
-    return {name: sums.get(name, 0) + value for name, value in asdict(counts).items()}

@@ -8,16 +8,17 @@ The group's offsets are committed a moment later, for tools only.
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from itertools import islice
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from aiokafka.structs import TopicPartition
 
 from streams.errors import ConfigurationError
+from streams.kafka.client.group_source import ConsumerSource
 from streams.kafka.client.name_prefix import prefix_of
 from streams.kafka.transport.changelog import ChangelogChunk, Progress, Replaced, Short
 from streams.kafka.transport.changelog_reader import Follower
@@ -37,23 +38,6 @@ RECORDS = 10_000
 """Maximum changelog records per fetch: about 50 ms of the event loop."""
 REPORT_EVERY = 5.0
 """Seconds between progress lines of a restore."""
-
-
-class LaneSource(Protocol):
-    """The group consumer as lanes see it. `connection`: arguments of aiokafka clients."""
-
-    @property
-    def connection(self) -> Mapping[str, Any]: ...
-
-    def pause(self, partitions: Iterable[TopicPartition]) -> None: ...
-    def resume(self, partitions: Iterable[TopicPartition]) -> None: ...
-    def seek(self, partition: TopicPartition, offset: int) -> None: ...
-    def unfetched(self, partition: TopicPartition) -> int: ...
-    def end(self, partition: TopicPartition) -> int: ...
-    def fetch_age(self, partition: TopicPartition) -> float: ...
-    async def committed(self, partition: TopicPartition) -> int | None: ...
-    async def beginning(self, partition: TopicPartition) -> int: ...
-    async def is_member(self, generation: int) -> bool: ...
 
 
 def new_log() -> str:
@@ -82,20 +66,19 @@ async def reopen(lane: "Lane") -> None:
         raise
 
 
-async def follow(lane: "Lane", source: LaneSource) -> None:
+async def follow(lane: "Lane", source: ConsumerSource) -> None:
     """Follows the changelog that another worker writes, until the lane stops.
 
     Raises:
         KafkaError, Replaced: as `restore`.
     """
     async with aclosing(_read(lane, source, for_ever=True)) as reading:
-        async for chunk in reading:
-            lane.counts.followed_rows += len(chunk.rows)
+        async for _ in reading:
             if lane.stopping:
                 return
 
 
-async def restore(lane: "Lane", source: LaneSource) -> None:
+async def restore(lane: "Lane", source: ConsumerSource) -> None:
     """Reads the changelog from the table's position to its end.
 
     Raises:
@@ -129,7 +112,7 @@ async def restore(lane: "Lane", source: LaneSource) -> None:
 
 
 async def _read(
-    lane: "Lane", source: LaneSource, for_ever: bool
+    lane: "Lane", source: ConsumerSource, for_ever: bool
 ) -> AsyncGenerator[ChangelogChunk, None]:
     """Yields chunks of the changelog after applying them to the lane's table."""
     lane.progress.restored = False
@@ -175,7 +158,7 @@ def _report(lane: "Lane", rows: int, seconds: float) -> None:
     )  # fmt: skip
 
 
-async def resume_point(lane: "Lane", source: LaneSource) -> dict[str, int]:
+async def resume_point(lane: "Lane", source: ConsumerSource) -> dict[str, int]:
     """Next offset of each source topic.
 
     Raises:

@@ -29,7 +29,6 @@ class Written(NamedTuple):
     as sent to the broker, `changelog_bytes` the changelog's share."""
 
     position: int
-    records: int
     bytes: int
     changelog_bytes: int
 
@@ -37,22 +36,30 @@ class Written(NamedTuple):
 class RecordBatches:
     """Records for one partition, as record batches in order."""
 
-    __slots__ = ("_begin", "append", "count", "done", "open")
+    __slots__ = ("_append", "_begin", "count", "done", "open")
 
     def __init__(self, begin: Callable[[], Any]) -> None:
         self._begin = begin
         self.done: list[tuple[Any, int]] = []  # with number of records
-        self.open = begin()
-        self.append = self.open.append
-        self.count = 0
+        self._start()
 
-    def next(self) -> Any:
-        """Starts another batch when one is full; returns its `append`. The first record always
-        fits."""
-        self.done.append((self.open, self.count))
+    def _start(self) -> None:
         self.open, self.count = self._begin(), 0
-        self.append = self.open.append
-        return self.append
+        self._append = self.open.append
+
+    def add(
+        self,
+        timestamp: int,
+        key: bytes | None,
+        value: bytes | None,
+        headers: list[tuple[str, bytes]],
+    ) -> None:
+        """Adds a record; starts another batch when one is full. The first record always fits."""
+        if self._append(self.count, timestamp, key, value, headers) is None:
+            self.done.append((self.open, self.count))
+            self._start()
+            self._append(0, timestamp, key, value, headers)
+        self.count += 1
 
     def all(self) -> list[tuple[Any, int]]:
         return [*self.done, (self.open, self.count)]
@@ -100,9 +107,8 @@ class Writer:
             await self._transactions.commit()
         except (KafkaError, OSError, TimeoutError) as error:
             raise TransactionFailed(f"{self.transactional_id}: {error!r}") from error
-        records = sum(count for parts in batches.values() for _, count in parts)
         sizes = {tp: sum(batch.size() for batch, _ in parts) for tp, parts in batches.items()}
-        return Written(position, records, sum(sizes.values()), sizes[changelog])
+        return Written(position, sum(sizes.values()), sizes[changelog])
 
     def _batches(
         self, outputs: Sequence[Output], changelog: TopicPartition, rows: Sequence[Row]
@@ -116,15 +122,10 @@ class Writer:
             batches = by_partition.get((topic, partition))
             if batches is None:
                 batches = by_partition[topic, partition] = RecordBatches(begin)
-            tp = now if timestamp is None else timestamp
-            if batches.append(batches.count, tp, key, value, headers) is None:
-                batches.next()(0, tp, key, value, headers)
-            batches.count += 1
+            batches.add(now if timestamp is None else timestamp, key, value, headers)
         batches = by_partition[changelog] = RecordBatches(begin)
         for key, value in rows:
-            if batches.append(batches.count, now, key, value, []) is None:
-                batches.next()(0, now, key, value, [])
-            batches.count += 1
+            batches.add(now, key, value, [])
         return {
             TopicPartition(self._named(topic), partition): batches.all()
             for (topic, partition), batches in by_partition.items()

@@ -6,9 +6,9 @@ worker's tables. Documents, expiry, problems and tenants belong to the API and a
 both.
 """
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Literal, NamedTuple, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from sinks.locations import Location
 from streams.apps.erasure_queue import Erasures
@@ -20,6 +20,10 @@ from streams.observability.readiness import Readiness
 from streams.serving.backends.change_waiters import Changes
 from streams.serving.backends.live_generation import Live
 from streams.serving.backends.stats import Observed
+
+if TYPE_CHECKING:
+    from streams.kafka.client.settings import KafkaSettings
+    from streams.llm.background import Beside
 
 Table = Literal["sessions", "users"]
 Subject = tuple[Table, str]
@@ -67,21 +71,27 @@ class Work(NamedTuple):
 Charge = Callable[[Work], None]
 
 
-class Backend(Protocol):
+class Backend(ABC):
     """One tier's committed memory. Methods are called on the event loop's thread."""
 
+    def __init__(self, history: Location | None) -> None:
+        """`history`: its folder, or None without a history."""
+        self.history = history
+        self.preparing: list[Prepare] = []
+        """Called before another generation answers, where that can be known before."""
+        self.worked: list[Charge] = []
+        """Called with what records took, where this process folds them."""
+        self.changes = Changes()
+        """Who waits for an entity to change."""
+        self.erasures: Erasures | None = None
+        """Erases users of the history, or None if this server cannot."""
+        self.model: Beside | None = None
+        """Calls the model while it is running."""
+        self.kafka: KafkaSettings | None = None
+        """The broker, if this server writes to one."""
+
     @property
-    def history(self) -> Location | None: ...
-
-    """The history's folder, or None without a history."""
-
-    preparing: list[Prepare]
-    """Called before another generation answers, where that can be known before."""
-
-    worked: list[Charge]
-    """Called with what records took, where this process folds them."""
-
-    @property
+    @abstractmethod
     def live(self) -> Live:
         """The generation that answers, rows and history: another object after each switch.
 
@@ -91,21 +101,19 @@ class Backend(Protocol):
     @property
     def promoted(self) -> str | None:
         """The promoted generation, while it does not answer yet; usually None."""
+        return None
 
-    erasures: Erasures | None
-    """Erases users of the history, or None if this server cannot."""
-
-    changes: Changes
-    """Who waits for an entity to change."""
-
+    @abstractmethod
     async def rows(self, table: Table, tenant: str, key: str) -> EntityRows:
         """The committed rows of one session or user, read-only; empty if it is unknown. Raises
         NotReady."""
 
+    @abstractmethod
     async def catch_up(self, table: Table, tenant: str, key: str, within: float) -> None:
         """Waits until `rows` shows each record of a session or user that is in the log now, from
         any server. Raises NotReady, at the latest after `within` seconds."""
 
+    @abstractmethod
     async def submit(
         self,
         records: Sequence[bytes],
@@ -123,33 +131,34 @@ class Backend(Protocol):
 
     def unwritten(self, tenant: str, *of: Subject) -> bool:
         """Whether `rows` shows changes of a tenant that the history's tables lack; `of`: only of
-        these sessions and users, including turns of these users."""
+        these sessions and users, including turns of these users. Never where others write them."""
+        return False
 
     async def written(self, tenant: str, within: float, *of: Subject) -> bool:
         """Waits up to `within` seconds until the tables have what `rows` shows now (`of`: as in
         `unwritten`); returns whether they have it."""
+        return True
 
     @property
     def extractor(self) -> str | None:
         """The extractor of this server, or None if workers extract or the server is read-only."""
+        return None
 
     async def extract(self, within: float) -> tuple[bool, str] | None:
         """Waits up to `within` seconds until the model has read every turn that is in the log now:
         whether it has, and its status. Returns at once if the model is unavailable, and None if
         this server has no model. Raises NotReady."""
+        return None
 
+    @abstractmethod
     def readiness(self) -> Readiness:
         """Current readiness, including progress of a restore."""
 
+    @abstractmethod
     def observed(self) -> Observed:
         """Counters of the data flow so far, of all tenants; cheap to call."""
 
+    @abstractmethod
     async def failed(self) -> BaseException:
         """The error that ends the tier, once it has failed; retried errors are not included. A new
         process may recover. Usually it never returns."""
-
-
-async def ended_of(tasks: Iterable["asyncio.Task[None]"]) -> BaseException:
-    """The error of the first of these endless tasks that has ended."""
-    ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    return ended.pop().exception() or RuntimeError("it ended")

@@ -28,16 +28,15 @@ from streams.pipeline.entity import Entity
 from streams.pipeline.interfaces import StoreError
 from streams.serving.backends.backend import (
     BEHIND,
+    Backend,
     Busy,
-    Charge,
     EntityRows,
     NotReady,
-    Prepare,
     Subject,
     Table,
     Work,
 )
-from streams.serving.backends.change_waiters import Changes, Where
+from streams.serving.backends.change_waiters import Where
 from streams.serving.backends.fold_thread import FAILED, LENT, IngestThread
 from streams.serving.backends.live_generation import NO_HISTORY, UNREADABLE, Live, promoted
 from streams.serving.backends.read_cache import LastRead
@@ -45,7 +44,6 @@ from streams.serving.backends.stats import FoldCounts, Observed
 from streams.serving.backends.write_queue import Posted, PostedLog
 
 if TYPE_CHECKING:
-    from streams.llm.background import Beside
     from streams.llm.settings import LlmSettings
     from streams.serving.backends.model_writes import PostedByModel
 
@@ -82,8 +80,8 @@ class WaitingRecords(NamedTuple):
 NONE_WAITING = WaitingRecords(0, 0)
 
 
-class EmbeddedBackend:
-    """Implements `backend.Backend` while it is entered. It is the history's only writer, as
+class EmbeddedBackend(Backend):
+    """Answers while it is entered. It is the history's only writer, as
     `run` is, but lends the history to `generation promote`, `forget` and `admin compact` while
     they run."""
 
@@ -104,15 +102,8 @@ class EmbeddedBackend:
         Entering raises ConfigurationError if another writer uses the history.
         """
         self._root = open_root(root)
-        self.history: Path | None = self._root
-        self.changes = Changes()
-        self._erasing = Erasures(self._root, lambda: self._store is not None)
-        self.erasures: Erasures | None = self._erasing
-        self.preparing: list[Prepare] = []
-        self.worked: list[Charge] = []
-        self.promoted: str | None = None
-        self.model: Beside | None = None
-        """Calls the model while it is running."""
+        super().__init__(self._root)
+        self._erasing = self.erasures = Erasures(self._root, lambda: self._store is not None)
         self._counts = FoldCounts()
         self._commits = Advance()
         self._folder = IngestThread(self._root, self, extractor, retention)
@@ -354,9 +345,10 @@ class EmbeddedBackend:
         self._call(self._gone, posted)
         self._call(posted.end, error)
 
-    # --- what the folding thread tells ----------------------------------------------------------
+    # --- called by the folding thread -----------------------------------------------------------
 
     def opened(self, store: Store) -> None:
+        """The store has everything in the log; it may be read until `closed`."""
         live = promoted(self._root)  # for certain: who switches has the lock that this thread has
 
         def see() -> None:
@@ -371,6 +363,7 @@ class EmbeddedBackend:
         self._call(see)
 
     def closed(self, why: str, lent: bool) -> None:
+        """The store is about to be closed; `lent`: another process may change its contents."""
         released = Event()
 
         def let_go() -> None:
@@ -394,6 +387,9 @@ class EmbeddedBackend:
         rules: Rules,
         seconds: Mapping[str, float],
     ) -> None:
+        """Outcomes of a group, copies of the changed rows (not in the store until `committed`), and
+        the rules of the fold. `seconds`: processing time per tenant; empty for a group that was
+        read from disk."""
         self._counts.add(group.first, outcomes)
         self._call(self._show, changed, rules, *self._posts.end(group, outcomes, seconds))
 
@@ -441,12 +437,15 @@ class EmbeddedBackend:
             )
 
     def committing(self) -> None:
+        """Records folded from now on belong to the next batch."""
+
         def next_batch() -> None:
             self._batch += 1
 
         self._call(next_batch)
 
     def committed(self) -> None:
+        """The store has everything that was folded before the last `committing`."""
         self._call(lambda: self._drop_before(self._batch))
 
     def _drop_before(self, batch: int) -> None:

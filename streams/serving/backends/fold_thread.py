@@ -7,12 +7,12 @@ records are folded again from the log, with the same result.
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from sinks import locks
 from sinks.delta import History
@@ -36,10 +36,12 @@ from streams.files.inbox_recovery import (
 from streams.files.open_generation import writing
 from streams.files.sources import Position
 from streams.files.store import Changes, Store
-from streams.folds.constants import Rules
 from streams.folds.outcome import Outcome
 from streams.observability.metrics import UPTO_MINUTES, Histogram
 from streams.pipeline.entity import Entity, Where
+
+if TYPE_CHECKING:
+    from streams.serving.backends.embedded import EmbeddedBackend
 
 log = logging.getLogger(__name__)
 
@@ -61,34 +63,6 @@ MERGE_COMMITS = 64
 """So many commits leave as many small files in a table: then they are made one."""
 
 
-class Told(Protocol):
-    """Receives the thread's progress; each call comes from that thread."""
-
-    def opened(self, store: Store) -> None:
-        """The store has everything in the log; it may be read until `closed`."""
-
-    def closed(self, why: str, lent: bool) -> None:
-        """The store is about to be closed; `lent`: another process may change its contents."""
-
-    def folded(
-        self,
-        group: Group,
-        outcomes: Sequence[Outcome],
-        changed: list[Entity],
-        rules: Rules,
-        seconds: Mapping[str, float],
-    ) -> None:
-        """Outcomes of a group, copies of the changed rows (not in the store until `committed`), and
-        the rules of the fold. `seconds`: processing time per tenant; empty for a group that was
-        read from disk."""
-
-    def committed(self) -> None:
-        """The store has everything that was folded before the last `committing`."""
-
-    def committing(self) -> None:
-        """Records folded from now on belong to the next batch."""
-
-
 class _Runner(Runner):
     """The file runner; it merges small files now and then."""
 
@@ -102,7 +76,11 @@ class IngestThread:
     """Folds a history's log until it is ended; `fold` is the thread's function."""
 
     def __init__(
-        self, root: Path, listener: Told, extractor: str | None, retention: int | None = None
+        self,
+        root: Path,
+        listener: "EmbeddedBackend",
+        extractor: str | None,
+        retention: int | None = None,
     ) -> None:
         self.root = root
         self.inbox: Inbox | None = None

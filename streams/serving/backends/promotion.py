@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import _duckdb
 
@@ -23,9 +23,11 @@ from sinks.generation import Stamp, find_tables, stamp
 from sinks.history_root import HistoryError
 from sinks.locations import Location
 from streams.files.stored_records import INPUT_TABLES
-from streams.serving.backends.backend import Prepare
 from streams.serving.backends.live_generation import AGAIN, UNREADABLE, Live, promoted
 from streams.serving.backends.replica_tables import ReplicaTables
+
+if TYPE_CHECKING:
+    from streams.serving.backends.replica import ReplicaBackend
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -47,22 +49,10 @@ HISTORY_EVERY = 1.0
 TELL_SECONDS = 30.0
 
 
-class Answering(Protocol):
-    """The part of `streams.serving.backends.replica.ReplicaBackend` that switches."""
-
-    preparing: list[Prepare]
-
-    @property
-    def tables(self) -> ReplicaTables: ...
-    def tables_of(self, live: Live) -> ReplicaTables: ...
-    def go_over(self, tables: ReplicaTables) -> ReplicaTables: ...
-    def ended(self, task: "asyncio.Task[None]") -> None: ...
-
-
 class Promotion:
     """Follows a history's pointer. `about`: the step that it waits for, without paths."""
 
-    def __init__(self, root: Location, answering: Answering) -> None:
+    def __init__(self, root: Location, answering: "ReplicaBackend") -> None:
         self._root = root
         self._answering = answering
         self._wanted = answering.tables.live

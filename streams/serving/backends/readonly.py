@@ -17,25 +17,15 @@ from sinks.generation import find_tables, stamp
 from sinks.history import table_names
 from sinks.history_root import HistoryError, find_root, is_shared
 from sinks.locations import Location
-from streams.apps.erasure_queue import Erasures
 from streams.errors import TurnfoldError
 from streams.files.refold import refold, refold_user
 from streams.folds.effects import Input
 from streams.folds.outcome import Outcome
 from streams.observability.readiness import Readiness
-from streams.serving.backends.backend import (
-    Charge,
-    EntityRows,
-    NotReady,
-    Prepare,
-    Subject,
-    Table,
-    ended_of,
-)
-from streams.serving.backends.change_waiters import Changes
+from streams.serving.backends.backend import Backend, Busy, EntityRows, NotReady, Table
 from streams.serving.backends.live_generation import Live, PointerFollower
 from streams.serving.backends.stats import Observed
-from streams.serving.backends.tenant_queue import TenantQueue
+from streams.serving.backends.tenant_threads import TenantThreads
 
 log = logging.getLogger(__name__)
 
@@ -47,20 +37,15 @@ WAITING = 32
 """Questions of a tenant that may wait for one of those under way to end."""
 
 
-class HistoryBackend:
-    """Implements `streams.serving.backends.backend.Backend`, but takes no records."""
+class HistoryBackend(Backend):
+    """Takes no records."""
 
     def __init__(self, root: Location) -> None:
         """Raises HistoryError, ConfigurationError if the history cannot be read."""
         self._root = find_root(root)
-        self.history: Location | None = self._root
-        self.changes = Changes()
-        self.erasures: Erasures | None = None
-        self.preparing: list[Prepare] = []
-        self.worked: list[Charge] = []
-        self.promoted: str | None = None
+        super().__init__(self._root)
         self._pointer = PointerFollower(self._root)
-        self._turns = TenantQueue(AT_ONCE, WAITING)
+        self._threads = TenantThreads("fold", AT_ONCE, WAITING)
 
     async def __aenter__(self) -> Self:
         parts = [self._watch()]
@@ -72,6 +57,7 @@ class HistoryBackend:
     async def __aexit__(self, *_: object) -> None:
         for task in self._tasks:
             task.cancel()
+        self._threads.close()
 
     async def _follow(self) -> None:
         while True:
@@ -106,17 +92,18 @@ class HistoryBackend:
 
     async def rows(self, table: Table, tenant: str, key: str) -> EntityRows:
         ask = refold if table == "sessions" else refold_user
-        give_back = await self._turns.take(tenant)
-        try:
-            live = self.live
-            tables = live.tables or self._root
-            rows = await asyncio.to_thread(ask, tables, tenant, key, live.rules)
+
+        def folded(live: Live) -> EntityRows:
+            rows = ask(live.tables or self._root, tenant, key, live.rules)
             return EntityRows(rows, live.rules)
+
+        try:
+            return await self._threads.ask(tenant, folded, lambda: self.live)
+        except Busy:
+            raise
         except (HistoryError, TurnfoldError, OSError, _duckdb.Error) as error:
             log.warning("the history cannot be read: %s", error)
             raise NotReady("the history cannot be read now; the server's log says why") from None
-        finally:
-            give_back()
 
     async def catch_up(self, table: Table, tenant: str, key: str, within: float) -> None:
         return  # others write
@@ -140,24 +127,12 @@ class HistoryBackend:
         shared = is_shared(self._root)
         return "sinks write this history" if shared else "this history is a copy of a folder"
 
-    def unwritten(self, tenant: str, *of: Subject) -> bool:
-        return False  # others write the tables
-
-    async def written(self, tenant: str, within: float, *of: Subject) -> bool:
-        return True
-
     def observed(self) -> Observed:
         return Observed("history")
 
     async def failed(self) -> BaseException:
-        return await ended_of(self._tasks)
-
-    @property
-    def extractor(self) -> None:
-        """Always None."""
-
-    async def extract(self, within: float) -> None:
-        """Always None."""
+        ended, _ = await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+        return ended.pop().exception() or RuntimeError("it ended")
 
     def readiness(self) -> Readiness:
         about = f"ready to read; {self._kind}"

@@ -17,7 +17,6 @@ from aiokafka.structs import TopicPartition
 
 from sinks.generation import ROOT
 from sinks.locations import Location
-from streams.apps.erasure_queue import Erasures
 from streams.errors import ConfigurationError
 from streams.folds.effects import Input
 from streams.folds.outcome import WITHHELD, Outcome
@@ -26,17 +25,7 @@ from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.transport.partition_check import check
 from streams.kafka.transport.throttled_tenants import tenant_of
 from streams.observability.readiness import WRITE, Readiness
-from streams.serving.backends.backend import (
-    BEHIND,
-    Busy,
-    Charge,
-    EntityRows,
-    NotReady,
-    Prepare,
-    Subject,
-    Table,
-)
-from streams.serving.backends.change_waiters import Changes
+from streams.serving.backends.backend import BEHIND, Backend, Busy, EntityRows, NotReady, Table
 from streams.serving.backends.live_generation import (
     NO_HISTORY,
     Live,
@@ -47,8 +36,7 @@ from streams.serving.backends.live_generation import (
 from streams.serving.backends.log_ends import LogEnds
 from streams.serving.backends.producer import NotAppended, OutgoingRecord, Writing
 from streams.serving.backends.promotion import Promotion
-from streams.serving.backends.replica_store import MemoryStore, ReplicaStore
-from streams.serving.backends.replica_tables import TABLES, ReplicaTables
+from streams.serving.backends.replica_tables import TABLES, ReplicaStore, ReplicaTables
 from streams.serving.backends.stats import Observed
 
 log = logging.getLogger(__name__)
@@ -73,10 +61,9 @@ class _Sent(NamedTuple):
     message: OutgoingRecord
 
 
-class ReplicaBackend:
-    """Implements `backend.Backend`. `app_id` names the workers' changelogs; a generation's
-    changelogs are named `APP.NAME`. An `app_id` of that form pins the generation, whichever is
-    promoted.
+class ReplicaBackend(Backend):
+    """`app_id` names the workers' changelogs; a generation's changelogs are named `APP.NAME`. An
+    `app_id` of that form pins the generation, whichever is promoted.
 
     `store`: of the rows; default: memory.
     """
@@ -89,14 +76,10 @@ class ReplicaBackend:
         store: ReplicaStore | None = None,
     ) -> None:
         """Raises HistoryError, ConfigurationError where the history's pointer cannot be read."""
-        self.history = history
-        self.changes = Changes()
-        self.erasures: Erasures | None = None
-        self.preparing: list[Prepare] = []
-        self.worked: list[Charge] = []
-        self._kafka = kafka
+        super().__init__(history)
+        self.kafka = self._kafka = kafka
         self._app_id = app_id
-        self._store: ReplicaStore = store or MemoryStore()
+        self._store = store or ReplicaStore()
         self._waiting = self._waiting_bytes = 0  # records
         self._tasks: list[asyncio.Task[None]] = []
         self._failed: BaseException | None = None
@@ -187,25 +170,8 @@ class ReplicaBackend:
     async def failed(self) -> BaseException:
         return await asyncio.shield(self._failure)
 
-    @property
-    def kafka(self) -> KafkaSettings:
-        return self._kafka
-
-    def unwritten(self, tenant: str, *of: Subject) -> bool:
-        return False  # others write the tables
-
-    async def written(self, tenant: str, within: float, *of: Subject) -> bool:
-        return True
-
     def observed(self) -> Observed:
         return self._tables.observed()
-
-    @property
-    def extractor(self) -> None:
-        """Always None."""
-
-    async def extract(self, within: float) -> None:
-        """Always None."""
 
     def readiness(self) -> Readiness:
         if self._failed is not None:

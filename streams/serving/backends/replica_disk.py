@@ -30,6 +30,7 @@ from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.transport.disk_rows import DiskRows, size_on_disk
 from streams.kafka.transport.rows import RowStore
 from streams.pipeline.interfaces import StoreError
+from streams.serving.backends.replica_tables import ReplicaStore
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +49,7 @@ AGAIN = 3_600.0
 """Seconds until what could not be compacted is tried again."""
 
 
-class DiskStore:
+class DiskStore(ReplicaStore):
     """Rows that survive a restart. The folder belongs to one server; it is created if needed."""
 
     def __init__(self, folder: Path) -> None:

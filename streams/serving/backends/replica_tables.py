@@ -10,15 +10,16 @@ from aiokafka.structs import TopicPartition
 
 from streams import topology
 from streams.kafka.client.partitions import partition_of
+from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topic_names import changelog_name
-from streams.kafka.transport.rows import close_stores
+from streams.kafka.transport.rows import MemoryRows, RowStore, close_stores
 from streams.observability.readiness import FETCH, Readiness
+from streams.output import counted
 from streams.serving.backends.backend import EntityRows, NotReady, Table
 from streams.serving.backends.change_waiters import Changes
 from streams.serving.backends.changelog_follower import Following
 from streams.serving.backends.live_generation import Live
 from streams.serving.backends.replica_lane import LanePosition, ReplicaLane
-from streams.serving.backends.replica_store import ReplicaStore
 from streams.serving.backends.stats import Observed, by_agent
 
 log = logging.getLogger(__name__)
@@ -38,6 +39,27 @@ TABLES: dict[str, Table] = {
 
 Shown = Mapping[tuple[Table, int], LanePosition]
 """How far each partition of a table has come, of what readers were shown."""
+
+
+class ReplicaStore:
+    """Creates the rows of lanes; these end with the process, those of `replica_disk` do not."""
+
+    async def take(self, kafka: KafkaSettings, app_id: str) -> None:
+        """Reserves it for this server. Raises ConfigurationError, Unreachable."""
+
+    def rows(self, group: str, at: TopicPartition, partitions: int) -> RowStore:
+        """Rows of a changelog's partition, not opened yet; `partitions`: their number."""
+        return MemoryRows()
+
+    def leave(self, group: str) -> None:
+        """A generation's rows are closed and unused."""
+
+    async def run(self) -> None:
+        """For ever."""
+        await asyncio.Event().wait()
+
+    def release(self) -> None:
+        """Allows other servers to use it."""
 
 
 class ReplicaTables:
@@ -140,11 +162,11 @@ class ReplicaTables:
             self.check_age(max(lanes, key=lambda lane: lane.progress.age))
         except NotReady as error:
             return Readiness(False, str(error))
-        return Readiness(True, f"follows {len(lanes)} partitions")
+        return Readiness(True, f"follows {counted(len(lanes), 'partition')}")
 
     def observed(self) -> Observed:
         """The counters of the workers' newest markers, once all are known."""
-        lanes = list(self._following.lanes.values())
+        lanes = self._lanes()
         if not lanes or not all(lane.ready for lane in lanes):
             return Observed("kafka")
         return by_agent((AGENTS[lane.table].name, lane.note) for lane in lanes)
@@ -153,7 +175,7 @@ class ReplicaTables:
 
     def shown(self) -> Shown:
         """Positions that readers may have seen, by partition."""
-        lanes = self._following.lanes.values()
+        lanes = self._lanes()
         return {(lane.table, lane.at.partition): lane.shown_up_to for lane in lanes}
 
     def lacks(self, positions: Shown) -> int:

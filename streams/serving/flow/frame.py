@@ -9,7 +9,9 @@ files `log.waiting`, `tables.unwritten`, `tables.commit`; for configured workers
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from streams import topology
 from streams.observability import metrics as known
@@ -25,7 +27,7 @@ SIGNALS = ("hops", "hops_repeated", "hops_dead", "hops_left_out")
 SLOW = 0.99
 
 
-class Frame(NamedTuple):
+class Frame(msgspec.Struct, frozen=True):
     """`ready` and `about`: whether this server answers, or progress of its restore. `away`: since
     when no broker answers (seconds), and `why`. `ports`: state of the configured metrics ports
     (`answer`, `away`), or None."""
@@ -37,10 +39,6 @@ class Frame(NamedTuple):
     why: str
     ports: str | None
     numbers: Mapping[str, ShownNumber]
-
-    def plain(self) -> dict[str, Any]:
-        numbers = {name: named_number._asdict() for name, named_number in self.numbers.items()}
-        return {**self._asdict(), "numbers": numbers}
 
 
 class Frames:

@@ -6,7 +6,9 @@ An unknown number is None, and is never shown as zero.
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
+
+import msgspec
 
 SECONDS = 5.0
 """Window of a rate's mean: workers commit in batches, so that a single second is not
@@ -18,7 +20,7 @@ Buckets = Sequence[tuple[float, float]]
 """Buckets of a histogram: upper bound, and number of values up to it."""
 
 
-class ShownNumber(NamedTuple):
+class ShownNumber(msgspec.Struct, frozen=True):
     """A value (`rate`: a second; `seconds`; `share`: 0 to 1) and how it is written."""
 
     value: float | None

@@ -7,7 +7,6 @@ import logging
 import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from typing import Any
 
 import msgspec
 
@@ -31,8 +30,7 @@ class Sampler:
 
     def __init__(self, backend: Backend, ports: tuple[str, ...] = ()) -> None:
         self._backend = backend
-        kafka: Any = getattr(backend, "kafka", None)
-        self.broker = BrokerLag(kafka) if kafka is not None else None
+        self.broker = BrokerLag(backend.kafka) if backend.kafka is not None else None
         self._ports = Ports(ports)
         self._frames = Frames(self.broker, self._ports)
         self._tasks: list[asyncio.Task[None]] = []
@@ -117,7 +115,7 @@ class Sampler:
         frame = self._frames.take(self._backend.observed(), readiness.ready, readiness.about)
         if frame != self._frame:
             self._frame = frame
-            self._event = b"event: frame\ndata: %s\n\n" % msgspec.json.encode(frame.plain())
+            self._event = b"event: frame\ndata: %s\n\n" % msgspec.json.encode(frame)
         return frame
 
 

@@ -21,23 +21,16 @@ from streams.search import (
     CountQuery,
     Listing,
     NotIndexed,
-    OwnerCounts,
     Page,
     Query,
     Recall,
-    Session,
-    User,
-    active_as_of,
-    counts_as_of,
     recall,
     search,
-    sessions,
-    users,
 )
 from streams.serving.backends.backend import Backend, NotReady, Subject
 from streams.serving.backends.live_generation import Live
+from streams.serving.backends.tenant_threads import TenantThreads
 from streams.serving.history.indexing import Indexing
-from streams.serving.history.thread_pool import QueryPool
 from streams.serving.http.problems import (
     Fault,
     Problem,
@@ -93,8 +86,8 @@ class HistoryQueries:
     def __init__(self, backend: Backend, seconds: float) -> None:
         self._backend = backend
         self._seconds = seconds
-        self._tables = QueryPool("history", THREADS, WAITING)
-        self._lookups = QueryPool("lookup", LOOKUP_THREADS, LOOKUPS_WAITING)
+        self._tables = TenantThreads("history", THREADS, WAITING)
+        self._lookups = TenantThreads("lookup", LOOKUP_THREADS, LOOKUPS_WAITING)
         self._indexes: dict[Location, Indexing] = {}  # of each generation that has answered
         backend.preparing.append(self._prepare)
 
@@ -128,36 +121,22 @@ class HistoryQueries:
         """As `streams.search`, after everything visible of the query's user or session is written.
         Raises Problem, Busy."""
         await self._caught_up(tenant, _subjects(query.user_id, query.session_id))
-        return await self._found(tenant, query, search)
+        return await self.look_up(tenant, query, search, "search")
 
     async def recall(self, tenant: str, query: Query) -> Recall:
         """As `search`, for `streams.search.recall`. Raises Problem, Busy."""
         await self._caught_up(tenant, _subjects(query.user_id, query.session_id))
-        return await self._found(tenant, query, recall)
+        return await self.look_up(tenant, query, recall, "search")
 
-    async def users(self, tenant: str, query: Listing) -> list[User]:
-        """Raises Problem, Busy."""
-        return await self._found(tenant, query, users, "users")
-
-    async def sessions(self, tenant: str, query: Listing) -> list[Session]:
-        """Raises Problem, Busy."""
-        return await self._found(tenant, query, sessions, "sessions")
-
-    async def active_as_of(self, tenant: str, query: ActiveQuery) -> dict[str, int]:
-        """Raises Problem, Busy."""
-        return await self._found(tenant, query, active_as_of, f"{query.kind}s")
-
-    async def counts_as_of(self, tenant: str, query: CountQuery) -> dict[str, OwnerCounts]:
-        """Raises Problem, Busy."""
-        return await self._found(tenant, query, counts_as_of, f"{query.kind}s")
-
-    async def _found(
+    async def look_up(
         self,
         tenant: str,
         query: Query | Listing | ActiveQuery | CountQuery,
         find: Callable[..., T],
-        noun: str = "search",
+        noun: str,
     ) -> T:
+        """What `find`, a function of `streams.search`, returns of the index, updated if needed;
+        `noun` names it in problems. Raises Problem, Busy."""
         tables = self._backend.live.tables
         if tables is None:
             raise no_history(noun)
@@ -216,7 +195,7 @@ class HistoryQueries:
 
     async def _asked(
         self,
-        lane: QueryPool,
+        lane: TenantThreads,
         noun: str,
         tenant: str,
         question: Callable[[Location], T],

@@ -52,10 +52,6 @@ class Indexing:
         for tenant in tenants:
             await asyncio.shield(asyncio.wrap_future(self._begun(tenant)))
 
-    def embed(self, tenant: str) -> None:
-        """Computes vectors of newly indexed texts in the background."""
-        self._embed_later(tenant)
-
     def is_at(self, tenant: str) -> bool:
         """Whether a tenant's index is being built or queued."""
         building = self._under_way.get(tenant)
@@ -119,12 +115,12 @@ class Indexing:
             except Exception:
                 _log.exception("the search index is not up to date")
             else:
-                self._embed_later(tenant)
+                self.embed(tenant)
                 return
 
-    def _embed_later(self, tenant: str) -> None:
-        """Vectors are computed in a separate daemon thread: searches and the end of the process do
-        not wait for an endpoint."""
+    def embed(self, tenant: str) -> None:
+        """Computes vectors of newly indexed texts in a separate daemon thread: searches and the end
+        of the process do not wait for an endpoint."""
         with self._lock:
             if embedder() is None:
                 return

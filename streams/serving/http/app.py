@@ -4,10 +4,10 @@ The same over files and over Kafka: `backend` is the tier (`streams.serving.back
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import cache
-from typing import Any
+from weakref import WeakValueDictionary
 
 from fastapi import FastAPI
 from starlette.requests import Request
@@ -18,55 +18,34 @@ from streams.apps.request_metrics import Requests
 from streams.observability import traces
 from streams.serving.backends.backend import Backend
 from streams.serving.flow.replaying import Replays
-from streams.serving.flow.sampler import Sampler
+from streams.serving.flow.sampler import Sampler, addresses
 from streams.serving.history.history_queries import HistoryQueries
-from streams.serving.http.auth import LOCAL, OPEN, Needs
+from streams.serving.http.auth import LOCAL, OPEN, Access, Needs, Pages
 from streams.serving.http.body_readers import BodyReaders
 from streams.serving.http.endpoints import ENDPOINTS
 from streams.serving.http.event_stream import SessionEventStreams
 from streams.serving.http.keys import Keys
-from streams.serving.http.quotas import TenantQuotas
-from streams.serving.http.rate_limits import RequestLimits, guarded
+from streams.serving.http.rate_limits import Limits, RequestLimits, Strangers
+from streams.serving.http.request_bodies import Bodies
 from streams.serving.http.route import PlainRoute, Route, Router, Serving, encode
 from streams.serving.http.routes_health import INDEX, METRICS
-from streams.serving.http.session_locks import SessionLocks
+from streams.serving.http.settings import ServeSettings
 from streams.serving.http.write_records import IdempotencyCache as Sent
 from streams.serving.inspector.inspector import Inspector
 from streams.serving.mcp.over_http import McpEndpoint
 from streams.serving.mcp.over_http import is_installed as mcp_is_installed
 
-QUERY_SECONDS = 10.0
-WITHIN = 2.0
-PAGE = 1000
-RECORDS = 10_000
-
 
 def create_app(
-    backend: Backend,
-    keys: Keys | None = None,
-    *,
-    bounds: RequestLimits | None = None,
-    quotas: TenantQuotas | None = None,
-    within: float = WITHIN,
-    page: int = PAGE,
-    records: int = RECORDS,
-    query_seconds: float = QUERY_SECONDS,
-    mcp_forget: bool = False,
-    inspected: bool = True,
-    metrics_from: tuple[str, ...] = (),
+    backend: Backend, keys: Keys | None = None, settings: ServeSettings | None = None
 ) -> FastAPI:
     """Creates the API over an entered backend. Every local client has full access if `keys` is
-    None. `quotas`: write limits of tenants; default: unlimited. `inspected`: with the inspector's
-    pages.
-
-    `within`: seconds a write waits to be applied. `page`: maximum entries per list. `records`:
-    maximum records per request. `mcp_forget`: agents get the tool that erases. `metrics_from`:
-    metrics ports of workers and sinks (`HOST:PORT`). Call `app.state.serving.close_streams()`
-    before the server waits for its connections to end.
-    """
-    past, streams = HistoryQueries(backend, query_seconds), SessionEventStreams()
+    None. `settings`: besides address, keys and backend; default: of the environment. Call
+    `app.state.serving.close_streams()` before the server waits for its connections to end."""
+    settings = settings or ServeSettings()
+    past, streams = HistoryQueries(backend, settings.query_seconds), SessionEventStreams()
     readers = BodyReaders()
-    flow = Sampler(backend, metrics_from)
+    flow = Sampler(backend, addresses(settings.metrics_from))
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -79,14 +58,10 @@ def create_app(
         past.close()
         readers.close()
 
-    quotas = quotas or TenantQuotas()
+    quotas = settings.all_quotas
     backend.worked.append(quotas.charge_work)
-    pages = Inspector(keys) if inspected else None
-    app = _Api(
-        keys,
-        bounds,
-        pages,
-        quotas,
+    pages = Inspector(keys) if settings.inspector else None
+    app = FastAPI(  # routes, lifespan and spans; the layers around each request are our own
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
@@ -94,36 +69,34 @@ def create_app(
         telemetry={"tracing": traces.are_sent(), "metrics": False, "logs": False},
         lifespan=lifespan,
     )
-    kafka: Any = getattr(backend, "kafka", None)
     app.state.serving = Serving(
-        backend, past, streams, Sent(), quotas, SessionLocks(), readers, within, page, records,
-        flow, None if kafka is None else Replays(kafka),
+        backend, past, streams, Sent(), quotas, WeakValueDictionary(), readers, settings.within,
+        settings.page, settings.records, flow,
+        None if backend.kafka is None else Replays(backend.kafka),
     )  # fmt: skip
     app.router.routes += [*ENDPOINTS, METRICS, Route("/openapi.json", _openapi_json, OPEN)]
     app.router.routes += pages.routes() if pages else [INDEX]
-    tools = McpEndpoint(Router(app.router), forget=mcp_forget) if mcp_is_installed() else None
-    if tools is not None:
+    tools = None
+    if mcp_is_installed():
+        tools = McpEndpoint(Router(app.router), forget=settings.mcp_forget)
         # any key may call tools; a tool's request needs its own role
         app.router.routes.append(PlainRoute("/mcp", tools, Needs("read"), "POST"))
+    whole = guarded(Router(app.router), keys, settings.bounds, pages, quotas.charge)
+    app.middleware_stack = Requests(whole)
     return app
 
 
-class _Api(FastAPI):
-    """Routes, lifespan and spans come from FastAPI; the layers around each request are our own."""
-
-    def __init__(
-        self,
-        keys: Keys | None,
-        bounds: RequestLimits | None,
-        pages: Inspector | None,
-        quotas: TenantQuotas,
-        **options: Any,
-    ) -> None:
-        super().__init__(**options)
-        self._guard = keys, bounds, pages, quotas.charge
-
-    def build_middleware_stack(self) -> ASGIApp:
-        return Requests(guarded(Router(self.router), *self._guard))
+def guarded(
+    app: Router,
+    keys: Keys | None,
+    bounds: RequestLimits | None = None,
+    pages: Pages | None = None,
+    charge: Callable[[str, int], None] | None = None,
+) -> ASGIApp:
+    """The application inside all protective layers. `charge`: as in `Bodies`."""
+    held_to = bounds or RequestLimits()
+    whole = Bodies(app, held_to.body_bytes, held_to.body_seconds, held_to.held_bytes, charge)
+    return Access(Limits(whole, held_to), app.find, keys, pages, Strangers(held_to.open_rate).check)
 
 
 async def _openapi_json(request: Request) -> Response:

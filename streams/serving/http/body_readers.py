@@ -4,12 +4,10 @@ Tenants share the threads fairly: each gets all but one, so long bodies of one t
 by one body at most.
 """
 
-import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
-from streams.serving.backends.tenant_queue import TenantQueue
+from streams.serving.backends.tenant_threads import TenantThreads
 
 THREADS = 2
 """More would not read faster, as one runs Python at a time, and the event loop would wait longer
@@ -27,8 +25,7 @@ class BodyReaders:
     """The threads of one server that read bodies."""
 
     def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(THREADS, "read")
-        self._queue = TenantQueue(THREADS, WAITING)
+        self._threads = TenantThreads("read", THREADS, WAITING)
 
     async def read(
         self, tenant: str, size: int, reader: Callable[P, R], *args: P.args, **kwargs: P.kwargs
@@ -37,13 +34,8 @@ class BodyReaders:
         Raises Busy."""
         if size <= SHORT:
             return reader(*args, **kwargs)
-        give_back = await self._queue.take(tenant)
-        try:
-            result = self._threads.submit(reader, *args, **kwargs)
-            return await asyncio.wrap_future(result)
-        finally:
-            give_back()
+        return await self._threads.ask(tenant, lambda _: reader(*args, **kwargs), lambda: None)
 
     def close(self) -> None:
         """Starts no further reads. Running ones finish."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._threads.close()

@@ -3,6 +3,7 @@
 from streams.serving.http import (
     routes_archive,
     routes_context,
+    routes_corrections,
     routes_erasure,
     routes_extract,
     routes_health,
@@ -10,11 +11,9 @@ from streams.serving.http import (
     routes_memory,
     routes_message_deletion,
     routes_messages,
-    routes_preferences,
     routes_reading,
     routes_records,
     routes_session_messages,
-    routes_states,
 )
 from streams.serving.http.route import Route
 
@@ -23,7 +22,7 @@ ENDPOINTS: tuple[Route, ...] = tuple(
     for module in (
         routes_memory, routes_records, routes_messages, routes_extract, routes_message_deletion,
         routes_lists, routes_reading, routes_session_messages, routes_context, routes_archive,
-        routes_states, routes_preferences, routes_erasure, routes_health,
+        routes_corrections, routes_erasure, routes_health,
     )
     for route in module.api.routes
 )  # fmt: skip

@@ -1,17 +1,15 @@
-"""Limits per caller: request rate, event streams; and all layers around the app."""
+"""Limits per caller: request rate, event streams."""
 
 import time
 from collections import Counter
-from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from streams.quota import BURST_SECONDS
-from streams.serving.http.auth import LOCAL, NEEDS, Access, Needs, Pages
-from streams.serving.http.keys import Caller, Keys
+from streams.serving.http.auth import LOCAL, NEEDS, Needs
+from streams.serving.http.keys import Caller
 from streams.serving.http.refusal import Header, Refusal
-from streams.serving.http.request_bodies import Bodies
 
 AGAIN: Header = (b"retry-after", b"10")
 """Retry-After of a rejected event stream."""
@@ -158,29 +156,6 @@ class Limits:
             self._streams[tenant] -= 1
             if not self._streams[tenant]:
                 del self._streams[tenant]
-
-
-class RoutedApp(Protocol):
-    """An application that knows its routes."""
-
-    def find(self, scope: Scope) -> Needs | None:
-        """The access rule of a request's route, which is stored in its scope, or None for an
-        unknown route."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
-
-
-def guarded(
-    app: RoutedApp,
-    keys: Keys | None,
-    bounds: RequestLimits | None = None,
-    pages: Pages | None = None,
-    charge: Callable[[str, int], None] | None = None,
-) -> ASGIApp:
-    """The application inside all protective layers. `charge`: as in `Bodies`."""
-    held_to = bounds or RequestLimits()
-    whole = Bodies(app, held_to.body_bytes, held_to.body_seconds, held_to.held_bytes, charge)
-    return Access(Limits(whole, held_to), app.find, keys, pages, Strangers(held_to.open_rate).check)
 
 
 def _with(headers: list[Header], send: Send) -> Send:

@@ -4,6 +4,7 @@ FastAPI's machinery, which doubles the cost of a request.
 An endpoint takes the request and, by name, path and query parameters; it returns a `Response`.
 """
 
+import asyncio
 import re
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -12,8 +13,19 @@ from difflib import get_close_matches
 from functools import lru_cache
 from http import HTTPStatus
 from time import monotonic
-from typing import Annotated, Any, Literal, NamedTuple, TypedDict, TypeVar, Unpack
+from typing import (
+    Annotated,
+    Any,
+    Concatenate,
+    Literal,
+    NamedTuple,
+    ParamSpec,
+    TypedDict,
+    TypeVar,
+    Unpack,
+)
 from urllib.parse import unquote, unquote_to_bytes
+from weakref import WeakValueDictionary
 
 import msgspec
 from fastapi import Path, Query
@@ -29,10 +41,11 @@ from starlette.types import Receive, Scope, Send
 from schemas.base import Id, JsonObject, Tenant
 from schemas.http import Moment
 from schemas.validation_text import reason
+from sinks.locations import Location
 from streams.folds.effects import Rows
 from streams.observability import traces
 from streams.observability.memory_spans import Operation, span
-from streams.serving.backends.backend import Backend, NotReady, Table
+from streams.serving.backends.backend import Backend, NotReady, Subject, Table
 from streams.serving.flow.replaying import Replays
 from streams.serving.flow.sampler import Sampler
 from streams.serving.history.history_queries import HistoryQueries
@@ -43,7 +56,6 @@ from streams.serving.http.keys import Role
 from streams.serving.http.problems import KNOWN, Fault, Problem, invalid, not_found, problem_of
 from streams.serving.http.quotas import TenantQuotas
 from streams.serving.http.refusal import Header, Refusal
-from streams.serving.http.session_locks import SessionLocks
 from streams.serving.http.write_records import IdempotencyCache
 
 SLASH = "\x1f"
@@ -82,14 +94,17 @@ ATTEMPTS = 5
 GENERATION = b"turnfold-generation"
 """The header with the generation that answered."""
 
+P = ParamSpec("P")
+T = TypeVar("T")
 encode = msgspec.json.Encoder().encode
 
 
 class Serving(NamedTuple):
     """The objects that endpoints use: `request.app.state.serving`.
 
-    `within`: default seconds a write waits to be applied. `page`: maximum entries per reply.
-    `records`: maximum records per request.
+    `sessions`: lock of each session (tenant, id) with requests under way. `within`: default seconds
+    a write waits to be applied. `page`: maximum entries per reply. `records`: maximum records per
+    request.
     """
 
     backend: Backend
@@ -97,7 +112,7 @@ class Serving(NamedTuple):
     streams: SessionEventStreams
     keys: IdempotencyCache
     quotas: TenantQuotas
-    sessions: SessionLocks
+    sessions: WeakValueDictionary[tuple[str, str], asyncio.Lock]
     readers: BodyReaders
     within: float
     page: int
@@ -110,6 +125,11 @@ class Serving(NamedTuple):
         NotReady, at the latest at `until` (`monotonic`)."""
         await self.backend.catch_up(table, tenant, key, max(0.0, until - monotonic()))
         return (await self.backend.rows(table, tenant, key)).rows
+
+    def session_lock(self, tenant: str, session_id: str) -> asyncio.Lock:
+        """Serializes the requests of a session: a message depends on those before it. For writes of
+        other servers, see `catch_up` of the backend."""
+        return self.sessions.setdefault((tenant, session_id), asyncio.Lock())
 
     def close_streams(self) -> None:
         """Ends all event streams, because the server would wait for them."""
@@ -130,6 +150,22 @@ def tenant_of(request: Request) -> str:
     """The caller's tenant, from the key only."""
     tenant: Tenant = request.scope["state"]["caller"].tenant
     return tenant
+
+
+async def ask_history(
+    request: Request,
+    noun: str,
+    of: Sequence[Subject],
+    question: Callable[Concatenate[Location, str, P], T],
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> T:
+    """What `question` returns for the history's tables, the caller's tenant and the arguments.
+    `noun` and `of` as in `HistoryQueries.ask`. Raises Problem, Busy."""
+    tenant = tenant_of(request)
+    return await serving(request).past.ask(
+        noun, tenant, lambda root: question(root, tenant, *args, **kwargs), of=of
+    )
 
 
 def reply(document: Any, status: int = HTTPStatus.OK, **headers: str) -> Response:

@@ -12,6 +12,7 @@ from schemas.base import Id
 from schemas.http import Moment, Since
 from schemas.time import format_time
 from schemas.validation_text import one_of
+from streams import search
 from streams.directory.users_and_sessions import ORDERS, Listing
 from streams.serving.http import paging
 from streams.serving.http.route import LIST_ERRORS, Endpoints, Limit, reply, serving, tenant_of
@@ -56,7 +57,7 @@ async def users(
     server, tenant = serving(request), tenant_of(request)
     length = server.length(limit)
     listing = _listing(length, prefix, since, until, order, cursor)
-    rows = await server.past.users(tenant, listing)
+    rows = await server.past.look_up(tenant, listing, search.users, "users")
     entries = [
         {
             "user_id": row.user_id,
@@ -87,7 +88,7 @@ async def sessions(
     server, tenant = serving(request), tenant_of(request)
     length = server.length(limit)
     listing = _listing(length, prefix, since, until, order, cursor, user_id)
-    rows = await server.past.sessions(tenant, listing)
+    rows = await server.past.look_up(tenant, listing, search.sessions, "sessions")
     entries = [
         {
             "session_id": row.session_id,

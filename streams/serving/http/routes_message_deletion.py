@@ -21,7 +21,15 @@ from streams.observability.memory_spans import Operation
 from streams.pipeline import retract_turns
 from streams.serving.http import kept_messages, request_headers, write_records
 from streams.serving.http.problems import not_found
-from streams.serving.http.route import WRITE_ERRORS, Endpoints, encode, reply, serving, tenant_of
+from streams.serving.http.route import (
+    WRITE_ERRORS,
+    Endpoints,
+    ask_history,
+    encode,
+    reply,
+    serving,
+    tenant_of,
+)
 
 MessageInPath = Annotated[
     Id, Path(description="Id of a user's message; a slash in it is `%2F`."),
@@ -47,7 +55,7 @@ async def delete_message(
     prefer = request_headers.preference(request, server.within)
     until = monotonic() + max(prefer.wait, server.within)
     server.quotas.check(tenant)
-    async with server.sessions.of(tenant, session_id):
+    async with server.session_lock(tenant, session_id):
         session = await server.rows_after("sessions", tenant, session_id, until)
         if not retract_turns.is_turn(session, message_id):
             raise not_found("user's message")
@@ -57,10 +65,9 @@ async def delete_message(
         versions = {message_id}
         users = speakers_in(session)
         if len(users) >= MAX_USERS:  # it does not name all of them
-            users |= await server.past.ask(
-                "message", tenant,
-                lambda root: history_lists.speakers(root, tenant, session_id, message_id),
-                of=[("sessions", session_id)],
+            users |= await ask_history(
+                request, "message", [("sessions", session_id)],
+                history_lists.speakers, session_id, message_id,
             )  # fmt: skip
         for user_id in sorted(users):
             user = await server.rows_after("users", tenant, user_id, until)

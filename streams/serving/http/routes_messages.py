@@ -136,7 +136,7 @@ async def post_messages(request: Request) -> Response:
     server.quotas.check(tenant)
     post = _Post(server, tenant, body, messages, key, content.digest, len(sent), session_id, now)
     until = monotonic() + max(prefer.wait, server.within)
-    async with server.sessions.of(tenant, session_id):
+    async with server.session_lock(tenant, session_id):
         for attempt in range(ATTEMPTS):
             plan = _kept(post) or await _plan(post, until)
             try:

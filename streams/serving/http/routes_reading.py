@@ -39,6 +39,7 @@ from streams.serving.http.route import (
     Limit,
     SessionInPath,
     UserInPath,
+    ask_history,
     known,
     reply,
     serving,
@@ -112,16 +113,13 @@ api = Endpoints()
 @api.add("GET", "/v1/sessions/{session_id}", "sessions", SessionDocument, errors=HISTORY_ERRORS)
 async def session(request: Request, session_id: SessionInPath, as_of: AsOf = None) -> Response:
     """A session with its conversations, memory and context, now or as of a time."""
-    server, tenant = serving(request), tenant_of(request)
     if as_of is not None:
-        document = await server.past.ask(
-            "session",
-            tenant,
-            lambda root: history_documents.session(root, tenant, session_id, as_of, _now()),
-            of=[("sessions", session_id)],
-        )
+        document = await ask_history(
+            request, "session", [("sessions", session_id)],
+            history_documents.session, session_id, as_of, _now(),
+        )  # fmt: skip
         return reply(document)
-    entity = await server.backend.rows("sessions", tenant, session_id)
+    entity = await serving(request).backend.rows("sessions", tenant_of(request), session_id)
     return known(documents.session(*entity, _now()), "session")
 
 
@@ -132,16 +130,11 @@ async def timeline(
     request: Request, session_id: SessionInPath, limit: Limit = None, cursor: PlaceCursor = None
 ) -> Response:
     """The turns of a session in order, from the history."""
-    server, tenant = serving(request), tenant_of(request)
-    page, after = server.length(limit), paging.after(cursor)
-    turns = await server.past.ask(
-        "session",
-        tenant,
-        lambda root: history_lists.timeline(
-            root, tenant, session_id, of_users=False, after=after, limit=page + 1
-        ),
-        of=[("sessions", session_id)],
-    )
+    page, after = serving(request).length(limit), paging.after(cursor)
+    turns = await ask_history(
+        request, "session", [("sessions", session_id)],
+        history_lists.timeline, session_id, of_users=False, after=after, limit=page + 1,
+    )  # fmt: skip
     return reply(
         {"session_id": session_id, **_page("turns", turns, page, "occurred_at", "event_id")}
     )
@@ -170,13 +163,9 @@ async def events(request: Request, session_id: SessionInPath) -> Response:
 async def task(request: Request, task_id: TaskInPath, session_id: SessionOfTask = None) -> Response:
     """A task: plan, recursions, tool results and status. The history is searched for it if
     `session_id` is omitted."""
-    server, tenant = serving(request), tenant_of(request)
     if session_id is None:
-        document = await server.past.ask(
-            "task", tenant, lambda root: history_documents.task(root, tenant, task_id, None)
-        )
-        return reply(document)
-    rows, rules = await server.backend.rows("sessions", tenant, session_id)
+        return reply(await ask_history(request, "task", [], history_documents.task, task_id, None))
+    rows, rules = await serving(request).backend.rows("sessions", tenant_of(request), session_id)
     return known(documents.task_of(rows, rules, task_id), "task")
 
 
@@ -201,15 +190,11 @@ async def states(
 ) -> Response:
     """A user's states that were true at `as_of`, as known at `known_at`; both default to now. An
     unknown user has an empty list."""
-    server, tenant = serving(request), tenant_of(request)
     at = _now() if as_of is None else as_of
-    documents = await server.past.ask(
-        "user",
-        tenant,
-        lambda root: history_documents.states(root, tenant, user_id, at, known_at),
-        of=[("users", user_id)],
+    documents = await ask_history(
+        request, "user", [("users", user_id)], history_documents.states, user_id, at, known_at
     )
-    page, following = paging.window(documents, server.length(limit), cursor)
+    page, following = paging.window(documents, serving(request).length(limit), cursor)
     named = StateVersion.model_fields
     return reply(
         {
@@ -225,17 +210,13 @@ async def states(
 @api.add("GET", "/v1/users/{user_id}/mood", "users", MoodNow, errors=HISTORY_ERRORS)
 async def mood(request: Request, user_id: UserInPath, at: AsOf = None) -> Response:
     """A user's mood, now or at a time. It fades between moments of affect."""
-    server, tenant = serving(request), tenant_of(request)
     moment = _now() if at is None else at
-    rows, _ = await server.backend.rows("users", tenant, user_id)
+    rows, _ = await serving(request).backend.rows("users", tenant_of(request), user_id)
     since = documents.mood_since(rows)
     if since is None or since <= moment:
         return known(documents.mood(rows, moment), "mood")
-    user_states = await server.past.ask(
-        "mood",
-        tenant,
-        lambda root: history_documents.states(root, tenant, user_id, moment, None),
-        of=[("users", user_id)],
+    user_states = await ask_history(
+        request, "mood", [("users", user_id)], history_documents.states, user_id, moment, None
     )
     moods = [state for state in user_states if state["kind"] == "long_mood_state"]
     return known(history_documents.mood(moods[0], moment) if moods else None, "mood")
@@ -250,11 +231,8 @@ async def why(
 ) -> Response:
     """The revisions of a state, preference, session, session memory item, link or thread, each with
     the text of its evidence events. A cited turn without effect has no revisions."""
-    server, tenant = serving(request), tenant_of(request)
-    rows = await server.past.ask(
-        "state", tenant, lambda root: history_lists.revisions(root, tenant, state_id)
-    )
-    page, following = paging.window(rows, server.length(limit), cursor)
+    rows = await ask_history(request, "state", [], history_lists.revisions, state_id)
+    page, following = paging.window(rows, serving(request).length(limit), cursor)
     revisions = [
         {name: revision[name] for name in revision if name != "tenant"} for revision in page
     ]
@@ -338,12 +316,9 @@ async def dead_letters(
     request: Request, reason: ReasonInQuery = None, limit: Limit = None, cursor: LetterCursor = None
 ) -> Response:
     """Records that could not be applied, oldest first."""
-    server, tenant = serving(request), tenant_of(request)
-    page, after = server.length(limit), paging.after(cursor)
-    rows = await server.past.ask(
-        "dead letter",
-        tenant,
-        lambda root: history_lists.dead_letters(root, tenant, reason, after=after, limit=page + 1),
+    page, after = serving(request).length(limit), paging.after(cursor)
+    rows = await ask_history(
+        request, "dead letter", [], history_lists.dead_letters, reason, after=after, limit=page + 1
     )
     return reply(_page("dead_letters", rows, page, "recorded_at", "id"))
 
@@ -354,10 +329,7 @@ async def dead_letters(
 )  # fmt: skip
 async def dead_letter(request: Request, letter_id: LetterInPath) -> Response:
     """One dead letter with its content. Write a slash in its id as `%2F`."""
-    server, tenant = serving(request), tenant_of(request)
-    letter = await server.past.ask(
-        "dead letter", tenant, lambda root: history_lists.dead_letter(root, tenant, letter_id)
-    )
+    letter = await ask_history(request, "dead letter", [], history_lists.dead_letter, letter_id)
     fields = {name: letter[name] for name in ("reason", "detail", "key", "headers", "recorded_at")}
     return reply({"id": letter_id, **fields, **_bytes(letter["payload"])})
 

@@ -18,6 +18,7 @@ from streams.serving.http.route import (
     Endpoints,
     Limit,
     SessionInPath,
+    ask_history,
     reply,
     serving,
     tenant_of,
@@ -55,9 +56,7 @@ async def session_messages(
     applied = kept_messages.count(rows)
     deadline, look = monotonic() + server.within, FIRST_LOOK
     while True:
-        stored = await server.past.ask(
-            "session", tenant, lambda root: history_lists.messages(root, tenant, session_id)
-        )
+        stored = await ask_history(request, "session", [], history_lists.messages, session_id)
         if stored.signals >= applied:
             break
         if monotonic() >= deadline:

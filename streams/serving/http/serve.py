@@ -27,7 +27,7 @@ from streams.pipeline.interfaces import StoreError
 from streams.pipeline.retention import retention_of
 from streams.search.vector_search import embedder
 from streams.serving.backends.backend import Backend
-from streams.serving.flow.sampler import addresses
+from streams.serving.flow import gauges
 from streams.serving.http.app import create_app
 from streams.serving.http.connection import UVICORN, HttpConnection, raise_file_limit
 from streams.serving.http.keys import Keys
@@ -137,28 +137,11 @@ async def _serve(
 ) -> None:
     async with entered as backend, beside(backend.readiness), AsyncExitStack() as observing:
         observing.enter_context(collected(lambda: of_process(backend.readiness())))
-        if (kafka := getattr(backend, "kafka", None)) is not None:
-            from streams.serving.flow.group_lag import exported
-
-            await observing.enter_async_context(exported(kafka, settings.app_id))
+        if backend.kafka is not None:
+            await observing.enter_async_context(gauges.group_lag(backend.kafka, settings.app_id))
         if backend.history is not None:
-            from streams.serving.flow import unsettled
-
-            await observing.enter_async_context(unsettled.exported(backend.history))
-        model = getattr(backend, "model", None)
-        app = create_app(
-            backend,
-            keys,
-            bounds=settings.bounds,
-            quotas=settings.all_quotas,
-            within=settings.within,
-            page=settings.page,
-            records=settings.records,
-            query_seconds=settings.query_seconds,
-            mcp_forget=settings.mcp_forget,
-            inspected=settings.inspector,
-            metrics_from=addresses(settings.metrics_from),
-        )
+            await observing.enter_async_context(gauges.unsettled_letters(backend.history))
+        app = create_app(backend, keys, settings)
         gc_policy.set_for_server()
         server = _Server(
             uvicorn.Config(
@@ -176,7 +159,7 @@ async def _serve(
             loop.add_signal_handler(number, end)
         failing = loop.create_task(backend.failed())
         failing.add_done_callback(lambda _: end())
-        if model:
+        if model := backend.model:
             observing.enter_context(collected(lambda: of_model(model.driver)))
         await server._serve([listening])  # `serve` would raise the signals once more
         if failing.done():

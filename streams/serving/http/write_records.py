@@ -79,13 +79,13 @@ async def submit(
     records: Sequence[bytes],
     within: float,
     *,
+    readers: BodyReaders,
     all_or_none: bool = False,
-    readers: BodyReaders | None = None,
     form: Form | None = None,
 ) -> list[RecordOutcome]:
-    """The result of each record, in order. `all_or_none`: a rejected record rejects all. `readers`:
-    threads that parse long bodies (None: the event loop does). `form`: converts the sent bytes and
-    their position (from 1) to a record.
+    """The result of each record, in order. `readers`: threads that parse long bodies.
+    `all_or_none`: a rejected record rejects all. `form`: converts the sent bytes and their position
+    (from 1) to a record.
 
     Raises NotReady, Busy, OverQuota, Problem without storing anything; NoRoom: the first records of
     a long request may be stored, unless `all_or_none`.
@@ -93,11 +93,7 @@ async def submit(
     quotas.check(tenant)
     sent = sum(map(len, records))
     latest = time.time_ns() // 1000 + clock_ahead.MOST
-    if readers is None:
-        checked = _checked(records, tenant, latest, form)
-    else:
-        checked = await readers.read(tenant, sent, _checked, records, tenant, latest, form)
-    results, good = checked
+    results, good = await readers.read(tenant, sent, _checked, records, tenant, latest, form)
     if all_or_none and len(good) < len(records):
         return results
     if good:

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
+import msgspec
+
 from schemas.time import format_time, parse_time
 
 WIDTH, MARGIN, ROOM = 1000, 0.04, 0.25
@@ -17,7 +19,7 @@ ROWS, BARS = 12, 40
 """The newest that are drawn, and of each the last: a row repeats the bars of the one before."""
 
 
-class Bar(NamedTuple):
+class Bar(msgspec.Struct, frozen=True):
     """A believed version: from `x`, with this width; open without a known end."""
 
     x: int
@@ -26,7 +28,7 @@ class Bar(NamedTuple):
     text: str
 
 
-class ChartRow(NamedTuple):
+class ChartRow(msgspec.Struct, frozen=True):
     """The versions believed from `known_at` on, and until when (None: still)."""
 
     known_at: str
@@ -34,7 +36,7 @@ class ChartRow(NamedTuple):
     bars: list[Bar]
 
 
-class Plane(NamedTuple):
+class Plane(msgspec.Struct, frozen=True):
     """`first` and `last` are the times at both ends of the width; `total` rows there are."""
 
     first: str

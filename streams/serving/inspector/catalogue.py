@@ -1,20 +1,30 @@
-"""The texts of the inspector in its three languages, by key.
+"""The texts of the inspector in its three languages, by key (`texts.csv`).
 
 A text may contain `{name}`, which a page fills in. `tests/serving/test_inspector_pages.py` finds
 keys without a language, unused keys, and keys without a text.
 """
 
-from typing import Any
+import csv
+from importlib.resources import files
+from typing import Any, NamedTuple
 
 from streams.folds.summary import Language
-from streams.serving.inspector.catalogue_acts import ACTS
-from streams.serving.inspector.catalogue_memory import MEMORY
-from streams.serving.inspector.catalogue_pipeline import PIPELINE
-from streams.serving.inspector.catalogue_start import START
-from streams.serving.inspector.catalogue_tour import TOUR
-from streams.serving.inspector.text import Text
 
-TEXTS: dict[str, Text] = START | MEMORY | ACTS | PIPELINE | TOUR
+
+class Text(NamedTuple):
+    """One text in each language."""
+
+    en: str
+    zh: str
+    ja: str
+
+
+def _read() -> dict[str, Text]:
+    lines = (files(__package__) / "texts.csv").read_text("utf-8").splitlines()
+    return {row.pop("key"): Text(**row) for row in csv.DictReader(lines, strict=True)}
+
+
+TEXTS = _read()
 
 
 class Texts:

@@ -10,9 +10,9 @@ from starlette.requests import Request
 from schemas.http import Moment, Since
 from schemas.time import format_time, parse_time
 from schemas.validation_text import one_of
-from streams.serving.http import routes_preferences, routes_states
+from streams.serving.http import routes_corrections
 from streams.serving.http.problems import Fault, Problem, invalid
-from streams.serving.http.routes_states import StateInPath
+from streams.serving.http.routes_corrections import PREFERENCE, STATE, StateInPath
 from streams.serving.inspector.api_calls import Json
 from streams.serving.inspector.links import Links
 from streams.serving.inspector.text_diff import diff
@@ -61,18 +61,19 @@ async def change(
         new = None if ended else {"valid_to": until}
     will = _will(do, entity, new, reason)
     text: str = entity["body_text"]
-    words = [piece._asdict() for piece in diff(text, (new or {}).get("body_text", text))]
-    return {**answer, "will": will, "diff": words, "missing": []}
+    pieces = diff(text, (new or {}).get("body_text", text))
+    return {**answer, "will": will, "diff": pieces, "missing": []}
 
 
 async def _held(request: Request, id: str) -> tuple[str, Json]:
     """The user, and the state or preference, the latter with the fields of a state."""
     try:
-        return await routes_states.held_state(request, id)
+        owner, _, state = await routes_corrections.held(request, STATE, id)
+        return owner, state
     except Problem as problem:
         if problem.status != HTTPStatus.NOT_FOUND:
             raise
-    owner, preference = await routes_preferences.held_preference(request, id)
+    owner, _, preference = await routes_corrections.held(request, PREFERENCE, id)
     until = preference["updated_at"] if preference["status"] == "revoked" else None
     return owner, {
         **preference,
@@ -107,15 +108,15 @@ async def act(request: Request, answer: Json) -> str:
     if _is_preference(answer["state"]):
         if will["do"] == "correct":
             change = {"subject": new["body_text"]}
-            await routes_preferences.corrected(request, id, change, reason, owner)
+            await routes_corrections.corrected_preference(request, id, change, reason, owner)
         else:
-            await routes_preferences.end_preference(request, id, reason, owner)
+            await routes_corrections.end_preference(request, id, reason, owner)
     elif will["do"] == "correct":
-        await routes_states.corrected(request, id, new, reason, owner)
+        await routes_corrections.corrected_state(request, id, new, reason, owner)
     else:
         until = new["valid_to"]
         at = None if until is None else parse_time(until)
-        await routes_states.end_state(request, id, reason, at, owner)
+        await routes_corrections.end_state(request, id, reason, at, owner)
     return Links().state(id)
 
 

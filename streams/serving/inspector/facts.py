@@ -11,7 +11,7 @@ from schemas.base import Id
 from schemas.validation_text import one_of
 from streams.point_in_time import facts as chronicle
 from streams.serving.http import paging
-from streams.serving.http.route import AsOf, KnownAt, UserInPath, serving, tenant_of
+from streams.serving.http.route import AsOf, KnownAt, UserInPath, ask_history
 from streams.serving.http.routes_reading import OffsetCursor
 from streams.serving.inspector.api_calls import Json
 from streams.serving.inspector.view import View, clocks
@@ -37,13 +37,9 @@ async def facts(
 ) -> Json:
     """A user's facts that match the filters, the latest first; `counts`: how many of all facts have
     each value of a filter."""
-    server, tenant = serving(request), tenant_of(request)
     at = time.time_ns() // 1000 if as_of is None else as_of
-    history = await server.past.ask(
-        "user",
-        tenant,
-        lambda root: chronicle.facts(root, tenant, user_id, at, known_at),
-        of=[("users", user_id)],
+    history = await ask_history(
+        request, "user", [("users", user_id)], chronicle.facts, user_id, at, known_at
     )
     every = [
         {**fact, "status": "ended" if fact["ended_at"] else "in_force"} for fact in history["facts"]

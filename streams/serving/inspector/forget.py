@@ -4,10 +4,9 @@ from typing import Any
 
 from starlette.requests import Request
 
-from sinks.locations import Location
 from streams import history_lists
 from streams.serving.http import routes_erasure, routes_lists
-from streams.serving.http.route import UserInPath, serving, tenant_of
+from streams.serving.http.route import UserInPath, ask_history, serving
 from streams.serving.http.routes_erasure import ErasureInPath
 from streams.serving.inspector.api_calls import Json, told, told_if_there
 from streams.serving.inspector.links import part
@@ -23,11 +22,7 @@ async def forget(request: Request, user_id: UserInPath) -> Json:
     users: Json = await told_if_there(listing, missing) or {"users": []}
     entries: list[Any] = [entry for entry in users["users"] if entry["user_id"] == user_id]
     if not entries:  # the list may be on its way
-
-        def timeline(root: Location) -> list[Json]:
-            return history_lists.timeline(root, tenant_of(request), user_id, limit=1)
-
-        await serving(request).past.ask("user", tenant_of(request), timeline)
+        await ask_history(request, "user", [], history_lists.timeline, user_id, limit=1)
     return {
         "user_id": user_id,
         "held": entries[0] if entries else None,

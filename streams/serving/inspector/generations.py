@@ -19,10 +19,11 @@ from sinks.history_root import HistoryError, find_root, is_marked
 from sinks.locations import Location
 from streams.errors import TurnfoldError
 from streams.generations import promotion
+from streams.point_in_time import text_of
 from streams.serving.http.problems import Problem, no_history, not_found
 from streams.serving.http.route import serving, tenant_of
 from streams.serving.inspector.api_calls import Json
-from streams.serving.inspector.diff_sample import sampled
+from streams.serving.inspector.text_diff import diff
 from streams.serving.inspector.view import View
 
 SAMPLES, OF_ONE_KIND = 2, 50
@@ -31,6 +32,13 @@ SECONDS = 60.0
 """How long two generations may take to be compared."""
 HELD = ("state", "preference", "session_memory", "mood", "affect")
 CHANGES = ("added", "gone", "changed")
+ENTITIES = ("state_id", "preference_id", "item_id")
+"""Fields of a key that name an independent entity."""
+OWNERS = ("owner_id", "user_id")
+TEXTS = ("body_text", "decision", "content", "subject", "text")
+"""Fields that describe a document; the first present one counts."""
+BONDS = ("link", "thread")
+"""Kinds described by their key alone: which turns belong together."""
 
 Generation = Annotated[str, InPath(max_length=64, description="Name of the generation.")]
 Against = Annotated[str, Query(max_length=64, description="The generation it is compared with.")]
@@ -140,6 +148,38 @@ def _timed(generation: Json) -> Json:
         for name in ("started_at", "ended_at")
     }
     return {**generation, **times}
+
+
+# --- samples of differences (`sinks.diff`) ----------------------------------------------------
+
+
+def sampled(sample: Json) -> Json:
+    """Adds `diff` (of the texts), `fields` (other differences) and the owner."""
+    key, before, after = sample["key"], sample["before"], sample["after"]
+    text_field = next((name for name in TEXTS if (before or after).get(name)), None)
+    texts = [str((side or {}).get(text_field) or "") for side in (before, after)]
+    family = sample["kind"].partition("/")[0]
+    if family in BONDS:
+        texts = [text_of(family, side and key) or "" for side in (before, after)]
+    return {
+        **sample,
+        "entity_id": next((key[name] for name in ENTITIES if key.get(name)), None),
+        "user_id": next((key[name] for name in OWNERS if key.get(name)), None),
+        "session_id": key.get("session_id") or None,
+        "diff": diff(*texts),
+        "fields": _fields(before or {}, after or {}, text_field),
+    }
+
+
+def _fields(before: Json, after: Json, text_field: str | None) -> list[Json]:
+    """Differences besides the text and the evidence, which is quoted; without empty values."""
+    names = (name for name in {**before, **after} if name not in (text_field, "evidence_event_ids"))
+    return [
+        {"name": name, "before": before.get(name), "after": after.get(name)}
+        for name in names
+        if before.get(name) != after.get(name)
+        and any(side.get(name) not in (None, "", [], {}) for side in (before, after))
+    ]
 
 
 VIEW = View(

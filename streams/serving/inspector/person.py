@@ -9,7 +9,7 @@ from streams.context.request import MAX_TOKENS, PackRequest
 from streams.context.tokenizer import tokenizer
 from streams.point_in_time import user as chronicle
 from streams.serving.http import routes_context
-from streams.serving.http.route import AsOf, KnownAt, UserInPath, serving, tenant_of
+from streams.serving.http.route import AsOf, KnownAt, UserInPath, ask_history, serving, tenant_of
 from streams.serving.http.routes_context import Budget, CurrentSession, QuestionText
 from streams.serving.inspector.api_calls import Json
 from streams.serving.inspector.view import View, clocks
@@ -31,11 +31,8 @@ async def person(
         user_id=user_id, at=at, text=q, session_id=session_id, max_tokens=max_tokens,
         known_at=known_at, count=tokenizer(),
     )  # fmt: skip
-    history = await server.past.ask(
-        "user",
-        tenant,
-        lambda root: chronicle.past(root, tenant, user_id, at, known_at),
-        of=[("users", user_id)],
+    history = await ask_history(
+        request, "user", [("users", user_id)], chronicle.past, user_id, at, known_at
     )
     is_now = as_of is None and known_at is None
     ask = routes_context.now if is_now else routes_context.then

@@ -1,20 +1,18 @@
 """View: the pipeline. The topology with what flows through it, and the dead letters by reason."""
 
 from collections.abc import AsyncIterator, Callable
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from sinks.locations import Location
 from streams import history_lists
 from streams.serving.flow import graph
 from streams.serving.http import routes_reading
 from streams.serving.http.auth import Needs
 from streams.serving.http.keys import Caller
-from streams.serving.http.route import STREAM, AsOf, KnownAt, Route, reply, serving, tenant_of
+from streams.serving.http.route import STREAM, AsOf, KnownAt, Route, ask_history, serving
 from streams.serving.http.routes_reading import LetterCursor, ReasonInQuery
-from streams.serving.inspector.api_calls import Json, told_if_there
+from streams.serving.inspector.api_calls import Json, if_there, told_if_there
 from streams.serving.inspector.view import View, clocks
 
 PATH = "/pipeline"
@@ -42,20 +40,15 @@ async def pipeline(
         "tier": tier,
         "topology": {"nodes": [node._asdict() for node in graph.graph(tier).nodes],
                      "arrows": graph.graph(tier).arrows},
-        "live": frame and frame.plain(),
+        "live": frame,
         "letters": await told_if_there(letters, missing),
-        "reasons": await told_if_there(_reasons(request), missing),
+        "reasons": await if_there(_reasons(request), missing),
         "missing": missing,
     }  # fmt: skip
 
 
-async def _reasons(request: Request) -> Response:
-    tenant = tenant_of(request)
-
-    def count(root: Location) -> list[dict[str, Any]]:
-        return history_lists.reasons(root, tenant)
-
-    return reply({"reasons": await serving(request).past.ask("dead letter", tenant, count)})
+async def _reasons(request: Request) -> Json:
+    return {"reasons": await ask_history(request, "dead letter", [], history_lists.reasons)}
 
 
 async def events(request: Request) -> Response:

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from schemas.base import Id
 from schemas.time import parse_time
 from streams.point_in_time import plans as chronicle
-from streams.serving.http.route import AsOf, KnownAt, UserInPath, serving, tenant_of
+from streams.serving.http.route import AsOf, KnownAt, UserInPath, ask_history
 from streams.serving.inspector.api_calls import Json
 from streams.serving.inspector.view import View, clocks
 
@@ -26,10 +26,7 @@ async def plan(
     known_at: KnownAt = None,
 ) -> Json:
     """A plan of a user; null before it was created or recorded."""
-    server, tenant = serving(request), tenant_of(request)
-    document = await server.past.ask(
-        "plan", tenant, lambda root: chronicle.plan(root, tenant, user_id, plan_id)
-    )
+    document = await ask_history(request, "plan", [], chronicle.plan, user_id, plan_id)
     changes = document.pop("changes")
     there = (as_of is None or parse_time(document["occurred_at"]) <= as_of) and (
         known_at is None or parse_time(document["recorded_at"]) <= known_at

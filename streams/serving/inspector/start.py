@@ -85,12 +85,12 @@ async def _then(request: Request, kind: Kind, parameters: Json, cursor: str | No
     active = search.ActiveQuery(kind=kind, limit=SHOWN + 1, **parameters)
     if cursor is not None:
         active = msgspec.structs.replace(active, after=paging.after(cursor))
-    owners = list((await past.active_as_of(tenant, active)).items())
+    owners = list((await past.look_up(tenant, active, search.active_as_of, f"{kind}s")).items())
     page = dict(owners[:SHOWN])
     of_those = search.CountQuery(
         kind=kind, names=tuple(page), at=active.at, known_at=active.known_at
     )
-    counted = await past.counts_as_of(tenant, of_those)
+    counted = await past.look_up(tenant, of_those, search.counts_as_of, f"{kind}s")
     name, at = owners[SHOWN - 1] if len(owners) > SHOWN else (None, 0)
     return {
         f"{kind}s": [

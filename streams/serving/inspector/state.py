@@ -11,7 +11,7 @@ from schemas.time import parse_time
 from streams import history_lists
 from streams.point_in_time import text_of
 from streams.serving.http.problems import not_found
-from streams.serving.http.route import AsOf, KnownAt, serving, tenant_of
+from streams.serving.http.route import AsOf, KnownAt, ask_history
 from streams.serving.http.routes_reading import EntityInPath
 from streams.serving.inspector.api_calls import Json
 from streams.serving.inspector.bitemporal_chart import plane
@@ -28,10 +28,7 @@ async def state(
     request: Request, state_id: EntityInPath, as_of: AsOf = None, known_at: KnownAt = None
 ) -> Json:
     """The known revisions of one entity, by its id or citation."""
-    server, tenant = serving(request), tenant_of(request)
-    whole = await server.past.ask(
-        "state", tenant, lambda root: history_lists.revisions(root, tenant, state_id)
-    )
+    whole = await ask_history(request, "state", [], history_lists.revisions, state_id)
     rows = [
         row
         for row in whole
@@ -66,7 +63,7 @@ async def state(
         "blame": [
             {**origin._asdict(), "session_id": sessions.get(origin.event_id)} for origin in origins
         ],
-        "plane": _plain(drawn),
+        "plane": drawn,
         "steps": {
             "as_of": sorted({row["occurred_at"] for row in whole}),
             "known_at": sorted({row["recorded_at"] for row in whole}),
@@ -108,7 +105,7 @@ def _revision(row: Json) -> Json:
     return {
         **{name: row[name] for name in named},
         "text": after,
-        "diff": [piece._asdict() for piece in diff(before or "", after or "")],
+        "diff": diff(before or "", after or ""),
         "fields": _fields(row["before"], row["after"]),
     }
 
@@ -124,13 +121,6 @@ def _fields(before: Any, after: Any) -> list[Json]:
         for name in sorted({*old, *new} - UNTOLD)
         if old.get(name) != new.get(name)
     ]
-
-
-def _plain(drawn: Any) -> Json | None:
-    if drawn is None:
-        return None
-    rows = [{**row._asdict(), "bars": [bar._asdict() for bar in row.bars]} for row in drawn.rows]
-    return {**drawn._asdict(), "rows": rows}
 
 
 VIEW = View("/states/{state_id}", state, "state.html", "state.title", "state.about")

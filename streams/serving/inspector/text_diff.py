@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
 
+import msgspec
+
 _WORD = re.compile(r"\s+|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+|[^\w\s]")
 """A word, a space, a mark; of scripts that are written without spaces each character."""
 MOST = 1_000
@@ -15,7 +17,7 @@ Block = tuple[int, int, int]
 """Start of equal parts in the old and in the new text, and their number."""
 
 
-class DiffPiece(NamedTuple):
+class DiffPiece(msgspec.Struct, frozen=True):
     """A part of a text: in both, only in the new one, or only in the old one."""
 
     op: Literal["same", "new", "gone"]

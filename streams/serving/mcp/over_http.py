@@ -11,8 +11,8 @@ import msgspec
 from starlette.types import Message, Receive, Scope, Send
 
 from streams.serving.http.auth import check_role, where_raised
-from streams.serving.http.rate_limits import RoutedApp
 from streams.serving.http.refusal import Refusal, problem
+from streams.serving.http.route import Router
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -33,7 +33,7 @@ class McpEndpoint:
     """For a route. The SDK is loaded on the first request. `endpoints`: the API that the tools
     call. `forget`: whether they can erase users."""
 
-    def __init__(self, endpoints: RoutedApp, *, forget: bool = False) -> None:
+    def __init__(self, endpoints: Router, *, forget: bool = False) -> None:
         self._endpoints = endpoints
         self._forget = forget
         self._begun: asyncio.Future[StreamableHTTPSessionManager] | None = None
