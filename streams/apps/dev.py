@@ -27,6 +27,7 @@ from streams.extractors.registry import MODEL
 from streams.files.extractor_choice import dev_choice
 from streams.kafka.client.outage_log import SILENT
 from streams.kafka.client.settings import KafkaSettings
+from streams.observability.logs import WARNINGS_ONLY
 from streams.sample import CONVERSATIONS
 
 PARTITIONS = "TURNFOLD_KAFKA_PARTITIONS"
@@ -82,6 +83,7 @@ def run(
     bootstrap: str | None = None,
     extractor: str | None = None,
     page: str | None = None,
+    verbose: bool = False,
 ) -> int:
     """Runs until SIGINT or SIGTERM, or until a process cannot continue; returns 0, or the exit code
     of that process, 5 for the broker.
@@ -91,7 +93,7 @@ def run(
     default the environment's, as in other commands. `extractor`: stored in the history; the worker
     calls a model in the background. Raises ConfigurationError if the model is not configured.
     `page`: page of the inspector to name; the sample's records are sent. Raises UsageError if the
-    history has other data.
+    history has other data. `verbose`: the parts also log their info.
     """
     if page is not None:
         check_ours(history)
@@ -107,6 +109,7 @@ def run(
             bootstrap=broker.bootstrap if broker else bootstrap, partitions=partitions
         )
         environment = {PARTITIONS: str(settings.partitions)}
+        environment |= {} if verbose else {WARNINGS_ONLY: "dev"}
         worker = WorkerSettings.load()
         prepare(settings, worker)
         address = settings.bootstrap
@@ -196,6 +199,7 @@ def _part(name: str, command: list[str], environment: dict[str, str], silent: bo
             [sys.executable, *PROGRAM, *command],
             start_new_session=True,
             preexec_fn=tie,
+            stdout=subprocess.DEVNULL,
             env=env,
         )
 

@@ -48,6 +48,7 @@ from streams.commands import errors, options
     help="Also send the records of `turnfold demo`, and print the address of the page that shows "
     "them. Refused for a history that has others.",
 )
+@click.option("-v", "--verbose", is_flag=True, help="Show the parts' logs, not only warnings.")
 @errors.reported
 def dev(
     history: Path,
@@ -58,6 +59,7 @@ def dev(
     bootstrap: str | None,
     extractor: str | None,
     demo: bool,
+    verbose: bool,
 ) -> None:
     """Run broker, worker, sink and HTTP API on this machine. Ctrl-C ends them all.
 
@@ -79,6 +81,7 @@ def dev(
     history = history.resolve()
     data = kafka or history.with_name(history.name + ".kafka")
     page = tour.FIRST if demo else None
-    code = run(history, data, port, partitions, http, output.note, bootstrap, extractor, page)
+    note = output.note
+    code = run(history, data, port, partitions, http, note, bootstrap, extractor, page, verbose)
     if code:
         raise click.exceptions.Exit(code)

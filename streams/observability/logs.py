@@ -4,13 +4,14 @@ A line has the message of the text log, and the fields of the call's `extra=`: t
 topic, partition, offset. Payloads and users' words are never logged."""
 
 import logging
+import os
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from io import TextIOBase
-from logging import ERROR, INFO
+from logging import ERROR, INFO, WARNING
 from typing import Any, TextIO
 
 import msgspec
@@ -18,6 +19,8 @@ import msgspec
 from streams import output
 
 LIBRARIES = ("aiokafka", "faust", "mode")
+WARNINGS_ONLY = "TURNFOLD_LOG_WARNINGS_ONLY"
+"""Set by `turnfold dev` for its parts: they share a terminal."""
 PLACES = ("tenant", "session", "agent", "topic", "partition", "offset")
 REQUESTS = ("method", "route", "status", "ms", "key")
 """Fields of the server's access log; `key` is the name of the caller's key, never the key."""
@@ -118,7 +121,8 @@ def quiet(name: str, level: int = logging.CRITICAL) -> Iterator[None]:
 
 
 def log_to_stderr(verbose: bool = False, as_json: bool = False, *, libraries: bool = True) -> None:
-    """Logs warnings, and the info of Turnfold's modules; with `verbose` also the libraries' info.
+    """Logs warnings, and the info of Turnfold's modules (unless the environment has WARNINGS_ONLY);
+    with `verbose` also the libraries' info.
 
     `as_json`: one object per line. `libraries`: False for a command that ends by itself: it reports
     the errors that libraries raise.
@@ -129,6 +133,6 @@ def log_to_stderr(verbose: bool = False, as_json: bool = False, *, libraries: bo
         logging.getLogger().setLevel(level)
     if as_json:
         stderr_as_json()
-    logging.getLogger("streams").setLevel(logging.INFO)
+    logging.getLogger("streams").setLevel(WARNING if WARNINGS_ONLY in os.environ else INFO)
     for name in () if libraries else LIBRARIES:
         logging.getLogger(name).setLevel(logging.CRITICAL)

@@ -23,7 +23,8 @@ def follow_the_readme(folder: Path, programs: Path) -> None:
     blocks = BLOCK.findall(section)
     (record,) = [text for kind, text in blocks if kind == "json"]
     (shown,) = [text for kind, text in blocks if kind == "text"]
-    (folder / "turns.ndjson").write_text(record)
+    (folder / "scratch").mkdir(parents=True)
+    (folder / "scratch" / "turns.ndjson").write_text(record)
     script = "set -euo pipefail\n" + "".join(text for kind, text in blocks if kind == "sh")
     script = script.replace("uv run turnfold", "turnfold")  # the installed one
     path = f"{programs}{os.pathsep}{os.environ['PATH']}"

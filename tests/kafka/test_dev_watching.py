@@ -29,6 +29,7 @@ class Dev:
             folder / "memory",
             "--http-port",
             "0",
+            "--verbose",
             *options,
             env=environment(**env),
         )
