@@ -101,7 +101,8 @@ class History:
         self._open_for = OPEN_FOR_IN_STORES if is_url(self.at) else OPEN_FOR
         self.configuration = CONFIGURATION | {"delta.checkpointInterval": str(self._open_for)}
         self._open: dict[str, tuple[DeltaTable, int]] = {}  # and the version it was opened at
-        self._flushed: dict[str, int] = {}  # table -> version that this writer has flushed
+        self.flushed: dict[str, int] = {}
+        """Table -> version that this writer has flushed."""
 
     def __enter__(self) -> Self:
         return self
@@ -233,7 +234,7 @@ class History:
         if isinstance(self.at, Path):
             with write_errors(self.at):
                 flush(self.at)
-        self._flushed |= versions
+        self.flushed |= versions
 
     def _open_versions(self) -> dict[str, int]:
         return {name: table.version() for name, (table, _) in self._open.items()}
@@ -243,7 +244,7 @@ class History:
         HistoryWriteError."""
         if isinstance(self.at, Path) and is_shared(self.at):
             with write_errors(self.at / power_loss.FLUSHED):
-                power_loss.note_flushed(self.at, self._flushed)
+                power_loss.note_flushed(self.at, self.flushed)
 
     def repair(self, flushed: Mapping[str, int]) -> None:
         """Empties commits of a folder that a loss of power has torn; the caller is the only writer.

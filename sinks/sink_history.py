@@ -197,7 +197,7 @@ class SharedHistory(History):
     def _flush_new(self) -> None:
         """Flushes the commits of the open tables, other sinks' included. Raises
         HistoryWriteError."""
-        if not self._open_versions().items() <= self._flushed.items():
+        if not self._open_versions().items() <= self.flushed.items():
             self.flush()
 
     def _refresh_forgotten(self) -> int:

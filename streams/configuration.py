@@ -23,8 +23,8 @@ VARIABLE = "TURNFOLD_CONFIG"
 PREFIX = "TURNFOLD_"
 MOST = 10**12
 """Upper limit of all numeric settings and options; most have a smaller one."""
-NO_SETTINGS = frozenset({VARIABLE, "TURNFOLD_OUTAGES_TOLD_BY"})
-"""TURNFOLD_ variables that are not settings: the file's path, and one that `dev` sets for its
+NO_SETTINGS = frozenset({VARIABLE, "TURNFOLD_OUTAGES_TOLD_BY", "TURNFOLD_LOG_WARNINGS_ONLY"})
+"""TURNFOLD_ variables that are not settings: the file's path, and two that `dev` sets for its
 processes."""
 
 

@@ -22,7 +22,7 @@ from streams.files.store import Changes, Store, encoded
 Packed = dict[str, list[pa.Table]]
 """Table -> pieces of its rows."""
 FLUSHED = "flushed"
-"""Value of the store: table -> Delta version that was on disk after the last batch."""
+"""Value of the store: table -> a Delta version that was on disk after the last batch."""
 
 
 class Batches:
@@ -35,10 +35,13 @@ class Batches:
         """Commits one batch: rows of the tables, and changes of the store. Raises
         HistoryWriteError, StoreError; then the next writer continues from the store."""
         number = (self._store.value("batch") or 0) + 1
+        written: dict[str, int] = {}
         with self.noted() if packed else nullcontext():
             for name, rows in joined(packed):
-                self._tables.append(name, rows, self._store.value("writer"), number)
-        values = {"batch": number, "writing": None, FLUSHED: self._tables.delta_versions()}
+                if self._tables.append(name, rows, self._store.value("writer"), number):
+                    written[name] = 0  # at least; its handle may not be open
+        flushed = written | (self._store.value(FLUSHED) or {}) | self._tables.flushed
+        values = {"batch": number, "writing": None, FLUSHED: flushed}
         self._store.write([*changes, *encoded(values)])
         self._tables.flush()
 

@@ -135,7 +135,7 @@ def test_a_dropped_generation_leaves_no_group_no_topic_and_no_lag(
     assert {one["group"] for one in lag.json()} == {"turnfold", "sink"}
     again = drop(folded, history)
     assert again.code == 0
-    assert "nothing is left" in again.out
+    assert "no data exists" in again.out
 
 
 def test_a_drop_that_is_killed_is_ended_by_the_next_one(folded: Working, history: Path) -> None:
