@@ -50,7 +50,7 @@ def test_a_whole_log_stays(table: Path) -> None:
 
 
 @pytest.mark.parametrize("torn", [0, 2])
-@pytest.mark.parametrize("how", ["empty", "cut", "missing", "no file", "short file"])
+@pytest.mark.parametrize("how", ["empty", "cut", "cut line", "missing", "no file", "short file"])
 def test_a_torn_commit_and_later_ones_are_empty(torn: int, how: str, table: Path) -> None:
     (file,) = new_files(table, torn - 1).files[:1]  # type: ignore[union-attr]
     path, content = entry(table, torn), entry(table, torn).read_bytes()
@@ -58,8 +58,9 @@ def test_a_torn_commit_and_later_ones_are_empty(torn: int, how: str, table: Path
         path = Path(file)
         content = path.read_bytes()
     path.unlink()
-    if how in ("empty", "cut", "short file"):
-        path.write_bytes(b"" if how == "empty" else content[: len(content) // 2])
+    ends = {"empty": 0, "cut line": content.rfind(b"\n")}
+    if how in ("empty", "cut", "cut line", "short file"):
+        path.write_bytes(content[: ends.get(how, len(content) // 2)])
     assert repaired(table)
     assert DeltaTable(str(table)).version() == COMMITS, "versions only grow"
     for since in range(torn, COMMITS):
