@@ -16,11 +16,12 @@ from streams.serving.http import routes_records, write_records
 from streams.serving.http.problems import Problem
 from tests.command import turn
 from tests.property import costly
-from tests.property.costly import CLOUD, JSON, LATEST, NDJSON, RECORDS, frame, read
+from tests.property.costly import CLOUD, JSON, LATEST, NDJSON, RECORDS, frame, read, taken_by
 from tests.property.test_cost_of_reading import WHOLE, lines, seconds, steps
 from tests.tiers import soaked
 
 SMALL, LARGE = 65_536, 16_000_000
+SECONDS_OF_LARGE = 1.0
 MOST_OF_SMALL, MOST_OF_LARGE = 800_000, 10_000_000
 """Steps: a million take 50 to 100 ms."""
 
@@ -64,6 +65,21 @@ def test_no_body_of_16_mb_takes_more_than_its_share(seed: int) -> None:
     count, recipe = dearest(seed, 30, LARGE, MOST_OF_LARGE)
     print(f"at most {count:,} steps: {recipe}")
     assert count < MOST_OF_LARGE, recipe
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", soaked(range(8), 1))
+def test_what_takes_most_of_the_processor_takes_at_most_a_second_at_16_mb(seed: int) -> None:
+    tries = iter(range(200))
+
+    def cost(recipe: costly.Recipe) -> float:
+        return taken_by(partial(read, recipe.way, recipe.body(SMALL)))
+
+    worst = costly.climb(Random(seed), cost, lambda: next(tries, None) is None)
+    for recipe in [*WORST, *(found.recipe for found in worst[:10])]:
+        taken = seconds(partial(read, recipe.way, recipe.body(LARGE)), SECONDS_OF_LARGE)
+        print(f"{taken:.2f} s: {recipe}")
+        assert taken < SECONDS_OF_LARGE, recipe
 
 
 PLAN = turn("p", type="write_plan", plan_id="p", user_id="u", extractor={"name": "n"},
