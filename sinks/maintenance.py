@@ -17,7 +17,7 @@ from deltalake import DeltaTable
 
 from schemas.generated.history import DeadLetter, Session, Task
 from schemas.rows import TABLES
-from sinks.delta import WRITER, History, commit_properties, replacing, retry_conflicts
+from sinks.delta import WRITER, History, retry_conflicts
 from sinks.erasure import (
     ERASED_LAST,
     LETTER,
@@ -101,7 +101,7 @@ def _compacted(history: History, name: str, retention_hours: int) -> dict[str, i
 
 def _merge_small(history: History, name: str, table: DeltaTable) -> None:
     if not isinstance(history.at, ObjectPath):
-        _optimize(table)
+        table.optimize.compact(writer_properties=WRITER)
         return
     with connect(own_folder(history.at), views=()) as db:
         merge_files(history, db, name, table)
@@ -129,16 +129,7 @@ def merge(history: History) -> None:
     """
     for name, table in history.tables().items():
         with history.writing(name):
-            _optimize(table, SMALL)
-
-
-def _optimize(table: DeltaTable, size: int | None = None) -> None:
-    """Merges files into files of about `size` bytes, by default Delta's target size."""
-    table.optimize.compact(
-        target_size=size,
-        writer_properties=WRITER,
-        commit_properties=commit_properties(replacing(table)),
-    )
+            table.optimize.compact(target_size=SMALL, writer_properties=WRITER)
 
 
 def _keep_newest(history: History, name: str, key: str, table: DeltaTable) -> int:

@@ -132,12 +132,20 @@ def _first_torn(table: Path, first: int, last: int) -> int | None:
 
 
 def _is_complete(actions: list[dict[str, Any]]) -> bool:
-    """Whether a log entry has all its lines: the last ones are the transactions, and the first one
-    has their number."""
+    """Whether a log entry has all its lines. The first one has the number of transactions, which
+    come last; merged files have no transactions, and metrics there."""
     if not actions:
         return False
-    transactions = sum("txn" in action for action in actions)
-    return transactions >= int(actions[0].get("commitInfo", {}).get(TRANSACTIONS, 0))
+    commit = actions[0].get("commitInfo", {})
+    metrics = commit.get("operationMetrics", {})
+    files = metrics.get("numFilesAdded", 0) + metrics.get("numFilesRemoved", 0)
+    return _count(actions, "txn") >= int(commit.get(TRANSACTIONS, 0)) and (
+        _count(actions, "add", "remove") >= files
+    )
+
+
+def _count(actions: list[dict[str, Any]], *kinds: str) -> int:
+    return sum(kind in action for action in actions for kind in kinds)
 
 
 def _empty() -> str:
