@@ -16,7 +16,7 @@ from streams.serving.http import routes_records, write_records
 from streams.serving.http.problems import Problem
 from tests.command import turn
 from tests.property import costly
-from tests.property.costly import CLOUD, JSON, LATEST, NDJSON, RECORDS, frame, read, taken_by
+from tests.property.costly import CLOUD, JSON, LATEST, NDJSON, RECORDS, frame, read
 from tests.property.test_cost_of_reading import WHOLE, lines, seconds, steps
 from tests.tiers import soaked
 
@@ -69,17 +69,16 @@ def test_no_body_of_16_mb_takes_more_than_its_share(seed: int) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("seed", soaked(range(8), 1))
-def test_what_takes_most_of_the_processor_takes_at_most_a_second_at_16_mb(seed: int) -> None:
-    tries = iter(range(200))
+def test_no_body_of_16_mb_takes_a_second_of_the_processor(seed: int) -> None:
+    """Counts the time of C code as well."""
+    tries = iter(range(60))
 
     def cost(recipe: costly.Recipe) -> float:
-        return taken_by(partial(read, recipe.way, recipe.body(SMALL)))
+        return seconds(partial(read, recipe.way, recipe.body(LARGE)), SECONDS_OF_LARGE)
 
     worst = costly.climb(Random(seed), cost, lambda: next(tries, None) is None)
-    for recipe in [*WORST, *(found.recipe for found in worst[:10])]:
-        taken = seconds(partial(read, recipe.way, recipe.body(LARGE)), SECONDS_OF_LARGE)
-        print(f"{taken:.2f} s: {recipe}")
-        assert taken < SECONDS_OF_LARGE, recipe
+    print(*(f"{found.cost:.2f} s: {found.recipe}" for found in worst[:10]), sep="\n")
+    assert worst[0].cost < SECONDS_OF_LARGE, worst[0].recipe
 
 
 PLAN = turn("p", type="write_plan", plan_id="p", user_id="u", extractor={"name": "n"},
