@@ -408,4 +408,8 @@ def test_a_fact_that_memory_shows_has_its_reason_at_once(tmp_path: Path) -> None
             (home,) = server.client.get(f"/v1/users/u{number}").json()["states"]
             why = server.client.get(f"/v1/states/{home['state_id']}/why")
             assert why.status_code == 200, why.text
+            correction = {"body_text": "Lives in Ghent.", "reason": "support"}
+            path = f"/v1/states/{home['state_id']}"
+            assert server.client.patch(path, json=correction).status_code == 200
+            assert server.client.get(f"{path}/why").json()["revisions"][-1]["reason"] == "support"
         assert server.client.get("/v1/states/nothing/why").status_code == 404
