@@ -403,14 +403,8 @@ def _revise(
     open_versions = {version.valid_from: version for version in versions}
     new_versions = {version.valid_from: version for version in state.versions}
     old_versions = {version.valid_from: version for version in old}
-    removed = [
-        since
-        for since in old_versions.keys() - new_versions.keys()
-        if since > state.versions[0].valid_from
-    ]
-    for since in sorted(
-        {*new_versions, *removed}, key=lambda since: (since != updated_since, since)
-    ):
+    changed = new_versions.keys() | _removed(old, state.versions)
+    for since in sorted(changed, key=lambda since: (since != updated_since, since)):
         before, now = old_versions.get(since), new_versions.get(since)
         if before is now:
             continue
@@ -434,6 +428,15 @@ def _revise(
             by = over.end
             revise(out, rows.key, entity, "close", after, document(state, now), by.reason,
                    by.evidence, at, plan_id)  # fmt: skip
+
+
+def _removed(old: Versions, new: Versions) -> set[int]:
+    """Returns the starts of the versions that no longer exist. Versions over the cap stay in the
+    history."""
+    starts = {version.valid_from for version in old} - {version.valid_from for version in new}
+    if len(new) < MAX_VERSIONS:
+        return starts
+    return {since for since in starts if since > new[0].valid_from}
 
 
 # --- ends -------------------------------------------------------------------------------------
@@ -540,7 +543,7 @@ def settle(rows: Rows, plan: WritePlan, out: Effects) -> None:
         rows.put(STATES.key(state_id), after)
         old_versions = {version.valid_from: version for version in old}
         new_versions = {version.valid_from: version for version in versions}
-        for since in sorted(old_versions.keys() | new_versions.keys()):
+        for since in sorted(new_versions.keys() | _removed(old, versions)):
             _revise_settled(
                 rows, plan, after, old_versions.get(since), new_versions.get(since), out
             )
