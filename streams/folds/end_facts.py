@@ -14,7 +14,7 @@ from schemas.events import EndUpdate, EventUpdate, WritePlan
 from schemas.row import Row, replace
 from streams.folds.effects import SEP, Effects, RowKey, RowKind, Rows
 from streams.folds.ids import normalise
-from streams.folds.plan_order import FIRST, Place
+from streams.folds.plan_order import FIRST, NEVER, Place
 from streams.folds.quote_reason import shortened
 
 MAX_ENDS = 64
@@ -54,6 +54,10 @@ class End(Row, frozen=True):
     def order(self) -> tuple[int, str, int]:
         """Sort key: the earliest of several ends counts."""
         return self.at, self.plan_id, self.ordinal
+
+    def is_contradicted(self, stated_at: int) -> bool:
+        """Whether a later plan, of that time, states what the end would close."""
+        return self.told_at < stated_at and self.at <= stated_at
 
 
 class Target(NamedTuple):
@@ -356,15 +360,18 @@ def _trim_families(rows: Rows) -> None:
         rows.delete(ENDS.key(min(families, key=lambda family: (latest[family], family))))
 
 
-def first_after(rows: Rows, target: Target, since: int, until: Place | None = None) -> End | None:
+def first_after(
+    rows: Rows, target: Target, since: int, until: Place | None = None, stated_at: int = NEVER
+) -> End | None:
     """Returns the earliest stored end after `since` that matches the target, or None. `until`
-    limits the search to plans before that place."""
+    limits the search to plans before that place; a statement of `stated_at` contradicts others."""
     matches = [
         end
         for family in target.families
         for end in (rows.get(ENDS.key(family)) or Ends(())).ends
         if since < end.at
         and (until is None or end.place[:4] < until[:4])
+        and not end.is_contradicted(stated_at)
         and concerns(end, target)
         and retraction(rows, end.evidence, end.session_id) is None
     ]

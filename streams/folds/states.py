@@ -51,6 +51,8 @@ class Version(Row, frozen=True):
     over: Over | None = None
     session_id: str | None = None
     """Session of its evidence (`ends.retraction`)."""
+    stated_at: int = 0
+    """Time of the latest plan that stated it; a client's correction is no statement."""
 
 
 Versions = tuple[Version, ...]
@@ -201,22 +203,25 @@ def _after(kind: str, versions: Versions, update: Update, rules: Rules) -> Versi
         is_merged = before is not None and before.evidence
         session_id = end_facts.SEVERAL if is_merged else update.session_id
         version = replace(version, session_id=session_id)
-    replaced = {version.valid_from, *_contradicted(versions, version, update)}
+    contradicted: list[int] = []
+    if update.op == "upsert" and not (update.place.rank == SENT and before is not None):
+        version = replace(version, stated_at=update.at)
+        contradicted = _contradicted(versions, version)
+    replaced = {version.valid_from, *contradicted}
     rest = (earlier for earlier in versions if earlier.valid_from not in replaced)
     return tuple(sorted((*rest, version), key=lambda version: version.valid_from))[-MAX_VERSIONS:]
 
 
-def _contradicted(versions: Versions, version: Version, update: Update) -> list[int]:
-    """Returns the starts of the versions that an update contradicts: its version has no end, so it
-    is valid up to the plan's time, and these were stated before and start in between. A client's
-    correction of a known version leaves the others."""
-    is_correction = update.place.rank == SENT and _at(versions, version.valid_from) is not None
-    if update.op != "upsert" or version.valid_to is not None or is_correction:
+def _contradicted(versions: Versions, version: Version) -> list[int]:
+    """Returns the starts of the versions that a new statement contradicts: it has no end, so it is
+    valid up to its plan's time, and these were stated before and start in between."""
+    if version.valid_to is not None:
         return []
     return [
         earlier.valid_from
         for earlier in versions
-        if version.valid_from < earlier.valid_from <= update.at and earlier.updated_at < update.at
+        if version.valid_from < earlier.valid_from <= version.stated_at
+        and earlier.updated_at < version.stated_at
     ]
 
 
@@ -281,6 +286,7 @@ def _upserted(kind: str, versions: Versions, update: Update, rules: Rules) -> Ve
         update.at,
         add_evidence(same.evidence, update.evidence, rules) if same else update.evidence,
         update.at,
+        stated_at=base.stated_at,
     )
 
 
@@ -403,14 +409,8 @@ def _revise(
     open_versions = {version.valid_from: version for version in versions}
     new_versions = {version.valid_from: version for version in state.versions}
     old_versions = {version.valid_from: version for version in old}
-    removed = [
-        since
-        for since in old_versions.keys() - new_versions.keys()
-        if since > state.versions[0].valid_from
-    ]
-    for since in sorted(
-        {*new_versions, *removed}, key=lambda since: (since != updated_since, since)
-    ):
+    changed = new_versions.keys() | _removed(old, state.versions)
+    for since in sorted(changed, key=lambda since: (since != updated_since, since)):
         before, now = old_versions.get(since), new_versions.get(since)
         if before is now:
             continue
@@ -436,6 +436,15 @@ def _revise(
                    by.evidence, at, plan_id)  # fmt: skip
 
 
+def _removed(old: Versions, new: Versions) -> set[int]:
+    """Returns the starts of the versions that no longer exist. Versions over the cap stay in the
+    history."""
+    starts = {version.valid_from for version in old} - {version.valid_from for version in new}
+    if len(new) < MAX_VERSIONS:
+        return starts
+    return {since for since in starts if since > new[0].valid_from}
+
+
 # --- ends -------------------------------------------------------------------------------------
 
 
@@ -445,12 +454,13 @@ def _ended(
     """Closes a version by the earliest matching end, stored or applied before. `updates` are all
     updates of the versions; empty if a base exists."""
     target = end_facts.target_of(version.payload, version.body_text)
-    end = end_facts.first_after(rows, target, version.valid_from)
+    end = end_facts.first_after(rows, target, version.valid_from, stated_at=version.stated_at)
     before = _at(old, version.valid_from)
     earlier_end = before.over.end if before is not None and before.over is not None else None
     if (
         earlier_end
         and end_facts.speaks_of(earlier_end, target)
+        and not earlier_end.is_contradicted(version.stated_at)
         and not end_facts.retraction(rows, earlier_end.evidence, earlier_end.session_id)
     ):
         end = earlier_end if end is None else min(end, earlier_end, key=end_facts.End.order)
@@ -503,7 +513,7 @@ def end(rows: Rows, plan: WritePlan, over: end_facts.End, out: Effects) -> None:
         state = rows.peek(STATES.key(state_id))
         for version in state.versions:
             target = end_facts.target_of(version.payload, version.body_text)
-            if not end_facts.speaks_of(over, target):
+            if not end_facts.speaks_of(over, target) or over.is_contradicted(version.stated_at):
                 continue
             if version.over is not None and version.over.end.order() <= over.order():
                 continue
@@ -540,7 +550,7 @@ def settle(rows: Rows, plan: WritePlan, out: Effects) -> None:
         rows.put(STATES.key(state_id), after)
         old_versions = {version.valid_from: version for version in old}
         new_versions = {version.valid_from: version for version in versions}
-        for since in sorted(old_versions.keys() | new_versions.keys()):
+        for since in sorted(new_versions.keys() | _removed(old, versions)):
             _revise_settled(
                 rows, plan, after, old_versions.get(since), new_versions.get(since), out
             )

@@ -37,6 +37,7 @@ def update_state(states: States, plan: WritePlan, update: StateUpdate, ordinal: 
         upsert(version, update)
         sent = plan.extractor.name != "rules" and plan.extraction is None
         if not (sent and version["valid_from"] in known_times):
+            version["stated_at"] = plan.occurred_at
             drop_contradicted(states[state_id], version, plan.occurred_at)
     elif update.op == "close":
         version = current
@@ -84,6 +85,7 @@ def blank_state(state_id: str, plan: WritePlan, update: StateUpdate) -> Document
         "valid_to": None,
         "evidence_event_ids": [],
         "made_at": plan.occurred_at,
+        "stated_at": plan.occurred_at,
         "is_ruled": False,
     }
 
@@ -164,8 +166,8 @@ def document(version: Document) -> Document:
     done = version["kind"] == "task" and version["payload"]["status"] == "done"
     status = "closed" if version["valid_to"] is not None else "done" if done else "active"
     document = version | {"status": status}
-    document.pop("made_at", None)
-    document.pop("is_ruled", None)
+    for name in ("made_at", "stated_at", "is_ruled"):
+        document.pop(name, None)
     for name in ("valid_from", "valid_to", "last_confirmed_at", "updated_at"):
         document[name] = None if version[name] is None else format_time(version[name])
     return document
