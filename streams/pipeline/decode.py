@@ -395,7 +395,7 @@ class _Removal:
 
 def _why_image(search: images.Search) -> str:
     if search.is_over:
-        return f"more than {images.MOST} places in the record begin as an image does"
+        return f"more than {search.most} places in the record begin as an image does"
     return "image bytes are not kept; send a description in image_summaries"
 
 
