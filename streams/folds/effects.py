@@ -104,9 +104,9 @@ class Input(Row, frozen=True):
 
 
 MAX_WORK = 20_000
-"""Limit of what a plan's ends and merges do: an entry compared counts as one, an entry changed as
-ten. Each update may concern all entries of a user, and a plan has hundreds."""
-CHANGE = 10
+"""Limit of what a plan's ends and merges do, each of which may concern all entries of a user: one
+for an entry that is compared, and `CHANGE` for one that is changed."""
+CHANGE = 4
 
 
 class Refused(Exception):  # noqa: N818 - an outcome, not an error of the program

@@ -1,12 +1,11 @@
 """Deterministic ids, normalized text and canonical JSON."""
 
 import json
-import re
-import unicodedata
-from functools import cache
 from hashlib import blake2b, sha1
 from typing import Any
 from uuid import UUID
+
+from schemas.unicode_text import normalized
 
 NAMESPACE = UUID("6f0d5f5e-3a55-5d6b-9b5c-0c9f0b7f3e21")
 _PREFIX_HASH = sha1(NAMESPACE.bytes, usedforsecurity=False)
@@ -34,18 +33,8 @@ def normalise(text: str) -> str:
 
 
 def folded(text: str) -> str:
-    """NFKC and case-folded, in linear time: NFKC sorts the marks of a letter, which takes square
-    time, so a run of marks is first divided as by the Stream-Safe Text Process (UAX 15)."""
-    if not text.isascii():
-        text = _long_run().sub("\\g<0>\u034f", text)
-    return unicodedata.normalize("NFKC", text).casefold()
-
-
-@cache
-def _long_run() -> re.Pattern[str]:
-    """30 marks of one letter (characters with a combining class), followed by another."""
-    marks = "".join(filter(unicodedata.combining, map(chr, range(0x300, 0x20000))))
-    return re.compile(f"[{marks}]{{30}}(?=[{marks}])")
+    """NFKC and case-folded."""
+    return normalized("NFKC", text).casefold()
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))

@@ -127,7 +127,7 @@ def _merge(rows: Rows, thread: ThreadUpdate, change: Change) -> None:
     """Moves a thread's entries into another; the greater confidence counts."""
     assert thread.into
     for key, moved in list(THREADS.scan(rows, thread.thread_key)):
-        change.out.spend(CHANGE)
+        change.out.spend(2 * CHANGE)  # one thread loses it, the other gets it
         _, event_id, session = f"{key}{SEP}".split(SEP)[:3]
         entry_change = change._replace(evidence=change.evidence or (event_id,))
         source, target = (thread.thread_key, event_id), (thread.into, event_id)
