@@ -64,7 +64,7 @@ class Letters:
         """`STAYS`, `MAY_NAME` or `GOES`."""
         searched = _Searched()
         if not _HASHED.match(payload):
-            searched.bytes(payload, DEEP)
+            searched.binary(payload, DEEP)
         if key is not None:
             searched.string(key.removeprefix(f"{self.tenant}/"), DEEP)
         for text in filter(None, (headers, detail)):
@@ -102,7 +102,7 @@ class Letters:
         """Whether a letter names the tenant: unreadable letters are stored under the default
         tenant."""
         searched = _Searched()
-        searched.bytes(payload, DEEP)
+        searched.binary(payload, DEEP)
         name = _normal(self.tenant)
         return any(_named(name, *text) == GOES for text in searched.texts)
 
@@ -116,7 +116,7 @@ class _Searched:
         self.is_unclear = False
         self._budget = Budget()
 
-    def bytes(self, content: bytes, deep: int) -> None:
+    def binary(self, content: bytes, deep: int) -> None:
         try:
             unpacked = inflated(content, self._budget)
         except TooMuch:
@@ -125,7 +125,7 @@ class _Searched:
         if unpacked is not None:
             self.is_unclear |= not deep
             if deep:
-                self.bytes(unpacked, deep - 1)
+                self.binary(unpacked, deep - 1)
             return
         text = _decoded(content)
         self.text(text, deep)
@@ -194,11 +194,11 @@ class _Searched:
             self.is_unclear = True
             return
         if unpacked is not None:
-            self.bytes(unpacked, deep - 1)
+            self.binary(unpacked, deep - 1)
             return
         text = _decoded(content)
         if not _CONTROL.search(text) and "\ufffd" not in text:
-            self.bytes(content, deep - 1)
+            self.binary(content, deep - 1)
 
 
 class _Pairs(list[tuple[str, Any]]):

@@ -23,7 +23,7 @@ _PLACE = re.compile(r"(?<!P)<(\w+)>")
 _NUMBERED = re.compile(r"(?<=\d)\.(?=\s)")
 FULL_YEAR = 100
 MOST_TRIES = 200
-"""Maximum expressions of a text that are resolved: a longer list of dates is data, not a message."""
+"""Maximum expressions of a text that are resolved: more dates are data, not a message."""
 
 BEFORE, AFTER = 50, 40
 """Characters around a date word that contain the rest of the date."""
