@@ -7,9 +7,9 @@ from typing import Literal
 
 
 def normalized(form: Literal["NFC", "NFKC"], text: str) -> str:
-    """Like `unicodedata.normalize`, which sorts the marks of a letter in quadratic time, while no
-    other thread runs; so runs of over 30 marks are divided first (UAX 15, Stream-Safe Text
-    Process)."""
+    """Like `unicodedata.normalize`, which sorts the marks of a letter in quadratic time and
+    holds the interpreter's lock; so runs of over 30 marks are divided first (UAX 15, Stream-Safe
+    Text Process)."""
     if text.isascii():
         return text
     return unicodedata.normalize(form, _long_run().sub("\\g<0>\u034f", text))
