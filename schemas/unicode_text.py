@@ -7,8 +7,8 @@ from typing import Literal
 
 
 def normalized(form: Literal["NFC", "NFKC"], text: str) -> str:
-    """Like `unicodedata.normalize`, which sorts the marks of a letter in quadratic time and
-    holds the interpreter's lock; so runs of over 30 marks are divided first (UAX 15, Stream-Safe
+    """Like `unicodedata.normalize`, which sorts the marks of a letter in quadratic time and does
+    not release the interpreter's lock: runs of over 30 marks are divided first (UAX 15, Stream-Safe
     Text Process)."""
     if text.isascii():
         return text

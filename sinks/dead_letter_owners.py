@@ -186,7 +186,7 @@ class _Searched:
             self._piece(bytes.fromhex(digits), deep)
 
     def _piece(self, content: bytes, deep: int) -> None:
-        """Searches bytes that are packed or text; random bytes, such as other ids, are neither."""
+        """Searches bytes that are packed or text, not random bytes such as other ids."""
         try:
             self._budget.spend(len(content), 0)
             unpacked = inflated(content, self._budget)
