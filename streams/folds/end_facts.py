@@ -27,8 +27,8 @@ MAX_MARKS = 1_000
 MAX_VERSIONS = 64
 """Limit of a message's versions that are ordered: the neighbours of the new version."""
 
-MAX_CACHED_TEXT = 200
-"""Longest text, in characters, with cached words; values are short."""
+MAX_TEXT = 512
+"""Characters of a value or text that ends are compared with: the length of an end's own `value`."""
 _WORD = re.compile(r"\w+")
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 _ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|es|s|e)$")
@@ -404,11 +404,11 @@ def _text(value: object) -> str:
 
 
 def holds(text: str, words: str) -> bool:
-    """Whether a text contains all of the words, apart from usual English endings. Words written
-    without spaces (Chinese, Japanese) match as substrings."""
+    """Whether the start of a text contains all of the words, apart from usual English endings.
+    Words written without spaces (Chinese, Japanese) match as substrings."""
     if not words:
         return True
-    whole, stems = _read(text)
+    whole, stems = _read(text[:MAX_TEXT])
     pattern = _named(words)
     return pattern.stems <= stems and all(word in whole for word in pattern.unspaced)
 
@@ -420,23 +420,15 @@ class _Named(NamedTuple):
     unspaced: tuple[str, ...]
 
 
-def _named(words: str) -> _Named:
-    return (_named_once if len(words) <= MAX_CACHED_TEXT else _named_once.__wrapped__)(words)
-
-
-def _read(text: str) -> tuple[str, frozenset[str]]:
-    return (_read_once if len(text) <= MAX_CACHED_TEXT else _read_once.__wrapped__)(text)
-
-
 @lru_cache(1_000)
-def _named_once(words: str) -> _Named:
+def _named(words: str) -> _Named:
     parts = _WORD.findall(normalise(words))
     unspaced = tuple(word for word in parts if _UNSPACED.search(word))
     return _Named(frozenset(map(stem, set(parts).difference(unspaced))), unspaced)
 
 
 @lru_cache(10_000)  # of one user's texts each is compared with many ends
-def _read_once(text: str) -> tuple[str, frozenset[str]]:
+def _read(text: str) -> tuple[str, frozenset[str]]:
     """A text, normalised, and the stems of its words."""
     whole = normalise(text)
     return whole, frozenset(map(stem, _WORD.findall(whole)))
@@ -475,7 +467,7 @@ class Concerned:
             for family in target.families:
                 by_word = ordinals.get(family)
                 if by_word is not None:
-                    for word in ("", *(by_word.keys() & _read(target.value)[1])):
+                    for word in ("", *(by_word.keys() & _read(target.value[:MAX_TEXT])[1])):
                         for ordinal in by_word.get(word, ()):
                             self._ids[ordinal][id] = None
 

@@ -15,7 +15,7 @@ from schemas.events import StateUpdate, WritePlan
 from schemas.row import Row, replace
 from streams.folds import end_facts
 from streams.folds.constants import Rules
-from streams.folds.effects import Effects, Refused, RowKind, Rows
+from streams.folds.effects import CHANGE, Effects, Refused, RowKind, Rows
 from streams.folds.ids import make_id
 from streams.folds.plan_order import MAX_UPDATES, OF_RULES, SENT, Place, inserted, sent_after
 from streams.folds.revisions import add_evidence, revise, time_or_none
@@ -512,6 +512,7 @@ def end(rows: Rows, plan: WritePlan, over: end_facts.End, out: Effects) -> None:
     for state_id in end_facts.concerned(over, plan, STATES, partial(_targets, rows), out):
         state = rows.peek(STATES.key(state_id))
         for version in state.versions:
+            out.spend(1)
             target = end_facts.target_of(version.payload, version.body_text)
             if not end_facts.speaks_of(over, target) or over.is_contradicted(version.stated_at):
                 continue
@@ -525,6 +526,7 @@ def end(rows: Rows, plan: WritePlan, over: end_facts.End, out: Effects) -> None:
                 closed if state_version is version else state_version
                 for state_version in state.versions
             )
+            out.spend(CHANGE)
             state = replace(state, versions=versions)
             rows.put(STATES.key(state.state_id), state)
             entity, at = ("state", state.state_id, state.kind), plan.occurred_at
