@@ -193,7 +193,7 @@ def _after(kind: str, versions: Versions, update: Update, rules: Rules) -> Versi
     elif update.op == "upsert":
         version = _upserted(kind, versions, update, rules)
     else:
-        version = _ENDED[update.op](versions[-1], update, rules)
+        version = _ENDED[update.op](_target(versions, update), update, rules)
     if version.valid_to is not None and version.valid_to < version.valid_from:
         version = replace(version, valid_to=version.valid_from)
     before = _at(versions, version.valid_from)
@@ -206,12 +206,25 @@ def _after(kind: str, versions: Versions, update: Update, rules: Rules) -> Versi
     return tuple(sorted((*rest, version), key=lambda version: version.valid_from))[-MAX_VERSIONS:]
 
 
+def _target(versions: Versions, update: Update) -> Version:
+    """Returns the version that an update without a `valid_from` changes: the current one, and of a
+    close the one that is valid at its time, or the first."""
+    if update.op != "close" or update.valid_to is None:
+        return versions[-1]
+    until = update.valid_to
+    started = (version for version in reversed(versions) if version.valid_from <= until)
+    return next(started, versions[0])
+
+
 def _contradicted(versions: Versions, version: Version, update: Update) -> list[int]:
-    """Returns the starts of the versions that an update contradicts: its version has no end, so it
-    is valid up to the plan's time, and these were stated before and start in between. A client's
-    correction of a known version leaves the others."""
-    is_correction = update.place.rank == SENT and _at(versions, version.valid_from) is not None
-    if update.op != "upsert" or version.valid_to is not None or is_correction:
+    """Returns the starts of the versions that an update contradicts: its version without an end, or
+    its close, is stated to be so up to the plan's time, and these were stated before and start in
+    between. A client's correction of a known version leaves the others."""
+    if update.op == "upsert":
+        is_correction = update.place.rank == SENT and _at(versions, version.valid_from) is not None
+        if version.valid_to is not None or is_correction:
+            return []
+    elif update.op != "close":
         return []
     return [
         earlier.valid_from
@@ -234,7 +247,7 @@ def _is_changed(versions: Versions, update: Update) -> bool:
     """Whether the target version of an update was changed after `unchanged_since`."""
     if update.unchanged_since is None:
         return False
-    target: Version | None = versions[-1]
+    target: Version | None = _target(versions, update)
     if update.op == "upsert" and update.valid_from is not None:
         target = _at(versions, update.valid_from)
     return target is not None and target.updated_at > update.unchanged_since
@@ -399,7 +412,7 @@ def _revise(
     if update.op == "upsert" and update.valid_from is not None:
         updated_since = update.valid_from
     else:
-        updated_since = versions[-1].valid_from if old else update.begins
+        updated_since = _target(versions, update).valid_from if old else update.begins
     open_versions = {version.valid_from: version for version in versions}
     new_versions = {version.valid_from: version for version in state.versions}
     old_versions = {version.valid_from: version for version in old}
