@@ -25,7 +25,6 @@ WHY = """SELECT event_id, strftime(recorded_at, '%Y-%m-%dT%H:%M:%SZ')
 
 class TurnfoldMemory:
     def reset(self) -> None:
-        self.folder = TemporaryDirectory()
         self.records: list[Record] = []
         self.db: Any = None
 
@@ -60,14 +59,14 @@ class TurnfoldMemory:
         return None if row is None else Origin(row[0].partition("/")[2], row[1])
 
     def _history(self) -> Any:
-        """The history, with all records."""
+        """The history with all records, in memory."""
         if self.db is None:
-            folder = Path(self.folder.name)
-            lines = "\n".join(map(json.dumps, self.records))
-            (folder / "records.ndjson").write_text(f"{lines}\n")
-            file_runner.run([str(folder / "records.ndjson")], folder / "history")
-            lookup = Lookup(location_of(folder / "history"), "default")
-            for table in ("revisions", "plans"):
-                lookup.load(table, "true")
-            self.db = lookup.define("state_as_of")
+            with TemporaryDirectory() as name:
+                records, history = Path(name) / "records.ndjson", Path(name) / "history"
+                records.write_text("".join(json.dumps(record) + "\n" for record in self.records))
+                file_runner.run([str(records)], history)
+                lookup = Lookup(location_of(history), "default")
+                for table in ("revisions", "plans"):
+                    lookup.load(table, "true")
+                self.db = lookup.define("state_as_of")
         return self.db
