@@ -20,7 +20,7 @@ EMBEDDER = {"provider": "langchain", "config": {"model": DeterministicFakeEmbedd
 
 class Mem0Memory:
     def reset(self) -> None:
-        from mem0 import Memory
+        from mem0 import Memory  # type: ignore[import-not-found]
 
         self.folder = TemporaryDirectory()
         vectors = {"path": self.folder.name, "embedding_model_dims": 8}
@@ -73,4 +73,5 @@ class Mem0Memory:
         return past[-1] if past else None
 
     def _changes(self, memory_id: str) -> list[dict[str, Any]]:
-        return self.memory.history(memory_id)
+        changes: list[dict[str, Any]] = self.memory.history(memory_id)
+        return changes

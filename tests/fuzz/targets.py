@@ -10,6 +10,7 @@ import resource
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,9 +23,11 @@ from streams.context import items, pack
 from streams.context.pack_lines import ValidState
 from streams.context.tokenizer import estimated
 from streams.folds.effects import Input
+from streams.importers.base import ImportFault
+from streams.importers.convert import convert
 from streams.mapping.mapper import Mapper
 from streams.pipeline import images
-from streams.pipeline.decode import decode, decode_again
+from streams.pipeline.decode import Dead, decode, decode_again
 from streams.search import Recall, Recalled, Turn
 from streams.serving.backends.embedded import EmbeddedBackend
 from streams.serving.http.app import create_app
@@ -96,9 +99,19 @@ def texts() -> list[bytes]:
 
 
 def imported(format: str, data: bytes) -> None:
-    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+    """Each record that comes of a file can be written and folded, but for an image or a large
+    number in it; those of an archive are as they were sent."""
+    with tempfile.NamedTemporaryFile(suffix=".json") as file, suppress(ImportFault):
         Path(file.name).write_bytes(data)
-        importers.imported(format, Path(file.name))
+        told = importers.Faults(lambda _: None)
+        for record in convert(format, file.name, told, importers.DEFAULTS):
+            verdict = decode(msgspec.json.encode(record), PLACE)
+            assert format == "turnfold" or not isinstance(verdict, Dead) or _is_limited(verdict)
+        told.sum_up()
+
+
+def _is_limited(verdict: Dead) -> bool:
+    return verdict.reason == "image" or "beyond 64 bits" in verdict.detail
 
 
 def items_of(name: str) -> list[bytes]:
