@@ -29,7 +29,8 @@ class TurnfoldMemory:
         self.db: Any = None
 
     def add(self, history: str, record: Record) -> str:
-        learned, event_id = record["learned_at"], f"{history}/{record['id']}"
+        learned: str = record["learned_at"]
+        event_id = f"{history}/{record['id']}"
         plan: Record = {"type": "write_plan", "plan_id": event_id, "user_id": history,
             "occurred_at": learned, "extractor": {"name": "conformance"}}  # fmt: skip
         if record["op"] == "retract":

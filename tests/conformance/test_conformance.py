@@ -10,6 +10,7 @@ import pytest
 from conformance import histories
 from conformance.langgraph_memory import LanggraphMemory
 from conformance.memory import Memory
+from conformance.oracle import NOW
 from conformance.run import Result, run
 from conformance.run import histories as published
 from conformance.sqlite_memory import SqliteMemory
@@ -58,7 +59,7 @@ class Forgetful(SqliteMemory):
     """Answers as of the latest knowledge."""
 
     def ask(self, history: str, fact: str, as_of: str, known_at: str) -> str | None:
-        return super().ask(history, fact, as_of, histories.NOW)
+        return super().ask(history, fact, as_of, NOW)
 
 
 def test_a_memory_without_a_second_clock_gives_wrong_answers() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import atheris  # type: ignore[import-not-found]
+import atheris  # type: ignore[import-untyped]
 
 with atheris.instrument_imports(include=["schemas", "streams"]):
     from tests.fuzz.targets import TARGETS, attempt
