@@ -195,7 +195,7 @@ def _after(kind: str, versions: Versions, update: Update, rules: Rules) -> Versi
     elif update.op == "upsert":
         version = _upserted(kind, versions, update, rules)
     else:
-        version = _ENDED[update.op](versions[-1], update, rules)
+        version = _ENDED[update.op](_target(versions, update), update, rules)
     if version.valid_to is not None and version.valid_to < version.valid_from:
         version = replace(version, valid_to=version.valid_from)
     before = _at(versions, version.valid_from)
@@ -203,26 +203,35 @@ def _after(kind: str, versions: Versions, update: Update, rules: Rules) -> Versi
         is_merged = before is not None and before.evidence
         session_id = end_facts.SEVERAL if is_merged else update.session_id
         version = replace(version, session_id=session_id)
-    contradicted: list[int] = []
-    if update.op == "upsert" and not (update.place.rank == SENT and before is not None):
+    replaced = {version.valid_from}
+    is_statement = update.op == "upsert" and not (update.place.rank == SENT and before is not None)
+    if is_statement:
         version = replace(version, stated_at=update.at)
-        contradicted = _contradicted(versions, version)
-    replaced = {version.valid_from, *contradicted}
+    if update.op == "close" or (is_statement and version.valid_to is None):
+        replaced.update(_contradicted(versions, version, update.at))
     rest = (earlier for earlier in versions if earlier.valid_from not in replaced)
     return tuple(sorted((*rest, version), key=lambda version: version.valid_from))[-MAX_VERSIONS:]
 
 
-def _contradicted(versions: Versions, version: Version) -> list[int]:
-    """Returns the starts of the versions that a new statement contradicts: it has no end, so it is
-    valid up to its plan's time, and these were stated before and start in between."""
-    if version.valid_to is not None:
-        return []
-    return [
+def _target(versions: Versions, update: Update) -> Version:
+    """Returns the version that an update without a `valid_from` changes: the current one, and of a
+    close the one that is valid at its time, or the first."""
+    if update.op != "close" or update.valid_to is None:
+        return versions[-1]
+    until = update.valid_to
+    started = (version for version in reversed(versions) if version.valid_from <= until)
+    return next(started, versions[0])
+
+
+def _contradicted(versions: Versions, version: Version, at: int) -> Iterator[int]:
+    """Returns the starts of the versions that a plan of that time contradicts by a version without
+    an end, or by a close, as it states what was so up to then: these were stated before, and start
+    in between."""
+    return (
         earlier.valid_from
         for earlier in versions
-        if version.valid_from < earlier.valid_from <= version.stated_at
-        and earlier.updated_at < version.stated_at
-    ]
+        if version.valid_from < earlier.valid_from <= at and earlier.updated_at < at
+    )
 
 
 def _is_corrected(state: State, update: Update) -> bool:
@@ -239,7 +248,7 @@ def _is_changed(versions: Versions, update: Update) -> bool:
     """Whether the target version of an update was changed after `unchanged_since`."""
     if update.unchanged_since is None:
         return False
-    target: Version | None = versions[-1]
+    target: Version | None = _target(versions, update)
     if update.op == "upsert" and update.valid_from is not None:
         target = _at(versions, update.valid_from)
     return target is not None and target.updated_at > update.unchanged_since
@@ -405,7 +414,7 @@ def _revise(
     if update.op == "upsert" and update.valid_from is not None:
         updated_since = update.valid_from
     else:
-        updated_since = versions[-1].valid_from if old else update.begins
+        updated_since = _target(versions, update).valid_from if old else update.begins
     open_versions = {version.valid_from: version for version in versions}
     new_versions = {version.valid_from: version for version in state.versions}
     old_versions = {version.valid_from: version for version in old}
