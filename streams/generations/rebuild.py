@@ -18,9 +18,12 @@ from typing import Any
 import duckdb
 import msgspec
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
+from schemas.time import format_time
 from sinks.delta import UNWRITTEN, History, written
+from sinks.digest import digest
 from sinks.hard_links import adopt
 from sinks.hard_links import share as link
 from streams.errors import TurnfoldError
@@ -29,6 +32,7 @@ from streams.files.extractor_choice import Choice, choice_of, stored_choice
 from streams.files.fold_sources import Progress
 from streams.files.manifest import WORK, Generation, Settings, rules_of, save
 from streams.files.open_generation import erasing, locked, opened
+from streams.files.retraction import MARKS as OF_RETRACTED
 from streams.files.store import Store
 from streams.files.stored_records import INPUT_TABLES
 from streams.generations import snapshot
@@ -40,7 +44,14 @@ from streams.generations.manifest_checks import (
     run_extractor_of,
     source_of,
 )
-from streams.generations.replay_order import LETTERS, RECORDS, gather, parts_of, unknown_letters
+from streams.generations.replay_order import (
+    LETTERS,
+    MARKS,
+    RECORDS,
+    gather,
+    parts_of,
+    unknown_letters,
+)
 from streams.generations.shared_files import FOLDED, PARALLEL_TABLES, merge, share_equal
 from streams.generations.snapshot import Snapshot
 
@@ -65,7 +76,19 @@ def backfill(
             generation = load_or_create(folder, name, settings, tables, source)
             rules_of(folder)  # raises before records are gathered
             read_on(source, folder, generation, store, tables, progress, share=True)
+        if generation.receipt and "after" not in generation.receipt:
+            generation.receipt |= {
+                "filters": list(map(str, generation.settings.retracted)),
+                "retracted_at": format_time(generation.ended_at or 0),
+                "before": _digests(source.folder), "after": _digests(folder),
+            }  # fmt: skip
+            save(folder, generation)
     return generation
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    digests = digest(folder, max_iteration=rules_of(folder).max_iteration)
+    return {name: digests[name] for name in ("memory", "log")}
 
 
 @contextmanager
@@ -141,6 +164,7 @@ def end(
     generation.seconds = round(generation.seconds + time.monotonic() - start, 3)
     generation.counts |= store.value("counts")
     topic = records_of(folder, generation).topic
+    _write_marks(work / MARKS, store)
     save(folder, generation)
     store.write_values({f"file/{topic}": None})
     shutil.rmtree(work)
@@ -185,12 +209,15 @@ def read(source: Source, folder: Path, generation: Generation) -> None:
     files = snapshot.take(source.folder, generation.pass_settings)
     gathered = gather(source.folder, folder, files, generation.pass_settings, work)
     for name in INPUT_TABLES:
-        link(source.folder / name, folder / name, (file.path for file in files.get(name, ())))
-    (work / FILES).write_bytes(msgspec.json.encode(files))
+        paths = (file.path for file in gathered.files.get(name, ()))
+        link(source.folder / name, folder / name, paths)
+    (work / FILES).write_bytes(msgspec.json.encode(gathered.files))
     generation.stage, generation.records = "folding", gathered.records
     generation.passes += 1
     generation.counts["left_out"] = gathered.left_out
     is_first = generation.ended_at is None  # false for `root`, which `run` created
+    if is_first and generation.settings.retracted != generation.inherited.retracted:
+        generation.receipt = {"records": gathered.retracted}
     generation.parts = _parts(generation, work / RECORDS) if is_first else ()
     save(folder, generation)
 
@@ -200,6 +227,12 @@ def _parts(generation: Generation, records: Path) -> tuple[int, ...]:
         return parts_of(records, generation.split)
     limit = PROCESSES if generation.records >= WORTH_PARTS else 1
     return tuple(sorted({*parts_of(records, limit)} - {0}))
+
+
+def _write_marks(file: Path, store: Store) -> None:
+    if file.exists():
+        marks = pq.read_table(file).to_pylist()
+        store.write_values({f"{OF_RETRACTED}{mark['mark']}": mark["words"] for mark in marks})
 
 
 def _copy_letters(file: Path, tables: History) -> None:

@@ -27,19 +27,16 @@ from typing import Any, NamedTuple
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
-from deltalake import write_deltalake
 
 from schemas.rows import SNAPSHOT_KEYS, TABLES
-from sinks.delta import WRITER, History
-from sinks.errors import in_a_line
+from sinks.delta import History
 from sinks.hard_links import DataFile, files_at, set_files, share, version_of
 from sinks.history import NEWEST_FIRST
-from sinks.history_root import HistoryWriteError
 from sinks.maintenance import SMALL, drop_unnamed, vacuum
 from sinks.tables import COMMIT_ORDER, SCHEMAS, STORED
 from streams.errors import TurnfoldError
 from streams.files.stored_records import INPUT_TABLES
-from streams.generations.parquet import FILE_BITS, ROW, rows_of
+from streams.generations.parquet import FILE_BITS, ROW, rows_of, write_rows
 from streams.generations.replay_order import database
 
 FOLDED = tuple(name for name in TABLES if name not in INPUT_TABLES)
@@ -209,7 +206,7 @@ def _replace_files(
             if is_compared
             else _all_rows(read_rows, paths)
         )
-        _write(name, rest_table, rows)
+        write_rows(name, rest_table, rows)
     rest_files = files_at(rest_table)
     share(live, folder, (file.path for file in equal))
     share(rest_table, folder, (file.path for file in rest_files))
@@ -349,12 +346,3 @@ def _kept_rows(db: duckdb.DuckDBPyConnection, chunk: pa.Table) -> pa.Table:
 def _ordered(rows: pa.Table, first: int) -> pa.Table:
     places = pa.array(range(first, first + rows.num_rows), pa.int64())
     return rows.set_column(rows.column_names.index(COMMIT_ORDER), COMMIT_ORDER, places)
-
-
-def _write(name: str, target: Path, rows: Iterator[pa.RecordBatch]) -> None:
-    reader = pa.RecordBatchReader.from_batches(STORED[name], rows)
-    try:
-        write_deltalake(str(target), reader, partition_by=["date"], writer_properties=WRITER)
-    except Exception as error:  # errors of the reader are wrapped with a traceback
-        text = in_a_line(error).partition(" Detail: ")[0]
-        raise HistoryWriteError(f"{name}: {text}") from error
