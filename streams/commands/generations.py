@@ -212,6 +212,8 @@ def _say_diff(report: dict[str, Any]) -> None:
     for sample in report["samples"]:
         key = " / ".join(map(str, sample["key"].values()))
         output.say(f"\n{sample['change']}  {sample['kind']}  {key}")
+        if fallen := sample["fallen_evidence"]:
+            output.say(f"    remains on other evidence; fallen: {', '.join(fallen)}")
         for line in _differences(sample["before"], sample["after"]):
             output.say(f"    {line}")
         for source in sample["evidence"]:

@@ -165,15 +165,10 @@ def guarded(
 ) -> tuple[Extractor | None, Guard | None]:
     """The extractor without retracted plans, and the guard against retracted records, of the
     generation in `folder`."""
-    retracted = retracted_of(folder)
-    guard = Guard(retracted, store) if retracted else None
-    return unretracted(extractor, retracted), guard
-
-
-def retracted_of(folder: Location) -> tuple[Retraction, ...]:
-    """Filters of the records that a generation retracts."""
     generation = load(folder)
-    return generation.settings.retracted if generation else ()
+    if generation is None or not (retracted := generation.settings.retracted):
+        return extractor, None
+    return unretracted(extractor, retracted), Guard(retracted, store, generation.started_at)
 
 
 def note_constants(folder: Location, name: str, rules: Rules, *, is_new: bool) -> None:

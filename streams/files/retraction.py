@@ -6,22 +6,24 @@ retracted turns and tasks. A record that arrived before the one that retracts it
 next rebuild.
 """
 
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Any, Literal
 
 import msgspec
 
+from schemas.time import DAY
 from sinks.erased_ids import EVENT, TASK, hash_of
 from streams.extractors.registry import OWN_WORDS, Extractor
 from streams.files.store import Store
 from streams.folds.effects import Input
 from streams.pipeline.decode import Decoded, decode_again
 
+EPOCH = date(1970, 1, 1).toordinal()
 By = Literal["source", "client", "session", "extractor", "tool"]
 MARKS = "retracted/"
 """Prefix of the store's values: mark -> whether the user's words stay."""
-OF_USER = "user_event"
-"""Kind of the mark of a user's event, for plans without session."""
+OF_USER, MESSAGE = "user_event", "message"
+"""Kinds of the marks of a user's event, for plans without session, and of a message."""
 WORDS = (
     "client_id", "event_id", "occurred_at", "replaces", "session_id", "source", "status", "task_id",
     "tenant", "type", "user_id", "user_input",
@@ -49,22 +51,19 @@ class Retraction(msgspec.Struct, frozen=True, kw_only=True):
 
     def matches(self, record: Any) -> bool:
         """Whether a record's own fields match."""
-        return self._covers(record.tenant, record.occurred_at) and self._names(record)
+        return self.covers(record.tenant, record.occurred_at) and self._names(record)
 
-    def is_maker(self, tenant: str, at: int, extractor: str, version: str) -> bool:
-        """Whether a plan's extractor matches; `at` in microseconds."""
-        return (
-            self.by == "extractor"
-            and self._covers(tenant, at)
-            and self.value in (extractor, f"{extractor}@{version}")
-        )
+    def is_maker(self, extractor: str, version: str) -> bool:
+        """Whether a plan's extractor matches."""
+        return self.value in (extractor, f"{extractor}@{version}")
 
-    def _covers(self, tenant: str, at: int) -> bool:
+    def covers(self, tenant: str, at: int) -> bool:
+        """Whether the filter includes a tenant and a time in microseconds."""
         if self.tenant not in (None, tenant):
             return False
         if self.first is None and self.last is None:
             return True
-        day = datetime.fromtimestamp(at / 1e6, UTC).date()
+        day = date.fromordinal(EPOCH + at // DAY)
         return (self.first or date.min) <= day <= (self.last or date.max)
 
     def _names(self, record: Any) -> bool:
@@ -73,9 +72,8 @@ class Retraction(msgspec.Struct, frozen=True, kw_only=True):
         if self.by == "tool":
             return record.type == "recursion" and self.value in tools(record.action.output)
         if self.by == "extractor":
-            return record.type == "write_plan" and self.value in (
-                record.extractor.name, f"{record.extractor.name}@{record.extractor.version}",
-            )  # fmt: skip
+            maker = record.extractor if record.type == "write_plan" else None
+            return maker is not None and self.is_maker(maker.name, maker.version)
         name = "source" if self.by == "source" else "client_id"
         return record.type == "turn" and getattr(record, name) == self.value
 
@@ -102,18 +100,23 @@ def unretracted(
         maker = plan.get("extractor") if isinstance(plan, dict) else None
         if not isinstance(maker, dict):
             return plan
-        name, version = maker.get("name", ""), maker.get("version") or ""
-        at = turn.tenant, turn.occurred_at
-        return None if any(each.is_maker(*at, name, version) for each in makers) else plan
+        falls = any(
+            each.is_maker(maker.get("name", ""), maker.get("version") or "")
+            and each.covers(turn.tenant, turn.occurred_at)
+            for each in makers
+        )
+        return None if falls else plan
 
     return Extractor(extractor.name, extract)
 
 
 class Guard:
-    """Withholds retracted records among new ones; notes marks of turns and tasks that fall."""
+    """Withholds retracted records among new ones; notes marks of turns and tasks that fall.
+    `rebuilt_at`: time (microseconds) since which models read turns without the agent's part."""
 
-    def __init__(self, retractions: tuple[Retraction, ...], store: Store) -> None:
+    def __init__(self, retractions: tuple[Retraction, ...], store: Store, rebuilt_at: int) -> None:
         self._retractions = retractions
+        self._rebuilt_at = rebuilt_at
         self._store = store
         self._marks: dict[str, bool] = {}
         self._new: dict[str, bool] = {}
@@ -129,9 +132,12 @@ class Guard:
             return self._turn(decoded, record, matched)
         if record.type in ("recursion", "tool_result"):
             task = hash_of(TASK, record.tenant, record.session_id, record.task_id)
-            if matched and record.type == "recursion":
-                self._mark(task, words=self._calls_tool(record))
+            if any(each.by == "tool" and each.matches(record) for each in self._retractions):
+                self._mark(task, words=True)
             matched = matched or self._marked(task) is not None
+        elif record.type == "signal":
+            place = record.tenant, record.session_id or "", record.signal_id
+            matched = matched or self._marked(hash_of(MESSAGE, *place)) is not None
         elif record.type == "write_plan":
             matched = matched or self._rests_on_marks(record, decoded.doc)
         return "withheld" if matched else decoded
@@ -155,16 +161,15 @@ class Guard:
             self._mark(task, words=False)
         return "withheld" if falls else words_of(given)
 
-    def _calls_tool(self, step: Any) -> bool:
-        return any(each.by == "tool" and each.matches(step) for each in self._retractions)
-
     def _rests_on_marks(self, plan: Any, doc: str) -> bool:
         session = plan.session_id
         kind, owner = (OF_USER, plan.user_id) if session is None else (EVENT, session)
         marks = {
             self._marked(hash_of(kind, plan.tenant, owner, event)) for event in source_events(doc)
         }
-        return False in marks or (True in marks and plan.extractor.name not in OWN_WORDS)
+        made_at = plan.extraction and plan.extraction.made_at
+        is_own = plan.extractor.name in OWN_WORDS or (made_at or 0) > self._rebuilt_at
+        return False in marks or (True in marks and not is_own)
 
     def _mark(self, mark: str, *, words: bool) -> None:
         if self._marked(mark) is not words:

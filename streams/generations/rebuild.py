@@ -230,9 +230,13 @@ def _parts(generation: Generation, records: Path) -> tuple[int, ...]:
 
 
 def _write_marks(file: Path, store: Store) -> None:
-    if file.exists():
-        marks = pq.read_table(file).to_pylist()
-        store.write_values({f"{OF_RETRACTED}{mark['mark']}": mark["words"] for mark in marks})
+    if not file.exists():
+        return
+    with pq.ParquetFile(file) as parquet:
+        for batch in parquet.iter_batches():
+            marks, words = (column.to_pylist() for column in batch.columns)
+            values = zip(marks, words, strict=True)
+            store.write_values({f"{OF_RETRACTED}{mark}": word for mark, word in values})
 
 
 def _copy_letters(file: Path, tables: History) -> None:

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from sinks.hard_links import DataFile, files_at, share
 from sinks.history import quoted, select
 from sinks.tables import STORED
-from streams.files.manifest import Settings, retracted_of
+from streams.files.manifest import Settings, load
 from streams.files.stored_records import (
     INPUT_TABLES,
     LINE,
@@ -35,6 +35,7 @@ from streams.files.stored_records import (
 from streams.generations.parquet import write_rows
 from streams.generations.retraction_scope import (
     MARKED,
+    Origin,
     counts,
     define,
     fallen_letter,
@@ -140,12 +141,16 @@ def _gather(
     *,
     bounded: bool,
 ) -> Gathered:
-    retracted, of_source = settings.retracted, retracted_of(source)
-    is_partial = bool(retracted or of_source)  # otherwise all files of the source are shared
+    retracted, live = settings.retracted, load(source)
+    of_live = live.settings.retracted if live else ()
+    is_partial = bool(retracted or of_live)  # otherwise all files of the source are shared
     with database(target, bounded=bounded) as db:
         if is_partial:
-            marks = marks_of(source) if {*of_source} <= {*retracted} else {}
-            define(db, retracted, lambda name: select(name, _paths(source, name, snapshot)), marks)
+            origin = None
+            if live and {*of_live} <= {*retracted}:
+                is_same = {*of_live} == {*retracted}
+                origin = Origin(marks_of(source), live.started_at if is_same else None)
+            define(db, retracted, lambda name: select(name, _paths(source, name, snapshot)), origin)
         for name in INPUT_TABLES:
             _view_unread(db, name, folder, source, snapshot, settings, is_partial=is_partial)
         letters = select("dead_letters", _paths(source, "dead_letters", snapshot))

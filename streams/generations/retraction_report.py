@@ -91,7 +91,7 @@ def report(folder: Location, retraction: Retraction, samples: int) -> dict[str, 
     with scratch() as work, database(work) as db:
         try:
             define_views(db, folder, VIEWS)
-            define(db, (retraction,), lambda name: f"FROM {name}", {})
+            define(db, (retraction,), lambda name: f"FROM {name}")
             records = counts(db, (retraction,))
             if not any(records.values()):
                 raise DataRefused(f"{folder}: no record matches {retraction}; nothing is retracted")

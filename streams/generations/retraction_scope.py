@@ -7,6 +7,7 @@ single records.
 """
 
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 import duckdb
 import pyarrow as pa
@@ -15,7 +16,7 @@ from sinks.erased_ids import EVENT, TASK, hash_sql
 from sinks.erasure import SESSION_OF, source_events, with_payload
 from sinks.history import columns, quoted
 from streams.extractors.registry import OWN_WORDS
-from streams.files.retraction import OF_USER, WORDS, Retraction
+from streams.files.retraction import MESSAGE, OF_USER, WORDS, Retraction
 
 OWN_FIELDS = {
     "source": {"events": "source = {value}"},
@@ -71,6 +72,7 @@ CREATE TEMP TABLE fallen_message AS
 CREATE TEMP TABLE fallen_plan AS
     WITH resting AS (
         SELECT tenant, user_id, plan_id, extractor_name, {session} AS session_id,
+            epoch_us(TRY_CAST((doc ->> '$.extraction.made_at') AS TIMESTAMPTZ)) AS made_at,
             unnest({events}) AS event_id
         FROM every_plans t
     )
@@ -79,17 +81,20 @@ CREATE TEMP TABLE fallen_plan AS
     FROM resting p JOIN affected a ON p.tenant = a.tenant AND p.event_id = a.event_id
         AND CASE WHEN p.session_id IS NULL THEN p.user_id = a.user_id
             ELSE p.session_id = a.session_id END
-    WHERE NOT (words AND extractor_name IN {own_words});
+    WHERE NOT words
+        OR NOT (extractor_name IN {own_words} OR coalesce(made_at > {rebuilt_at}, false));
 """
 MARKED = f"""
-WITH fresh AS (
+WITH fresh AS (SELECT mark, bool_and(words) AS words FROM (
 SELECT {hash_sql(f"'{EVENT}'", "tenant", "session_id", "event_id")} AS mark, words FROM affected
 UNION SELECT {hash_sql(f"'{OF_USER}'", "tenant", "coalesce(user_id, '')", "event_id")}, words
 FROM affected
 UNION SELECT {hash_sql(f"'{TASK}'", "tenant", "session_id", "task_id")},
     (tenant, session_id, task_id) IN (SELECT (tenant, session_id, task_id) FROM tool_task)
 FROM fallen_task
-) FROM fresh UNION ALL FROM noted ANTI JOIN fresh USING (mark)
+UNION SELECT {hash_sql(f"'{MESSAGE}'", "tenant", "session_id", "signal_id")}, false
+FROM fallen_message
+) GROUP BY mark) FROM fresh UNION ALL FROM noted ANTI JOIN fresh USING (mark)
 """
 """Marks of the store (`streams.files.retraction.MARKS`)."""
 FIELD = """CASE WHEN json_exists(doc, '$.{0}') THEN '"{0}":' || (doc -> '$.{0}')::VARCHAR END"""
@@ -106,11 +111,19 @@ FALLEN_LETTER = """
 COUNTS = {
     "turns": "SELECT count(*) FROM (SELECT DISTINCT tenant, session_id, event_id FROM affected "
     "WHERE NOT words)",
-    "turns_without_the_agents_part": "SELECT count(*) FROM (SELECT DISTINCT tenant, session_id, "
+    "turns_cut": "SELECT count(*) FROM (SELECT DISTINCT tenant, session_id, "
     "event_id FROM affected WHERE words)",
     "plans": "SELECT count(*) FROM fallen_plan",
 }
 """Name in reports -> SQL of its number."""
+
+
+class Origin(NamedTuple):
+    """A source that retracts some of the same records: its marks, and the time (microseconds) since
+    which models read its turns without the agent's part, or None if it retracts fewer."""
+
+    marks: dict[str, bool]
+    rebuilt_at: int | None
 
 
 def matching(retractions: Iterable[Retraction], table: str) -> str:
@@ -132,10 +145,11 @@ def define(
     db: duckdb.DuckDBPyConnection,
     retractions: tuple[Retraction, ...],
     rows: Callable[[str], str],
-    noted: dict[str, bool],
+    origin: Origin | None = None,
 ) -> None:
-    """Creates the scope's tables. `rows`: SQL of all rows of a table of the source; `noted`: its
-    marks."""
+    """Creates the scope's tables. `rows`: SQL of all rows of a table of the source; `origin`: of a
+    source that has retracted records itself."""
+    noted = origin.marks if origin else {}
     for name in ("events", "recursions", "tool_results", "signals", "plans"):
         db.execute(f"CREATE OR REPLACE TEMP VIEW every_{name} AS {rows(name)}")
     marks = pa.table({"mark": pa.array(list(noted), pa.string()),
@@ -148,6 +162,7 @@ def define(
         noted_tool=_noted(TASK, "task_id", words=True) if noted else "false",
         noted_event=_noted(EVENT, "event_id", words=False) if noted else "false",
         session=SESSION_OF["plans"], events=source_events("t.doc"), own_words=OWN_WORDS,
+        rebuilt_at=origin.rebuilt_at if origin and origin.rebuilt_at else "NULL",
     ))  # fmt: skip
 
 
