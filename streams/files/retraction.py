@@ -70,12 +70,12 @@ class Retraction(msgspec.Struct, frozen=True, kw_only=True):
         if self.by == "session":
             return bool(getattr(record, "session_id", None) == self.value)
         if self.by == "tool":
-            return record.type == "recursion" and self.value in tools(record.action.output)
+            return bool(record.type == "recursion") and self.value in tools(record.action.output)
         if self.by == "extractor":
             maker = record.extractor if record.type == "write_plan" else None
             return maker is not None and self.is_maker(maker.name, maker.version)
         name = "source" if self.by == "source" else "client_id"
-        return record.type == "turn" and getattr(record, name) == self.value
+        return bool(record.type == "turn" and getattr(record, name) == self.value)
 
 
 def tools(output: Any) -> set[str]:
