@@ -61,20 +61,20 @@ def retract(
     from streams.files.retraction import By, Retraction
     from streams.generations.retraction_report import report
 
-    given = [(by, value) for by in get_args(By) if (value := filters[by])]
-    if len(given) != 1:
+    choices = [(by, value) for by in get_args(By) if (value := filters[by])]
+    if len(choices) != 1:
         raise UsageError("give one of " + ", ".join(f"--{by}" for by in get_args(By)))
     check_period(first, last)
-    ((by, value),) = given
+    ((by, value),) = choices
     retraction = Retraction(by=by, value=value, tenant=tenant, first=first, last=last)
-    said = report(find(find_root(history), LIVE), retraction, samples)
+    findings = report(find(find_root(history), LIVE), retraction, samples)
     if not form:
-        _say_report(said)
-    if said["records"]["turns"] == said["turns_of_history"]:
+        _say_report(findings)
+    if findings["records"]["turns"] == findings["turns_of_history"]:
         output.note("the filter matches every turn of the history")
     receipt = _built(history, name, retraction) if yes else None
     if form:
-        output.say_as(form, said | {"receipt": receipt}, said["memory"])
+        output.say_as(form, findings | {"receipt": receipt}, findings["memory"])
     elif receipt:
         output.say(f"receipt  {output.json_text(receipt)}")
     if yes:
@@ -92,14 +92,14 @@ def _built(history: Path, name: str, retraction: Any) -> Any:
         return backfill(history, name, Settings(retracted=(retraction,)), progress).receipt
 
 
-def _say_report(said: dict[str, Any]) -> None:
+def _say_report(findings: dict[str, Any]) -> None:
     from streams.cli_tables import short
 
-    output.say(f"retracts {said['filter']}")
-    for kind, count in said["records"].items():
+    output.say(f"retracts {findings['filter']}")
+    for kind, count in findings["records"].items():
         output.say_count(kind, count)
-    output.table(said["memory"], ["kind", "values", "in_force", "gone", "other_evidence"])
-    for value in said["samples"]:
+    output.table(findings["memory"], ["kind", "values", "in_force", "gone", "other_evidence"])
+    for value in findings["samples"]:
         force = "in force" if value["in_force"] else "past"
         validity = f"true {value['valid_from']} to {value['valid_to'] or 'now'}, " * bool(
             value["valid_from"]

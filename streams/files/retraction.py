@@ -73,7 +73,7 @@ class Retraction(msgspec.Struct, frozen=True, kw_only=True):
             return bool(record.type == "recursion") and self.value in tools(record.action.output)
         if self.by == "extractor":
             maker = record.extractor if record.type == "write_plan" else None
-            return maker is not None and self.is_maker(maker.name, maker.version)
+            return bool(maker and self.is_maker(maker.name, maker.version))
         name = "source" if self.by == "source" else "client_id"
         return bool(record.type == "turn" and getattr(record, name) == self.value)
 
@@ -147,19 +147,19 @@ class Guard:
         marks, self._new = self._new, {}
         return {MARKS + mark: words for mark, words in marks.items()}
 
-    def _turn(self, given: Input, turn: Any, matched: bool) -> Decoded:
+    def _turn(self, record: Input, turn: Any, matched: bool) -> Decoded:
         place = turn.tenant, turn.session_id
         event = hash_of(EVENT, *place, turn.event_id)
         task = hash_of(TASK, *place, turn.task_id or turn.event_id)
         if not matched and self._marked(event) is not False and not self._marked(task):
-            return given
+            return record
         falls = matched or self._marked(event) is False
-        own = hash_of(OF_USER, turn.tenant, turn.user_id or "", turn.event_id)
-        for mark in (event, own):
+        of_user = hash_of(OF_USER, turn.tenant, turn.user_id or "", turn.event_id)
+        for mark in (event, of_user):
             self._mark(mark, words=not falls)
         if falls and self._marked(task) is None:
             self._mark(task, words=False)
-        return "withheld" if falls else words_of(given)
+        return "withheld" if falls else words_of(record)
 
     def _rests_on_marks(self, plan: Any, doc: str) -> bool:
         session = plan.session_id

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
+from schemas.rows import SNAPSHOT_KEYS
 from schemas.time import format_time
 from sinks.delta import UNWRITTEN, History, written
 from sinks.digest import digest
@@ -125,10 +126,13 @@ def read_on(
         records = records_of(folder, generation)
         if generation.parts:
             parts = fold_parts(work, records, generation, store, progress)
-            merge(source.folder, parts, tables, work)
+            is_partial = bool(generation.settings.retracted)
+            merge(source.folder, parts, tables, work, is_partial=is_partial)
         else:
             fold(records, generation.pass_settings, store, tables, progress)
         names = ("dead_letters",) if generation.parts else FOLDED
+        if generation.settings.retracted:
+            names = tuple(name for name in names if name not in SNAPSHOT_KEYS)
         end(source, folder, generation, store, tables, names if share else (), start)
 
 

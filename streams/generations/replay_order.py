@@ -194,12 +194,14 @@ def remaining_files(
     """Files of a table of a generation that lacks records of its source: its own, files of the
     source from which it takes all rows, and files in the folder `work` with the other rows, which
     are linked into its folder."""
-    own = files_at(folder / name)
-    known = {file.path for file in own}
-    fresh = {str(source / name / file.path): file for file in files if file.path not in known}
+    files_before = files_at(folder / name)
+    paths_before = {file.path for file in files_before}
+    fresh = {
+        str(source / name / file.path): file for file in files if file.path not in paths_before
+    }
     counted = f"SELECT filename, count(*) FROM unread_{name} WHERE NOT altered GROUP BY filename"
-    taken = dict(db.execute(counted).fetchall()) if fresh else {}
-    whole = [path for path, file in fresh.items() if taken.get(path) == file.rows]
+    rows_taken = dict(db.execute(counted).fetchall()) if fresh else {}
+    whole = [path for path, file in fresh.items() if rows_taken.get(path) == file.rows]
     names = ", ".join(f'"{column}"' for column in STORED[name].names)
     paths = ", ".join(map(quoted, whole)) or "''"
     rows = db.sql(f"SELECT {names} FROM unread_{name} WHERE filename NOT IN ({paths})")
@@ -209,7 +211,7 @@ def remaining_files(
         write_rows(name, rest, (batch.cast(STORED[name]) for batch in batches if batch.num_rows))
     written = files_at(rest)
     share(rest, folder / name, (file.path for file in written))
-    return [*own, *map(fresh.__getitem__, whole), *written]
+    return [*files_before, *map(fresh.__getitem__, whole), *written]
 
 
 def unknown_letters(file: Path, folder: Path) -> Iterator[pa.Table]:

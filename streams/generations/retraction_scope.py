@@ -174,7 +174,7 @@ def _noted(kind: str, column: str, *, words: bool) -> str:
 def remaining(retractions: tuple[Retraction, ...], table: str, rows: str) -> str:
     """SQL of the rows of input records that remain; the column `altered` is whether only the user's
     words of a turn do."""
-    own = matching(retractions, table)
+    matches = matching(retractions, table)
     if table == "events":
         lost = [name for name in columns(table) if name not in KEPT_COLUMNS]
         values = ", ".join(
@@ -187,9 +187,9 @@ def remaining(retractions: tuple[Retraction, ...], table: str, rows: str) -> str
             ) USING (tenant, session_id, event_id) WHERE words IS DISTINCT FROM false"""
     if table == "signals":
         return f"""SELECT *, false AS altered FROM ({rows}) ANTI JOIN fallen_message
-            USING (tenant, session_id, signal_id) WHERE NOT {own}"""
+            USING (tenant, session_id, signal_id) WHERE NOT {matches}"""
     return f"""SELECT *, false AS altered FROM ({rows}) ANTI JOIN fallen_task
-        USING (tenant, session_id, task_id) WHERE NOT {own}"""
+        USING (tenant, session_id, task_id) WHERE NOT {matches}"""
 
 
 def _lost_value(column: str) -> str:
@@ -198,8 +198,8 @@ def _lost_value(column: str) -> str:
 
 def fallen_letter(retractions: tuple[Retraction, ...]) -> str:
     """SQL condition of dead letters `t` that name a retracted record."""
-    own = matching(retractions, "dead_letters")
-    return with_payload(f"coalesce({FALLEN_LETTER} OR {own}, false)")
+    matches = matching(retractions, "dead_letters")
+    return with_payload(f"coalesce({FALLEN_LETTER} OR {matches}, false)")
 
 
 def counts(db: duckdb.DuckDBPyConnection, retractions: tuple[Retraction, ...]) -> dict[str, int]:

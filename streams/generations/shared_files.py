@@ -69,15 +69,20 @@ class _Files(NamedTuple):
     shared: frozenset[str] | None = None
 
 
-def merge(live: Path, parts: list[Path], tables: History, work: Path) -> None:
+def merge(
+    live: Path, parts: list[Path], tables: History, work: Path, *, is_partial: bool = False
+) -> None:
     """Makes the rows of a first pass's parts the generation's tables, with live's files where they
-    are equal; idempotent after a kill.
+    are equal; idempotent after a kill. `is_partial`: shares no snapshots, as their older documents
+    may contain retracted records.
 
     Raises TurnfoldError, HistoryError, duckdb.Error, OSError.
     """
 
     def take_over(name: str, stop: Event) -> None:
-        _share_table(name, live / name, partial(_of_parts, name, live, parts), tables, work, stop)
+        is_shared = not (is_partial and name in SNAPSHOT_KEYS)
+        find = partial(_of_parts, name, live if is_shared else None, parts)
+        _share_table(name, live / name, find, tables, work, stop)
 
     _side_by_side(take_over, FOLDED)
 
@@ -155,9 +160,9 @@ def _share_table(
     )
 
 
-def _of_parts(name: str, live: Path, parts: list[Path]) -> _Files:
+def _of_parts(name: str, live: Path | None, parts: list[Path]) -> _Files:
     mine = [(part / name, file) for part in parts for file in files_at(part / name)]
-    return _Files(mine, files_at(live / name), [])
+    return _Files(mine, files_at(live / name) if live else [], [])
 
 
 def _of_generation(name: str, live: Path, folder: Path) -> _Files:

@@ -54,7 +54,7 @@ def marks_of(source: Path) -> dict[str, bool]:
     return {mark: msgspec.msgpack.decode(words) for mark, words in rows.items()}
 
 
-def _read(source: Path, read: Callable[[Rdict], Any]) -> Any:
+def _read(source: Path, lookup: Callable[[Rdict], Any]) -> Any:
     """Reads from a source's store, which its owner may be writing; None without a store."""
     path = source / "_store"
     if not (path / "CURRENT").exists():  # a sink's history
@@ -68,7 +68,7 @@ def _read(source: Path, read: Callable[[Rdict], Any]) -> Any:
             last = error
             continue
         try:
-            return read(store)
+            return lookup(store)
         finally:
             store.close()
     raise ConfigurationError(f"{path}: the fold's tables cannot be opened: {last}")

@@ -178,7 +178,8 @@ def test_a_generation_equals_a_history_that_never_had_the_records(
     fold(clean, "after", map(kept, AFTER))
     assert digest(good) == digest(clean)
     backfill(history, "heir", Settings())
-    assert digest(history / "generations" / "heir") == digest(clean)
+    heir = digest(history / "generations" / "heir")
+    assert heir["tables"] == digest(clean)["tables"]  # its log is that of a rebuild
     rollback(history)
     promote(history, "good")
     assert digest(good) == digest(clean)
