@@ -25,7 +25,7 @@ SHOWN = 60  # characters of a value
 )
 @click.option("--tool", metavar="NAME", help="Tasks that called this tool.")
 @click.option("--from", "first", type=DAY, help="First day (UTC). Default: all.")
-@click.option("--to", "last", type=DAY, help="Last day (UTC). Default: all, also to come.")
+@click.option("--to", "last", type=DAY, help="Last day (UTC). Default: all, including future days.")
 @options.any_tenant
 @click.option(
     "--samples",
@@ -47,7 +47,7 @@ def retract(
     form: str | None,
     **filters: str | None,
 ) -> None:
-    """Rebuild memory without bad records, and report what rested on them.
+    """Rebuild memory without bad records, and report the values that rest on them.
 
     Shows the report; with --yes also builds the generation. The live memory stays unchanged until
     `generation promote`. Run the same command again to continue after an interruption.

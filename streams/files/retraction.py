@@ -122,8 +122,8 @@ class Guard:
         self._new: dict[str, bool] = {}
 
     def checked(self, decoded: Decoded) -> Decoded:
-        """The record; a turn whose task called a retracted tool without the agent's part; or
-        "withheld". Raises StoreError."""
+        """The record, without the agent's part if it is a turn of a task that called a retracted
+        tool; or "withheld". Raises StoreError."""
         if type(decoded) is not Input:
             return decoded
         record: Any = decoded.record
@@ -176,7 +176,7 @@ class Guard:
             self._marks[mark] = self._new[mark] = words
 
     def _marked(self, mark: str) -> bool | None:
-        """Whether the user's words stay; None if the id is not marked."""
+        """Whether the user's words stay, or None if the id has no mark."""
         if mark in self._marks:
             return self._marks[mark]
         words: bool | None = self._store.value(MARKS + mark)

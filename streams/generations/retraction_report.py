@@ -1,4 +1,4 @@
-"""Reports what a retraction takes out: records, and the memory that rests on them by its revisions.
+"""Reports the records of a retraction, and the memory that rests on them by its revisions.
 
 On both clocks: when a value was true, and when it was learned. Whether a value really goes or gets
 an earlier value is known after the rebuild (`generation diff`).

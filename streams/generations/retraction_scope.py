@@ -1,7 +1,7 @@
 """SQL of the records that a generation retracts, and of the plans that rest on them.
 
 `docs/backfill.md`, "Retract", has the rules. Turns that match, with their tasks, fall; so do tasks
-that called the tool, whose turns keep the user's words. Plans fall with any event that they rest
+that called the tool; their turns keep the user's words. Plans fall with any event that they rest
 on, except that `OWN_WORDS` may rest on those words. `streams.files.retraction` does the same for
 single records.
 """

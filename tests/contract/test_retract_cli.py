@@ -72,5 +72,5 @@ def test_a_filter_that_finds_no_record_is_refused(
 ) -> None:
     history = tmp_path / "history"
     folded(ndjson(tmp_path / "poisoned.ndjson", POISONED), history=history)
-    words = ("generation", "retract", "good", *options, "--history", history)
+    words: tuple[str | Path, ...] = "generation", "retract", "good", *options, "--history", history
     assert said in refused(*words, code=code)
