@@ -55,7 +55,7 @@ def marks_of(source: Path) -> dict[str, bool]:
 
 
 def _read(source: Path, lookup: Callable[[Rdict], Any]) -> Any:
-    """Reads from a source's store, which its owner may be writing, or returns None if it has none."""
+    """Reads from a store that its owner may be writing, or returns None if there is none."""
     path = source / "_store"
     if not (path / "CURRENT").exists():  # a sink's history
         return None
