@@ -9,7 +9,7 @@ import click
 from streams import output
 from streams.commands import errors, options
 from streams.commands.generations import DAY, check_period
-from streams.errors import UsageError
+from streams.errors import ConfigurationError, UsageError
 
 SHOWN = 60  # characters of a value
 
@@ -58,6 +58,7 @@ def retract(
     """
     from sinks.generation import LIVE, find
     from sinks.history_root import find_root
+    from streams.files.extractor_choice import choice_of
     from streams.files.retraction import By, Retraction
     from streams.generations.retraction_report import report
 
@@ -67,7 +68,14 @@ def retract(
     check_period(first, last)
     ((by, value),) = choices
     retraction = Retraction(by=by, value=value, tenant=tenant, first=first, last=last)
-    findings = report(find(find_root(history), LIVE), retraction, samples)
+    live = find(find_root(history), LIVE)
+    choice = choice_of(live)
+    if by == "extractor" and last is None and choice and value == choice.name:
+        raise ConfigurationError(
+            f"{value} is the extractor of new turns: give --to or {value}@VERSION, or use `generation "
+            "create --extractor none`"
+        )
+    findings = report(live, retraction, samples)
     if not form:
         _say_report(findings)
     if findings["records"]["turns"] == findings["turns_of_history"]:

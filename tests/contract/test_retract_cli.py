@@ -63,6 +63,7 @@ def test_a_poisoned_tool_is_taken_out_for_good(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("options", "code", "said"), [
     (("--tool", "wep"), 4, "no record matches tool wep"),
     (("--session", "s", "--from", "2027-01-01"), 4, "no record matches session s 2027-01-01.."),
+    (("--extractor", "none"), 3, "none is the extractor of new turns"),
     ((), 2, "give one of --source"),
     (("--tool", "web", "--session", "s"), 2, "give one of --source"),
     (("--tool", "web", "--from", "2026-02-02", "--to", "2026-02-01"), 2, "is after"),
