@@ -72,8 +72,8 @@ def retract(
     choice = choice_of(live)
     if by == "extractor" and last is None and choice and value == choice.name:
         raise ConfigurationError(
-            f"{value} is the extractor of new turns: give --to or {value}@VERSION, or use `generation "
-            "create --extractor none`"
+            f"{value} is the extractor of new turns: give --to or {value}@VERSION, or use "
+            "`generation create --extractor none`"
         )
     findings = report(live, retraction, samples)
     if not form:
