@@ -2,8 +2,9 @@
 that could not be applied may contain an id anywhere and in any form (docs/guarantees.md).
 
 A letter is erased if any string at any depth equals the id, or if its unescaped text contains the
-id as a word. Supported: JSON in an envelope, escaped JSON in a string, base64, hex, gzip, UTF-16,
-truncated and binary content; escapes of JSON and programs, URLs and HTML, in any combination.
+id as a word. Supported: JSON in an envelope, escaped JSON in a string, base64, hex, bytes as a list
+of numbers, gzip, UTF-16, Latin-1, truncated and binary content; escapes of JSON and programs, URLs
+and HTML, in any combination.
 """
 
 import json
@@ -14,6 +15,7 @@ from html import unescape
 from typing import Any
 from urllib.parse import unquote
 
+from schemas.unicode_text import normalized
 from sinks.decompress import Budget, TooMuch, inflated, of_base64
 
 STAYS, MAY_NAME, GOES = 0, 1, 2
@@ -62,7 +64,7 @@ class Letters:
         """`STAYS`, `MAY_NAME` or `GOES`."""
         searched = _Searched()
         if not _HASHED.match(payload):
-            searched.bytes(payload, DEEP)
+            searched.binary(payload, DEEP)
         if key is not None:
             searched.string(key.removeprefix(f"{self.tenant}/"), DEEP)
         for text in filter(None, (headers, detail)):
@@ -100,7 +102,7 @@ class Letters:
         """Whether a letter names the tenant: unreadable letters are stored under the default
         tenant."""
         searched = _Searched()
-        searched.bytes(payload, DEEP)
+        searched.binary(payload, DEEP)
         name = _normal(self.tenant)
         return any(_named(name, *text) == GOES for text in searched.texts)
 
@@ -114,7 +116,7 @@ class _Searched:
         self.is_unclear = False
         self._budget = Budget()
 
-    def bytes(self, content: bytes, deep: int) -> None:
+    def binary(self, content: bytes, deep: int) -> None:
         try:
             unpacked = inflated(content, self._budget)
         except TooMuch:
@@ -123,10 +125,12 @@ class _Searched:
         if unpacked is not None:
             self.is_unclear |= not deep
             if deep:
-                self.bytes(unpacked, deep - 1)
+                self.binary(unpacked, deep - 1)
             return
         text = _decoded(content)
         self.text(text, deep)
+        if "\ufffd" in text:
+            self.text(content.decode("latin-1"), deep)
         self.is_unclear |= bool(_CONTROL.search(text)) or "\ufffd" in text
 
     def text(self, text: str, deep: int, *, is_string: bool = False) -> None:
@@ -157,6 +161,8 @@ class _Searched:
                     waiting.append(_as_id(name, content))
             elif isinstance(node, list):
                 waiting.extend(node)
+                if deep and (content := _of_numbers(node)):
+                    self._piece(content, deep)
             elif isinstance(node, str):
                 self.string(node, deep)
 
@@ -174,20 +180,25 @@ class _Searched:
     def _packed(self, text: str, deep: int) -> None:
         if not deep:
             return
-        pieces = [*map(of_base64, _BASE64.findall(text)), *map(bytes.fromhex, _HEX.findall(text))]
-        for content in pieces:
-            try:
-                self._budget.spend(len(content), 0)
-                unpacked = inflated(content, self._budget)
-            except TooMuch:
-                self.is_unclear = True
-                return
-            content = content if unpacked is None else unpacked
-            text_inside = _decoded(content)
-            if (
-                not _CONTROL.search(text_inside) and "\ufffd" not in text_inside
-            ):  # random bytes, such as other ids, are not text
-                self.bytes(content, deep - 1)
+        for letters in _BASE64.findall(text):
+            self._piece(of_base64(letters), deep)
+        for digits in _HEX.findall(text):
+            self._piece(bytes.fromhex(digits), deep)
+
+    def _piece(self, content: bytes, deep: int) -> None:
+        """Searches bytes that are packed or text, not random bytes such as other ids."""
+        try:
+            self._budget.spend(len(content), 0)
+            unpacked = inflated(content, self._budget)
+        except TooMuch:
+            self.is_unclear = True
+            return
+        if unpacked is not None:
+            self.binary(unpacked, deep - 1)
+            return
+        text = _decoded(content)
+        if not _CONTROL.search(text) and "\ufffd" not in text:
+            self.binary(content, deep - 1)
 
 
 class _Pairs(list[tuple[str, Any]]):
@@ -200,6 +211,14 @@ def _json(text: str) -> Any:
         return json.loads(text, object_pairs_hook=_Pairs)
     except (ValueError, RecursionError):
         return text
+
+
+def _of_numbers(values: list[Any]) -> bytes:
+    """The bytes that a list of numbers contains, such as a buffer of Node in JSON."""
+    try:
+        return bytes(values)
+    except (TypeError, ValueError):
+        return b""
 
 
 def _as_id(name: str, value: Any) -> Any:
@@ -258,7 +277,7 @@ def _plain(escape: re.Match[str]) -> str:
 
 
 def _normal(text: str) -> str:
-    return text if text.isascii() else unicodedata.normalize("NFC", text)
+    return normalized("NFC", text)
 
 
 def _named(id: str, text: str, is_whole: bool) -> int:

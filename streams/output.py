@@ -47,7 +47,7 @@ def _escaped(error: UnicodeError) -> tuple[str, int]:
     return "".join(f"\\u{unit}" for unit in pairs), error.end
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any) -> str:
     if isinstance(value, bytes | bytearray):
         return value.decode("utf-8", "backslashreplace")
     return str(value)
@@ -97,16 +97,20 @@ def say_as(
 
 
 def say_csv(names: Iterable[str], rows: Iterable[Iterable[Value]]) -> None:
-    """A header and rows; a list or object in a cell is JSON, a missing value is empty."""
+    """A header and rows; a list or object in a cell is JSON, a missing value is empty. Only a
+    terminal gets control characters as escapes: a file or program gets the values."""
     import csv
 
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows([_csv_cell(value) for value in row] for row in rows)
+    readable = escape_controls if sys.stdout.isatty() else str
+    writer.writerow(map(readable, names))
+    writer.writerows(
+        ["" if value is None else readable(_csv_cell(value)) for value in row] for row in rows
+    )
 
 
-def _csv_cell(value: Value) -> Value:
-    return json_text(value, indent=0) if isinstance(value, dict | list | tuple) else value
+def _csv_cell(value: Value) -> str:
+    return json_text(value, indent=0) if isinstance(value, dict | list | tuple) else _plain(value)
 
 
 def write(text: str) -> None:

@@ -6,7 +6,6 @@ turns, by the query, or by recency without one.
 """
 
 import re
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence, Set
 from functools import lru_cache
@@ -18,6 +17,7 @@ from schemas.time import DAY, SECOND, format_time, parse_time
 from streams.context.excerpt import excerpt
 from streams.context.visible import sanitize
 from streams.dates.period import format_period
+from streams.folds.ids import folded
 from streams.search import Recall, Recalled, Turn, dates_named
 
 Json = dict[str, Any]
@@ -357,8 +357,8 @@ class _NormalText(dict[str, str]):
 
     def __missing__(self, text: str) -> str:
         is_ascii = text.isascii()
-        folded, marks = (text.lower(), _ASCII_MARKS) if is_ascii else (_folded(text), _MARKS)
-        words = [word if word.isalnum() else word.strip(marks) or word for word in folded.split()]
+        lower, marks = (text.lower(), _ASCII_MARKS) if is_ascii else (folded(text), _MARKS)
+        words = [word if word.isalnum() else word.strip(marks) or word for word in lower.split()]
         normal = self[text] = " ".join(words)
         return normal
 
@@ -367,14 +367,10 @@ class _Letters(dict[str, bytes]):
     """Text -> its letters in lower case, without blanks and marks."""
 
     def __missing__(self, text: str) -> bytes:
-        folded = text if text.isascii() else _UNMARKED.sub("", _folded(text))
-        letters = folded.encode("utf-8", "surrogatepass").lower().translate(None, _ASCII_UNMARKED)
+        plain = text if text.isascii() else _UNMARKED.sub("", folded(text))
+        letters = plain.encode("utf-8", "surrogatepass").lower().translate(None, _ASCII_UNMARKED)
         self[text] = letters
         return letters
-
-
-def _folded(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold()
 
 
 _MARKS = ".,;:!?\"'()“”„‟«»‘’…。、「」『』؟،؛।"

@@ -22,7 +22,8 @@ _CLAUSE = re.compile(r"[,;:](?=\s)|[，、；：]| – | — ")
 _PLACE = re.compile(r"(?<!P)<(\w+)>")
 _NUMBERED = re.compile(r"(?<=\d)\.(?=\s)")
 FULL_YEAR = 100
-
+MOST_TRIES = 200
+"""Maximum expressions of a text that are resolved: more dates are data, not a message."""
 
 BEFORE, AFTER = 50, 40
 """Characters around a date word that contain the rest of the date."""
@@ -127,7 +128,7 @@ class Language:
         self, text: str, folded: str, words: Sequence[str], today: date
     ) -> Iterator[DateMatch]:
         """Yields the dates of a text in any order. `folded`: its `fold`, of equal length."""
-        spans: list[tuple[int, int]] = []
+        tries, is_taken = 0, bytearray(len(folded))
         tables, windows = self._tables_and_windows(folded, words)
         for form, pattern, needed in self.forms:
             if needed not in tables:
@@ -136,11 +137,13 @@ class Language:
                 pattern.finditer(folded, *window) for window in windows
             ):
                 begin, stop = match.span()
-                if any(begin < end and start < stop for start, end in spans):
+                if is_taken.find(1, begin, stop) >= 0:
                     continue
+                if (tries := tries + 1) > MOST_TRIES:
+                    return
                 period = self._period(form, match, text, folded, today)
                 if period is not None:
-                    spans.append((begin, stop))
+                    is_taken[begin:stop] = b"\1" * (stop - begin)
                     lasting = self._is_since(match, folded) and period.start <= today
                     if lasting:
                         period = Period(period.start, calendar.day(today).end)

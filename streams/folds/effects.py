@@ -103,6 +103,12 @@ class Input(Row, frozen=True):
     plain: bool = False
 
 
+MAX_WORK = 20_000
+"""Limit of what a plan's ends and merges do, each of which may concern all entries of a user: one
+for an entry that is compared, and `CHANGE` for one that is changed."""
+CHANGE = 4
+
+
 class Refused(Exception):  # noqa: N818 - an outcome, not an error of the program
     """The record cannot be applied and becomes a dead letter. Its writes are rolled back unless
     `keeps` is set: then a later record may still apply it."""
@@ -186,3 +192,13 @@ class Effects(Mutable):
     doc: str = ""
     place: Place = FIRST  # of a write plan among its user's
     concerned: dict[str, Any] | None = None  # what a plan's ends may speak of (ends.concerned)
+    work: int = 0
+
+    def spend(self, work: int) -> None:
+        """Counts work of a plan. Raises Refused beyond `MAX_WORK`."""
+        self.work += work
+        if self.work > MAX_WORK:
+            raise Refused(
+                "too_large",
+                "its ends and merges concern too many entries of memory; send several plans",
+            )

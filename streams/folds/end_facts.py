@@ -14,7 +14,7 @@ from schemas.events import EndUpdate, EventUpdate, WritePlan
 from schemas.row import Row, replace
 from streams.folds.effects import SEP, Effects, RowKey, RowKind, Rows
 from streams.folds.ids import normalise
-from streams.folds.plan_order import FIRST, Place
+from streams.folds.plan_order import FIRST, NEVER, Place
 from streams.folds.quote_reason import shortened
 
 MAX_ENDS = 64
@@ -27,8 +27,8 @@ MAX_MARKS = 1_000
 MAX_VERSIONS = 64
 """Limit of a message's versions that are ordered: the neighbours of the new version."""
 
-MAX_CACHED_TEXT = 200
-"""Longest text, in characters, with cached words; values are short."""
+MAX_TEXT = 512
+"""Characters of a value or text that ends are compared with: the length of an end's own `value`."""
 _WORD = re.compile(r"\w+")
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 _ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|es|s|e)$")
@@ -54,6 +54,10 @@ class End(Row, frozen=True):
     def order(self) -> tuple[int, str, int]:
         """Sort key: the earliest of several ends counts."""
         return self.at, self.plan_id, self.ordinal
+
+    def is_contradicted(self, stated_at: int) -> bool:
+        """Whether a later plan, of that time, states what the end would close."""
+        return self.told_at < stated_at and self.at <= stated_at
 
 
 class Target(NamedTuple):
@@ -356,15 +360,18 @@ def _trim_families(rows: Rows) -> None:
         rows.delete(ENDS.key(min(families, key=lambda family: (latest[family], family))))
 
 
-def first_after(rows: Rows, target: Target, since: int, until: Place | None = None) -> End | None:
+def first_after(
+    rows: Rows, target: Target, since: int, until: Place | None = None, stated_at: int = NEVER
+) -> End | None:
     """Returns the earliest stored end after `since` that matches the target, or None. `until`
-    limits the search to plans before that place."""
+    limits the search to plans before that place; a statement of `stated_at` contradicts others."""
     matches = [
         end
         for family in target.families
         for end in (rows.get(ENDS.key(family)) or Ends(())).ends
         if since < end.at
         and (until is None or end.place[:4] < until[:4])
+        and not end.is_contradicted(stated_at)
         and concerns(end, target)
         and retraction(rows, end.evidence, end.session_id) is None
     ]
@@ -397,11 +404,11 @@ def _text(value: object) -> str:
 
 
 def holds(text: str, words: str) -> bool:
-    """Whether a text contains all of the words, apart from usual English endings. Words written
-    without spaces (Chinese, Japanese) match as substrings."""
+    """Whether the start of a text contains all of the words, apart from usual English endings.
+    Words written without spaces (Chinese, Japanese) match as substrings."""
     if not words:
         return True
-    whole, stems = _read(text)
+    whole, stems = _read(text[:MAX_TEXT])
     pattern = _named(words)
     return pattern.stems <= stems and all(word in whole for word in pattern.unspaced)
 
@@ -413,23 +420,15 @@ class _Named(NamedTuple):
     unspaced: tuple[str, ...]
 
 
-def _named(words: str) -> _Named:
-    return (_named_once if len(words) <= MAX_CACHED_TEXT else _named_once.__wrapped__)(words)
-
-
-def _read(text: str) -> tuple[str, frozenset[str]]:
-    return (_read_once if len(text) <= MAX_CACHED_TEXT else _read_once.__wrapped__)(text)
-
-
 @lru_cache(1_000)
-def _named_once(words: str) -> _Named:
+def _named(words: str) -> _Named:
     parts = _WORD.findall(normalise(words))
     unspaced = tuple(word for word in parts if _UNSPACED.search(word))
     return _Named(frozenset(map(stem, set(parts).difference(unspaced))), unspaced)
 
 
 @lru_cache(10_000)  # of one user's texts each is compared with many ends
-def _read_once(text: str) -> tuple[str, frozenset[str]]:
+def _read(text: str) -> tuple[str, frozenset[str]]:
     """A text, normalised, and the stems of its words."""
     whole = normalise(text)
     return whole, frozenset(map(stem, _WORD.findall(whole)))
@@ -468,7 +467,7 @@ class Concerned:
             for family in target.families:
                 by_word = ordinals.get(family)
                 if by_word is not None:
-                    for word in ("", *(by_word.keys() & _read(target.value)[1])):
+                    for word in ("", *(by_word.keys() & _read(target.value[:MAX_TEXT])[1])):
                         for ordinal in by_word.get(word, ()):
                             self._ids[ordinal][id] = None
 

@@ -1,10 +1,11 @@
 """Deterministic ids, normalized text and canonical JSON."""
 
 import json
-import unicodedata
 from hashlib import blake2b, sha1
 from typing import Any
 from uuid import UUID
+
+from schemas.unicode_text import normalized
 
 NAMESPACE = UUID("6f0d5f5e-3a55-5d6b-9b5c-0c9f0b7f3e21")
 _PREFIX_HASH = sha1(NAMESPACE.bytes, usedforsecurity=False)
@@ -28,7 +29,12 @@ def short_hash(text: str) -> bytes:
 
 def normalise(text: str) -> str:
     """Normalizes a text for comparison: NFKC, case-folded, white space collapsed."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    return " ".join(folded(text).split())
+
+
+def folded(text: str) -> str:
+    """NFKC and case-folded."""
+    return normalized("NFKC", text).casefold()
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 from schemas.events import ContextUpdates, LinkUpdate, ThreadUpdate, WritePlan
 from schemas.generated.history import Link, Thread
 from schemas.row import Row
-from streams.folds.effects import SEP, Effects, RowKey, RowKind, Rows
+from streams.folds.effects import CHANGE, SEP, Effects, RowKey, RowKind, Rows
 from streams.folds.ids import make_id
 from streams.folds.revisions import revise
 from streams.folds.states import evidence_of
@@ -127,6 +127,7 @@ def _merge(rows: Rows, thread: ThreadUpdate, change: Change) -> None:
     """Moves a thread's entries into another; the greater confidence counts."""
     assert thread.into
     for key, moved in list(THREADS.scan(rows, thread.thread_key)):
+        change.out.spend(2 * CHANGE)  # one thread loses it, the other gets it
         _, event_id, session = f"{key}{SEP}".split(SEP)[:3]
         entry_change = change._replace(evidence=change.evidence or (event_id,))
         source, target = (thread.thread_key, event_id), (thread.into, event_id)

@@ -9,7 +9,7 @@ from schemas.events import PreferenceUpdate, WritePlan
 from schemas.row import Row, replace
 from streams.folds import end_facts
 from streams.folds.constants import Rules
-from streams.folds.effects import Effects, Refused, RowKind, Rows
+from streams.folds.effects import CHANGE, Effects, Refused, RowKind, Rows
 from streams.folds.ids import make_id, normalise
 from streams.folds.plan_order import (
     MAX_UPDATES,
@@ -262,9 +262,11 @@ def end(rows: Rows, plan: WritePlan, over: end_facts.End, out: Effects) -> None:
     if not set(OPPOSITE).intersection(over.families):
         return
     for preference_id in end_facts.concerned(over, plan, PREFERENCES, partial(_targets, rows), out):
+        out.spend(1)
         preference = rows.peek(PREFERENCES.key(preference_id))
         if not end_facts.speaks_of(over, _target(preference)):
             continue
+        out.spend(CHANGE)
         is_late = preference.updates and over.place[:4] < preference.updates[-1].place[:4]
         if preference.over is None and not is_late and not end_facts.is_marked(rows):
             after = _revoked_by(preference, over, out.rules)

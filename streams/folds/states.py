@@ -15,7 +15,7 @@ from schemas.events import StateUpdate, WritePlan
 from schemas.row import Row, replace
 from streams.folds import end_facts
 from streams.folds.constants import Rules
-from streams.folds.effects import Effects, Refused, RowKind, Rows
+from streams.folds.effects import CHANGE, Effects, Refused, RowKind, Rows
 from streams.folds.ids import make_id
 from streams.folds.plan_order import (
     MAX_UPDATES,
@@ -59,6 +59,8 @@ class Version(Row, frozen=True):
     over: Over | None = None
     session_id: str | None = None
     """Session of its evidence (`ends.retraction`)."""
+    stated_at: int = 0
+    """Time of the latest plan that stated it; a client's correction is no statement."""
 
 
 Versions = tuple[Version, ...]
@@ -208,7 +210,7 @@ def _after(kind: str, versions: Versions, update: Update, rules: Rules) -> Versi
     elif update.op == "upsert":
         version = _upserted(kind, versions, update, rules)
     else:
-        version = _ENDED[update.op](versions[-1], update, rules)
+        version = _ENDED[update.op](_target(versions, update), update, rules)
     if version.valid_to is not None and version.valid_to < version.valid_from:
         version = replace(version, valid_to=version.valid_from)
     before = _at(versions, version.valid_from)
@@ -216,23 +218,35 @@ def _after(kind: str, versions: Versions, update: Update, rules: Rules) -> Versi
         is_merged = before is not None and before.evidence
         session_id = end_facts.SEVERAL if is_merged else update.session_id
         version = replace(version, session_id=session_id)
-    replaced = {version.valid_from, *_contradicted(versions, version, update)}
+    replaced = {version.valid_from}
+    is_statement = update.op == "upsert" and not (update.place.rank == SENT and before is not None)
+    if is_statement:
+        version = replace(version, stated_at=update.at)
+    if update.op == "close" or (is_statement and version.valid_to is None):
+        replaced.update(_contradicted(versions, version, update.at))
     rest = (earlier for earlier in versions if earlier.valid_from not in replaced)
     return tuple(sorted((*rest, version), key=lambda version: version.valid_from))[-MAX_VERSIONS:]
 
 
-def _contradicted(versions: Versions, version: Version, update: Update) -> list[int]:
-    """Returns the starts of the versions that an update contradicts: its version has no end, so it
-    is valid up to the plan's time, and these were stated before and start in between. A client's
-    correction of a known version leaves the others."""
-    is_correction = update.place.rank == SENT and _at(versions, version.valid_from) is not None
-    if update.op != "upsert" or version.valid_to is not None or is_correction:
-        return []
-    return [
+def _target(versions: Versions, update: Update) -> Version:
+    """Returns the version that an update without a `valid_from` changes: the current one, and of a
+    close the one that is valid at its time, or the first."""
+    if update.op != "close" or update.valid_to is None:
+        return versions[-1]
+    until = update.valid_to
+    started = (version for version in reversed(versions) if version.valid_from <= until)
+    return next(started, versions[0])
+
+
+def _contradicted(versions: Versions, version: Version, at: int) -> Iterator[int]:
+    """Returns the starts of the versions that a plan of that time contradicts by a version without
+    an end, or by a close, as it states what was so up to then: these were stated before, and start
+    in between."""
+    return (
         earlier.valid_from
         for earlier in versions
-        if version.valid_from < earlier.valid_from <= update.at and earlier.updated_at < update.at
-    ]
+        if version.valid_from < earlier.valid_from <= at and earlier.updated_at < at
+    )
 
 
 def _is_corrected(state: State, update: Update) -> bool:
@@ -249,7 +263,7 @@ def _is_changed(versions: Versions, update: Update) -> bool:
     """Whether the target version of an update was changed after `unchanged_since`."""
     if update.unchanged_since is None:
         return False
-    target: Version | None = versions[-1]
+    target: Version | None = _target(versions, update)
     if update.op == "upsert" and update.valid_from is not None:
         target = _at(versions, update.valid_from)
     return target is not None and target.updated_at > update.unchanged_since
@@ -296,6 +310,7 @@ def _upserted(kind: str, versions: Versions, update: Update, rules: Rules) -> Ve
         update.at,
         add_evidence(same.evidence, update.evidence, rules) if same else update.evidence,
         update.at,
+        stated_at=base.stated_at,
     )
 
 
@@ -414,18 +429,12 @@ def _revise(
     if update.op == "upsert" and update.valid_from is not None:
         updated_since = update.valid_from
     else:
-        updated_since = versions[-1].valid_from if old else update.begins
+        updated_since = _target(versions, update).valid_from if old else update.begins
     open_versions = {version.valid_from: version for version in versions}
     new_versions = {version.valid_from: version for version in state.versions}
     old_versions = {version.valid_from: version for version in old}
-    removed = [
-        since
-        for since in old_versions.keys() - new_versions.keys()
-        if since > state.versions[0].valid_from
-    ]
-    for since in sorted(
-        {*new_versions, *removed}, key=lambda since: (since != updated_since, since)
-    ):
+    changed = new_versions.keys() | _removed(old, state.versions)
+    for since in sorted(changed, key=lambda since: (since != updated_since, since)):
         before, now = old_versions.get(since), new_versions.get(since)
         if before is now:
             continue
@@ -451,6 +460,15 @@ def _revise(
                    by.evidence, at, plan_id)  # fmt: skip
 
 
+def _removed(old: Versions, new: Versions) -> set[int]:
+    """Returns the starts of the versions that no longer exist. Versions over the cap stay in the
+    history."""
+    starts = {version.valid_from for version in old} - {version.valid_from for version in new}
+    if len(new) < MAX_VERSIONS:
+        return starts
+    return {since for since in starts if since > new[0].valid_from}
+
+
 # --- ends -------------------------------------------------------------------------------------
 
 
@@ -460,12 +478,13 @@ def _ended(
     """Closes a version by the earliest matching end, stored or applied before. `updates` are all
     updates of the versions; empty if a base exists."""
     target = end_facts.target_of(version.payload, version.body_text)
-    end = end_facts.first_after(rows, target, version.valid_from)
+    end = end_facts.first_after(rows, target, version.valid_from, stated_at=version.stated_at)
     before = _at(old, version.valid_from)
     earlier_end = before.over.end if before is not None and before.over is not None else None
     if (
         earlier_end
         and end_facts.speaks_of(earlier_end, target)
+        and not earlier_end.is_contradicted(version.stated_at)
         and not end_facts.retraction(rows, earlier_end.evidence, earlier_end.session_id)
     ):
         end = earlier_end if end is None else min(end, earlier_end, key=end_facts.End.order)
@@ -517,8 +536,9 @@ def end(rows: Rows, plan: WritePlan, over: end_facts.End, out: Effects) -> None:
     for state_id in end_facts.concerned(over, plan, STATES, partial(_targets, rows), out):
         state = rows.peek(STATES.key(state_id))
         for version in state.versions:
+            out.spend(1)
             target = end_facts.target_of(version.payload, version.body_text)
-            if not end_facts.speaks_of(over, target):
+            if not end_facts.speaks_of(over, target) or over.is_contradicted(version.stated_at):
                 continue
             if version.over is not None and version.over.end.order() <= over.order():
                 continue
@@ -530,6 +550,7 @@ def end(rows: Rows, plan: WritePlan, over: end_facts.End, out: Effects) -> None:
                 closed if state_version is version else state_version
                 for state_version in state.versions
             )
+            out.spend(CHANGE)
             state = replace(state, versions=versions)
             rows.put(STATES.key(state.state_id), state)
             entity, at = ("state", state.state_id, state.kind), plan.occurred_at
@@ -555,7 +576,7 @@ def settle(rows: Rows, plan: WritePlan, out: Effects) -> None:
         rows.put(STATES.key(state_id), after)
         old_versions = {version.valid_from: version for version in old}
         new_versions = {version.valid_from: version for version in versions}
-        for since in sorted(old_versions.keys() | new_versions.keys()):
+        for since in sorted(new_versions.keys() | _removed(old, versions)):
             _revise_settled(
                 rows, plan, after, old_versions.get(since), new_versions.get(since), out
             )

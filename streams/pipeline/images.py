@@ -25,11 +25,15 @@ searched."""
 LEAST_OF_URL = 24
 """The same if a data URL names its type."""
 MOST = 300
-"""Possible starts of images that one search checks, at some 6 µs each. Prose never has so many: the
+"""Possible starts of images that one search checks, at some 2 µs each. Prose never has so many: the
 rest of the text counts as images."""
+ANYWHERE, SPACING = 16, 100
+"""Of a short record fewer: these, and one per so many characters. A body has up to 10,000 records."""
 MOST_ESCAPES = 25_000
 """Escapes of one text that are decoded. If an image starts after them, the rest of the text counts
 as images."""
+FIRST = 64
+"""Characters that reject most candidates; they contain all that `is_image` reads, but for XML."""
 HEAD = 256
 """Characters that are decoded to detect the type."""
 HEAD_OF_XML = 1_500
@@ -85,8 +89,14 @@ _STANDARD = str.maketrans("-_", "+/")
 
 def may_hold(text: str) -> bool:
     """Whether a text needs a full search. Called for nearly every text, so it looks for letters
-    first, which is fast."""
+    first, which is fast. They may be escaped, as in JSON within a text."""
     return len(text) >= LEAST_OF_TEXT and (
+        _has_letters(text) or ("\\u" in text and _has_letters(escapes.of_json(text)))
+    )
+
+
+def _has_letters(text: str) -> bool:
+    return (
         ("9" in text and ("9j" in text or "PD94bW" in text))
         or ("V" in text and ("iVBORw" in text or "JVBERi" in text))
         or ("U" in text and ("UklGR" in text or "SUk" in text or "TU0AK" in text))
@@ -99,7 +109,7 @@ def may_hold(text: str) -> bool:
 
 def is_in(text: str) -> bool:
     """Whether the text contains image bytes."""
-    return Search().is_in(text)
+    return may_hold(text) and next(find(text), None) is not None
 
 
 def cut(text: str) -> str:
@@ -121,21 +131,18 @@ class Search:
     """A search of one record with any number of texts: it checks at most `MOST` candidates."""
 
     def __init__(self) -> None:
-        self._room = MOST
+        self._room = ANYWHERE
+        self._length = 0
 
     @property
     def is_over(self) -> bool:
         """Whether there were more candidates than the limit."""
         return self._room < 0
 
-    def is_in(self, text: str) -> bool:
-        """Whether the text contains image bytes."""
-        return may_hold(text) and next(self.find(text), None) is not None
-
     def cut(self, text: str) -> str:
         """Replaces each image by its length and hash. After the limit, the rest of a text that may
         contain an image counts as one."""
-        if not may_hold(text) and "\\" not in text:
+        if not may_hold(text):
             return text
         if self.is_over:
             return stand_in(text.encode("utf-8", "surrogateescape"))
@@ -148,6 +155,7 @@ class Search:
     def find(self, text: str) -> Iterator[tuple[int, int]]:
         """Start and end of each image; after the last checked candidate, the rest counts as one."""
         plain, place, skipped = _unescaped(text)
+        self._extend(len(plain))
         look = _Look(plain)
         beginnings, at = _Beginnings(plain), 0
         while (start := beginnings.after(at)) is not None:
@@ -161,6 +169,17 @@ class Search:
                 yield place(start), place(end)
         if skipped and _Beginnings(_meant_in(text[-skipped:])).after(0) is not None:
             yield len(text) - skipped, len(text)
+
+    @property
+    def most(self) -> int:
+        """How many candidates are checked in the texts so far."""
+        return min(MOST, ANYWHERE + self._length // SPACING)
+
+    def _extend(self, length: int) -> None:
+        """Makes room for the candidates of one more text."""
+        before = self.most
+        self._length += length
+        self._room += self.most - before
 
 
 class _Beginnings:
@@ -204,10 +223,12 @@ class _Look:
 
     def end(self, at: int) -> int | None:
         """End of the image that starts here, if any."""
-        url = _URL.match(self._text, at)
-        if url is not None:
+        if self._text[at] in "dD" and (url := _URL.match(self._text, at)):
             return self._end_of_url(url)
-        length = HEAD_OF_XML if self._text.startswith(_XML, at) else HEAD
+        is_xml = self._text.startswith(_XML, at)
+        if not is_xml and not self._may_be_image(at):
+            return None
+        length = HEAD_OF_XML if is_xml else HEAD
         head = _RUN.match(self._text[at : at + length])
         letters = "".join(head[0].split()) if head else ""
         if len(letters) < LEAST or not self._is_image(_decoded(letters), at):
@@ -215,6 +236,14 @@ class _Look:
         run = _RUN.match(self._text, at)
         assert run is not None
         return self._with_last_line(run)
+
+    def _may_be_image(self, at: int) -> bool:
+        """Whether the first characters, without a look at where the letters end, are an image's."""
+        first = "".join(self._text[at : at + FIRST].split())
+        try:
+            return "%" in first or is_image(_decoded(first))
+        except ValueError:  # other characters follow
+            return True
 
     def _is_image(self, head: bytes, at: int) -> bool:
         if not is_image(head):

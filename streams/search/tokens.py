@@ -67,8 +67,12 @@ def tokens(text: str) -> list[Token]:
     ]
 
 
-@lru_cache(maxsize=200_000)
 def _forms(chunk: str) -> tuple[Form, ...]:
+    return (_forms_once if len(chunk) <= LONGEST else _forms_once.__wrapped__)(chunk)
+
+
+@lru_cache(maxsize=200_000)
+def _forms_once(chunk: str) -> tuple[Form, ...]:
     if CJK_RUN.search(chunk) and not EAST_DATE.fullmatch(chunk):
         return tuple(_mixed(chunk))
     return tuple(Form(term, 0, len(chunk)) for term in _whole(chunk) if len(term) <= LONGEST)
@@ -106,7 +110,7 @@ def _whole(chunk: str) -> list[str]:
     """The terms of a word, number, time or date."""
     plain = _plain(chunk).partition("'")[0] or "0"
     if not plain[0].isdigit():
-        return [NUMBERS.get(plain) or stem(plain)]
+        return [NUMBERS.get(plain) or stem(plain)] if len(plain) <= LONGEST else []
     if date := ISO_DATE.fullmatch(plain) or EAST_DATE.fullmatch(plain):
         *_, month, day = map(int, date.groups())
         whole = [plain] if ISO_DATE.fullmatch(plain) else []

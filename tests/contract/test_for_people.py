@@ -91,6 +91,14 @@ def test_what_users_send_does_not_steer_the_terminal(
     assert not {"\x1b", "\x07", "\x9b"} & set(shown)
 
 
+def test_csv_has_escapes_for_a_terminal_and_the_values_for_a_file(tmp_path: Path) -> None:
+    file = ndjson(tmp_path / "one.ndjson", [turn("e", user_input=STEERS)])
+    folded(file, history=tmp_path / "h")
+    command = ("sql", "SELECT user_input FROM events", "--history", tmp_path / "h", "-o", "csv")
+    assert r"hello \x9b31m" in on_a_terminal(*command, columns=80)
+    assert STEERS in turnfold(*command).out
+
+
 @pytest.mark.parametrize(
     ("command", "said"),
     [

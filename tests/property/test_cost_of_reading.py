@@ -312,7 +312,9 @@ def test_a_withheld_record_with_too_many_values_is_withheld() -> None:
 
 
 def test_what_begins_as_an_image_too_often_is_taken_for_images() -> None:
-    text = "see " + "/9j/ " * images.MOST
+    text = (
+        f"{'/9j/':{images.SPACING}}" * (images.MOST - images.ANYWHERE) + "/9j/ " * images.ANYWHERE
+    )
     assert not images.is_in(text)
     line = json.dumps(turn("e", user_input=text + "/9j/ " + "B" * 50)).encode()
     letter = decode(line, PLACE)
@@ -322,7 +324,7 @@ def test_what_begins_as_an_image_too_often_is_taken_for_images() -> None:
 
 
 def test_the_same_over_many_texts_of_one_record() -> None:
-    few = ["/9j/ is not an image"] * images.MOST
+    few = [f"{'/9j/ is not an image':{images.SPACING}}"] * images.MOST
     assert not isinstance(decode(json.dumps(turn("e", metadata={"k": few})).encode(), PLACE), Dead)
     line = json.dumps(turn("e", metadata={"k": [*few, "/9j/ is yet one more"]})).encode()
     letter = decode(line, PLACE)

@@ -1,12 +1,16 @@
 """Retracted events (docs/rules.md, "Long-term memory"): in any order of the plans memory is the
 same, and what still holds is what would hold if the events had never been."""
 
+import json
+from itertools import permutations
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.folds import preferences, states
+from tests.reference import compared, replayed
 from tests.unit.memory_told import Json, Memory, plan, prefers, says
 
 EVENTS = (("a", "s1"), ("b", "s1"), ("a", "s2"), ("c", "s2"))
@@ -118,3 +122,33 @@ def test_guarantee_4_a_retraction_has_a_revision_for_each_change(
     assert {one["entity_id"] for one in revisions} == {name[2:] for name in changed}
     reasons = {one["reason"] for one in revisions}
     assert reasons <= {"the message was edited", "rules"}, "an end that closes what is back"
+
+
+def of_rules(event_id: str, number: int) -> Json:
+    """A plan of the rules: a home of its own, from its day on."""
+    upsert = says(event_id, state_id="home", valid_from=f"2026-01-0{number}T00:00:00Z")
+    return plan(
+        event_id, number, event_id=event_id, session_id="s1", extractor={"name": "rules"},
+        state_updates=[upsert],
+    )  # fmt: skip
+
+
+THREE_DAYS = [of_rules(event_id, number) for number, event_id in enumerate("abc", 1)]
+
+
+@pytest.mark.parametrize("gone", "abc")
+@pytest.mark.parametrize("order", [*permutations(range(4))])
+def test_guarantee_4_revisions_end_at_what_a_retraction_leaves(
+    gone: str, order: tuple[int, ...]
+) -> None:
+    """Also if a plan after the retraction removes the version of the retracted event."""
+    records = [*THREE_DAYS, *marks("retract", [(gone, "s1")], 9)]
+    memory = memory_of([records[number] for number in order])
+    revisions = [
+        {"tenant": memory.rows.tenant, **row}
+        | {name: row[name] and json.dumps(row[name]) for name in ("before", "after")}
+        for row in memory.table("revisions")
+    ]
+    ended = replayed.replay(revisions)
+    assert ended.broken == []
+    assert replayed.told(ended, compared.flat_rows([memory.rows], [])) == []

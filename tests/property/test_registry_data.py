@@ -1,20 +1,13 @@
 """Data for a schema of the registry are decoded or a fault, and cost little memory.
 
-    python -m tests.property.test_registry_data 200000
-
-mutates so many messages, in a process whose memory is limited.
+`tests/fuzz` changes the data of `readers`.
 """
 
 import json
-import resource
-import sys
-import time
 import tracemalloc
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cache
 from io import BytesIO
-from random import Random
 from typing import Any
 
 import fastavro
@@ -25,7 +18,6 @@ from streams.mapping import avro, protobuf
 
 SMALL, LARGE = 2_000, 1_900_000
 MOST_MEMORY = 50_000_000
-MOST_SECONDS = 1.0
 
 
 def varint(number: int) -> bytes:
@@ -131,7 +123,7 @@ def test_protobuf_is_a_fault(name: str) -> None:
         protobuf.reader(f'syntax = "proto3";\n{schema}', {})(b"\0" + data)
 
 
-# --- mutations ------------------------------------------------------------------------------------
+# --- data to change -------------------------------------------------------------------------------
 
 TREE = record("T", name="string", kind={"type": "enum", "name": "K", "symbols": ["a", "b"]},
               inside=array("T"), next=["null", "T"], of={"type": "map", "values": ["int", "T"]},
@@ -186,45 +178,5 @@ def readers() -> list[tuple[Callable[[bytes], Any], bytes]]:
     return made
 
 
-NUMBERS = [*(long(sign * 2**power) for sign in (1, -1) for power in (0, 7, 31, 40, 62)),
-           *(varint(2**power) for power in (31, 32, 63)), b"\xff" * 12]  # fmt: skip
-
-
-def mutated(data: bytes, random: Random) -> bytes:
-    """Data with one or two changes."""
-    for _ in range(random.randint(1, 2)):
-        start = random.randrange(len(data) + 1)
-        end = min(len(data), start + random.choice([0, 1, 1, 2, 9]))
-        pieces = (
-            random.randbytes(end - start), random.choice(NUMBERS), data[start:end] * 50, b"",
-            bytes([random.randrange(256)]), data[:SMALL],
-        )  # fmt: skip
-        data = (data[:start] + random.choice(pieces) + data[end:])[: 2 * SMALL]
-    return data
-
-
-def attempt(case: int) -> float:
-    """CPU seconds to decode mutated data and encode the value, or to reject them."""
-    read, data = readers()[case % len(readers())]
-    data = mutated(data, Random(case))
-    start = time.thread_time()
-    with suppress(Exception):  # a fault
-        msgspec.json.encode(read(data))
-    return time.thread_time() - start
-
-
 def test_data_are_decoded() -> None:
     assert all(read(data) for read, data in readers())
-
-
-def test_mutated_data_are_decoded_or_a_fault() -> None:
-    assert max(map(attempt, range(1_500))) < MOST_SECONDS
-
-
-if __name__ == "__main__":
-    readers()
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
-    worst = max((attempt(case), case) for case in range(int(sys.argv[1])))
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(f"{worst[0]:.3f} s at most (case {worst[1]}), {(after - before) / 1000:.0f} MB")

@@ -40,7 +40,10 @@ def end_of(plan: WritePlan, place: int, update: EndUpdate) -> End:
 
 
 def closed(version: Document, ends: list[End]) -> Document:
-    """A version of a state as these ends close it."""
+    """A version of a state as these ends close it: not those of earlier plans by which it is over
+    before it was stated last."""
+    stated_at = version["stated_at"]
+    ends = [one for one in ends if one.told_at >= stated_at or one.at > stated_at]
     over = first(ends, *named(version["payload"], version["body_text"]), version["valid_from"])
     if over is None or (version["valid_to"] is not None and version["valid_to"] <= over.at):
         return version

@@ -24,7 +24,8 @@ def update_state(states: States, plan: WritePlan, update: StateUpdate, ordinal: 
     state_id = update.state_id or made
     if update.op == "upsert" and state_id not in states:
         states[state_id] = [blank_state(state_id, plan, update)]
-    if comes_too_late(states.get(state_id), update):
+    closed_at = close_time(plan, update)
+    if comes_too_late(states.get(state_id), update, closed_at):
         return
     if state_id not in states:
         raise Refused(f"{update.op} of an unknown state")
@@ -37,12 +38,12 @@ def update_state(states: States, plan: WritePlan, update: StateUpdate, ordinal: 
         upsert(version, update)
         sent = plan.extractor.name != "rules" and plan.extraction is None
         if not (sent and version["valid_from"] in known_times):
+            version["stated_at"] = plan.occurred_at
             drop_contradicted(states[state_id], version, plan.occurred_at)
     elif update.op == "close":
-        version = current
-        about_end = plan.event_annotations.about_end if plan.event_annotations else None
-        # an end that is known already is replaced
-        end(version, first_given(update.valid_to, about_end, plan.occurred_at))
+        version = version_then(states[state_id], closed_at)
+        end(version, closed_at)  # an end that is known already is replaced
+        drop_started(states[state_id], version, plan.occurred_at)
     else:
         version = current
         if version["kind"] != "task":
@@ -56,13 +57,25 @@ def update_state(states: States, plan: WritePlan, update: StateUpdate, ordinal: 
             one["is_ruled"] = True
 
 
-def comes_too_late(versions: list[Document] | None, update: StateUpdate) -> bool:
+def close_time(plan: WritePlan, update: StateUpdate) -> int:
+    """When a close ends a state."""
+    about_end = plan.event_annotations.about_end if plan.event_annotations else None
+    return int(first_given(update.valid_to, about_end, plan.occurred_at))
+
+
+def version_then(versions: list[Document], at: int) -> Document:
+    """The version that began last of those that have begun by a time, or the first of all."""
+    begun = [version for version in versions if version["valid_from"] <= at]
+    return begun[-1] if begun else versions[0]
+
+
+def comes_too_late(versions: list[Document] | None, update: StateUpdate, closed_at: int) -> bool:
     """Whether the version that an update would change was updated after the time it names."""
     if update.unchanged_since is None:
         return False
     if versions is None:
         return True  # nothing is there to end
-    meant = versions[-1:]
+    meant = [version_then(versions, closed_at) if update.op == "close" else versions[-1]]
     if update.op == "upsert" and update.valid_from is not None:
         meant = [one for one in versions if one["valid_from"] == update.valid_from]
     return any(one.get("updated_at", 0) > update.unchanged_since for one in meant)
@@ -84,6 +97,7 @@ def blank_state(state_id: str, plan: WritePlan, update: StateUpdate) -> Document
         "valid_to": None,
         "evidence_event_ids": [],
         "made_at": plan.occurred_at,
+        "stated_at": plan.occurred_at,
         "is_ruled": False,
     }
 
@@ -127,12 +141,16 @@ def drop_contradicted(versions: list[Document], version: Document, told_at: int)
     """What is said to hold still at `told_at` was so all the time since it began: what had been
     told before to begin in that time is no version any more."""
     if version["valid_to"] is None:
-        versions[:] = [
-            one
-            for one in versions
-            if not version["valid_from"] < one["valid_from"] <= told_at
-            or one["updated_at"] >= told_at
-        ]
+        drop_started(versions, version, told_at)
+
+
+def drop_started(versions: list[Document], version: Document, told_at: int) -> None:
+    """Versions that were told before, and begin between a version and what is said later."""
+    versions[:] = [
+        one
+        for one in versions
+        if not version["valid_from"] < one["valid_from"] <= told_at or one["updated_at"] >= told_at
+    ]
 
 
 def end(version: Document, at: int) -> None:
@@ -164,8 +182,8 @@ def document(version: Document) -> Document:
     done = version["kind"] == "task" and version["payload"]["status"] == "done"
     status = "closed" if version["valid_to"] is not None else "done" if done else "active"
     document = version | {"status": status}
-    document.pop("made_at", None)
-    document.pop("is_ruled", None)
+    for name in ("made_at", "stated_at", "is_ruled"):
+        document.pop(name, None)
     for name in ("valid_from", "valid_to", "last_confirmed_at", "updated_at"):
         document[name] = None if version[name] is None else format_time(version[name])
     return document

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from schemas.time import DAY, parse_time
 from streams.dates import MAX_TEXT, resolve
+from streams.dates.grammar import MOST_TRIES
 from streams.dates.languages import LANGUAGES, fold
 from streams.dates.period import PATTERN, format_period, parse_period
 
@@ -77,6 +78,11 @@ def test_what_starts_is_to_come_in_other_languages(text: str) -> None:
 def test_the_time_of_day_does_not_matter(words: str, at: int) -> None:
     midnight = at // DAY * DAY
     assert resolve(words, at) == resolve(words, midnight)
+
+
+@pytest.mark.parametrize("text", ["五号", "5 May, ", "il y a 3 ans, ", "am 3. Mai, "])
+def test_of_a_text_of_dates_only_so_many_are_resolved(text: str) -> None:
+    assert len(resolve(text * (MAX_TEXT // len(text)), WEDNESDAY)) == MOST_TRIES
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -36,6 +36,15 @@ FORMS: dict[str, Callable[[str], bytes]] = {
     "packed twice": lambda id: json.dumps(
         {"data": base64.b64encode(gzip.compress(json.dumps({"who": id}).encode())).decode()}
     ).encode(),
+    "gzip in gzip in base64": lambda id: json.dumps(
+        {"data": base64.b64encode(gzip.compress(gzip.compress(id.encode()))).decode()}
+    ).encode(),
+    "a list of bytes": lambda id: json.dumps(
+        {"type": "Buffer", "data": [*json.dumps({"who": id}).encode()]}
+    ).encode(),
+    "Latin-1": lambda id: json.dumps({"who": id}, ensure_ascii=False).encode(
+        "latin-1", "backslashreplace"
+    ),
     "gzip": lambda id: gzip.compress(json.dumps({"user_id": id}).encode()),
     "JSON in a string": lambda id: json.dumps({"m": json.dumps({"user_id": id})}).encode(),
     "JSON in it again": lambda id: json.dumps(json.dumps(json.dumps({"who": id}))).encode(),

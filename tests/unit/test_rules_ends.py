@@ -75,6 +75,23 @@ def test_the_earliest_end_stands_whatever_the_order() -> None:
         assert held == [tuple(parse_time(day(at)) for at in span) for span in ((1, 2), (4, 6))]
 
 
+@pytest.mark.parametrize(
+    ("told_on", "at", "until"), [(10, 10, None), (10, 20, 20), (11, 5, 5), (12, 5, 5)]
+)
+def test_an_end_of_an_earlier_plan_yields_to_a_statement_that_goes_on_after_it(
+    told_on: float, at: float, until: float | None
+) -> None:
+    """Stated on day 11, since day 3. An end that is still to come stays."""
+    stated = plan("p1", 11, state_updates=[has("dog") | {"valid_from": day(3)}])
+    ended = plan("p2", told_on, ends=[over("dog", at=day(at))])
+    corrected = plan("p3", 30, state_updates=[has("dog") | {"confidence": 0.7}])
+    for order in permutations((stated, ended)):
+        user = Memory()
+        for record in (*order, corrected):
+            user.give(record)
+        assert user.state()["valid_to"] == (until and day(until))
+
+
 def test_an_end_revokes_likes_that_were_said_before_it(user: Memory) -> None:
     likes = [prefers("confirm", "black coffee"), prefers("confirm", "tea")]
     user.made(plan("p1", 1, preference_updates=[*likes, prefers("confirm", "ice", "dislike")]))

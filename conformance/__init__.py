@@ -1,0 +1,1 @@
+"""Conformance of memories with two clocks: histories, questions, answers (docs/conformance.md)."""
