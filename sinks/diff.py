@@ -42,7 +42,8 @@ VIEWS = ("revisions", "events", *MEMORY_VIEWS)
 
 CHANGES = """
 CREATE TABLE changes (
-    kind VARCHAR, change VARCHAR, key JSON, before JSON, after JSON, evidence VARCHAR[]
+    kind VARCHAR, change VARCHAR, key JSON, before JSON, after JSON, evidence VARCHAR[],
+    evidence_before VARCHAR[]
 );
 CREATE TABLE sames (kind VARCHAR, same BIGINT)
 """
@@ -88,8 +89,8 @@ def diff(
     kind: str | None = None,
 ) -> dict[str, Any]:
     """{"kinds": [{kind, added, gone, changed, same}], "samples": [{kind, change, key, before,
-    after, evidence: [{event_id, session_id, text}]}]}: `added` is only in `second`, `gone` only in
-    `first`.
+    after, evidence: [{event_id, session_id, text}], fallen_evidence: [event_id]}]}: `added` is only
+    in `second`, `gone` only in `first`; evidence has fallen that only `first` has.
 
     Returns up to `samples` of each kind and change; with `kind` of that kind alone. Raises
     HistoryError.
@@ -204,6 +205,7 @@ def _compare(db: DuckDBPyConnection, kind: MemoryKind) -> None:
                 ELSE 'changed' END AS change,
             to_json({key}) AS key, a.content AS before, b.content AS after,
             coalesce(b.evidence, a.evidence) AS evidence,
+            coalesce(a.evidence, []) AS evidence_before,
             {" || '/' || ".join(kind.same_if) or "''"} AS owner
         FROM {join}
         WHERE CAST(a.content AS VARCHAR) IS DISTINCT FROM CAST(b.content AS VARCHAR)
@@ -257,7 +259,7 @@ def _samples(db: DuckDBPyConnection, limit: int, kind: str | None) -> list[dict[
     """The first changes of each kind and change by key, with the text of their evidence."""
     changes = db.execute(
         f"""
-        SELECT kind, change, key, before, after, evidence FROM changes
+        SELECT kind, change, key, before, after, evidence, evidence_before FROM changes
         WHERE ?1 IS NULL OR kind = ?1
         QUALIFY row_number() OVER (
             PARTITION BY kind, change ORDER BY CAST(key AS VARCHAR)
@@ -267,7 +269,8 @@ def _samples(db: DuckDBPyConnection, limit: int, kind: str | None) -> list[dict[
         [kind],
     ).fetchall()
     texts = _texts(
-        db, {(_json(key)["tenant"], event_id) for *_, key, _, _, ids in changes for event_id in ids}
+        db,
+        {(_json(key)["tenant"], event_id) for *_, key, _, _, ids, _ in changes for event_id in ids},
     )
     names = ("kind", "change", "key", "before", "after")
     return [
@@ -275,8 +278,8 @@ def _samples(db: DuckDBPyConnection, limit: int, kind: str | None) -> list[dict[
         | {"evidence": [
             {"event_id": id, **texts.get((_json(documents[0])["tenant"], id), UNKNOWN_EVENT)}
             for id in ids
-        ]}
-        for change_kind, change, *documents, ids in changes
+        ], "fallen_evidence": [id for id in ids_before if id not in ids]}
+        for change_kind, change, *documents, ids, ids_before in changes
     ]  # fmt: skip
 
 

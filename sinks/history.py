@@ -407,12 +407,15 @@ def select(
     tenant: str | None = None,
     commit_order: bool = False,
     only: Sequence[str] | None = None,
+    filename: bool = False,
 ) -> str:
-    """SQL of a table's rows, optionally with the column `commit_order`; no rows without files.
+    """SQL of a table's rows, optionally with the columns `commit_order` and `filename`; no rows
+    without files.
 
     `only`: the columns to return. The SQL has a WHERE if there is a tenant.
     """
     types = columns(table) | ({COMMIT_ORDER: "BIGINT"} if commit_order else {})
+    types |= {"filename": "VARCHAR"} if filename else {}
     names = ", ".join(f't."{name}"' for name in (types if only is None else only))
     if not files:
         nothing = ", ".join(f'NULL::{kind} AS "{name}"' for name, kind in types.items())
@@ -420,7 +423,7 @@ def select(
     source = (
         f"read_parquet([{', '.join(map(quoted, files))}], "
         "hive_partitioning = true, hive_types = {'date': DATE}, "
-        f"union_by_name = {table in LATER})"
+        f"union_by_name = {table in LATER}, filename = {filename})"
     )
     if missing := LATER.get(table):
         blank = ", ".join(f"NULL::{types[name]} AS {name}" for name in missing)

@@ -59,6 +59,7 @@ GENERATION = Below(
         "create": "generations:create",
         "list": "generations:list_",
         "diff": "generations:diff",
+        "retract": "retract:retract",
         "promote": "generations:promote",
         "rollback": "generations:rollback",
         "drop": "generations:drop",

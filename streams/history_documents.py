@@ -239,11 +239,14 @@ def memory_as_of(
     root: Location, tenant: str, user_id: str, as_of: int, known_at: int | None
 ) -> dict[str, Any]:
     """Memory of a user at a time, as known at another: `states` including the mood, and the other
-    lists. Empty lists for an unknown user."""
+    lists. Empty lists for an unknown user. `of_rules`: ids of the states and preferences that only
+    the rules have written."""
     in_force = states(root, tenant, user_id, as_of, known_at)
+    rows = _folded_user(root, tenant, user_id, as_of, known_at, turns=False)
     return {
         "states": in_force,
-        **memory_lists(_folded_user(root, tenant, user_id, as_of, known_at, turns=False)),
+        **memory_lists(rows),
+        "of_rules": of_rules(rows),
     }
 
 
@@ -265,6 +268,13 @@ def _folded_user(
 
     rules = rules_of(find_tables(root))
     return refold_user(root, tenant, user_id, rules, as_of, known_at, turns=turns)
+
+
+def of_rules(rows: "Rows") -> frozenset[str]:
+    """Ids of the states and preferences in a user's rows that only the rules have written."""
+    from streams.folds import preferences, states
+
+    return frozenset((*states.of_rules(rows), *preferences.of_rules(rows)))
 
 
 def memory_lists(rows: "Rows") -> dict[str, list[dict[str, Any]]]:

@@ -3,6 +3,7 @@
 Functions take the history's root and a tenant, and return JSON-compatible values.
 """
 
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import msgspec
@@ -228,6 +229,20 @@ def revisions(root: Location, tenant: str, entity_id: str) -> list[dict[str, Any
         return why(root, tenant, entity_id)
     except ChangedNothing:
         return []
+
+
+def tools_behind(root: Location, tenant: str, evidence: Collection[tuple[str, str]]) -> list[str]:
+    """Names of the tools that the tasks of these turns (session and event ids) have called."""
+    with Lookup(root, tenant) as lookup:
+        sessions = ", ".join(quoted(session) for session, _ in evidence) or "NULL"
+        for table in ("events", "recursions", "tool_results"):
+            lookup.load(table, f"session_id IN ({sessions})")
+        pairs = ", ".join(f"({quoted(session)}, {quoted(event)})" for session, event in evidence)
+        sql = f"""SELECT DISTINCT name FROM tool_calls() c JOIN events e
+            ON e.session_id = c.session_id AND coalesce(e.task_id, e.event_id) = c.task_id
+            WHERE name IS NOT NULL AND (e.session_id, e.event_id) IN ({pairs or "(NULL, NULL)"})
+            ORDER BY name"""
+        return [name for (name,) in lookup.define("tool_calls").execute(sql).fetchall()]
 
 
 def owner_of(root: Location, tenant: str, kind: str, id: str) -> str:

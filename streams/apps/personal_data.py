@@ -160,7 +160,8 @@ PLACES = (
         "counts lines of the log that name the person", (f"{LOCAL}/*",), _count_lines,
     ),
     DataLocation(
-        "settings and locks", "names of generations, extractors and owners", "nothing",
+        "settings and locks",
+        "names of generations, extractors and owners; filters of retractions", "nothing",
         "keeps them",
         (MARKER, "turnfold.lock", "turnfold.asked", OWNER, DROPPED,
          manifest.FILE, extractor_choice.FILE, pointer.FILE, f"{pointer.NUMBERED}/*",

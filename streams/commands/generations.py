@@ -29,6 +29,15 @@ class _Day(click.ParamType):
             self.fail(f"{value!r} is not a date such as 2026-01-31", param, ctx)
 
 
+DAY = _Day()
+
+
+def check_period(first: date | None, last: date | None) -> None:
+    """Raises UsageError if the first day is after the last."""
+    if first and last and first > last:
+        raise UsageError(f"--from {first} is after --to {last}")
+
+
 class _PartType(click.ParamType):
     name = "i/N"
 
@@ -63,15 +72,8 @@ class _PartType(click.ParamType):
     type=options.Extractor(model=False),
     help="none: skip the plans that rules made; rules: make them again. Default: replay all plans.",
 )
-@click.option(
-    "--drop-plans-of",
-    "without",
-    multiple=True,
-    metavar="EXTRACTOR",
-    help="Skip the plans of this extractor. Can be repeated.",
-)
-@click.option("--from", "first", type=_Day(), help="First day (UTC). Default: all.")
-@click.option("--to", "last", type=_Day(), help="Last day (UTC). Default: all.")
+@click.option("--from", "first", type=DAY, help="First day (UTC). Default: all.")
+@click.option("--to", "last", type=DAY, help="Last day (UTC). Default: all.")
 @options.constants("Change a constant of docs/constants.md. Can be repeated.")
 @options.form
 @errors.reported
@@ -80,7 +82,6 @@ def create(
     history: Path,
     part: Any,
     extractor: str | None,
-    without: tuple[str, ...],
     first: date | None,
     last: date | None,
     constants: dict[str, Any],
@@ -98,12 +99,10 @@ def create(
     from streams.generations.rebuild import backfill as rebuild
     from streams.output import progress_bar
 
-    if first and last and first > last:
-        raise UsageError(f"--from {first} is after --to {last}")
+    check_period(first, last)
     settings = Settings(
         extractor=extractor,
         extractor_version=extractor and version_of(extractor),
-        without=tuple(sorted(set(without))),
         first=first,
         last=last,
         constants=constants,
@@ -213,6 +212,8 @@ def _say_diff(report: dict[str, Any]) -> None:
     for sample in report["samples"]:
         key = " / ".join(map(str, sample["key"].values()))
         output.say(f"\n{sample['change']}  {sample['kind']}  {key}")
+        if fallen := sample["fallen_evidence"]:
+            output.say(f"    remains on other evidence; fallen: {', '.join(fallen)}")
         for line in _differences(sample["before"], sample["after"]):
             output.say(f"    {line}")
         for source in sample["evidence"]:

@@ -210,7 +210,7 @@ any_tenant = click.option("--tenant", type=TENANT, help="Only this tenant. Defau
 
 def yes(action: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """`--yes` of a command that destroys; without it the command is a dry run."""
-    return click.option("-y", "--yes", is_flag=True, help=f"{action} Without it: a dry run.")
+    return click.option("-y", "--yes", is_flag=True, help=f"{action} Default: a dry run.")
 
 
 def forms(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:

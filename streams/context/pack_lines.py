@@ -7,7 +7,7 @@ turns, by the query, or by recency without one.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, Self
 
@@ -110,7 +110,8 @@ def items(
 ) -> list[Item]:
     """Returns all items of a pack, by part and place, without duplicates.
 
-    `user`: `states`, each a `ValidState`, `preferences` and the `mood`. `session`: the result of
+    `user`: `states`, each a `ValidState`, `preferences`, the `mood`, and ids of the states and
+    preferences `of_rules`. `session`: the result of
     `session_of`. `recall`: the hits of the query, or None without a query or an index. `at`: the
     time of the answer.
     """
@@ -173,15 +174,15 @@ def _user_items(user: Json, normal: "_NormalText", at: int) -> Iterator[Item]:
     states: list[ValidState] = [
         state for state in user.get("states", ()) if not _is_past(state, at)
     ]
-    texts = _StateTexts(states, normal)
+    texts, of_rules = _StateTexts(states, normal), user.get("of_rules", frozenset())
     for state in states:
         if not texts.contain(state.payload.get("value"), len(state.text), state.evidence):
-            yield _state(state)
+            yield _state(state, _source(state.id, of_rules))
     for preference in user.get("preferences", ()):
         if preference["status"] == "confirmed" and not texts.contain(
             preference["subject"], 0, preference["evidence_event_ids"], preference["polarity"]
         ):
-            yield _preference(preference)
+            yield _preference(preference, _source(preference["preference_id"], of_rules))
 
 
 def _is_past(state: ValidState, at: int) -> bool:
@@ -229,11 +230,16 @@ class _StateTexts:
         return False
 
 
-def _state(state: ValidState) -> Item:
+def _source(id: str, of_rules: Set[str]) -> Source:
+    """The user if only the rules, which read the user's message alone, have written a value."""
+    return "user" if id in of_rules else "agent"
+
+
+def _state(state: ValidState, source: Source) -> Item:
     section, part = _section(state.kind, state.payload)
     return Item(
         section, "state", state.id, cited("state", state.id), sanitize(state.text),
-        "user" if state.payload.get("evidence") else "agent", state.confirmed, part,
+        source, state.confirmed, part,
         key=(state.since, state.id), rank=(_ORDER[section], -state.confirmed, state.id),
         detail=_dates(state) if section in DATED else "",
         evidence=tuple(state.evidence),
@@ -271,12 +277,12 @@ def _day(number: int) -> str:
     return format_time(number * DAY)[:10]
 
 
-def _preference(preference: Json) -> Item:
+def _preference(preference: Json, source: Source) -> Item:
     verb = "Likes" if preference["polarity"] == "like" else "Dislikes"
     updated, id = parse_time(preference["updated_at"]), preference["preference_id"]
     return Item(
         "preferences", "preference", id, cited("preference", id),
-        sanitize(f"{verb}: {preference['subject']}"), "user", updated,
+        sanitize(f"{verb}: {preference['subject']}"), source, updated,
         "stable" if preference["domain"] in STYLE else "about",
         key=(verb, preference["subject"], id), rank=(_ORDER["preferences"], -updated, id),
         detail=_day(updated // DAY), evidence=tuple(preference["evidence_event_ids"]),

@@ -62,13 +62,12 @@ def line(item: Item) -> str:
 
 def _marks(item: Item) -> str:
     """The details that the pack adds to an item's text."""
-    if item.section != "session":
-        return f"open task, {item.detail}" if item.section == "tasks" else item.detail
-    by_agent = item.source == "agent"
+    by_agent = item.source == "agent" and item.section != "mood"
     speakers = ""
     if item.said_by:
         speakers = f"{'to' if by_agent else 'said by'} {_speakers(item.said_by)}"
-    marks = item.detail, "by the agent" if by_agent else "", speakers
+    task = "open task" if item.section == "tasks" else ""
+    marks = task, item.detail, "by the agent" if by_agent else "", speakers
     return ", ".join(filter(None, marks))
 
 

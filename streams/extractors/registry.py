@@ -27,6 +27,11 @@ DEFAULT = "rules"
 """The extractor until another one is chosen."""
 MODEL = "llm"
 """A model, which is asked after turns are folded, not while."""
+OPERATOR, MESSAGES = "operator", "messages"
+"""Authors of plans besides extractors: a correction through the API, and an edited or deleted
+message."""
+OWN_WORDS = (DEFAULT, OPERATOR, MESSAGES)
+"""Authors of plans that rest on the user's words or a person's correction alone."""
 OWN = {DEFAULT: "streams.extractors.rules"}
 BUILT_IN = (NONE, *OWN, MODEL)
 GROUP = "turnfold.extractors"

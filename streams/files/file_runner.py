@@ -12,7 +12,7 @@ from streams.extractors.registry import Extractor
 from streams.files import sources
 from streams.files.fold_batch import Applier
 from streams.files.fold_sources import Progress, Runner
-from streams.files.manifest import rules_of
+from streams.files.manifest import guarded, rules_of
 from streams.files.open_generation import writing
 from streams.files.sources import Position, Source, Truncated, TruncatedError
 from streams.files.store import Store
@@ -50,7 +50,7 @@ def run(
     decoders = {path: decoder(path) for path in files}
     with writing(location_of(history), borrow=borrow) as (store, tables):
         extractor = choose()
-        applier = Applier(store, rules_of(tables.at), extractor)
+        applier = Applier(store, rules_of(tables.at), *guarded(tables.at, store, extractor))
         return FileRunner(store, tables, applier, progress, retention).run(files, decoders)
 
 

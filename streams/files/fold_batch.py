@@ -21,6 +21,7 @@ from schemas.generated.history import (
 from schemas.memory_kinds import STATE
 from schemas.row import replace
 from streams.extractors.registry import Extractor
+from streams.files.retraction import Guard
 from streams.folds.constants import Rules
 from streams.folds.effects import Effects, Input, Late, UserSignal
 from streams.folds.outcome import Outcome
@@ -103,7 +104,8 @@ class Applier:
     """Folds records into `store`, collecting history rows and counts until they are taken.
 
     `decode`: decoder of lines, for events of another shape. `rules`: constants of the generation in
-    `store`. `extract` finds memory in turns; its plans are folded after their turns.
+    `store`. `extract` finds memory in turns; its plans are folded after their turns. `guard`
+    withholds retracted records.
     """
 
     def __init__(
@@ -111,8 +113,10 @@ class Applier:
         store: RowSource[Entity],
         rules: Rules,
         extract: Extractor | None = None,
+        guard: Guard | None = None,
     ) -> None:
         self.rules = rules
+        self._guard = guard
         self.decode: Decode = decode
         self._collected = RowCollector(store)
         self._processor = RecordProcessor(store, self._collected, self.rules, extract)
@@ -167,7 +171,13 @@ class Applier:
             clock_ahead.refuse(decoded, lines, recorded_at)
         elif inputs is None:
             clock_ahead.refuse(decoded, lines, time.time_ns() // 1000)
+        if self._guard is not None:
+            decoded = list(map(self._guard.checked, decoded))
         return self._processor.process_all(decoded, lines)
+
+    def take_marks(self) -> dict[str, bool]:
+        """New marks of retracted records, as values of the store."""
+        return {} if self._guard is None else self._guard.take_marks()
 
     def take_rows(self) -> dict[str, list[Stored]]:
         """Returns and clears the collected rows, without documents."""

@@ -178,6 +178,7 @@ class Runner:
             {
                 **{f"file/{topic}": list(position) for topic, position in self.positions.items()},
                 "counts": dict(self.total + self.applier.counts),
+                **self.applier.take_marks(),
                 **({} if self.recorded_at is None else {RECORDED: self.recorded_at}),
             }
         )

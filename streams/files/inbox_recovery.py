@@ -10,7 +10,7 @@ from streams.files.extractor_choice import extractor_of
 from streams.files.fold_batch import Applier
 from streams.files.fold_sources import Runner
 from streams.files.inbox import FOLDER, RECORDED, TOPIC, Group, Inbox, has_records, recorded_after
-from streams.files.manifest import rules_of
+from streams.files.manifest import guarded, rules_of
 from streams.files.open_generation import opened
 from streams.files.sources import Position
 from streams.files.store import Store
@@ -84,4 +84,5 @@ def with_positions(group: Group) -> list[Given]:
 
 def applier_of(root: Path, store: Store, extractor: str | None) -> Applier:
     """Applier with an extractor, by default the live generation's, and that generation's rules."""
-    return Applier(store, rules_of(find(root, LIVE)), named(extractor or extractor_of(root)))
+    live, extract = find(root, LIVE), named(extractor or extractor_of(root))
+    return Applier(store, rules_of(live), *guarded(live, store, extract))

@@ -8,7 +8,9 @@ import msgspec
 
 from sinks.locations import Location, replace
 from streams.errors import ConfigurationError, TurnfoldError
-from streams.extractors.registry import modules
+from streams.extractors.registry import Extractor, modules
+from streams.files.retraction import Guard, Retraction, unretracted
+from streams.files.store import Store
 from streams.folds.constants import Rules
 
 FILE = "_generation.json"
@@ -22,23 +24,22 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How a generation differs from its source.
 
     `extractor`: "none" omits plans of the rules, "rules" omits them and extracts again, None
-    replays the stored plans. `without`: plans of these extractors are also omitted. `first` and
-    `last`: days (UTC) of the records that are read, inclusive. `constants`: name -> value,
-    including the source's.
+    replays the stored plans. `first` and `last`: days (UTC) of the records that are read,
+    inclusive. `constants`: name -> value, and `retracted`: filters of the records that are left
+    out, both including the source's.
     """
 
     extractor: str | None = None
     extractor_version: str | None = None
-    without: tuple[str, ...] = ()
     first: date | None = None
     last: date | None = None
     constants: dict[str, int | float] = {}
+    retracted: tuple[Retraction, ...] = ()
 
     @property
     def left_out(self) -> list[str]:
         """Extractors without replay of their stored plans."""
-        replaced = modules() if self.extractor is not None else ()
-        return sorted({*replaced, *self.without})
+        return sorted(modules()) if self.extractor is not None else []
 
     @property
     def whole(self) -> bool:
@@ -48,6 +49,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def covers(self, day: date) -> bool:
         """Whether a day's records are read."""
         return (self.first or date.min) <= day <= (self.last or date.max)
+
+    def on(self, base: "Settings") -> "Settings":
+        """These settings with the constants and retractions that another generation has."""
+        return msgspec.structs.replace(
+            self,
+            constants=base.constants | self.constants,
+            retracted=tuple(dict.fromkeys((*base.retracted, *self.retracted))),
+        )
 
     def differs_from(self, previous: "Settings") -> list[str]:
         """`name: now NEW, before OLD` for each setting that differs."""
@@ -67,7 +76,9 @@ class Generation(msgspec.Struct, kw_only=True):
     `parts`: their end in each part, if several processes fold them. `split`: number of commands
     that fold one part of the first pass each (`--part`), 0 for one command; `folded`: finished
     parts. `counts` of all passes: `read` records were folded, `left_out` plans omitted.
-    `inherited`: constants of the generation that was live at the start. `ended_at`: end of the last
+    `inherited`: constants and retractions of the generation that was live at the start.
+    `receipt`: number of retracted records by table in the first pass, and digests of the live
+    generation and of this one after it. `ended_at`: end of the last
     pass, None before the first. `seconds`: total time of its commands. `pass_extractor`: extractor
     of the current pass, if `settings` has another one. `made_of`: the generation that was live at
     the start; `run_extractor`: that generation's extractor when it was last read, if one was
@@ -80,7 +91,8 @@ class Generation(msgspec.Struct, kw_only=True):
     stage: Stage = "reading"
     source: str = ""
     made_of: str = ""
-    inherited: dict[str, int | float] = {}
+    inherited: Settings = Settings()
+    receipt: dict[str, Any] = {}
     run_extractor: str | None = None
     pass_extractor: str | None = None
     passes: int = 0
@@ -146,6 +158,17 @@ def rules_of(folder: Location) -> Rules:
         raise ConfigurationError(
             f"{folder / FILE}: {error}; drop the generation and run backfill again"
         ) from None
+
+
+def guarded(
+    folder: Location, store: Store, extractor: Extractor | None
+) -> tuple[Extractor | None, Guard | None]:
+    """The extractor without retracted plans, and the guard against retracted records, of the
+    generation in `folder`."""
+    generation = load(folder)
+    if generation is None or not (retracted := generation.settings.retracted):
+        return extractor, None
+    return unretracted(extractor, retracted), Guard(retracted, store, generation.started_at)
 
 
 def note_constants(folder: Location, name: str, rules: Rules, *, is_new: bool) -> None:

@@ -6,7 +6,7 @@ so a late update is inserted at its place and later updates are applied again.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
 from schemas.events import WritePlan
@@ -54,6 +54,13 @@ class Placed(Protocol):
 
 
 P = TypeVar("P", bound=Placed)
+
+
+def is_of_rules(updates: Sequence[Placed], *, has_base: bool) -> bool:
+    """Whether only plans of the rules, which read the user's message alone, have written a value.
+    `has_base`: it has content that is older than the stored updates."""
+    is_known = len(updates) == MAX_UPDATES or not has_base
+    return is_known and {update.place.rank for update in updates} == {OF_RULES}
 
 
 def inserted(updates: tuple[P, ...], update: P) -> tuple[P, ...]:

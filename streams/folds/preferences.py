@@ -11,7 +11,15 @@ from streams.folds import end_facts
 from streams.folds.constants import Rules
 from streams.folds.effects import CHANGE, Effects, Refused, RowKind, Rows
 from streams.folds.ids import make_id, normalise
-from streams.folds.plan_order import MAX_UPDATES, NEVER, SENT, Place, inserted, sent_after
+from streams.folds.plan_order import (
+    MAX_UPDATES,
+    NEVER,
+    SENT,
+    Place,
+    inserted,
+    is_of_rules,
+    sent_after,
+)
 from streams.folds.revisions import add_evidence, revise
 from streams.folds.states import evidence_of
 
@@ -58,6 +66,15 @@ class Preference(Row, frozen=True):
 
 
 PREFERENCES = RowKind("p", Preference)
+
+
+def of_rules(rows: Rows) -> Iterator[str]:
+    """Ids of the preferences that only the rules have written."""
+    for _, preference in PREFERENCES.scan(rows):
+        if is_of_rules(preference.updates, has_base=preference.base is not None):
+            yield preference.preference_id
+
+
 Pair = tuple[Preference, Preference]
 """A preference and its opposite; either may have an empty status."""
 

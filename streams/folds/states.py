@@ -17,7 +17,15 @@ from streams.folds import end_facts
 from streams.folds.constants import Rules
 from streams.folds.effects import CHANGE, Effects, Refused, RowKind, Rows
 from streams.folds.ids import make_id
-from streams.folds.plan_order import MAX_UPDATES, OF_RULES, SENT, Place, inserted, sent_after
+from streams.folds.plan_order import (
+    MAX_UPDATES,
+    OF_RULES,
+    SENT,
+    Place,
+    inserted,
+    is_of_rules,
+    sent_after,
+)
 from streams.folds.revisions import add_evidence, revise, time_or_none
 
 MAX_VERSIONS = 16
@@ -97,6 +105,13 @@ class State(Row, frozen=True):
 
 
 STATES = RowKind("s", State)
+
+
+def of_rules(rows: Rows) -> Iterator[str]:
+    """Ids of the states that only the rules have written."""
+    for _, state in STATES.scan(rows):
+        if is_of_rules(state.updates, has_base=bool(state.base)):
+            yield state.state_id
 
 
 def evidence_of(plan: WritePlan, named: Iterable[str]) -> tuple[str, ...]:

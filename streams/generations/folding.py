@@ -28,6 +28,7 @@ from streams.files.fold_batch import Applier, Stored
 from streams.files.fold_sources import Progress, Runner
 from streams.files.manifest import Generation, Settings
 from streams.files.open_generation import writing
+from streams.files.retraction import unretracted
 from streams.files.sources import Position
 from streams.files.store import Store
 from streams.files.stored_records import INPUT_TABLES, PLACE
@@ -62,7 +63,8 @@ def fold(
     progress: Progress | None = None,
 ) -> None:
     """Folds the records from the store's position on."""
-    applier = Applier(store, Rules.of(settings.constants), named(settings.extractor or "none"))
+    extract = unretracted(named(settings.extractor or "none"), settings.retracted)
+    applier = Applier(store, Rules.of(settings.constants), extract)
     refold = _Refold(store, tables, applier, progress)
     with refold.committing():
         refold.read(_Records(reading, store), "backfill")

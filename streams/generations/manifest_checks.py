@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from msgspec.structs import replace
-
 from sinks.delta import History
 from sinks.generation import ROOT, find, folder_of, pointer
 from sinks.history_root import find_root, open_root
@@ -74,10 +72,10 @@ def load_or_create(
         return stored
     if tables.tables():
         raise ConfigurationError(f"{folder}: was not made by `backfill`; name another generation")
-    source_generation = load(source.folder)
-    inherited = source_generation.settings.constants if source_generation else {}
+    origin = load(source.folder)
+    inherited = Settings().on(origin.settings) if origin else Settings()
     generation = Generation(
-        name=name, settings=replace(settings, constants=inherited | settings.constants),
+        name=name, settings=settings.on(inherited),
         inherited=inherited, started_at=time.time_ns() // 1000, made_of=source.name,
         run_extractor=run_extractor_of(source), split=split,
     )  # fmt: skip
@@ -88,8 +86,7 @@ def load_or_create(
 def check_settings(generation: Generation, settings: Settings, split: int) -> None:
     """Raises ConfigurationError if a generation was started with other settings or another number
     of parts."""
-    settings = replace(settings, constants=generation.inherited | settings.constants)
-    if differences := settings.differs_from(generation.settings):
+    if differences := settings.on(generation.inherited).differs_from(generation.settings):
         raise ConfigurationError(
             f"generation {generation.name!r} was begun with other settings "
             f"({'; '.join(differences)}): give the same settings to continue, or name a new "

@@ -1,4 +1,4 @@
-"""Reads rows of a history's Parquet files in chunks of bounded size.
+"""Reads rows of a history's Parquet files in chunks of bounded size, and writes them.
 
 DuckDB reads at least 2,048 rows at a time, which can exceed its memory if documents are large.
 """
@@ -11,9 +11,12 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from deltalake import write_deltalake
 
+from sinks.delta import WRITER
+from sinks.errors import in_a_line
 from sinks.history import LATER
-from sinks.history_root import HistoryError
+from sinks.history_root import HistoryError, HistoryWriteError
 from sinks.tables import STORED
 
 BYTES_AT_ONCE = 32_000_000
@@ -73,3 +76,13 @@ def _chunks(file: str, columns: list[str]) -> Iterator[pa.Table]:
                 batches, size = [], 0
         if batches:
             yield pa.Table.from_batches(batches)
+
+
+def write_rows(name: str, target: Path, rows: Iterator[pa.RecordBatch]) -> None:
+    """Writes rows of a table as a new table at `target`. Raises HistoryWriteError."""
+    reader = pa.RecordBatchReader.from_batches(STORED[name], rows)
+    try:
+        write_deltalake(str(target), reader, partition_by=["date"], writer_properties=WRITER)
+    except Exception as error:  # errors of the reader are wrapped with a traceback
+        text = in_a_line(error).partition(" Detail: ")[0]
+        raise HistoryWriteError(f"{name}: {text}") from error

@@ -312,6 +312,8 @@ def _description(name: str, folder: Location, live: Pointer) -> dict[str, Any]:
         "first": settings.first,
         "last": settings.last,
         "constants": settings.constants,
+        "retracted": list(map(str, settings.retracted)),
+        "receipt": generation.receipt if generation else {},
         "counts": generation.counts if generation else {},
         "missing_parts": generation.missing_parts
         if generation and generation.ended_at is None

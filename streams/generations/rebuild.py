@@ -18,9 +18,13 @@ from typing import Any
 import duckdb
 import msgspec
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
+from schemas.rows import SNAPSHOT_KEYS
+from schemas.time import format_time
 from sinks.delta import UNWRITTEN, History, written
+from sinks.digest import digest
 from sinks.hard_links import adopt
 from sinks.hard_links import share as link
 from streams.errors import TurnfoldError
@@ -29,6 +33,7 @@ from streams.files.extractor_choice import Choice, choice_of, stored_choice
 from streams.files.fold_sources import Progress
 from streams.files.manifest import WORK, Generation, Settings, rules_of, save
 from streams.files.open_generation import erasing, locked, opened
+from streams.files.retraction import MARKS as OF_RETRACTED
 from streams.files.store import Store
 from streams.files.stored_records import INPUT_TABLES
 from streams.generations import snapshot
@@ -40,7 +45,14 @@ from streams.generations.manifest_checks import (
     run_extractor_of,
     source_of,
 )
-from streams.generations.replay_order import LETTERS, RECORDS, gather, parts_of, unknown_letters
+from streams.generations.replay_order import (
+    LETTERS,
+    MARKS,
+    RECORDS,
+    gather,
+    parts_of,
+    unknown_letters,
+)
 from streams.generations.shared_files import FOLDED, PARALLEL_TABLES, merge, share_equal
 from streams.generations.snapshot import Snapshot
 
@@ -65,7 +77,19 @@ def backfill(
             generation = load_or_create(folder, name, settings, tables, source)
             rules_of(folder)  # raises before records are gathered
             read_on(source, folder, generation, store, tables, progress, share=True)
+        if generation.receipt and "after" not in generation.receipt:
+            generation.receipt |= {
+                "filters": list(map(str, generation.settings.retracted)),
+                "retracted_at": format_time(generation.ended_at or 0),
+                "before": _digests(source.folder), "after": _digests(folder),
+            }  # fmt: skip
+            save(folder, generation)
     return generation
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    digests = digest(folder, max_iteration=rules_of(folder).max_iteration)
+    return {name: digests[name] for name in ("memory", "log")}
 
 
 @contextmanager
@@ -102,10 +126,13 @@ def read_on(
         records = records_of(folder, generation)
         if generation.parts:
             parts = fold_parts(work, records, generation, store, progress)
-            merge(source.folder, parts, tables, work)
+            is_partial = bool(generation.settings.retracted)
+            merge(source.folder, parts, tables, work, is_partial=is_partial)
         else:
             fold(records, generation.pass_settings, store, tables, progress)
         names = ("dead_letters",) if generation.parts else FOLDED
+        if generation.settings.retracted:
+            names = tuple(name for name in names if name not in SNAPSHOT_KEYS)
         end(source, folder, generation, store, tables, names if share else (), start)
 
 
@@ -141,6 +168,7 @@ def end(
     generation.seconds = round(generation.seconds + time.monotonic() - start, 3)
     generation.counts |= store.value("counts")
     topic = records_of(folder, generation).topic
+    _write_marks(work / MARKS, store)
     save(folder, generation)
     store.write_values({f"file/{topic}": None})
     shutil.rmtree(work)
@@ -185,12 +213,15 @@ def read(source: Source, folder: Path, generation: Generation) -> None:
     files = snapshot.take(source.folder, generation.pass_settings)
     gathered = gather(source.folder, folder, files, generation.pass_settings, work)
     for name in INPUT_TABLES:
-        link(source.folder / name, folder / name, (file.path for file in files.get(name, ())))
-    (work / FILES).write_bytes(msgspec.json.encode(files))
+        paths = (file.path for file in gathered.files.get(name, ()))
+        link(source.folder / name, folder / name, paths)
+    (work / FILES).write_bytes(msgspec.json.encode(gathered.files))
     generation.stage, generation.records = "folding", gathered.records
     generation.passes += 1
     generation.counts["left_out"] = gathered.left_out
     is_first = generation.ended_at is None  # false for `root`, which `run` created
+    if is_first and generation.settings.retracted != generation.inherited.retracted:
+        generation.receipt = {"records": gathered.retracted}
     generation.parts = _parts(generation, work / RECORDS) if is_first else ()
     save(folder, generation)
 
@@ -200,6 +231,16 @@ def _parts(generation: Generation, records: Path) -> tuple[int, ...]:
         return parts_of(records, generation.split)
     limit = PROCESSES if generation.records >= WORTH_PARTS else 1
     return tuple(sorted({*parts_of(records, limit)} - {0}))
+
+
+def _write_marks(file: Path, store: Store) -> None:
+    if not file.exists():
+        return
+    with pq.ParquetFile(file) as parquet:
+        for batch in parquet.iter_batches():
+            marks, words = (column.to_pylist() for column in batch.columns)
+            values = zip(marks, words, strict=True)
+            store.write_values({f"{OF_RETRACTED}{mark}": word for mark, word in values})
 
 
 def _copy_letters(file: Path, tables: History) -> None:

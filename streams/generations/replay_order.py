@@ -8,7 +8,7 @@ the sessions they share are adjacent: they are folded once and written once.
 DuckDB joins and sorts, on disk where memory does not suffice.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -17,10 +17,10 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sinks.hard_links import files_at
+from sinks.hard_links import DataFile, files_at, share
 from sinks.history import quoted, select
 from sinks.tables import STORED
-from streams.files.manifest import Settings
+from streams.files.manifest import Settings, load
 from streams.files.stored_records import (
     INPUT_TABLES,
     LINE,
@@ -32,9 +32,18 @@ from streams.files.stored_records import (
     owner,
     plan_order,
 )
-from streams.generations.snapshot import Snapshot
+from streams.generations.parquet import write_rows
+from streams.generations.retraction_scope import (
+    MARKED,
+    Origin,
+    counts,
+    define,
+    fallen_letter,
+    remaining,
+)
+from streams.generations.snapshot import Snapshot, marks_of
 
-RECORDS, LETTERS = "records.parquet", "letters.parquet"
+RECORDS, LETTERS, MARKS = "records.parquet", "letters.parquet", "marks.parquet"
 MEMORY_LIMIT = "1GB"
 ROW_GROUP = 4096
 LETTERS_AT_ONCE = 2_048
@@ -100,10 +109,13 @@ USER_OF_LETTER = f"{SAID_IN_LETTER} '$.user_id'"
 
 
 class Gathered(NamedTuple):
-    """Number of records to fold, and of omitted plans."""
+    """Number of records to fold, and of omitted plans; of retracted records by kind. `files`: of
+    the generation's tables of input records."""
 
     records: int
     left_out: int
+    retracted: dict[str, int]
+    files: Snapshot
 
 
 def gather(
@@ -129,10 +141,21 @@ def _gather(
     *,
     bounded: bool,
 ) -> Gathered:
+    retracted, live = settings.retracted, load(source)
+    of_live = live.settings.retracted if live else ()
+    is_partial = bool(retracted or of_live)  # otherwise all files of the source are shared
     with database(target, bounded=bounded) as db:
+        if is_partial:
+            origin = None
+            if live and {*of_live} <= {*retracted}:
+                is_same = {*of_live} == {*retracted}
+                origin = Origin(marks_of(source), live.started_at if is_same else None)
+            define(db, retracted, lambda name: select(name, _paths(source, name, snapshot)), origin)
         for name in INPUT_TABLES:
-            _view_unread(db, name, folder, source, snapshot, settings)
+            _view_unread(db, name, folder, source, snapshot, settings, is_partial=is_partial)
         letters = select("dead_letters", _paths(source, "dead_letters", snapshot))
+        if retracted:
+            letters = f"FROM ({letters}) t WHERE NOT {fallen_letter(retracted)}"
         _copy(db, letters, target / LETTERS)
         plans = select("plans", _paths(source, "plans", snapshot))
         _view(db, "every_plan", plans)
@@ -142,6 +165,7 @@ def _gather(
         _view(db, "plans", f"""
             SELECT * FROM every_plan ANTI JOIN applied USING (tenant, user_id, plan_id)
             ANTI JOIN refused USING (tenant, user_id, plan_id, {PLACE})
+            {"ANTI JOIN fallen_plan USING (tenant, user_id, plan_id)" if retracted else ""}
             WHERE extractor_name NOT IN ({left_out})
         """)  # fmt: skip
         _view(db, "revisions", _whole("revisions", source))
@@ -150,7 +174,44 @@ def _gather(
         _copy(db, RECORDS_IN_ORDER, target / RECORDS)
         omitted = f"SELECT count(*) FROM every_plan WHERE extractor_name IN ({left_out})"
         ((count,),) = db.execute(omitted).fetchall()
-    return Gathered(rows_in(target / RECORDS), count)
+        records_retracted = counts(db, retracted) if retracted else {}
+        files = snapshot
+        if is_partial:
+            _copy(db, MARKED, target / MARKS)
+            files = {name: remaining_files(db, name, source, folder, snapshot.get(name, ()), target)
+                     for name in INPUT_TABLES}  # fmt: skip
+    return Gathered(rows_in(target / RECORDS), count, records_retracted, files)
+
+
+def remaining_files(
+    db: duckdb.DuckDBPyConnection,
+    name: str,
+    source: Path,
+    folder: Path,
+    files: Iterable[DataFile],
+    work: Path,
+) -> list[DataFile]:
+    """Files of a table of a generation that lacks records of its source: its own, files of the
+    source from which it takes all rows, and files in the folder `work` with the other rows, which
+    are linked into its folder."""
+    files_before = files_at(folder / name)
+    paths_before = {file.path for file in files_before}
+    fresh = {
+        str(source / name / file.path): file for file in files if file.path not in paths_before
+    }
+    counted = f"SELECT filename, count(*) FROM unread_{name} WHERE NOT altered GROUP BY filename"
+    rows_taken = dict(db.execute(counted).fetchall()) if fresh else {}
+    whole = [path for path, file in fresh.items() if rows_taken.get(path) == file.rows]
+    names = ", ".join(f'"{column}"' for column in STORED[name].names)
+    paths = ", ".join(map(quoted, whole)) or "''"
+    rows = db.sql(f"SELECT {names} FROM unread_{name} WHERE filename NOT IN ({paths})")
+    rest = work / "remaining" / name
+    if len(whole) < len(fresh):
+        batches = rows.to_arrow_reader(ROW_GROUP)
+        write_rows(name, rest, (batch.cast(STORED[name]) for batch in batches if batch.num_rows))
+    written = files_at(rest)
+    share(rest, folder / name, (file.path for file in written))
+    return [*files_before, *map(fresh.__getitem__, whole), *written]
 
 
 def unknown_letters(file: Path, folder: Path) -> Iterator[pa.Table]:
@@ -226,17 +287,29 @@ def _view_unread(
     source: Path,
     snapshot: Snapshot,
     settings: Settings,
+    *,
+    is_partial: bool,
 ) -> None:
     """View of the rows in files that the generation does not share yet, without rows of files that
-    the source has rewritten since the generation read them."""
+    the source has rewritten since the generation read them. `is_partial`: also without retracted
+    rows; then the view `unread_TABLE` has their file too."""
     shared = {
         data_file.path for data_file in files_at(folder / name) if settings.covers(data_file.day)
     }
     current = {data_file.path for data_file in snapshot.get(name, ())}
-    _view(db, f"fresh_{name}", select(name, _below(source / name, current - shared)))
+    fresh = select(name, _below(source / name, current - shared), filename=is_partial)
+    if is_partial:
+        fresh = remaining(settings.retracted, name, fresh)
+    _view(db, f"fresh_{name}", fresh)
     _view(db, f"gone_{name}", select(name, _below(folder / name, shared - current)))
-    unread = f"FROM fresh_{name} ANTI JOIN gone_{name} USING (tenant, {PLACE}, doc)"
-    _view(db, name, unread if shared - current else f"FROM fresh_{name}")
+    # a turn without the agent's part is the same record; lines of stdin share their positions
+    content = "session_id, event_id, status" if is_partial and name == "events" else "doc"
+    unread = f"FROM fresh_{name} ANTI JOIN gone_{name} USING (tenant, {PLACE}, {content})"
+    unread = unread if shared - current else f"FROM fresh_{name}"
+    if is_partial:
+        _view(db, f"unread_{name}", unread)
+        unread = f"SELECT * EXCLUDE (filename, altered) FROM unread_{name}"
+    _view(db, name, unread)
 
 
 def _plans_refused(folder: Path) -> str:

@@ -27,19 +27,16 @@ from typing import Any, NamedTuple
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
-from deltalake import write_deltalake
 
 from schemas.rows import SNAPSHOT_KEYS, TABLES
-from sinks.delta import WRITER, History
-from sinks.errors import in_a_line
+from sinks.delta import History
 from sinks.hard_links import DataFile, files_at, set_files, share, version_of
 from sinks.history import NEWEST_FIRST
-from sinks.history_root import HistoryWriteError
 from sinks.maintenance import SMALL, drop_unnamed, vacuum
 from sinks.tables import COMMIT_ORDER, SCHEMAS, STORED
 from streams.errors import TurnfoldError
 from streams.files.stored_records import INPUT_TABLES
-from streams.generations.parquet import FILE_BITS, ROW, rows_of
+from streams.generations.parquet import FILE_BITS, ROW, rows_of, write_rows
 from streams.generations.replay_order import database
 
 FOLDED = tuple(name for name in TABLES if name not in INPUT_TABLES)
@@ -72,15 +69,20 @@ class _Files(NamedTuple):
     shared: frozenset[str] | None = None
 
 
-def merge(live: Path, parts: list[Path], tables: History, work: Path) -> None:
+def merge(
+    live: Path, parts: list[Path], tables: History, work: Path, *, is_partial: bool = False
+) -> None:
     """Makes the rows of a first pass's parts the generation's tables, with live's files where they
-    are equal; idempotent after a kill.
+    are equal; idempotent after a kill. `is_partial`: shares no snapshots, as their older documents
+    may contain retracted records.
 
     Raises TurnfoldError, HistoryError, duckdb.Error, OSError.
     """
 
     def take_over(name: str, stop: Event) -> None:
-        _share_table(name, live / name, partial(_of_parts, name, live, parts), tables, work, stop)
+        is_shared = not (is_partial and name in SNAPSHOT_KEYS)
+        find = partial(_of_parts, name, live if is_shared else None, parts)
+        _share_table(name, live / name, find, tables, work, stop)
 
     _side_by_side(take_over, FOLDED)
 
@@ -158,9 +160,9 @@ def _share_table(
     )
 
 
-def _of_parts(name: str, live: Path, parts: list[Path]) -> _Files:
+def _of_parts(name: str, live: Path | None, parts: list[Path]) -> _Files:
     mine = [(part / name, file) for part in parts for file in files_at(part / name)]
-    return _Files(mine, files_at(live / name), [])
+    return _Files(mine, files_at(live / name) if live else [], [])
 
 
 def _of_generation(name: str, live: Path, folder: Path) -> _Files:
@@ -209,7 +211,7 @@ def _replace_files(
             if is_compared
             else _all_rows(read_rows, paths)
         )
-        _write(name, rest_table, rows)
+        write_rows(name, rest_table, rows)
     rest_files = files_at(rest_table)
     share(live, folder, (file.path for file in equal))
     share(rest_table, folder, (file.path for file in rest_files))
@@ -349,12 +351,3 @@ def _kept_rows(db: duckdb.DuckDBPyConnection, chunk: pa.Table) -> pa.Table:
 def _ordered(rows: pa.Table, first: int) -> pa.Table:
     places = pa.array(range(first, first + rows.num_rows), pa.int64())
     return rows.set_column(rows.column_names.index(COMMIT_ORDER), COMMIT_ORDER, places)
-
-
-def _write(name: str, target: Path, rows: Iterator[pa.RecordBatch]) -> None:
-    reader = pa.RecordBatchReader.from_batches(STORED[name], rows)
-    try:
-        write_deltalake(str(target), reader, partition_by=["date"], writer_properties=WRITER)
-    except Exception as error:  # errors of the reader are wrapped with a traceback
-        text = in_a_line(error).partition(" Detail: ")[0]
-        raise HistoryWriteError(f"{name}: {text}") from error

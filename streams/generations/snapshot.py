@@ -4,6 +4,7 @@ A live `run` may be writing. Before a batch it notes the tables' versions, to wh
 after a kill; so a table is only read up to the noted version.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ from rocksdict import AccessType, Options, Rdict
 
 from sinks.hard_links import DataFile, files_at, version_of
 from streams.errors import ConfigurationError
+from streams.files.database import rows_under
 from streams.files.manifest import Settings
+from streams.files.retraction import MARKS
 from streams.files.store import VALUES
 from streams.files.stored_records import INPUT_TABLES
 
@@ -41,6 +44,18 @@ def take(source: Path, settings: Settings) -> Snapshot:
 
 def _note(source: Path) -> dict[str, int] | None:
     """Table -> Delta version before the batch being written, or None without one."""
+    value = _read(source, lambda store: store.get(VALUES + b"writing"))
+    return None if value is None else dict(msgspec.msgpack.decode(value))
+
+
+def marks_of(source: Path) -> dict[str, bool]:
+    """Marks of the records that a source retracts (`streams.files.retraction`)."""
+    rows = _read(source, lambda store: rows_under(store.iter(), VALUES + MARKS.encode())) or {}
+    return {mark: msgspec.msgpack.decode(words) for mark, words in rows.items()}
+
+
+def _read(source: Path, lookup: Callable[[Rdict], Any]) -> Any:
+    """Reads from a store that its owner may be writing, or returns None if there is none."""
     path = source / "_store"
     if not (path / "CURRENT").exists():  # a sink's history
         return None
@@ -53,8 +68,7 @@ def _note(source: Path) -> dict[str, int] | None:
             last = error
             continue
         try:
-            value: Any = store.get(VALUES + b"writing")
+            return lookup(store)
         finally:
             store.close()
-        return None if value is None else dict(msgspec.msgpack.decode(value))
     raise ConfigurationError(f"{path}: the fold's tables cannot be opened: {last}")

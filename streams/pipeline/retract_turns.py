@@ -5,13 +5,12 @@ from typing import Any
 
 from schemas.base import JsonObject, format_time
 from schemas.events import SCHEMA_VERSION, Turn
+from streams.extractors.registry import MESSAGES
 from streams.folds.effects import Rows
 from streams.folds.ids import make_id
 from streams.folds.seen_ids import find_id, find_turn, turn_hash
 from streams.folds.session_state import HEADER
 
-EXTRACTOR = "messages"
-"""`extractor.name` of these plans."""
 REPLACED, DELETED = "the message was edited or answered again", "the message was deleted"
 
 
@@ -47,7 +46,7 @@ def plan(
         "user_id": user_id,
         "session_id": session_id,
         "occurred_at": at,
-        "extractor": {"name": EXTRACTOR},
+        "extractor": {"name": MESSAGES},
         "event_updates": [update],
     }
 

@@ -54,6 +54,7 @@ READERS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 WRITERS: dict[str, tuple[str, ...]] = {
     "admin compact": (), "forget": ("nobody", "--yes"), "generation create": ("g",),
+    "generation retract": ("g", "--session", "emma-move", "--yes"),
     "generation promote": ("root",), "generation rollback": (), "generation drop": ("g",),
     "admin dlq settle": ("--reason", "invalid"), "admin extract": MODEL,
 }  # fmt: skip

@@ -63,7 +63,7 @@ WATCHED = {
 BACKFILL = {
     "backfill": {
         "enabled": True, "generation": "Plain_2", "parts": 3, "extractor": "none",
-        "options": ["--set", "max_intents=9", "--drop-plans-of", 1_000_000],
+        "options": ["--set", "max_intents=9", "--set", 1_000_000],
     },
 }  # fmt: skip
 BESIDE_NOBODY = {"sink": {"enabled": False}, "history": {"volume": {"existingClaim": "of-run"}}}
@@ -244,7 +244,7 @@ def test_a_backfill_is_an_indexed_job_with_a_pod_for_each_part(chart: Chart) -> 
     assert (spec["completionMode"], spec["completions"], spec["parallelism"]) == ("Indexed", 3, 4)
     assert pod["containers"][0]["args"] == [
         "generation", "create", "Plain_2", "--part", "$(JOB_COMPLETION_INDEX)/3",
-        "--extractor", "none", "--set", "max_intents=9", "--drop-plans-of", "1000000",
+        "--extractor", "none", "--set", "max_intents=9", "--set", "1000000",
     ]  # fmt: skip
     policy = one_of(manifests, "NetworkPolicy", "backfill")["spec"]
     labels = spec["template"]["metadata"]["labels"]

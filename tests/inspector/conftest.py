@@ -13,6 +13,7 @@ from streams.apps import compact_and_forget
 from streams.apps.erasure_requests import FOLDER, Erasure
 from streams.files import file_runner
 from streams.files.manifest import Settings
+from streams.files.retraction import Retraction
 from streams.generations.rebuild import backfill
 from tests.inspector.browsing import Chromium, launched, watched
 from tests.planned import CONVERSATIONS
@@ -42,7 +43,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server of the sample, with an erasure and the generation `plain`, which lacks the plans."""
     history = tmp_path_factory.mktemp("inspected") / "history"
     file_runner.run([str(CONVERSATIONS)], history)
-    backfill(history, "plain", Settings(without=("sample",)))
+    backfill(history, "plain", Settings(retracted=(Retraction(by="extractor", value="sample"),)))
     _forget(history, "somebody")
     with serving("--history", history) as server:
         server.until("/v1/users", 200)

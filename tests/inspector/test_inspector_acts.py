@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from sinks.generation import pointer
 from streams.files import file_runner
 from streams.files.manifest import Settings
+from streams.files.retraction import Retraction
 from streams.generations.rebuild import backfill
 from streams.serving.http.keys import Role, changed, make
 from tests.command import ndjson
@@ -254,7 +255,7 @@ def test_a_generation_is_compared_promoted_and_rolled_back(
 ) -> None:
     page.goto("/generations")
     expect(page.locator("main")).to_contain_text("turnfold generation create")
-    backfill(history, "plain", Settings(without=("sample",)))
+    backfill(history, "plain", Settings(retracted=(Retraction(by="extractor", value="sample"),)))
     page.reload()
     page.get_by_role("link", name="Compare with the live one").click()
     expect(page.locator("h1")).to_have_text("root → plain")
@@ -308,8 +309,9 @@ def test_what_people_say_stays_text_where_it_can_be_changed(
     ]  # fmt: skip
     file = ndjson(tmp_path / "hostile.ndjson", plans)
     assert file_runner.run([str(file)], tmp_path / "h")["dead"] == 0
-    backfill(tmp_path / "h", "none", Settings(without=tuple(
-        str(one["extractor"]["name"]) for one in plans  # type: ignore[index]
+    backfill(tmp_path / "h", "none", Settings(retracted=tuple(
+        Retraction(by="extractor", value=str(one["extractor"]["name"]))  # type: ignore[index]
+        for one in plans
     )))  # fmt: skip
     with serving("--history", tmp_path / "h") as server, watched(browser, server.url) as page:
         server.until("/v1/users", 200)

@@ -337,7 +337,7 @@ def test_a_mood_is_shown_for_its_half_life(mood: Any, hours: int, is_shown: bool
 
 
 def test_a_later_turn_stands_beside_the_fact_that_it_may_have_overtaken() -> None:
-    user = {"states": [state("s", "Goes to the gym.", 5, "fact")]}
+    user = {"states": [state("s", "Goes to the gym.", 5, "fact")], "of_rules": {"s"}}
     after = turn("e", "Cancelled the gym.", "", 9)
     hit = Recalled("state", "s", later=after)
     text = pack(items(user, None, recall([], hit)), 400, is_query=True).text

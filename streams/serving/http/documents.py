@@ -69,6 +69,7 @@ def remembered(rows: Rows, rules: Rules, now: int) -> Json | None:
             preferences.document(preference) for _, preference in preferences.PREFERENCES.scan(rows)
         ],
         "mood": mood_document(feeling, now) if feeling else None,
+        "of_rules": history_documents.of_rules(rows),
     }  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from schemas.citation import Citation
 from schemas.http import Moment
 from schemas.memory import Preference, State
 from streams import history_lists
+from streams.extractors.registry import OPERATOR
 from streams.folds import preferences, states
 from streams.folds.effects import RowKind, Rows
 from streams.folds.ids import make_id
@@ -41,9 +42,6 @@ from streams.serving.http.route import (
     serving,
     tenant_of,
 )
-
-OPERATOR = "operator"
-"""The extractor's name in the plans made here; its version is the key's id."""
 
 Json = dict[str, Any]
 StateInPath = Annotated[

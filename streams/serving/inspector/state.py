@@ -9,6 +9,7 @@ from starlette.requests import Request
 
 from schemas.time import parse_time
 from streams import history_lists
+from streams.extractors.registry import OWN_WORDS
 from streams.point_in_time import text_of
 from streams.serving.http.problems import not_found
 from streams.serving.http.route import AsOf, KnownAt, ask_history
@@ -51,6 +52,8 @@ async def state(
         for revision in revisions
         for cited in revision["evidence"]
     }
+    authors, behind = _authors_and_evidence(every)
+    tools = await ask_history(request, "state", [], history_lists.tools_behind, behind)
     drawn = plane(every, time.time_ns() // 1000) if first["entity_type"] == "state" else None
     return {
         **clocks(as_of, known_at),
@@ -64,6 +67,8 @@ async def state(
             {**origin._asdict(), "session_id": sessions.get(origin.event_id)} for origin in origins
         ],
         "plane": drawn,
+        "trust": "user" if authors <= {*OWN_WORDS} else "tool" if tools else "agent",
+        "tools": tools,
         "steps": {
             "as_of": sorted({row["occurred_at"] for row in whole}),
             "known_at": sorted({row["recorded_at"] for row in whole}),
@@ -89,6 +94,16 @@ def _grouped(rows: list[Json]) -> list[Json]:
         if evidence["event_id"]:
             revision["evidence"].append(evidence)
     return list(revisions.values())
+
+
+def _authors_and_evidence(revisions: list[Json]) -> tuple[set[str], set[tuple[str, str]]]:
+    """Authors of the plans behind revisions, and session and event ids of their evidence. A
+    revision without plan is made by a turn, which the agent's program has written."""
+    authors = {revision["extractor_name"] or "turn" for revision in revisions}
+    evidence = (cited for revision in revisions for cited in revision["evidence"])
+    return authors, {
+        (cited["session_id"], cited["event_id"]) for cited in evidence if cited["session_id"]
+    }
 
 
 def _newest_evidence(revision: Json) -> str | None:
