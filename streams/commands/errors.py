@@ -30,7 +30,7 @@ EXTRAS = {
     "httpx": "embeddings", "openai": "llm", "prometheus_client": "serve", "aiohttp": "kafka",
     "uvicorn": "serve", "fastapi": "serve", "starlette": "serve", "httptools": "serve",
     "numpy": "embeddings", "fastembed": "meaning",
-    "mcp": "mcp", "mcp_types": "mcp", "httpx2": "mcp",
+    "cryptography": "erasure", "mcp": "mcp", "mcp_types": "mcp", "httpx2": "mcp",
     "obstore": "object-stores", "fsspec": "object-stores", "jmespath": "mapping",
     "yaml": "mapping", "fastavro": "schema-registry", "grpc_tools": "schema-registry",
     "google": "schema-registry",

@@ -24,6 +24,7 @@ from streams.kafka.transport.interfaces import Batch, Processor, Row
 from streams.kafka.transport.rows import RowStore
 from streams.pipeline import clock_ahead
 from streams.pipeline.processor import Changed, RecordProcessor
+from streams.record_kinds import kind_of
 
 STEP = 128
 """Messages decoded, then folded, then encoded at a time: code and data stay in the CPU cache."""
@@ -44,6 +45,7 @@ class LaneAgent(Processor, Generic[M]):
     def __init__(self, rows: RowStore, emitter: M) -> None:
         self.partition, self.partitions = emitter.partition, emitter.partitions
         self.table = EntityTable(self.table_name, rows)
+        self.has_keys = rows.has_keys
         self.emitter = emitter
         self.processor: RecordProcessor[LaneEntity, Any, Origin] = RecordProcessor(
             self.table, emitter, emitter.rules
@@ -66,6 +68,7 @@ class LaneAgent(Processor, Generic[M]):
 
     def process(self, messages: Sequence[Any], again: bool = False) -> Batch:
         emitter = self.emitter
+        self.table.drop_erased()
         messages = self.clock.dated(messages, again)
         self.document_version = max(self.document_version + 1, self.clock.newest * 1000)
         emitter.begin(self.document_version)
@@ -80,6 +83,8 @@ class LaneAgent(Processor, Generic[M]):
                     self.charge(message, thread_time() - started)
                 if ending == "duplicate":
                     emitter.outcomes.duplicate(message.topic, message.offset)
+                elif ending == "withheld":
+                    emitter.outcomes.withheld(message.topic, message.offset)
             emitter.encode_waiting()
         self.finish(self.processor.take_changed())
         outbox = emitter.outbox
@@ -103,7 +108,20 @@ class LaneAgent(Processor, Generic[M]):
             decoded = replace(decoded, recorded_at=message.timestamp * 1000)
             if decoded.record.occurred_at > decoded.recorded_at + clock_ahead.MOST:
                 decoded = clock_ahead.dead(decoded, message.value)
+            elif self.has_keys and self._is_erased(decoded.record):
+                decoded = "withheld"
         return self.processor.process(decoded, message.value, message).ending
+
+    def _is_erased(self, record: Any) -> bool:
+        """Whether its session's or user's key was destroyed after a record occurred: it was sent
+        again, or was on its way."""
+        owner = getattr(record, kind_of(record).owner)
+        user_id = getattr(record, "user_id", None)
+        is_erased = self.table.is_erased
+        return is_erased(record.tenant, owner, record.occurred_at) or (
+            user_id is not None
+            and is_erased(record.tenant, user_id, record.occurred_at, "users")
+        )
 
     @abstractmethod
     def finish(self, changed: Changed[LaneEntity, Origin]) -> None:

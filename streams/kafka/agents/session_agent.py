@@ -162,8 +162,11 @@ class SessionAgent(LaneAgent[SessionEmitter]):
             self._logged = line
 
     def index_rows(self, heads: Sequence[Row]) -> None:
+        if self.retention.retention is None:
+            return
         for key, header in heads:
             if key.endswith(HEADERS_END):
+                header = self.table.decrypted(header)
                 self.retention.observe(key.removesuffix(HEADERS_END), header)
 
     def restored(self, note: Mapping[str, Any]) -> None:

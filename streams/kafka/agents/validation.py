@@ -12,6 +12,7 @@ from schemas.dead_letters import Reason
 from schemas.time import parse_time
 from streams.folds.effects import Input
 from streams.kafka.agents.encoding import to_json
+from streams.kafka.client.encryption import ERASED
 from streams.kafka.client.partitions import partition_of
 from streams.pipeline import images, withheld
 from streams.pipeline.decode import Dead, Withheld, decode, guarded
@@ -34,6 +35,8 @@ def validate(message: Any, partitions: int, topic: str | None = None) -> Input |
     if message.headers and withheld.in_headers(message.headers):
         return "withheld"
     if value is None:
+        if ERASED in message.headers:
+            return "withheld"
         return Dead("null_value", "no value: a record is one JSON object", b"")
     decoded = decode(value, (message.topic, message.partition, message.offset))
     if type(decoded) is not Input:

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, PrivateAttr, SecretStr, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
+from streams.erasure_keys.settings import key_store
 from streams.kafka.client.name_prefix import Names
 from streams.kafka.client.tls import TlsFiles, renewed_context
 from streams.settings import Settings
@@ -201,11 +202,13 @@ class KafkaSettings(Settings):
         """Keyword arguments for our aiokafka clients (`aiokafka_internals`): producer, consumer,
         admin.
 
-        Raises ConfigurationError if a TLS file is unusable. Contains the plain password: do not log
-        it.
+        Raises ConfigurationError if a TLS file or the key store is unusable. Contains the plain
+        password: do not log it.
         """
         names = {"names": self._names} if self.topic_prefix else {}
-        return {"bootstrap_servers": self.bootstrap.split(","), **names, **self.auth()}
+        store = key_store()
+        keys = {} if store is None else {"keys": store}
+        return {"bootstrap_servers": self.bootstrap.split(","), **names, **keys, **self.auth()}
 
     @property
     def _names(self) -> Names:
