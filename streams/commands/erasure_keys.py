@@ -28,8 +28,9 @@ master_key = click.option(
 @click.command()
 @keys
 @master_key
+@options.form
 @errors.reported
-def create(keys: Path, master_key: Path) -> None:
+def create(keys: Path, master_key: Path, form: str | None) -> None:
     """Create a key store: its folder, and the master key if the file does not exist.
 
     \b
@@ -41,7 +42,10 @@ def create(keys: Path, master_key: Path) -> None:
     is_new = not master_key.exists()
     wrapper = MasterKeyFile.create(master_key) if is_new else MasterKeyFile(master_key)
     KeyStore.create(keys, wrapper)
-    output.say(f"created {keys}")
+    if form:
+        output.say_as(form, {"keys": str(keys), "master_key": str(master_key)})
+    else:
+        output.say(f"created {keys}")
     if is_new:
         output.note(f"created {master_key}: without it no key can be read; keep a copy")
 
@@ -49,8 +53,9 @@ def create(keys: Path, master_key: Path) -> None:
 @click.command()
 @keys
 @master_key
+@options.form
 @errors.reported
-def rotate(keys: Path, master_key: Path) -> None:
+def rotate(keys: Path, master_key: Path, form: str | None) -> None:
     """Replace the master key: wrap all keys with a new one, which replaces the old one in its file.
 
     Other processes may run. If the command is interrupted, run it again.
@@ -59,4 +64,7 @@ def rotate(keys: Path, master_key: Path) -> None:
     from streams.erasure_keys.master_key import MasterKeyFile
 
     count = KeyStore(keys, MasterKeyFile(master_key)).rotate()
-    output.say(f"{master_key}: a new master key wraps {output.counted(count, 'key')}")
+    if form:
+        output.say_as(form, {"wrapped": count})
+    else:
+        output.say(f"{master_key}: a new master key wraps {output.counted(count, 'key')}")

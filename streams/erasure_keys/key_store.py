@@ -1,9 +1,12 @@
 """A folder of wrapped data keys, one per session or user, shared by all processes.
 
     store.json      the wrapped key of names
-    keys/NAME       version and wrapped key; NAME is an HMAC of the entity
+    keys/NAME       NAME, version and wrapped key, in a list; NAME is an HMAC of the entity
     destroyed.log   NAME, version and time of each destroyed key
     lock            shared by processes that create keys, exclusive for destruction and rotation
+
+Keys that are created together share a file by hard links, so that one flush suffices: a flush of
+each would take seconds for a batch of new sessions.
 
 A destroyed key is never used again: its version is in the log before its file is removed. A later
 record gets a key of a new version, so records of the old one stay unreadable.
@@ -11,7 +14,6 @@ record gets a key of a new version, so records of the old one stay unreadable.
 An encrypted value is `MAGIC NAME VERSION NONCE CIPHERTEXT`; all but the last are authenticated.
 """
 
-import ctypes
 import hmac
 import json
 import os
@@ -21,7 +23,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic, time_ns
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -34,7 +36,7 @@ STORE, KEYS, DESTROYED, LOCK = "store.json", "keys", "destroyed.log", "lock"
 FORMAT = 1
 MAGIC = b"\xc1\xfeT\x01"
 """Neither UTF-8 nor MessagePack begins with its first byte."""
-NAME_BYTES, VERSION_BYTES, NONCE_BYTES = 16, 8, 12
+NAME_BYTES, VERSION_BYTES, LENGTH_BYTES, NONCE_BYTES = 16, 8, 2, 12
 VERSION_AT = len(MAGIC) + NAME_BYTES
 NONCE_AT = VERSION_AT + VERSION_BYTES
 TEXT_AT = NONCE_AT + NONCE_BYTES
@@ -44,6 +46,8 @@ LOOK_EVERY = 0.25
 """Seconds between reads of the log."""
 CACHED = 100_000
 """Keys in memory."""
+TOGETHER = 64
+"""Keys in one file."""
 LOCK_WITHIN = 60.0
 CONTEXT_OF_NAMES = b"names"
 
@@ -164,28 +168,23 @@ class KeyStore:
         """The key in the file of a name, or None if it is missing or destroyed."""
         file = self._keys / name.hex()
         try:
-            stored = file.read_bytes()
+            _, version, wrapped = _entry(file)
         except FileNotFoundError:
             if not (self.folder / STORE).exists():
                 raise ConfigurationError(f"{self.folder}: the key store is gone") from None
             return None
-        version = stored[:VERSION_BYTES]
-        if self._is_destroyed(name, stored):
+        if version == NO_VERSION:  # another process has just destroyed it
+            self.refresh(at_once=True)
+        if self._is_destroyed(name, version):
             return None
-        try:
-            key = self._unwrapped(file, stored[VERSION_BYTES:], name + version)
-        except ConfigurationError:
-            self.refresh(at_once=True)  # another process may have overwritten it
-            if self._is_destroyed(name, stored):
-                return None
-            raise
+        key = self._unwrapped(file, wrapped, name + version)
         header = MAGIC + name + version
         data_key = _bounded(self._by_version)[version] = DataKey(version, header, AESGCM(key))
         return data_key
 
-    def _is_destroyed(self, name: bytes, stored: bytes) -> bool:
-        is_wiped = name in self._erased_at and not any(stored)
-        return is_wiped or stored[:VERSION_BYTES] in self._versions
+    def _is_destroyed(self, name: bytes, version: bytes) -> bool:
+        is_overwritten = version == NO_VERSION and name in self._erased_at
+        return is_overwritten or version in self._versions
 
     def _unwrapped(self, file: Path, wrapped: bytes, context: bytes) -> bytes:
         try:
@@ -199,19 +198,22 @@ class KeyStore:
         """Creates keys for names that have none; durable when it returns. Of two writers the first
         to link its file wins."""
         with _locked(self.folder, shared=True):
-            made = []
-            for name in names:
-                version = secrets.token_bytes(VERSION_BYTES)
-                wrapped = self._wrapper.wrap(secrets.token_bytes(KEY_BYTES), name + version)
-                temporary = self._keys / f".{secrets.token_hex(8)}"
-                temporary.write_bytes(version + wrapped)
-                made.append((temporary, self._keys / name.hex()))
-            _flush(self._keys)
-            for temporary, file in made:
-                with suppress(FileExistsError):
-                    os.link(temporary, file)
-                temporary.unlink()
+            for first in range(0, len(names), TOGETHER):
+                self._create_together(names[first : first + TOGETHER])
             flush_folder(self._keys)
+
+    def _create_together(self, names: list[bytes]) -> None:
+        entries = []
+        for name in names:
+            version = secrets.token_bytes(VERSION_BYTES)
+            wrapped = self._wrapper.wrap(secrets.token_bytes(KEY_BYTES), name + version)
+            entries.append(_encode(name, version, wrapped))
+        temporary = self._keys / f".{secrets.token_hex(8)}"
+        _write(temporary, b"".join(entries))
+        for name in names:
+            with suppress(FileExistsError):
+                os.link(temporary, self._keys / name.hex())
+        temporary.unlink()
 
     # --- destruction ----------------------------------------------------------------------------
 
@@ -264,7 +266,7 @@ class KeyStore:
             versions = [_version_in(file) for file in files]
             self._append(list(zip(names, versions, strict=True)))
             for file in files:
-                _wipe(file)
+                _remove(file)
             for leftover in self._keys.glob(".*"):  # of killed processes: creators hold the lock
                 leftover.unlink()
             flush_folder(self._keys)
@@ -280,8 +282,8 @@ class KeyStore:
             self.refresh(at_once=True)
             for name in names:
                 file = self._keys / name.hex()
-                if file.exists() and self._is_destroyed(name, file.read_bytes()):
-                    _wipe(file)
+                if file.exists() and self._is_destroyed(name, _entry(file).version):
+                    _remove(file)
             flush_folder(self._keys)
 
     def _append(self, destroyed: list[tuple[bytes, bytes]]) -> None:
@@ -305,7 +307,7 @@ class KeyStore:
             _write_store(self.folder, self._wrapper.wrap(self._naming, CONTEXT_OF_NAMES))
         count = sum(self._rewrap(file) for file in sorted(self._keys.glob("[0-9a-f]*")))
         with _locked(self.folder, shared=False):
-            _flush(self._keys)
+            flush_folder(self._keys)
             self._wrapper.end_rotation()
         return count
 
@@ -313,14 +315,15 @@ class KeyStore:
         """Locked, as a key that is destroyed meanwhile must not return."""
         with _locked(self.folder, shared=False):
             try:
-                stored = file.read_bytes()
+                _, version, wrapped = _entry(file)
             except FileNotFoundError:
                 return False
-            version = stored[:VERSION_BYTES]
-            context = bytes.fromhex(file.name) + version
-            key = self._unwrapped(file, stored[VERSION_BYTES:], context)
+            name = bytes.fromhex(file.name)
+            if self._is_destroyed(name, version):
+                return False
+            key = self._unwrapped(file, wrapped, name + version)
             temporary = file.with_name(f".{file.name}")
-            temporary.write_bytes(version + self._wrapper.wrap(key, context))
+            _write(temporary, _encode(name, version, self._wrapper.wrap(key, name + version)))
             temporary.replace(file)
         return True
 
@@ -345,8 +348,7 @@ def _wrapped_naming(folder: Path) -> bytes:
 def _write_store(folder: Path, wrapped: bytes) -> None:
     temporary = folder / f".{STORE}"
     text = json.dumps({"format": FORMAT, "names": b64encode(wrapped).decode()}) + "\n"
-    temporary.write_text(text, encoding="utf-8")
-    _flush(folder)
+    _write(temporary, text.encode())
     temporary.replace(folder / STORE)
     flush_folder(folder)
 
@@ -371,39 +373,64 @@ def _opened(path: Path) -> Iterator[int]:
         os.close(descriptor)
 
 
+class _Entry(NamedTuple):
+    """`at`: offset of the version in its file."""
+
+    at: int
+    version: bytes
+    wrapped: bytes
+
+
+def _encode(name: bytes, version: bytes, wrapped: bytes) -> bytes:
+    return name + version + len(wrapped).to_bytes(LENGTH_BYTES) + wrapped
+
+
+def _entry(file: Path) -> _Entry:
+    """The entry of the file's name. Raises FileNotFoundError, ConfigurationError."""
+    stored, name, at = file.read_bytes(), bytes.fromhex(file.name), 0
+    while at < len(stored):
+        version_at = at + NAME_BYTES
+        length_at = version_at + VERSION_BYTES
+        wrapped_at = length_at + LENGTH_BYTES
+        end = wrapped_at + int.from_bytes(stored[length_at:wrapped_at])
+        if stored[at:version_at] == name and end <= len(stored):
+            return _Entry(version_at, stored[version_at:length_at], stored[wrapped_at:end])
+        at = end
+    raise ConfigurationError(f"{file}: is damaged")
+
+
 def _version_in(file: Path) -> bytes:
     try:
-        return file.read_bytes()[:VERSION_BYTES]
+        return _entry(file).version
     except FileNotFoundError:
         return NO_VERSION
 
 
-def _wipe(file: Path) -> None:
+def _remove(file: Path) -> None:
+    """Removes a name, after its entry, which other files' names may share."""
     with suppress(FileNotFoundError):
-        with file.open("r+b") as key:
-            key.write(bytes(os.fstat(key.fileno()).st_size))
-            key.flush()
-            os.fsync(key.fileno())
+        _overwrite(file)
         file.unlink()
 
 
-def _flush(folder: Path) -> None:
-    """Makes the contents of all new files durable: one flush of the file system takes less time
-    than one of each file."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        if not hasattr(_libc, "syncfs"):  # it is Linux's
-            os.sync()
-        elif _libc.syncfs(descriptor):
-            raise OSError(ctypes.get_errno(), f"{folder}: not flushed")
-    finally:
-        os.close(descriptor)
+def _overwrite(file: Path) -> None:
+    at, version, wrapped = _entry(file)
+    with file.open("r+b") as keys:
+        keys.seek(at)
+        keys.write(bytes(len(version)) + len(wrapped).to_bytes(LENGTH_BYTES) + bytes(len(wrapped)))
+        keys.flush()
+        os.fsync(keys.fileno())
+
+
+def _write(file: Path, content: bytes) -> None:
+    """Durable when it returns, except for its name."""
+    with file.open("wb") as new:
+        new.write(content)
+        new.flush()
+        os.fsync(new.fileno())
 
 
 def _bounded(cache: dict[K, V]) -> dict[K, V]:
     if len(cache) >= CACHED:
         cache.clear()
     return cache
-
-
-_libc: Any = ctypes.CDLL(None, use_errno=True)

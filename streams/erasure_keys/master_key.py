@@ -124,7 +124,7 @@ def _is_key(line: bytes) -> bool:
 
 
 def _write(path: Path, keys: list[bytes], flags: int) -> None:
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | flags, 0o600), "wb") as file:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | flags, 0o600), "wb") as file:
         file.write(b"".join(base64.b64encode(key) + b"\n" for key in keys))
         file.flush()
         os.fsync(file.fileno())

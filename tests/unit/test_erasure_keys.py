@@ -76,13 +76,15 @@ def test_an_interrupted_destruction_is_complete(
 ) -> None:
     old = store.encrypt(EMMA, TEXT)
 
+    overwrite = key_store._overwrite
+
     def killed(file: Path) -> None:
         if step == "overwritten":
-            file.write_bytes(bytes(file.stat().st_size))
+            overwrite(file)
         raise InterruptedError
 
     with monkeypatch.context() as patch:
-        patch.setattr(key_store, "_wipe", killed)
+        patch.setattr(key_store, "_overwrite", killed)
         with pytest.raises(InterruptedError):
             store.destroy([EMMA])
     other = opened(store, master)
@@ -90,6 +92,22 @@ def test_an_interrupted_destruction_is_complete(
     new = other.encrypt(EMMA, TEXT)
     assert (other.decrypt(new), other.decrypt(old)) == (TEXT, None)
     assert store.destroy([EMMA]) == 1 and key_files(store) == []
+
+
+def test_keys_that_were_created_together_are_destroyed_one_by_one(
+    store: KeyStore, master: Path
+) -> None:
+    entities = [f"s\0default\0{number}".encode() for number in range(3 * key_store.TOGETHER)]
+    store.prepare(entities)
+    assert len({file.stat().st_ino for file in key_files(store)}) == 3
+    values = [store.encrypt(entity, TEXT) for entity in entities]
+    stored = {file.name: key_store._entry(file).wrapped for file in key_files(store)}
+    store.destroy(entities[::2])
+    texts = [opened(store, master).decrypt(value) for value in values]
+    assert texts == [None, TEXT] * (len(entities) // 2)
+    remaining = b"".join(file.read_bytes() for file in key_files(store))
+    for entity in entities[::2]:
+        assert stored[store.name(entity).hex()] not in remaining
 
 
 def test_part_of_a_line_in_the_log_is_ignored(store: KeyStore, master: Path) -> None:

@@ -23,6 +23,7 @@ from streams.kafka.agents.validation import validate
 from streams.kafka.transport.interfaces import Batch, Processor, Row
 from streams.kafka.transport.rows import RowStore
 from streams.pipeline import clock_ahead
+from streams.pipeline.decode import Dead
 from streams.pipeline.processor import Changed, RecordProcessor
 from streams.record_kinds import kind_of
 
@@ -108,19 +109,24 @@ class LaneAgent(Processor, Generic[M]):
             decoded = replace(decoded, recorded_at=message.timestamp * 1000)
             if decoded.record.occurred_at > decoded.recorded_at + clock_ahead.MOST:
                 decoded = clock_ahead.dead(decoded, message.value)
-            elif self.has_keys and self._is_erased(decoded.record):
-                decoded = "withheld"
+        if self.has_keys and self._is_erased(decoded, message.key):
+            decoded = "withheld"
         return self.processor.process(decoded, message.value, message).ending
 
-    def _is_erased(self, record: Any) -> bool:
+    def _is_erased(self, decoded: Any, key: bytes | None) -> bool:
         """Whether its session's or user's key was destroyed after a record occurred: it was sent
-        again, or was on its way."""
+        again, or was on its way. A dead letter without a time counts as old."""
+        is_erased = self.table.is_erased
+        if isinstance(decoded, Dead):
+            tenant, _, owner = (key or b"").decode(errors="replace").partition("/")
+            return is_erased(tenant, owner, decoded.occurred_at or 0)
+        if type(decoded) is not Input:
+            return False
+        record: Any = decoded.record
         owner = getattr(record, kind_of(record).owner)
         user_id = getattr(record, "user_id", None)
-        is_erased = self.table.is_erased
         return is_erased(record.tenant, owner, record.occurred_at) or (
-            user_id is not None
-            and is_erased(record.tenant, user_id, record.occurred_at, "users")
+            user_id is not None and is_erased(record.tenant, user_id, record.occurred_at, "users")
         )
 
     @abstractmethod
@@ -160,6 +166,9 @@ class LaneAgent(Processor, Generic[M]):
         self.processor.counts = Counter(note.get("counts", {}))
         self.processor.warnings = Counter(note.get("warnings", {}))
         self.reasons = Counter(note.get("reasons", {}))
+
+    def drop_erased(self) -> None:
+        self.table.drop_erased()
 
     def reset(self) -> None:
         self.table.forget()

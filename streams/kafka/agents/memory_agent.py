@@ -88,7 +88,7 @@ class MemoryAgent(LaneAgent[MemoryEmitter]):
         if self.has_keys and self.table.is_erased(
             hop.signal.tenant, signal.user_id, signal.occurred_at
         ):
-            return "hops_withheld"
+            return "hops_left_out"
         outcome = self.processor.signal(hop.signal, message.value, message)
         return "hops_dead" if outcome.ending == "dead" else "hops"
 

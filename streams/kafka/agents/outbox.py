@@ -162,7 +162,5 @@ class Outbox:
         value = ROW_ENCODERS[row.table](row, origin.source, dated_at)
         output_headers = origin.headers(row.table)
         self.outputs.append(
-            Output(
-                DEAD_LETTERS.name, self.partition, sent_key, value, output_headers, owner=owner
-            )
+            Output(DEAD_LETTERS.name, self.partition, sent_key, value, output_headers, owner=owner)
         )

@@ -89,9 +89,9 @@ class EntityTable:
                 self._decoded.pop(key.rpartition(b"\0")[0], None)
 
     def drop_erased(self) -> None:
-        """Drops decoded entities with destroyed keys. Call it before a batch: rows of the old key
-        must not be encrypted with a new one."""
-        for prefix in self._rows.erased(self._decoded):
+        """Drops decoded entities with destroyed keys, unless a batch is open. Call it before a
+        batch: rows of the old key must not be encrypted with a new one."""
+        for prefix in () if self._changed else self._rows.erased(self._decoded):
             del self._decoded[prefix]
 
     def decrypted(self, value: bytes | None) -> bytes | None:

@@ -65,9 +65,7 @@ def encrypted(keys: "KeyStore", topic: str, key: bytes | None, value: bytes) -> 
     return value if owner is None else keys.encrypt(owner, value)
 
 
-def decrypting(
-    keys: "KeyStore", convert: Callable[[Any, Any], Any]
-) -> Callable[[Any, Any], Any]:
+def decrypting(keys: "KeyStore", convert: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """aiokafka's conversion of a fetched record, for encrypted ones."""
 
     def converted(partition: Any, record: Any) -> Any:

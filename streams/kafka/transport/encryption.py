@@ -86,9 +86,7 @@ class EncryptedRows:
         self._rows.close()
 
 
-def encrypted(
-    keys: "KeyStore", outputs: Sequence[Output], letter: bytes | None
-) -> list[Output]:
+def encrypted(keys: "KeyStore", outputs: Sequence[Output], letter: bytes | None) -> list[Output]:
     """A lane's messages, encrypted with the keys of their owners. Call it right after the fold:
     a key may be destroyed later, and what was derived from its records must not get a new one.
     `letter`: of the lane's entities."""

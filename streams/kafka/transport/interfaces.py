@@ -78,6 +78,9 @@ class Processor(ABC):
     charge: Callable[[Any, float], None] | None = None
     """Called with each message and the CPU seconds that folding it took, if quotas count them."""
 
+    def drop_erased(self) -> None:  # noqa: B027 - a lane may have no rows
+        """Drops decoded rows of destroyed keys; called about every second."""
+
     def index_rows(self, heads: Sequence[Row]) -> None:  # noqa: B027 - for those with an index
         """Indexes rows named `h` of a disk store that was just opened, in several calls."""
 

@@ -1,0 +1,170 @@
+"""Keys per user and session over a real broker: a forgotten person's words are nowhere."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streams.broker import Broker
+from streams.erasure_keys.key_store import KeyStore
+from streams.erasure_keys.master_key import MasterKeyFile
+from streams.kafka.client.aiokafka_internals import KafkaConsumer
+from streams.kafka.client.encryption import ERASED
+from streams.kafka.client.topic_names import changelog_name
+from streams.topology import AGENTS, TOPICS
+from tests.command import ndjson, turn
+from tests.kafka.installation import Installation
+from tests.scanning import holding
+
+pytestmark = pytest.mark.nightly
+
+EMMA, BEN = "emma", "ben"
+OF_EMMA = ("kyoto-quartz-0815", "plan-zinnia-471100", "step-saffron-23420", "bad-marigold-90210")
+OF_BOTH, OF_BEN, NEW = "group-indigo-13371", "ben-cobalt-9876543", "new-vermilion-4242"
+COMPACTED = {topic.name for topic in TOPICS if topic.compacted}
+OPTIONS = ("--extractor", "rules", "--compression", "none", "--store", "rocksdb", "--data")
+
+
+def records() -> list[dict[str, Any]]:
+    quartz, zinnia, saffron, marigold = OF_EMMA
+    hers = {"session_id": "hers", "user_id": EMMA}
+    plan = {
+        "type": "write_plan", "plan_id": "p1", "user_id": EMMA, "session_id": "hers",
+        "event_id": "e1", "occurred_at": "2026-01-10T09:00:05Z",
+        "extractor": {"name": "by-hand", "version": "1"},
+        "state_updates": [{
+            "op": "upsert", "kind": "fact", "state_id": "home", "body_text": f"Lives in {zinnia}.",
+            "valid_from": "2026-01-03T00:00:00Z", "reason": "stated",
+        }],
+    }  # fmt: skip
+    step = {
+        "type": "recursion", "session_id": "hers", "task_id": "e1", "trace_id": "r1",
+        "iteration_index": 1, "occurred_at": "2026-01-10T09:00:03Z", "observe": saffron,
+        "action": {"action_type": "CALL_TOOL", "output": {"tool_calls": [
+            {"id": "c1", "name": "look_up", "arguments": {}},
+        ]}},
+    }  # fmt: skip
+    return [
+        turn("e1", **hers, user_input=f"I moved to {quartz}.", agent_answer=f"Is {quartz} nice?"),
+        step,
+        plan,
+        turn("bad", **hers, user_input=marigold, occurred_at="no time"),
+        turn("g1", session_id="group", user_id=EMMA, user_input=f"emma says {OF_BOTH}"),
+        turn("g2", session_id="group", user_id=BEN, user_input="ben in company"),
+        turn("b1", session_id="his", user_id=BEN, user_input=f"I live in {OF_BEN}."),
+    ]
+
+
+@pytest.fixture
+def installation(broker: Broker, tmp_path: Path) -> Iterator[Installation]:
+    made = Installation(broker, f"{tmp_path.name}.".replace("_", "-"), tmp_path)
+    made.env |= {
+        "TURNFOLD_ERASURE_KEYS": str(tmp_path / "keys"),
+        "TURNFOLD_ERASURE_MASTER_KEY": str(tmp_path / "master.key"),
+    }
+    yield made
+    made.working.stop()
+
+
+class Memory:
+    """An installation with its history and the folder of its worker's tables."""
+
+    def __init__(self, installation: Installation) -> None:
+        self.installation = installation
+        self.history = installation.folder / "history"
+        self.tables = installation.folder / "tables"
+
+    def start(self, *options: str | Path) -> None:
+        working = self.installation.working
+        options = options or (self.tables,)
+        working.start(*OPTIONS, *map(str, options), env=self.installation.env)
+        working.await_ready()
+
+    def produce(self, lines: list[dict[str, Any]]) -> None:
+        file = ndjson(self.installation.folder / "records.ndjson", lines)
+        self.installation.run("kafka", "produce", file)
+        file.unlink()
+        self.installation.await_read()
+
+    def sink(self) -> None:
+        self.installation.run("kafka", "sink", "--once", "--history", self.history)
+
+    def forget(self) -> Any:
+        return self.installation.run("forget", EMMA, "--yes", "--history", self.history)
+
+    def stop(self) -> None:
+        self.installation.working.workers[-1].terminate()
+        self.installation.working.workers[-1].wait()
+
+    def values(self) -> list[tuple[str, bytes | None, Any]]:
+        """Topic, decrypted value and headers of each message that a process can read now."""
+        return asyncio.run(self._values())
+
+    async def _values(self) -> list[tuple[str, bytes | None, Any]]:
+        env = self.installation.env
+        wrapper = MasterKeyFile(Path(env["TURNFOLD_ERASURE_MASTER_KEY"]))
+        topics = [topic.name for topic in TOPICS]
+        topics += [changelog_name("turnfold", agent) for agent in AGENTS]
+        values: list[tuple[str, bytes | None, Any]] = []
+        async with KafkaConsumer(
+            *(self.installation.prefix + topic for topic in topics),
+            auto_offset_reset="earliest",
+            isolation_level="read_committed",
+            bootstrap_servers=env["TURNFOLD_KAFKA_BOOTSTRAP"],
+            keys=KeyStore(Path(env["TURNFOLD_ERASURE_KEYS"]), wrapper),
+        ) as consumer:
+            ends = await consumer.end_offsets(consumer.assignment())
+            while [tp for tp, end in ends.items() if await consumer.position(tp) < end]:
+                for fetched in (await consumer.getmany(timeout_ms=200)).values():
+                    values += [(record.topic, record.value, record.headers) for record in fetched]
+        return values
+
+    def words(self) -> set[str]:
+        """The marks that a process can read in Kafka."""
+        text = b"\n".join(value or b"" for _, value, _ in self.values()).decode(errors="replace")
+        return {mark for mark in (*OF_EMMA, OF_BOTH, OF_BEN, NEW) if mark in text}
+
+
+@pytest.fixture
+def memory(installation: Installation) -> Memory:
+    installation.run("admin", "erasure-keys", "create")
+    made = Memory(installation)
+    made.start()
+    made.produce(records())
+    made.sink()
+    return made
+
+
+def test_no_word_of_a_forgotten_person_can_be_read_or_comes_back(
+    memory: Memory, broker: Broker
+) -> None:
+    marks = (*OF_EMMA, OF_BOTH, OF_BEN)
+    assert memory.words() == set(marks)
+    assert {mark for held in holding(memory.history, marks).values() for mark in held} == set(marks)
+    for folder in (broker.folder, memory.tables):
+        assert holding(folder, marks) == {}
+    receipt = memory.forget()
+    assert (receipt["keys"]["sessions"], receipt["keys"]["shared_sessions"]) == (1, 1)
+    assert memory.words() == {OF_BOTH, OF_BEN}
+    assert holding(memory.history, [*OF_EMMA, OF_BOTH]) == {}
+    assert Counter(topic.rpartition(".")[2] for topic, _, headers in memory.values()
+                   if ERASED in headers)["turns"] == 2  # fmt: skip
+    memory.produce(records())  # a spool that is sent again
+    memory.stop()
+    memory.start(memory.installation.folder / "restored")
+    memory.produce([turn("e9", session_id="hers", user_id=EMMA, user_input=NEW,
+                         occurred_at=datetime.now(UTC).isoformat())])  # fmt: skip
+    memory.start(memory.installation.folder / "replayed", "--app-id", "replayed")
+    memory.installation.await_read("replayed")
+    memory.sink()
+    assert holding(memory.history, [*OF_EMMA, OF_BOTH]) == {}
+    assert holding(memory.history, [NEW]) != {}
+    readable = [value for topic, value, _ in memory.values() if "changelog" in topic and value]
+    for mark in OF_EMMA:
+        assert not [value for value in readable if mark.encode() in value]
+    for folder in (broker.folder, memory.installation.folder / "restored"):
+        assert holding(folder, [*OF_EMMA, OF_BOTH, NEW]) == {}
