@@ -1,8 +1,10 @@
 """Keys per user and session over a real broker: a forgotten person's words are nowhere."""
 
 import asyncio
+import shutil
+import signal
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from streams.kafka.client.encryption import ERASED
 from streams.kafka.client.topic_names import changelog_name
 from streams.topology import AGENTS, TOPICS
 from tests.command import ndjson, turn
+from tests.fault.doomed_command import called
 from tests.kafka.installation import Installation
 from tests.scanning import holding
 
@@ -25,7 +28,6 @@ pytestmark = pytest.mark.nightly
 EMMA, BEN = "emma", "ben"
 OF_EMMA = ("kyoto-quartz-0815", "plan-zinnia-471100", "step-saffron-23420", "bad-marigold-90210")
 OF_BOTH, OF_BEN, NEW = "group-indigo-13371", "ben-cobalt-9876543", "new-vermilion-4242"
-COMPACTED = {topic.name for topic in TOPICS if topic.compacted}
 OPTIONS = ("--extractor", "rules", "--compression", "none", "--store", "rocksdb", "--data")
 
 
@@ -102,11 +104,10 @@ class Memory:
 
     def values(self) -> list[tuple[str, bytes | None, Any]]:
         """Topic, decrypted value and headers of each message that a process can read now."""
-        return asyncio.run(self._values())
+        return asyncio.run(self._values(store_in(self.installation.folder)))
 
-    async def _values(self) -> list[tuple[str, bytes | None, Any]]:
+    async def _values(self, keys: KeyStore | None) -> list[tuple[str, bytes | None, Any]]:
         env = self.installation.env
-        wrapper = MasterKeyFile(Path(env["TURNFOLD_ERASURE_MASTER_KEY"]))
         topics = [topic.name for topic in TOPICS]
         topics += [changelog_name("turnfold", agent) for agent in AGENTS]
         values: list[tuple[str, bytes | None, Any]] = []
@@ -115,7 +116,7 @@ class Memory:
             auto_offset_reset="earliest",
             isolation_level="read_committed",
             bootstrap_servers=env["TURNFOLD_KAFKA_BOOTSTRAP"],
-            keys=KeyStore(Path(env["TURNFOLD_ERASURE_KEYS"]), wrapper),
+            keys=keys,
         ) as consumer:
             ends = await consumer.end_offsets(consumer.assignment())
             while [tp for tp, end in ends.items() if await consumer.position(tp) < end]:
@@ -123,10 +124,23 @@ class Memory:
                     values += [(record.topic, record.value, record.headers) for record in fetched]
         return values
 
+    def encrypted(self) -> list[bytes]:
+        """All values as they are in Kafka."""
+        values = asyncio.run(self._values(None))
+        return [value for _, value, _ in values if value is not None]
+
     def words(self) -> set[str]:
         """The marks that a process can read in Kafka."""
-        text = b"\n".join(value or b"" for _, value, _ in self.values()).decode(errors="replace")
-        return {mark for mark in (*OF_EMMA, OF_BOTH, OF_BEN, NEW) if mark in text}
+        return marks_in(value for _, value, _ in self.values())
+
+
+def store_in(folder: Path) -> KeyStore:
+    return KeyStore(folder / "keys", MasterKeyFile(folder / "master.key"))
+
+
+def marks_in(values: Iterable[bytes | None]) -> set[str]:
+    text = b"\n".join(value or b"" for value in values).decode(errors="replace")
+    return {mark for mark in (*OF_EMMA, OF_BOTH, OF_BEN, NEW) if mark in text}
 
 
 @pytest.fixture
@@ -173,3 +187,35 @@ def test_no_word_of_a_forgotten_person_can_be_read_or_comes_back(
         assert not [value for value in readable if mark.encode() in value]
     assert in_logs(broker, [*marks, NEW]) == set()
     assert holding(memory.installation.folder / "restored", [*marks, NEW]) == {}
+
+
+SETTINGS = """[erasure]
+keys = "keys"
+master_key = "master.key"
+"""
+
+
+def test_a_killed_forget_is_completed_by_the_next_call(memory: Memory, tmp_path: Path) -> None:
+    """Killed at each step of the destruction, and at the next change of the history."""
+    memory.stop()
+    encrypted, words = memory.encrypted(), ["forget", EMMA, "--yes", "--history", "history"]
+
+    def forget(name: str, die_at: int | None = None) -> tuple[int, list[str]]:
+        folder = tmp_path / name
+        for part in ("history", "keys"):
+            shutil.copytree(tmp_path / part, folder / part, dirs_exist_ok=die_at is None)
+        shutil.copy(tmp_path / "master.key", folder)
+        (folder / "turnfold.toml").write_text(SETTINGS)
+        return called(words, folder, die_at)
+
+    code, changes = forget("whole")
+    assert code == 0, (tmp_path / "whole" / "err").read_text()
+    steps = [number for number, change in enumerate(changes, 1) if " keys/" in change]
+    assert len(steps) > 6, changes
+    for step in sorted({*steps, *(step + 1 for step in steps)}):
+        folder = tmp_path / f"killed-{step}"
+        assert forget(folder.name, step)[0] == -signal.SIGKILL
+        assert called(words, folder)[0] == 0, (folder / "err").read_text()
+        store = store_in(folder)
+        assert marks_in(map(store.decrypt, encrypted)) == {OF_BOTH, OF_BEN}
+        assert holding(folder / "history", [*OF_EMMA, OF_BOTH]) == {}
