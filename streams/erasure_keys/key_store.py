@@ -11,7 +11,7 @@ each would take seconds for a batch of new sessions.
 A destroyed key is never used again: its version is in the log before its file is removed. A later
 record gets a key of a new version, so records of the old one stay unreadable.
 
-An encrypted value is `MAGIC NAME VERSION NONCE CIPHERTEXT`; all but the last are authenticated.
+An encrypted value is `MAGIC NAME VERSION NONCE CIPHERTEXT`; all are authenticated.
 """
 
 import hmac
@@ -25,6 +25,7 @@ from pathlib import Path
 from time import monotonic, time_ns
 from typing import NamedTuple, TypeVar
 
+from cramjam import lz4
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
@@ -34,8 +35,10 @@ from streams.errors import ConfigurationError
 
 STORE, KEYS, DESTROYED, LOCK = "store.json", "keys", "destroyed.log", "lock"
 FORMAT = 1
-MAGIC = b"\xc1\xfeT\x01"
-"""Neither UTF-8 nor MessagePack begins with its first byte."""
+MAGIC, PACKED = MAGICS = b"\xc1\xfeT\x01", b"\xc1\xfeT\x02"
+"""Neither UTF-8 nor MessagePack begins with their first byte. PACKED: compressed by LZ4."""
+LONG = 1_024
+"""Bytes from which a value is compressed: ciphertext is not compressible."""
 NAME_BYTES, VERSION_BYTES, LENGTH_BYTES, NONCE_BYTES = 16, 8, 2, 12
 VERSION_AT = len(MAGIC) + NAME_BYTES
 NONCE_AT = VERSION_AT + VERSION_BYTES
@@ -51,15 +54,22 @@ TOGETHER = 64
 LOCK_WITHIN = 60.0
 CONTEXT_OF_NAMES = b"names"
 
+NONCES = 1_024
+"""Nonces that are read from the system at once, which is faster."""
+
+_nonces: list[bytes] = []
+os.register_at_fork(after_in_child=_nonces.clear)  # a repeated nonce would reveal the key
+
 K = TypeVar("K")
 V = TypeVar("V")
 
 
 class DataKey(NamedTuple):
-    """`header`: of its encrypted values."""
+    """`header`: of its encrypted values; `packed_header`: of compressed ones."""
 
     version: bytes
     header: bytes
+    packed_header: bytes
     cipher: AESGCM
 
 
@@ -102,22 +112,29 @@ class KeyStore:
 
     def encrypt(self, entity: bytes, value: bytes) -> bytes:
         key = self._current.get(entity) or self._current_key(entity)
-        nonce = os.urandom(NONCE_BYTES)
-        return key.header + nonce + key.cipher.encrypt(nonce, value, key.header)
+        try:
+            nonce = _nonces.pop()
+        except IndexError:
+            nonce = _new_nonce()
+        header = key.header
+        if len(value) >= LONG:
+            header, value = key.packed_header, bytes(lz4.compress_block(value))
+        return header + nonce + key.cipher.encrypt(nonce, value, header)
 
     def decrypt(self, value: bytes) -> bytes | None:
         """The plain value, the same bytes if they are not encrypted, or None if the key is
         destroyed or the value damaged."""
-        if not value.startswith(MAGIC):
+        if not value.startswith(MAGICS):
             return value
         version = value[VERSION_AT:NONCE_AT]
         key = self._by_version.get(version)
         if key is None and (key := self._key_of(value[len(MAGIC) : VERSION_AT], version)) is None:
             return None
         try:
-            return key.cipher.decrypt(value[NONCE_AT:TEXT_AT], value[TEXT_AT:], key.header)
+            plain = key.cipher.decrypt(value[NONCE_AT:TEXT_AT], value[TEXT_AT:], value[:NONCE_AT])
         except (InvalidTag, ValueError):
             return None
+        return bytes(lz4.decompress_block(plain)) if value.startswith(PACKED) else plain
 
     def prepare(self, entities: Iterable[bytes]) -> None:
         """Creates the missing keys of these entities, with one flush for all."""
@@ -127,7 +144,7 @@ class KeyStore:
 
     def is_destroyed(self, value: bytes) -> bool:
         """Whether a value was encrypted with a key that the log names."""
-        return value[VERSION_AT:NONCE_AT] in self._versions and value.startswith(MAGIC)
+        return value[VERSION_AT:NONCE_AT] in self._versions and value.startswith(MAGICS)
 
     # --- keys -----------------------------------------------------------------------------------
 
@@ -178,8 +195,8 @@ class KeyStore:
         if self._is_destroyed(name, version):
             return None
         key = self._unwrapped(file, wrapped, name + version)
-        header = MAGIC + name + version
-        data_key = _bounded(self._by_version)[version] = DataKey(version, header, AESGCM(key))
+        data_key = DataKey(version, MAGIC + name + version, PACKED + name + version, AESGCM(key))
+        _bounded(self._by_version)[version] = data_key
         return data_key
 
     def _is_destroyed(self, name: bytes, version: bytes) -> bool:
@@ -326,6 +343,14 @@ class KeyStore:
             _write(temporary, _encode(name, version, self._wrapper.wrap(key, name + version)))
             temporary.replace(file)
         return True
+
+
+def _new_nonce() -> bytes:
+    random = os.urandom(NONCES * NONCE_BYTES)
+    nonces = [random[at : at + NONCE_BYTES] for at in range(0, len(random), NONCE_BYTES)]
+    nonce = nonces.pop()
+    _nonces.extend(nonces)
+    return nonce
 
 
 def _wrapped_naming(folder: Path) -> bytes:

@@ -1,5 +1,6 @@
 """The store of keys per user and session: two writers, destruction, rotation, damage."""
 
+import os
 import threading
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from streams.errors import ConfigurationError
 
 EMMA, BEN = b"u\0default\0emma", b"u\0default\0ben"
 TEXT = b'{"user_input": "I moved to Kyoto."}'
+LONG = TEXT * 100
 
 
 @pytest.fixture
@@ -39,6 +41,8 @@ def test_another_process_reads_a_value_until_its_key_is_destroyed(
     other = opened(store, master)
     old, bens = store.encrypt(EMMA, TEXT), store.encrypt(BEN, TEXT)
     assert b"Kyoto" not in old
+    assert len(store.encrypt(EMMA, LONG)) < len(LONG) // 2
+    assert other.decrypt(store.encrypt(EMMA, LONG)) == LONG
     assert (other.decrypt(old), other.decrypt(TEXT)) == (TEXT, TEXT)
     assert other.erased_at(EMMA) is None
     assert store.destroy([EMMA]) == 1
@@ -139,6 +143,19 @@ def test_a_rotation_wraps_all_keys_again_while_others_work(
         opened(store, master)
 
 
+def test_a_forked_process_uses_no_nonce_twice(store: KeyStore) -> None:
+    store.encrypt(EMMA, TEXT)
+    reader, writer = os.pipe()
+    if (child := os.fork()) == 0:
+        os.write(writer, store.encrypt(EMMA, TEXT))
+        os._exit(0)
+    os.waitpid(child, 0)
+    encrypted = os.read(reader, 10_000)
+    assert store.decrypt(encrypted) == TEXT
+    nonces = slice(key_store.NONCE_AT, key_store.TEXT_AT)
+    assert encrypted[nonces] not in [store.encrypt(EMMA, TEXT)[nonces] for _ in range(2_000)]
+
+
 def _interrupt(*_: object) -> bool:
     raise InterruptedError
 
@@ -149,9 +166,11 @@ def test_damage_is_one_error_with_the_path(store: KeyStore, master: Path) -> Non
     whole = file.read_bytes()
     for damaged in (b"", whole[:-1], whole[:-1] + bytes([whole[-1] ^ 1]), bytes(len(whole))):
         file.write_bytes(damaged)
-        for use in (lambda store: store.decrypt(value), lambda store: store.encrypt(EMMA, TEXT)):
-            with pytest.raises(ConfigurationError, match=str(file)):
-                use(opened(store, master))
+        reader, writer = opened(store, master), opened(store, master)
+        with pytest.raises(ConfigurationError, match=str(file)):
+            reader.decrypt(value)
+        with pytest.raises(ConfigurationError, match=str(file)):
+            writer.encrypt(EMMA, TEXT)
     file.write_bytes(whole)
     (store.folder / STORE).rename(store.folder / "away")
     file.unlink()

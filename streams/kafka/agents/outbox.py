@@ -154,7 +154,9 @@ class Outbox:
         elif sent_key is not None and images.is_in(sent_key.decode("utf-8", "replace")):
             sent_key = key_text(sent_key).encode()
         dated_at = message.timestamp * 1000 if dead.occurred_at is None else dead.occurred_at
-        owner = dead.key and owner_of(DEAD_LETTERS.name, dead.key.encode(), self.declared.letter)
+        owner = None
+        if dead.key is not None:
+            owner = owner_of(DEAD_LETTERS.name, dead.key.encode(), self.declared.letter)
         payload: Any = urlsafe_b64encode(dead.payload).decode()  # as in the models
         key = sent_key and shortened(key_text(sent_key), KEY_KEPT)
         dead = dead._replace(payload=payload, key=key, detail=shortened(dead.detail, DETAIL_KEPT))

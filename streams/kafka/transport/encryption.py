@@ -92,12 +92,16 @@ def encrypted(keys: "KeyStore", outputs: Sequence[Output], letter: bytes | None)
     `letter`: of the lane's entities."""
     owners = [output.owner or owner_of(output.topic, output.key, letter) for output in outputs]
     keys.prepare(owner for owner in owners if owner is not None)
-    return [
-        output
-        if owner is None or output.value is None
-        else output._replace(value=keys.encrypt(owner, output.value))
-        for owner, output in zip(owners, outputs, strict=True)
-    ]
+    encrypt, last = keys.encrypt, (None, None, None)
+    messages: list[Output] = []
+    for owner, output in zip(owners, outputs, strict=True):
+        topic, partition, key, value, headers, timestamp, _ = output
+        if owner is not None and value is not None:
+            if value is not last[0] or owner != last[1]:  # a row may go to two topics
+                last = value, owner, encrypt(owner, value)
+            output = Output(topic, partition, key, last[2], headers, timestamp)
+        messages.append(output)
+    return messages
 
 
 def with_keys(rows: RowStore, keys: "KeyStore | None") -> RowStore:
