@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Any
 
-from streams.erasure_keys.settings import key_store
+from streams.erasure_keys import key_store
 
 SessionKey = tuple[str, str]
 """tenant, session_id"""

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Self
 from pydantic import Field, model_validator
 from pydantic_settings import SettingsConfigDict
 
+from streams.erasure_keys import PREFIX
 from streams.settings import Settings
 
 if TYPE_CHECKING:
     from streams.erasure_keys.key_store import KeyStore
-
-PREFIX = "TURNFOLD_ERASURE_"
 
 
 class ErasureSettings(Settings):
@@ -39,13 +38,11 @@ class ErasureSettings(Settings):
             raise ValueError("keys and master_key are set together, or neither")
         return self
 
+    def open(self) -> "KeyStore | None":
+        """The key store, or None without one. Raises ConfigurationError."""
+        if self.keys is None or self.master_key is None:
+            return None
+        from streams.erasure_keys.key_store import KeyStore
+        from streams.erasure_keys.master_key import MasterKeyFile
 
-def key_store() -> "KeyStore | None":
-    """The key store of the settings, or None without one. Raises ConfigurationError."""
-    settings = ErasureSettings.load()
-    if settings.keys is None or settings.master_key is None:
-        return None
-    from streams.erasure_keys.key_store import KeyStore
-    from streams.erasure_keys.master_key import MasterKeyFile
-
-    return KeyStore(settings.keys, MasterKeyFile(settings.master_key))
+        return KeyStore(self.keys, MasterKeyFile(self.master_key))

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, PrivateAttr, SecretStr, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
-from streams.erasure_keys.settings import key_store
+from streams.erasure_keys import key_store
 from streams.kafka.client.name_prefix import Names
 from streams.kafka.client.tls import TlsFiles, renewed_context
 from streams.settings import Settings

@@ -92,7 +92,8 @@ def encrypted(keys: "KeyStore", outputs: Sequence[Output], letter: bytes | None)
     `letter`: of the lane's entities."""
     owners = [output.owner or owner_of(output.topic, output.key, letter) for output in outputs]
     keys.prepare(owner for owner in owners if owner is not None)
-    encrypt, last = keys.encrypt, (None, None, None)
+    encrypt = keys.encrypt
+    last: tuple[bytes | None, bytes | None, bytes] = (None, None, b"")
     messages: list[Output] = []
     for owner, output in zip(owners, outputs, strict=True):
         topic, partition, key, value, headers, timestamp, _ = output
