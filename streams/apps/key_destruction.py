@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Any
 
-from streams.erasure_keys import key_store
+from streams.erasure_keys import open_store
 
 SessionKey = tuple[str, str]
 """tenant, session_id"""
@@ -19,7 +19,7 @@ READABLE = (
 
 def destroy_user_key(tenant: str, user_id: str) -> bool:
     """Destroys a user's key; False without a key store. Raises ConfigurationError, OSError."""
-    store = key_store()
+    store = open_store()
     if store is None:
         return False
     store.destroy([_entity("users", tenant, user_id)])
@@ -31,7 +31,7 @@ def destroy_session_keys(
 ) -> dict[str, Any]:
     """Destroys the keys of sessions that belong to the user alone, after the user's; returns the
     receipt's part about Kafka, empty without a key store."""
-    store = key_store()
+    store = open_store()
     if store is None:
         return {}
     store.destroy([_entity("sessions", *session) for session in sorted(whole)])

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 PREFIX = "TURNFOLD_ERASURE_"
 
 
-def key_store() -> "KeyStore | None":
-    """The key store of the settings, or None without one, also if the extra is not installed.
+def open_store() -> "KeyStore | None":
+    """The key store of the settings; None without settings, even if the extra is not installed.
     Raises ConfigurationError."""
     if not any(name.upper().startswith(PREFIX) for name in os.environ):
         return None

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Self
 from pydantic import Field, model_validator
 from pydantic_settings import SettingsConfigDict
 
-from streams.erasure_keys import PREFIX
 from streams.settings import Settings
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 class ErasureSettings(Settings):
     """Both or none are set."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid")
+    model_config = SettingsConfigDict(env_prefix="TURNFOLD_ERASURE_", frozen=True, extra="forbid")
     about = "erasure settings"
     is_optional = True
 

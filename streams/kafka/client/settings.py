@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, PrivateAttr, SecretStr, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
-from streams.erasure_keys import key_store
+from streams.erasure_keys import open_store
 from streams.kafka.client.name_prefix import Names
 from streams.kafka.client.tls import TlsFiles, renewed_context
 from streams.settings import Settings
@@ -206,7 +206,7 @@ class KafkaSettings(Settings):
         password: do not log it.
         """
         names = {"names": self._names} if self.topic_prefix else {}
-        store = key_store()
+        store = open_store()
         keys = {} if store is None else {"keys": store}
         return {"bootstrap_servers": self.bootstrap.split(","), **names, **keys, **self.auth()}
 
