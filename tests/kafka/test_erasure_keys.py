@@ -3,6 +3,7 @@
 import asyncio
 import shutil
 import signal
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -21,6 +22,7 @@ from streams.topology import AGENTS, TOPICS
 from tests.command import ndjson, turn
 from tests.fault.doomed_command import called
 from tests.kafka.installation import Installation
+from tests.kafka.served import Served
 from tests.scanning import holding
 
 pytestmark = pytest.mark.nightly
@@ -172,6 +174,8 @@ def test_no_word_of_a_forgotten_person_can_be_read_or_comes_back(
     assert holding(memory.history, [*OF_EMMA, OF_BOTH]) == {}
     assert Counter(topic.rpartition(".")[2] for topic, _, headers in memory.values()
                    if ERASED in headers)["turns"] == 2  # fmt: skip
+    letters = memory.installation.run("admin", "dlq", "replay", "--from-topic", "--dry-run")
+    assert letters["chosen"] == 0
     memory.produce(records())  # a spool that is sent again
     memory.stop()
     memory.start(memory.installation.folder / "restored")
@@ -187,6 +191,35 @@ def test_no_word_of_a_forgotten_person_can_be_read_or_comes_back(
         assert not [value for value in readable if mark.encode() in value]
     assert in_logs(broker, [*marks, NEW]) == set()
     assert holding(memory.installation.folder / "restored", [*marks, NEW]) == {}
+
+
+def test_a_server_forgets_a_person_within_a_second(memory: Memory, broker: Broker) -> None:
+    env, log = memory.installation.env, memory.installation.folder / "serve-log"
+    served = Served(log, "--bootstrap", broker.bootstrap, env=env)
+    posted = turn("h1", session_id="posted", user_id=EMMA, user_input=NEW)
+
+    def post() -> str:
+        lines = ndjson(memory.installation.folder / "posted", [posted]).read_bytes()
+        kind = {"Content-Type": "application/x-ndjson", "Prefer": "wait=60"}
+        reply = served.client.post("/v1/records", content=lines, headers=kind)
+        return str(*reply.json()["counts"])
+
+    def texts() -> list[str]:
+        return [served.client.get(f"/v1/sessions/{name}").text for name in ("hers", "posted")]
+
+    try:
+        served.await_ready()
+        assert post() == "applied"
+        assert in_logs(broker, [NEW]) == set()
+        assert {OF_EMMA[0], NEW} <= marks_in(text.encode() for text in texts())
+        memory.sink()
+        memory.forget()
+        time.sleep(1.0)
+        assert marks_in(text.encode() for text in texts()) == set()
+        assert post() == "withheld"
+        assert marks_in(text.encode() for text in texts()) == set()
+    finally:
+        served.stop()
 
 
 SETTINGS = """[erasure]
