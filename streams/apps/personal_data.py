@@ -187,8 +187,8 @@ PLACES = (
     ),
     DataLocation(
         "Kafka: topics and changelogs", "records, history rows, documents, tables of workers",
-        "named", "with [keys](#keys-for-kafka) destroys the user's and those of the user's own "
-        "sessions; without keys names the topics under `elsewhere` "
+        "named", "with [keys](#keys-for-kafka) destroys the keys of the user and of the user's "
+        "sessions; names remaining records under `elsewhere` "
         "([how to remove them](#histories-that-sinks-write))",
     ),
     DataLocation(

@@ -77,7 +77,7 @@ class KeyStore:
     """`erased`: names of the destroyed keys, in the order of the log.
 
     Raises:
-        ConfigurationError: the folder is no key store, or a file in it is damaged.
+        ConfigurationError: the folder is not a key store, or a file in it is damaged.
         OSError: the folder cannot be read or written now.
     """
 
@@ -160,7 +160,7 @@ class KeyStore:
         return self._current[entity]
 
     def _load(self, entities: Collection[bytes]) -> None:
-        """Reads the current keys, and creates those that are missing."""
+        """Reads the current keys, and creates missing ones."""
         _bounded(self._current)
         missing = [entity for entity in entities if not self._read_current(entity)]
         if missing:
@@ -212,8 +212,8 @@ class KeyStore:
             ) from None
 
     def _create(self, names: list[bytes]) -> None:
-        """Creates keys for names that have none; durable when it returns. Of two writers the first
-        to link its file wins."""
+        """Creates keys for names that have none; durable when it returns. If two
+        writers create a key, the first link wins."""
         with _locked(self.folder, shared=True):
             for first in range(0, len(names), TOGETHER):
                 self._create_together(names[first : first + TOGETHER])
@@ -329,7 +329,7 @@ class KeyStore:
         return count
 
     def _rewrap(self, file: Path) -> bool:
-        """Locked, as a key that is destroyed meanwhile must not return."""
+        """Locks the store: a concurrently destroyed key must not return."""
         with _locked(self.folder, shared=False):
             try:
                 _, version, wrapped = _entry(file)

@@ -1,4 +1,4 @@
-"""Encrypts what a lane writes with the keys of sessions and users.
+"""Encrypts a lane's rows and messages with the keys of sessions and users.
 
 Rows are encrypted in memory, on disk and in the changelog: a restore needs no keys, and rows of a
 destroyed key are unreadable wherever they are.
@@ -88,7 +88,7 @@ class EncryptedRows:
 
 def encrypted(keys: "KeyStore", outputs: Sequence[Output], letter: bytes | None) -> list[Output]:
     """A lane's messages, encrypted with the keys of their owners. Call it right after the fold:
-    a key may be destroyed later, and what was derived from its records must not get a new one.
+    a key may be destroyed later, and data derived from its records must not get a new one.
     `letter`: of the lane's entities."""
     owners = [output.owner or owner_of(output.topic, output.key, letter) for output in outputs]
     keys.prepare(owner for owner in owners if owner is not None)

@@ -23,8 +23,8 @@ Headers = Sequence[tuple[str, bytes]]
 
 class Output(NamedTuple):
     """A message to send. `partition` None: by the key's hash, as in every Kafka client; a known
-    partition is cheaper. `timestamp` in milliseconds, None for now. `owner`: the entity whose key
-    encrypts the value, as the prefix of its rows; None: the owner of `key`."""
+    partition is cheaper. `timestamp` in milliseconds, None for now. `owner`: its key
+    encrypts the value; the prefix of its rows, or None for the owner of `key`."""
 
     topic: str
     partition: int | None
