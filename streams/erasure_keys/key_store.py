@@ -164,10 +164,12 @@ class KeyStore:
         _bounded(self._current)
         missing = [entity for entity in entities if not self._read_current(entity)]
         if missing:
-            names = [self.name(entity) for entity in missing]
+            names = {self.name(entity): entity for entity in missing}
             self._finish_destruction(names)
-            self._create(names)
-            self._load(missing)
+            for name, key in self._create(list(names)):
+                self._current[names.pop(name)] = key
+            if names:  # another writer has created them
+                self._load(names.values())
 
     def _read_current(self, entity: bytes) -> bool:
         key = self._read(self.name(entity))
@@ -195,6 +197,9 @@ class KeyStore:
         if self._is_destroyed(name, version):
             return None
         key = self._unwrapped(file, wrapped, name + version)
+        return self._keep(name, version, key)
+
+    def _keep(self, name: bytes, version: bytes, key: bytes) -> DataKey:
         data_key = DataKey(version, MAGIC + name + version, PACKED + name + version, AESGCM(key))
         _bounded(self._by_version)[version] = data_key
         return data_key
@@ -211,25 +216,29 @@ class KeyStore:
                 f"{file}: is damaged, or another master key wrapped it"
             ) from None
 
-    def _create(self, names: list[bytes]) -> None:
-        """Creates keys for names that have none; durable when it returns. If two
+    def _create(self, names: list[bytes]) -> list[tuple[bytes, DataKey]]:
+        """Creates keys for names that have none, and returns them; durable when it returns. If two
         writers create a key, the first link wins."""
+        keys: list[tuple[bytes, DataKey]] = []
         with _locked(self.folder, shared=True):
+            self._wrapper.refresh()
             for first in range(0, len(names), TOGETHER):
-                self._create_together(names[first : first + TOGETHER])
+                keys += self._create_together(names[first : first + TOGETHER])
             flush_folder(self._keys)
+        return keys
 
-    def _create_together(self, names: list[bytes]) -> None:
-        entries = []
+    def _create_together(self, names: list[bytes]) -> Iterator[tuple[bytes, DataKey]]:
+        entries, keys = [], []
         for name in names:
-            version = secrets.token_bytes(VERSION_BYTES)
-            wrapped = self._wrapper.wrap(secrets.token_bytes(KEY_BYTES), name + version)
-            entries.append(_encode(name, version, wrapped))
+            version, key = secrets.token_bytes(VERSION_BYTES), secrets.token_bytes(KEY_BYTES)
+            entries.append(_encode(name, version, self._wrapper.wrap(key, name + version)))
+            keys.append((name, version, key))
         temporary = self._keys / f".{secrets.token_hex(8)}"
         _write(temporary, b"".join(entries))
-        for name in names:
+        for name, version, key in keys:
             with suppress(FileExistsError):
                 os.link(temporary, self._keys / name.hex())
+                yield name, self._keep(name, version, key)
         temporary.unlink()
 
     # --- destruction ----------------------------------------------------------------------------
@@ -412,16 +421,15 @@ def _encode(name: bytes, version: bytes, wrapped: bytes) -> bytes:
 
 def _entry(file: Path) -> _Entry:
     """The entry of the file's name. Raises FileNotFoundError, ConfigurationError."""
-    stored, name, at = file.read_bytes(), bytes.fromhex(file.name), 0
-    while at < len(stored):
-        version_at = at + NAME_BYTES
-        length_at = version_at + VERSION_BYTES
-        wrapped_at = length_at + LENGTH_BYTES
-        end = wrapped_at + int.from_bytes(stored[length_at:wrapped_at])
-        if stored[at:version_at] == name and end <= len(stored):
-            return _Entry(version_at, stored[version_at:length_at], stored[wrapped_at:end])
-        at = end
-    raise ConfigurationError(f"{file}: is damaged")
+    stored = file.read_bytes()
+    at = stored.find(bytes.fromhex(file.name))
+    version_at = at + NAME_BYTES
+    length_at = version_at + VERSION_BYTES
+    wrapped_at = length_at + LENGTH_BYTES
+    end = wrapped_at + int.from_bytes(stored[length_at:wrapped_at])
+    if at < 0 or end > len(stored):
+        raise ConfigurationError(f"{file}: is damaged")
+    return _Entry(version_at, stored[version_at:length_at], stored[wrapped_at:end])
 
 
 def _version_in(file: Path) -> bytes:

@@ -24,6 +24,10 @@ class NotUnwrapped(ValueError):  # noqa: N818 - what happened
 class KeyWrapper(Protocol):
     """Wraps keys: `MasterKeyFile`, or a client of a key management service."""
 
+    def refresh(self) -> None:
+        """Notices a rotation by another process; called before `wrap`."""
+        ...
+
     def wrap(self, key: bytes, context: bytes) -> bytes:
         """The wrapped key, bound to `context`."""
         ...
@@ -53,7 +57,7 @@ class MasterKeyFile:
         self.path = path
         self._stamp: tuple[int, int, int] | None = None
         self._ciphers: dict[bytes, AESGCM] = {}
-        self._refresh()
+        self.refresh()
 
     @classmethod
     def create(cls, path: Path) -> "MasterKeyFile":
@@ -65,7 +69,6 @@ class MasterKeyFile:
         return cls(path)
 
     def wrap(self, key: bytes, context: bytes) -> bytes:
-        self._refresh()
         id, cipher = next(iter(self._ciphers.items()))
         nonce = os.urandom(NONCE_BYTES)
         return id + nonce + cipher.encrypt(nonce, key, context)
@@ -73,7 +76,7 @@ class MasterKeyFile:
     def unwrap(self, wrapped: bytes, context: bytes) -> bytes:
         id, nonce = wrapped[:ID_BYTES], wrapped[ID_BYTES : ID_BYTES + NONCE_BYTES]
         if id not in self._ciphers:
-            self._refresh()
+            self.refresh()
         try:
             return self._ciphers[id].decrypt(nonce, wrapped[ID_BYTES + NONCE_BYTES :], context)
         except (KeyError, InvalidTag, ValueError):
@@ -84,13 +87,13 @@ class MasterKeyFile:
         keys = self._read()
         if len(keys) == 1:
             _replace(self.path, [secrets.token_bytes(KEY_BYTES), *keys])
-        self._refresh()
+        self.refresh()
 
     def end_rotation(self) -> None:
         _replace(self.path, self._read()[:1])
-        self._refresh()
+        self.refresh()
 
-    def _refresh(self) -> None:
+    def refresh(self) -> None:
         try:
             status = self.path.stat()
             stamp = (status.st_ino, status.st_size, status.st_mtime_ns)

@@ -356,7 +356,7 @@ class KafkaConsumer(AIOKafkaConsumer):  # type: ignore[misc]
     ConsumerRecord each, which takes a quarter of its time. Results are by partition, which raw
     messages lack.
 
-    `keys`: decrypt the values; None leaves them as on the broker.
+    `keys`: decrypt the values; otherwise they stay as on the broker.
     """
 
     def __init__(
