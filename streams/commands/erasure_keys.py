@@ -36,9 +36,10 @@ def create(keys: Path, master_key: Path, form: str | None) -> None:
     \b
     turnfold admin erasure-keys create --keys /srv/keys --master-key /etc/turnfold/master.key
     """
-    from streams.erasure_keys.key_store import KeyStore
+    from streams.erasure_keys.key_store import KeyStore, check_empty
     from streams.erasure_keys.master_key import MasterKeyFile
 
+    check_empty(keys)
     is_new = not master_key.exists()
     wrapper = MasterKeyFile.create(master_key) if is_new else MasterKeyFile(master_key)
     KeyStore.create(keys, wrapper)

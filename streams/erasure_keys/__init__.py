@@ -11,8 +11,8 @@ PREFIX = "TURNFOLD_ERASURE_"
 
 
 def open_store() -> "KeyStore | None":
-    """The key store of the settings, or None if there are none: then the extra is not needed. Raises
-    ConfigurationError."""
+    """The key store of the settings, or None if there are none: then the extra is not needed.
+    Raises ConfigurationError."""
     if not any(name.upper().startswith(PREFIX) for name in os.environ):
         return None
     from streams.erasure_keys.settings import ErasureSettings

@@ -98,11 +98,10 @@ class KeyStore:
 
     @classmethod
     def create(cls, folder: Path, wrapper: KeyWrapper) -> "KeyStore":
-        """Raises ConfigurationError: the folder has a store already."""
+        """Raises ConfigurationError: the folder has other files."""
+        check_empty(folder)
         (folder / KEYS).mkdir(parents=True, exist_ok=True)
         with _locked(folder, shared=False):
-            if (folder / STORE).exists():
-                raise ConfigurationError(f"{folder}: has a key store already")
             wrapped = wrapper.wrap(secrets.token_bytes(KEY_BYTES), CONTEXT_OF_NAMES)
             (folder / DESTROYED).touch()
             _write_store(folder, wrapped)
@@ -360,6 +359,12 @@ def _new_nonce() -> bytes:
     nonce = nonces.pop()
     _nonces.extend(nonces)
     return nonce
+
+
+def check_empty(folder: Path) -> None:
+    """Raises ConfigurationError: the folder has files, such as another store's."""
+    if folder.exists() and any(folder.iterdir()):
+        raise ConfigurationError(f"{folder}: is not empty; name a new folder")
 
 
 def _wrapped_naming(folder: Path) -> bytes:

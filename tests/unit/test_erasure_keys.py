@@ -190,6 +190,12 @@ def test_a_damaged_file_of_the_store_is_named(
         opened(store, master)
 
 
+def test_a_second_store_is_not_created_in_a_folder(store: KeyStore, master: Path) -> None:
+    (store.folder / STORE).unlink()
+    with pytest.raises(ConfigurationError, match="is not empty"):
+        KeyStore.create(store.folder, MasterKeyFile(master))
+
+
 @pytest.mark.parametrize("text", ["", "not base64\n", "YWJj\n"])
 def test_a_damaged_master_key_is_named(master: Path, text: str) -> None:
     master.write_text(text)

@@ -47,8 +47,8 @@ class DecryptedRecord(NamedTuple):
 @lru_cache(100_000)
 def owner_of(topic: str, key: bytes | None, letter: bytes | None = None) -> bytes | None:
     """The owner of a topic's message, as the prefix of its rows in a changelog, or None for a
-    foreign topic or a key without an owner. `letter`: in topics of sessions and users. A generation's
-    topics are named TOPIC.NAME."""
+    foreign topic or a key without an owner. `letter`: in topics of sessions and users. Topics of a
+    generation are named TOPIC.NAME."""
     stem = topic.partition(".")[0]
     letter = LETTERS.get(stem, letter)
     tenant, slash, id = (key or b"").partition(b"/")

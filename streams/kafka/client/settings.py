@@ -198,15 +198,15 @@ class KafkaSettings(Settings):
         pairs = [address.strip().rpartition(":") for address in self.bootstrap.split(",")]
         return [(host.strip("[]"), int(port)) for host, _, port in pairs]
 
-    def client(self) -> dict[str, Any]:
+    def client(self, *, has_values: bool = True) -> dict[str, Any]:
         """Keyword arguments for our aiokafka clients (`aiokafka_internals`): producer, consumer,
-        admin.
+        admin. `has_values`: it reads or writes values, with the keys of the settings.
 
         Raises ConfigurationError if a TLS file or the key store is unusable. Contains the plain
         password: do not log it.
         """
         names = {"names": self._names} if self.topic_prefix else {}
-        store = open_store()
+        store = open_store() if has_values else None
         keys = {} if store is None else {"keys": store}
         return {"bootstrap_servers": self.bootstrap.split(","), **names, **keys, **self.auth()}
 
