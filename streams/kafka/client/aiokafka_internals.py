@@ -239,7 +239,7 @@ class KafkaProducer(AIOKafkaProducer):  # type: ignore[misc]
         topic: str,
         value: Any = None,
         key: Any = None,
-        *,
+        *more: Any,
         source: str | None = None,
         **options: Any,
     ) -> Any:
@@ -247,7 +247,7 @@ class KafkaProducer(AIOKafkaProducer):  # type: ignore[misc]
         if self._keys is not None and value is not None:
             self._keys.refresh()
             value = encrypted(self._keys, source or topic, key, value)
-        return await super().send(topic, value, key, **options)
+        return await super().send(topic, value, key, *more, **options)
 
     async def start(self) -> None:
         await start_or_stop((super().start, self.stop))
