@@ -131,6 +131,8 @@ def arguments(doc: str | None) -> argparse.ArgumentParser:
 @contextmanager
 def work_folder(under: Path | None) -> Iterator[Path]:
     """A folder that is gone afterwards."""
+    if under is not None:
+        under.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="turnfold-", dir=under) as folder:
         yield Path(folder)
 

@@ -18,7 +18,8 @@ class State(Reply):
     body_text: str = Field(description="The state as a sentence.")
     payload: JsonObject = Field(
         default_factory=dict,
-        description="Structured details; for a task `status`: `open` or `done`.",
+        description="Structured details, in tables as JSON text (`payload->>'family'`); for a task "
+        "`status`: `open` or `done`.",
     )
     confidence: float = Field(description="Confidence, 0 to 1.")
     entities: list[str] = Field(

@@ -29,7 +29,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from schemas.rows import SNAPSHOT_KEYS, TABLES
 from sinks import panics, power_loss
 from sinks.disk import flush, trouble
-from sinks.errors import in_a_line, write_errors
+from sinks.errors import in_a_line, unreadable, write_errors
 from sinks.history import LATER
 from sinks.history_root import HistoryError, HistoryWriteError, is_shared, open_root
 from sinks.locations import Location, is_url, location_of
@@ -81,7 +81,7 @@ PLACES_APP = "commit_order"
 """App with a version that is added to the table's version in `commit_order`: rows written after
 files of another table were adopted are newer than those files."""
 REPLACING_APP = "replacing"
-"""App of each commit that replaces files."""
+"""App of each commit that adds or removes existing files."""
 ATTEMPTS = 20
 """Attempts of a commit that conflicts with another writer."""
 UNWRITTEN = -1
@@ -139,8 +139,7 @@ class History:
             except DeltaError as error:
                 if trouble(error) or not Path(self.root, name, "_delta_log").is_dir():
                     raise
-                text = f"{self.root}/{name}: the table cannot be read: {in_a_line(error)}"
-                raise HistoryError(f"{text}{power_loss.REMEDY}") from error
+                raise unreadable(self.at / name, error) from error
 
     def newest(self, name: str) -> DeltaTable | None:
         """The table at its newest version, including commits of other writers."""
@@ -172,6 +171,7 @@ class History:
             partition_by=["date"],
             configuration=self.configuration,
             storage_options=self.storage_options,
+            commit_properties=commit_properties(Transaction(PLACES_APP, 0)),
         )
 
     def tables(self) -> dict[str, DeltaTable]:
@@ -203,7 +203,8 @@ class History:
                 configuration=None if delta else self.configuration,
                 storage_options=None if delta else self.storage_options,
                 writer_properties=WRITER,
-                commit_properties=_commit(app_id, version),
+                # the metadata repeats the app: Delta does not list the transactions of a table
+                commit_properties=commit_properties(Transaction(app_id, version), app_id=app_id),
             )
         return True
 
@@ -303,7 +304,7 @@ class History:
             return
         before = [Transaction(app, UNWRITTEN) for app in _apps(table, -1)]
         with self.writing(name):
-            table.delete(commit_properties=CommitProperties(app_transactions=before))
+            table.delete(commit_properties=commit_properties(*before, replacing(table)))
 
     def _roll_back(self, name: str, table: DeltaTable, version: int) -> None:
         with self.writing(name):
@@ -311,7 +312,8 @@ class History:
                 f"{self.root}/{name}", version=version, storage_options=self.storage_options
             )
             before = [Transaction(app, written(old, app)) for app in _apps(table, version)]
-            table.restore(version, commit_properties=CommitProperties(app_transactions=before))
+            properties = commit_properties(*before, replacing(table))
+            table.restore(version, commit_properties=properties)
 
     def close(self) -> None:
         """Writes a checkpoint of each open table, so that readers open it quickly; then flushes."""
@@ -380,11 +382,11 @@ def retry_conflicts(attempt: Callable[[], T]) -> T:
     return attempt()
 
 
-def _commit(app_id: str, version: int) -> CommitProperties:
-    # the metadata repeats the app: Delta does not list the transactions of a table
-    return CommitProperties(
-        custom_metadata={"app_id": app_id}, app_transactions=[Transaction(app_id, version)]
-    )
+def commit_properties(*transactions: Transaction, **metadata: str) -> CommitProperties:
+    """Properties of a commit. Its log entry starts with the number of transactions and ends with
+    them, so `power_loss` recognises an entry that lost its last lines."""
+    metadata[power_loss.TRANSACTIONS] = str(len(transactions))
+    return CommitProperties(custom_metadata=metadata, app_transactions=list(transactions))
 
 
 def replacing(table: DeltaTable) -> Transaction:

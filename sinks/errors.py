@@ -17,6 +17,8 @@ def in_a_line(error: BaseException) -> str:
     return ": ".join(line.strip() for line in lines if line.strip())
 
 
+REMEDY = '; restore the history from a backup (docs/recovery.md, "A damaged history")'
+"""Of a damaged log."""
 UNREACHABLE = 5
 """Exit code if a store cannot be reached."""
 
@@ -42,6 +44,13 @@ class HistoryWriteError(HistoryError):
     @property
     def may_pass(self) -> bool:
         return self.passes or trouble(self) is not None
+
+
+def unreadable(table: object, error: BaseException) -> HistoryError:
+    """The error of a table that `error` of deltalake prevents from being read."""
+    is_damage = not isinstance(error, OSError) and trouble(error) is None
+    remedy = REMEDY if is_damage else ""
+    return HistoryError(f"{table}: the table cannot be read: {in_a_line(error)}{remedy}")
 
 
 @contextmanager

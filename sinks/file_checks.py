@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 import _duckdb
 
-from sinks.errors import HistoryError, in_a_line
+from sinks.errors import HistoryError, in_a_line, unreadable
 from sinks.locations import Location
 from sinks.object_store import ObjectPath
 
@@ -92,7 +92,7 @@ def _logged_sizes(table: Location) -> dict[str, int]:
     try:
         actions = DeltaTable(str(table)).get_add_actions(flatten=True)
     except (DeltaError, OSError) as error:
-        raise HistoryError(f"{table}: the table cannot be read: {in_a_line(error)}") from error
+        raise unreadable(table, error) from error
     paths = [str(table / unquote(path)) for path in actions.column("path").to_pylist()]
     return dict(zip(paths, actions.column("size_bytes").to_pylist(), strict=True))
 

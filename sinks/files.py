@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 import _duckdb
 
-from sinks.errors import HistoryError, in_a_line
+from sinks.errors import unreadable
 from sinks.locations import Location
 from sinks.object_store import ObjectPath
 
@@ -106,4 +106,4 @@ def _by_library(table: Path) -> list[str]:
     try:
         return sorted(unquote(uri) for uri in DeltaTable(str(table)).file_uris())
     except (DeltaError, OSError) as error:
-        raise HistoryError(f"{table}: the table cannot be read: {in_a_line(error)}") from error
+        raise unreadable(table, error) from error

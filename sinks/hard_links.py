@@ -12,25 +12,26 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, Schema, Transaction
+from deltalake import DeltaTable, Schema, Transaction
 from deltalake.exceptions import DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction
 
-from sinks.delta import PLACES_APP, History, replacing
-from sinks.errors import in_a_line
-from sinks.history_root import HistoryError, HistoryWriteError
+from sinks.delta import PLACES_APP, History, commit_properties, replacing
+from sinks.errors import unreadable
+from sinks.history_root import HistoryWriteError
 from sinks.locations import Location
 from sinks.object_store import ObjectPath, delta_options
 from sinks.store_errors import store_error
 from sinks.tables import STORED
 
+T = TypeVar("T")
 UNLINKED = {errno.EXDEV, errno.EPERM, errno.ENOTSUP, errno.EMLINK}
 """Errors if the target is on another file system, or hard links are unsupported or exhausted."""
 
@@ -54,15 +55,7 @@ def files_at(table: Location, version: int | None = None) -> list[DataFile]:
 
     Raises HistoryError if it cannot be read.
     """
-    options = delta_options() if isinstance(table, ObjectPath) else None
-    try:
-        return files_of(DeltaTable(str(table), version=version, storage_options=options))
-    except TableNotFoundError:
-        return []
-    except (DeltaError, OSError) as error:
-        if isinstance(table, ObjectPath):
-            raise store_error(error, str(table)) from None
-        raise HistoryError(f"{table}: the table cannot be read: {in_a_line(error)}") from error
+    return _read(table, files_of, version) or []
 
 
 def files_of(table: DeltaTable) -> list[DataFile]:
@@ -74,10 +67,24 @@ def files_of(table: DeltaTable) -> list[DataFile]:
 
 
 def version_of(table: Path) -> int:
-    """Newest Delta version of a table; -1 for a missing one."""
-    if not DeltaTable.is_deltatable(str(table)):
-        return -1
-    return DeltaTable(str(table)).version()
+    """Newest Delta version of a table; -1 for a missing one. Raises HistoryError if it cannot be
+    read."""
+    version = _read(table, DeltaTable.version)
+    return -1 if version is None else version
+
+
+def _read(
+    table: Location, question: Callable[[DeltaTable], T], version: int | None = None
+) -> T | None:
+    options = delta_options() if isinstance(table, ObjectPath) else None
+    try:
+        return question(DeltaTable(str(table), version=version, storage_options=options))
+    except TableNotFoundError:
+        return None
+    except (DeltaError, OSError) as error:
+        if isinstance(table, ObjectPath):
+            raise store_error(error, str(table)) from None
+        raise unreadable(table, error) from error
 
 
 def missing_files(table: Path) -> list[str]:
@@ -171,9 +178,7 @@ def exchange(
         "append",
         Schema.from_arrow(STORED[name]),
         ["date"],
-        commit_properties=CommitProperties(
-            app_transactions=[*apps, *([replacing(table)] if old else ())]
-        ),
+        commit_properties=commit_properties(*apps, replacing(table)),
     )
     table.update_incremental()  # the commit does not
 

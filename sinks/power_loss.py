@@ -14,13 +14,14 @@ from urllib.parse import unquote
 
 import msgspec
 
-from sinks.errors import HistoryError
+from sinks.errors import REMEDY, HistoryError
 from sinks.file_checks import CHECKPOINT, COMMIT, MAGIC
 from sinks.locations import replace
 
 FLUSHED = "_flushed.json"
 """Table -> version up to which all its commits are known to be on disk; later ones may be torn."""
-REMEDY = '; restore the history from a backup (docs/recovery.md, "A damaged history")'
+TRANSACTIONS = "transactions"
+"""Key of a commit's metadata: the number of its app transactions."""
 LOST = {"path": "date=1970-01-01/lost.parquet", "dataChange": True}
 """The file that an empty commit removes: readers of a table's changes then read the whole table."""
 
@@ -122,12 +123,29 @@ def _first_torn(table: Path, first: int, last: int) -> int | None:
             actions = []
         adds = [action["add"] for action in actions if "add" in action]
         present = [add for add in adds if add["path"] not in removed]
-        if not actions or not all(
+        if not _is_complete(actions) or not all(
             _is_whole(table / unquote(add["path"]), add["size"]) for add in present
         ):
             torn = version
         removed |= {action["remove"]["path"] for action in actions if "remove" in action}
     return torn
+
+
+def _is_complete(actions: list[dict[str, Any]]) -> bool:
+    """Whether a log entry has all its lines. The first one has the number of transactions, which
+    come last; merged files have no transactions, and metrics there."""
+    if not actions:
+        return False
+    commit = actions[0].get("commitInfo", {})
+    metrics = commit.get("operationMetrics", {})
+    files = metrics.get("numFilesAdded", 0) + metrics.get("numFilesRemoved", 0)
+    return _count(actions, "txn") >= int(commit.get(TRANSACTIONS, 0)) and (
+        _count(actions, "add", "remove") >= files
+    )
+
+
+def _count(actions: list[dict[str, Any]], *kinds: str) -> int:
+    return sum(kind in action for action in actions for kind in kinds)
 
 
 def _empty() -> str:

@@ -21,7 +21,7 @@ import duckdb
 import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 
-from sinks.delta import WRITER, History
+from sinks.delta import WRITER, History, commit_properties, replacing
 from sinks.errors import HistoryWriteError
 from sinks.hard_links import DataFile, exchange, files_of
 from sinks.history import COMMIT_ORDER, select
@@ -57,6 +57,7 @@ def rewrite(
             mode="overwrite",
             predicate="date IN ({})".format(", ".join(f"'{day}'" for day in days)),
             writer_properties=WRITER,
+            commit_properties=commit_properties(replacing(table)),
         )
 
 

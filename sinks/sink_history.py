@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import IO, NamedTuple
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
+from deltalake import DeltaTable, Transaction, write_deltalake
 
 from sinks import locks, power_loss
 from sinks.delta import (
@@ -28,6 +28,7 @@ from sinks.delta import (
     UNWRITTEN,
     WRITER,
     History,
+    commit_properties,
     in_commit_order,
     is_conflict,
     written,
@@ -38,6 +39,16 @@ from sinks.history_root import DROPPED, OWNER, HistoryError, HistoryWriteError
 from sinks.locations import Location, create, is_url
 from sinks.store_errors import PATIENCE, PAUSE, patiently
 from sinks.tables import SCHEMAS
+
+log = logging.getLogger(__name__)
+
+LOCKS = "_locks"
+WHOLE = "/whole"
+"""Suffix of an app id: the offset up to which all tables had their rows at this commit."""
+LOCK_WITHIN = 10.0  # seconds; its holder may hang, and Delta detects conflicts
+
+REPAIRED_WITHIN = 5.0
+"""Seconds for which another sink may repair the tables."""
 
 
 class AppVersions:
@@ -76,17 +87,6 @@ class AppVersions:
     def forget(self, table: str) -> None:
         """Drops a table after a failed commit: its version is unknown."""
         self._known.pop(table, None)
-
-
-log = logging.getLogger(__name__)
-
-LOCKS = "_locks"
-WHOLE = "/whole"
-"""Suffix of an app id: the offset up to which all tables had their rows at this commit."""
-LOCK_WITHIN = 10.0  # seconds; its holder may hang, and Delta detects conflicts
-
-REPAIRED_WITHIN = 5.0
-"""Seconds for which another sink may repair the tables."""
 
 
 class Piece(NamedTuple):
@@ -279,7 +279,7 @@ class SharedHistory(History):
                 in_commit_order(table, pa.concat_tables(rows), before + 1),
                 mode="append",
                 writer_properties=WRITER,
-                commit_properties=CommitProperties(app_transactions=transactions),
+                commit_properties=commit_properties(*transactions),
             )
         self._versions.committed(table, delta, before, transactions)
 

@@ -19,6 +19,9 @@ from streams.output import json_text
 LOOPBACK = "127.0.0.1"
 
 
+log = logging.getLogger(__name__)
+
+
 class Address(NamedTuple):
     """Host and port to listen on."""
 
@@ -36,9 +39,6 @@ class Address(NamedTuple):
         if not port.isdigit() or int(port) > 65535:
             raise ConfigurationError(f"metrics port: {text!r} is not [HOST:]PORT; try 9100")
         return cls(host.strip("[]") or LOOPBACK, int(port))
-
-
-log = logging.getLogger(__name__)
 
 
 @asynccontextmanager

@@ -228,7 +228,7 @@ def forms(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 form = forms("table", "json", "csv", "ndjson")
 as_of = click.option(
-    "--as-of", metavar="TIME", help="State at this time. A date means its end (UTC)."
+    "--as-of", metavar="TIME", help="Read the state as of this time. A date means its end (UTC)."
 )
 
 
@@ -256,8 +256,8 @@ def _path_setting(
 search_folder = _path_setting(
     "--search-folder",
     "TURNFOLD_SEARCH_FOLDER",
-    "Where the search index lies of a history in an object store. It holds texts. Default: "
-    "~/.cache/turnfold/search.",
+    "Folder of the search indexes of histories in object stores; they contain texts of users. "
+    "Default: ~/.cache/turnfold/search.",
 )
 
 
@@ -274,8 +274,8 @@ meaning = click.option(
     type=click.Choice(["on", "off"]),
     expose_value=False,
     callback=_meaning_into_environment,
-    help="Whether search also goes by meaning. Default: on, if the extra `meaning` is installed or "
-    "an endpoint of embeddings is set.",
+    help="Search by meaning in addition to words. Default: on, if the extra `meaning` is installed "
+    "or TURNFOLD_EMBED_BASE_URL is set.",
 )
 prompt = _path_setting(
     "--prompt",

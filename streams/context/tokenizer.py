@@ -22,6 +22,9 @@ Japanese, 1.3 to 1.5 for Russian, Hindi and Arabic."""
 _EAST = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
 
 
+VARIABLE = configuration.variable("", "tokenizer")
+
+
 def estimated(text: str) -> int:
     """Estimates the tokens of a text by its characters (docs/context.md, "The budget")."""
     ascii = text.encode("ascii", "ignore")
@@ -31,9 +34,6 @@ def estimated(text: str) -> int:
         east = non_ascii - len(_EAST.sub("", text)) + len(ascii)
         tokens += east / EAST + (non_ascii - east) / OTHER
     return math.ceil(tokens)
-
-
-VARIABLE = configuration.variable("", "tokenizer")
 
 
 def _checked(count: Count) -> Count:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from itertools import product
 from typing import NamedTuple
 
-from streams.dates import resolve
+from streams.dates import Span, resolve
 from streams.extractors.clauses import Clause, Clauses
 from streams.extractors.cues import Cues, Hits, rules_in
 from streams.extractors.guards import MAX_SENTENCE, NOTHING, Guards
@@ -94,6 +94,7 @@ class Language:
         self._lead, self._tail, self._when = late("lead"), late("tail"), late("when")
         self._forget, self._bare, self._own = late("forget"), late("bare"), late("own")
         self._dropped = late("dropped")
+        self._before_date, self._after_date = late("before-date"), late("after-date")
         self._introduces = Late(guards.get("introduces", ""), words)
         self._topics = [
             (tuple(name.removeprefix(TOPIC).split("|")), late(name))
@@ -217,7 +218,9 @@ class Language:
                 if self._guards.is_asked(folded, last):
                     continue
                 if dates is None:
-                    dates = [(span.begin, span.stop) for span in resolve(text, at, self.code)]
+                    dates = [
+                        self._with_particles(folded, span) for span in resolve(text, at, self.code)
+                    ]
                 findings = self._match(
                     text, folded, clause, last, rules, dates, goes_on or before, budget
                 )
@@ -226,6 +229,12 @@ class Language:
                     goes_on = goes_on or any(is_of_user(finding) for finding in findings)
                     yield from findings
                     break
+
+    def _with_particles(self, folded: str, span: Span) -> tuple[int, int]:
+        """Where a date begins and stops with the words that belong to it: "since May 2023"."""
+        before = self._before_date.search(folded, max(0, span.begin - MAX_LEAD), span.begin)
+        after = self._after_date.match(folded, span.stop)
+        return before.start() if before else span.begin, after.end() if after else span.stop
 
     def _is_joined(self, folded: str, border: int, clause: Clause) -> bool:
         """Whether "and" or a comma joins a clause to the one before, which ends at a border."""

@@ -6,11 +6,14 @@ slot accepts, `[rules]` what is kept. A line that begins with a space continues 
 in `[rules]` it is joined as it is, elsewhere it is one more alternative.
 """
 
+import re
 from importlib.resources import files
 from typing import NamedTuple
 
 from streams.extractors.rule import KINDS, Rule
 
+_APOSTROPHE = re.compile(r"(?<=[a-z])'(?=(?:m|ve|t)\b)")
+"""Of an English contraction; many people leave it out."""
 PREFIXES = {"~": "cues", "/": "patterns", "+": "takes", "-": "leaves"}
 
 
@@ -46,14 +49,20 @@ def parsed(text: str, name: str) -> Table:
         else:
             lines.append((number, line))
     named = {
-        section: dict(_pair(line, name, " = ") for line in sections.get(section, []))
+        section: {
+            key: _APOSTROPHE.sub("'?", pattern)
+            for key, pattern in (_pair(line, name, " = ") for line in sections.get(section, []))
+        }
         for section in ("words", "guards", "takes")
     }
-    rewrites = [_pair(line, name, " => ") for line in sections.get("rewrites", [])]
+    rewrites = [
+        (_APOSTROPHE.sub("'?", pattern), written)
+        for pattern, written in (_pair(line, name, " => ") for line in sections.get("rewrites", []))
+    ]
     literals = {
         words: written.strip()
         for listed, written in (_pair(line, name, " => ") for line in sections.get("literals", []))
-        for words in listed.split("|")
+        for words in _spellings(listed)
     }
     rules = tuple(_rules(sections.get("rules", []), name))
     return Table(named["words"], named["guards"], rewrites, literals, named["takes"], rules)
@@ -94,8 +103,8 @@ def _rule(head: tuple[int, str], parts: dict[str, list[str]], name: str) -> Rule
     try:
         return Rule(
             kind=kind,
-            cues="|".join(parts["cues"]),
-            pattern=f"(?:{'|'.join(parts['patterns'])})",
+            cues="|".join(_spellings("|".join(parts["cues"]))),
+            pattern=_APOSTROPHE.sub("'?", f"(?:{'|'.join(parts['patterns'])})"),
             example=example,
             finds=finds,
             examples=tuple(parts["takes"]),
@@ -105,6 +114,11 @@ def _rule(head: tuple[int, str], parts: dict[str, list[str]], name: str) -> Rule
         )
     except TypeError as error:
         raise ValueError(f"{name}:{number}: {error}") from None
+
+
+def _spellings(listed: str) -> list[str]:
+    """Texts with `|` between them, also without the apostrophes of contractions."""
+    return list(dict.fromkeys((listed + "|" + _APOSTROPHE.sub("", listed)).split("|")))
 
 
 def missing(parts: dict[str, list[str]]) -> str:

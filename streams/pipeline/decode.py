@@ -18,7 +18,7 @@ from schemas.events import MAX_RECORD_BYTES, SCHEMA_VERSION, Record, Turn
 from schemas.upcast import number, settled, upcast
 from schemas.validation_text import faults
 from streams.folds.effects import Input
-from streams.pipeline import escapes, fast_decode, images, json_limits, number_limits, withheld
+from streams.pipeline import fast_decode, images, json_limits, number_limits, withheld
 from streams.pipeline.withheld import means_withheld as means_withheld
 from streams.record_kinds import KINDS, MODELS, kind_by_fields
 
@@ -40,6 +40,7 @@ LONE_SURROGATE = re.compile(
     rb"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD])[c-fC-F][0-9a-fA-F]{2})"
 )
 """Each alternative starts with a backslash, which Python finds in a tenth of the time."""
+NAME = ", the name of a field in it"
 LEFT_OUT = {"recorded_at", "schema_version"}
 LEFT_OUT_OF_DOC = {*LEFT_OUT, "image_summaries"}
 
@@ -105,9 +106,11 @@ def decode(line: bytes, source: tuple[str, int, int]) -> Input | Dead | Withheld
         return "withheld"
     if _may_be_deep(line) and _depth(record) > fast_decode.MAX_DEPTH:
         return dead("too_deep", f"nested more than {fast_decode.MAX_DEPTH} deep", line, record)
-    if _may_hold_image(line) and (field := _image_field(record, search := images.Search())):
-        detail = f"{field}: {_why_image(search)}"
-        return dead("image", detail, line, record)
+    if _may_hold_image(line) and (removal := _Removal(record)).detail is not None:
+        letter = Dead("image", removal.detail, line, *_whose(record))
+        if withheld.is_mentioned(line):
+            return hidden(letter)
+        return letter._replace(payload=_encode(removal.record))
     return _validated(line, record, source)
 
 
@@ -344,9 +347,9 @@ def _kept(line: bytes, record: Any) -> bytes:
     """Returns the bytes without images."""
     is_deep = _may_be_deep(line) and _depth(record) > fast_decode.MAX_DEPTH
     if isinstance(record, dict | list) and not is_deep:
-        if not _may_hold_image(line) or not _image_field(record, images.Search()):
+        if not _may_hold_image(line) or (removal := _Removal(record)).detail is None:
             return line
-        return _encode(_without_images(record, images.Search()))
+        return _encode(removal.record)
     if len(line) >= images.LEAST and images.is_image(line):
         return images.stand_in(line).encode()
     if not _may_hold_image(line):
@@ -357,54 +360,43 @@ def _kept(line: bytes, record: Any) -> bytes:
 
 def _may_hold_image(line: bytes) -> bool:
     """Whether a line needs a full search for images; a hint, including escapes."""
-    return images.may_hold(escapes.of_json(line.decode("utf-8", "replace")))
+    return images.may_hold(line.decode("utf-8", "replace"))
+
+
+class _Removal:
+    """A record without its images, in one search. `detail`: field of the first one, and why it is
+    removed, or None without one."""
+
+    def __init__(self, record: Any) -> None:
+        self._search = images.Search()
+        self.detail: str | None = None
+        self.record = self._cut(record, ())
+
+    def _cut(self, value: Any, path: tuple[str, ...]) -> Any:
+        if isinstance(value, dict):
+            return {
+                self._without(key, path, NAME): self._cut(part, (*path, key))
+                for key, part in value.items()
+            }
+        if isinstance(value, list):
+            return [self._cut(part, path) for part in value]
+        if not isinstance(value, str) or (path and path[-1] in IDS and len(value) <= MAX_ID):
+            return value
+        return self._without(value, path)
+
+    def _without(self, text: str, path: tuple[str, ...], of: str = "") -> str:
+        """`of`: the part of the field that `text` is."""
+        remainder = self._search.cut(text)
+        if self.detail is None and remainder != text:
+            names = (name if len(name) <= MAX_ID else "…" for name in path if name)
+            self.detail = f"{'.'.join(names) or 'record'}{of}: {_why_image(self._search)}"
+        return remainder
 
 
 def _why_image(search: images.Search) -> str:
     if search.is_over:
         return f"more than {images.MOST} places in the record begin as an image does"
     return "image bytes are not kept; send a description in image_summaries"
-
-
-def _may_be_image(name: str, value: str) -> bool:
-    return not (name in IDS and len(value) <= MAX_ID)
-
-
-def _image_field(value: Any, search: images.Search) -> str | None:
-    """Path of the first field with image bytes."""
-    names = _names_to_image(value, search, "")
-    if names is None:
-        return None
-    path = ".".join(name if len(name) <= MAX_ID else "…" for name in reversed(names) if name)
-    return path if not names or names[0] else f"{path or 'record'}, the name of a field in it"
-
-
-def _names_to_image(value: Any, search: images.Search, name: str) -> list[str] | None:
-    """Names of the path to the image, innermost first; `""` first if a name is the image."""
-    if isinstance(value, str):
-        return [] if _may_be_image(name, value) and search.is_in(value) else None
-    if isinstance(value, dict):
-        if any(map(search.is_in, value)):
-            return [""]
-        inside = iter(value.items())
-    elif isinstance(value, list):
-        inside = ((name, part) for part in value)
-    else:
-        return None
-    for key, part in inside:
-        if (names := _names_to_image(part, search, key)) is not None:
-            return [*names, key] if isinstance(value, dict) else names
-    return None
-
-
-def _without_images(value: Any, search: images.Search, name: str = "") -> Any:
-    if isinstance(value, dict):
-        return {search.cut(key): _without_images(part, search, key) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_without_images(part, search, name) for part in value]
-    if isinstance(value, str) and _may_be_image(name, value) and images.may_hold(value):
-        return search.cut(value)
-    return value
 
 
 def _whose(record: dict[str, Any]) -> tuple[str, str | None]:

@@ -85,8 +85,14 @@ _STANDARD = str.maketrans("-_", "+/")
 
 def may_hold(text: str) -> bool:
     """Whether a text needs a full search. Called for nearly every text, so it looks for letters
-    first, which is fast."""
+    first, which is fast. They may be escaped, as in JSON within a text."""
     return len(text) >= LEAST_OF_TEXT and (
+        _has_letters(text) or ("\\u" in text and _has_letters(escapes.of_json(text)))
+    )
+
+
+def _has_letters(text: str) -> bool:
+    return (
         ("9" in text and ("9j" in text or "PD94bW" in text))
         or ("V" in text and ("iVBORw" in text or "JVBERi" in text))
         or ("U" in text and ("UklGR" in text or "SUk" in text or "TU0AK" in text))
@@ -99,7 +105,7 @@ def may_hold(text: str) -> bool:
 
 def is_in(text: str) -> bool:
     """Whether the text contains image bytes."""
-    return Search().is_in(text)
+    return may_hold(text) and next(find(text), None) is not None
 
 
 def cut(text: str) -> str:
@@ -128,14 +134,10 @@ class Search:
         """Whether there were more candidates than the limit."""
         return self._room < 0
 
-    def is_in(self, text: str) -> bool:
-        """Whether the text contains image bytes."""
-        return may_hold(text) and next(self.find(text), None) is not None
-
     def cut(self, text: str) -> str:
         """Replaces each image by its length and hash. After the limit, the rest of a text that may
         contain an image counts as one."""
-        if not may_hold(text) and "\\" not in text:
+        if not may_hold(text):
             return text
         if self.is_over:
             return stand_in(text.encode("utf-8", "surrogateescape"))

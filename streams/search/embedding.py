@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from threading import Lock
 from typing import Protocol
 
 import numpy as np
@@ -11,6 +12,7 @@ from streams.errors import Unreachable
 
 log = logging.getLogger(__name__)
 _last_fault = ""
+_logging = Lock()
 
 Vector = NDArray[np.float32]
 """A vector of length 1."""
@@ -21,11 +23,13 @@ class NoVectors(Unreachable):
 
 
 def log_fault(fault: str) -> None:
-    """Logs why search uses words alone. Every query meets the fault: logs changes only."""
+    """Logs why search uses words alone; "": it has vectors again. Every query and thread meets the
+    fault: logs changes only."""
     global _last_fault
-    if fault != _last_fault:
+    with _logging:
+        if fault and fault != _last_fault:
+            log.warning("search by words alone: %s", fault)
         _last_fault = fault
-        log.warning("search by words alone: %s", fault)
 
 
 class Embedder(Protocol):

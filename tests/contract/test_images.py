@@ -117,6 +117,23 @@ def test_the_text_around_an_image_stays() -> None:
     assert kept.startswith("Look: [image removed: ") and kept.endswith("] That was my cat.")
 
 
+@pytest.mark.parametrize("cut", [None, -1])
+@pytest.mark.parametrize("is_name", [False, True])
+@pytest.mark.parametrize("field", ["user_input", "metadata", "unknown"])
+def test_an_image_with_letters_that_are_escaped_in_a_text_or_name_is_removed(
+    field: str, is_name: bool, cut: int | None
+) -> None:
+    image = packed(small_images()["PNG RGB 8"])
+    escaped = "".join(f"\\u{ord(letter):04x}" for letter in image[:8]) + image[8:]
+    value: object = {escaped: ""} if is_name else {"x": escaped}
+    if field == "user_input" and not is_name:
+        value = escaped
+    said = decode(json.dumps(turn("e", **{field: value})).encode()[:cut], PLACE)
+    assert isinstance(said, Dead) and said.reason == ("bad_json" if cut else "image")
+    assert image[8:40].encode() not in said.payload and b"image removed" in said.payload
+    assert image[8:40] not in said.detail
+
+
 def test_bytes_of_an_image_that_are_no_text_at_all_are_not_kept() -> None:
     for image in small_images().values():
         said = decode(image, PLACE)

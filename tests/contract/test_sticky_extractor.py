@@ -54,7 +54,7 @@ def test_a_run_continues_with_the_extractor_of_the_one_before_and_says_so(told: 
     assert first.err == "" and first.json()["extractor"] == "rules"
     again = told.run()
     assert again.err.startswith(STICKY) and again.err.count("\n") == 1
-    assert "--extractor none ends it" in again.err
+    assert "--extractor none stops extraction" in again.err
     assert (again.json()["extractor"], again.json()["extractor_version"]) == ("rules", VERSION)
     assert told.plans() == ["e1", "e2"]
 

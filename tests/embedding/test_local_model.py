@@ -213,6 +213,7 @@ def serving(tmp_path: Path) -> Iterator[Callable[[str], Server]]:
         one.terminate()
         _, error = one.communicate(timeout=WITHIN)
         assert one.returncode == 0 and b"Traceback" not in error, error.decode()
+        assert error.count(b"cannot be loaded") <= 1, error.decode()
 
 
 def post(server: Server) -> None:

@@ -77,7 +77,8 @@ def cut(flushed: Files, written: Files, chance: random.Random) -> Files:
         elif "_store/" in name:
             content = None
         else:
-            content = chance.choice((old, new, new and new[: len(new) // 2], new and b""))
+            ends = (0, len(new) // 2, new.rfind(b"\n")) if new else ()
+            content = chance.choice((old, new, *(new[:end] for end in ends if new)))
         if content is not None:
             left[name] = content
     return left

@@ -370,7 +370,7 @@ def test_an_agent_continues_with_the_extractor_of_the_marker(
     assert made and chosen["extractor"] == {"name": "rules", "version": VERSION}
     made, again = extracts(None, chosen)
     assert made and again["extractor"] == chosen["extractor"]
-    assert "made by rules, as before; --extractor none ends it" in heard()
+    assert "made by rules, as before; --extractor none stops extraction" in heard()
     made, ended = extracts("none", chosen)
     assert not made and ended["extractor"]["name"] == "none" and "until now by rules" in heard()
     assert not extracts(None, ended)[0]

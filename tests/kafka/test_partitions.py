@@ -110,11 +110,11 @@ def intact(past: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wor
 
 
 def refused(working: Working, *options: str) -> str:
-    """Why a worker ends at once."""
+    """The log of a worker that ends at once; after the reason it may log how it stops."""
     worker = working.start(*options)
     assert worker.wait(TOO_LONG) == 3, working.log()[-3000:]
     assert ": restored " not in working.log()
-    return working.log().splitlines()[-1]
+    return working.log()
 
 
 # --- refusals ---------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
+from schemas.time import format_time
 from sinks.pointer import FILE
 from tests.command import PROGRAM, environment, turnfold
 from tests.kafka.working import Working
@@ -22,7 +23,7 @@ from tests.tiers import soaked
 from tests.waiting import WITHIN, until
 
 USER = "ann"
-GENERATION = "turnfold-generation"
+GENERATION, HISTORY_UNTIL = "turnfold-generation", "turnfold-history-until"
 PLAIN, RULES = "plain", "root"
 PLAIN_WORKER = ("--generation", PLAIN, "--extractor", "none", "--instance", PLAIN)
 numbers = count()
@@ -170,6 +171,17 @@ class Reader(threading.Thread):
         self.generation = reply.headers[GENERATION]
         document: dict[str, Any] = reply.json()
         return document
+
+
+def test_a_reply_says_up_to_when_its_history_is_complete(place: Place) -> None:
+    with serving(*place.options()) as server:
+        soon(lambda: answers(server, RULES))
+        turns = [said(number, "Hello.", "s-until") for number in range(3)]
+        soon(lambda: server.post(turns, Prefer="wait=30").status_code == 200)
+        written = format_time(time.time_ns() // 1000)
+        path = "/v1/sessions/s-until/timeline"
+        soon(lambda: server.client.get(path).headers[HISTORY_UNTIL] > written)
+        assert len(server.client.get(path).json()["turns"]) == len(turns)
 
 
 class Writer(threading.Thread):

@@ -50,7 +50,7 @@ def test_a_history_continues_asking_the_model_or_says_why_it_cannot(
     assert "memory is made by llm (chosen on " in again.err
     refused = turnfold("run", files[2], *words)
     assert refused.code == 3 and "TURNFOLD_LLM_BASE_URL" in refused.err
-    assert "--extractor none ends it" in refused.err
+    assert "--extractor none stops extraction" in refused.err
     assert rows(history, "SELECT count(*) FROM events") == [(2,)], "nothing was folded"
     assert turnfold("run", files[2], *words, "--extractor", "none").json()["applied"] == 1
 

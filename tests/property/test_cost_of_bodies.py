@@ -21,6 +21,7 @@ from tests.property.test_cost_of_reading import WHOLE, lines, seconds, steps
 from tests.tiers import soaked
 
 SMALL, LARGE = 65_536, 16_000_000
+SECONDS_OF_LARGE = 10.0
 MOST_OF_SMALL, MOST_OF_LARGE = 800_000, 10_000_000
 """Steps: a million take 50 to 100 ms."""
 
@@ -64,6 +65,21 @@ def test_no_body_of_16_mb_takes_more_than_its_share(seed: int) -> None:
     count, recipe = dearest(seed, 30, LARGE, MOST_OF_LARGE)
     print(f"at most {count:,} steps: {recipe}")
     assert count < MOST_OF_LARGE, recipe
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", soaked(range(8), 1))
+def test_no_body_of_16_mb_takes_ten_seconds_of_the_processor(seed: int) -> None:
+    """Counts the time of C code as well. A second is the aim: 8,000 turns with 160 possible starts
+    of images each take eight."""
+    tries = iter(range(60))
+
+    def cost(recipe: costly.Recipe) -> float:
+        return seconds(partial(read, recipe.way, recipe.body(LARGE)), SECONDS_OF_LARGE)
+
+    worst = costly.climb(Random(seed), cost, lambda: next(tries, None) is None)
+    print(*(f"{found.cost:.2f} s: {found.recipe}" for found in worst[:10]), sep="\n")
+    assert worst[0].cost < SECONDS_OF_LARGE, worst[0].recipe
 
 
 PLAN = turn("p", type="write_plan", plan_id="p", user_id="u", extractor={"name": "n"},

@@ -1,4 +1,5 @@
-"""The ranking of docs/search.md, computed plainly: every event is scored by reading all of them.
+"""The parts of docs/search.md, "Ranking", with the coefficients of streams/search/rank.py, computed
+plainly: every event is scored by reading all of them.
 
 No index, no bounds on what is looked at, no masks: a term is a string, a passage a list. It scores
 events alone, without the part `recent`, and without states and threads.

@@ -13,17 +13,20 @@ import pytest
 
 from sinks.generation import FOLDER, Pointer, switch
 from sinks.history import connect
+from sinks.history_root import OWNER
 from sinks.locations import Location
 from streams import history_documents
 from streams.errors import DataRefused
 from streams.files import file_runner
 from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.tools.lag import Lag
 from streams.search import Listing, Query, history_source
 from streams.search import indexing as build
 from streams.search.document import Doc
 from streams.serving.backends.backend import Busy, Subject
 from streams.serving.backends.readonly import HistoryBackend
 from streams.serving.backends.replica import ReplicaBackend
+from streams.serving.flow.history_progress import HistoryProgress
 from streams.serving.history import indexing
 from streams.serving.history.history_queries import (
     LOOKUP_THREADS,
@@ -34,6 +37,7 @@ from streams.serving.history.history_queries import (
 )
 from streams.serving.http.keys import ALL, changed, make
 from streams.serving.http.problems import Problem
+from streams.serving.http.route import HISTORY_UNTIL, _history_until
 from tests.command import ndjson, turn
 from tests.serving.serving import serving
 from tests.waiting import WITHIN, eventually, until
@@ -319,6 +323,27 @@ async def test_a_generation_that_goes_live_is_asked_next(tmp_path: Path) -> None
         assert (before, await past.ask("session", "a", quick)) == (1, 2)
 
 
+async def test_a_reply_names_the_progress_of_its_generation_s_sink_alone(tmp_path: Path) -> None:
+    root = history(tmp_path / "h", turn("e1"))
+    (root / OWNER).write_text('{"sink": "s", "cluster": "c"}')
+    (root / FOLDER).mkdir()
+    history(root / FOLDER / "other", turn("e1"))
+    memory = HistoryBackend(root)
+    before = memory.live
+    lags = [Lag("s", "history", 0, 3, 3, 0), Lag("s.other", "history.other", 0, 9, 1, 8)]
+    progress = HistoryProgress(memory)
+    await progress.add(5, lags)
+    assert _history_until(before, memory.history_until) == [
+        (HISTORY_UNTIL, b"1970-01-01T00:00:00.000005Z")
+    ]
+    (root / FOLDER / "other" / OWNER).write_text('{"sink": "s", "cluster": "c"}')
+    switch(root, Pointer("other", "root"))
+    for at in (6, 7):
+        assert _history_until(memory.live, memory.history_until) == []
+        await progress.add(at, lags)
+    assert _history_until(before, memory.history_until) == []
+
+
 def test_a_history_that_is_gone_is_not_an_empty_one(tmp_path: Path) -> None:
     memory = HistoryBackend(history(tmp_path / "h", turn("e1")))
     shutil.rmtree(tmp_path / "h")
@@ -383,4 +408,8 @@ def test_a_fact_that_memory_shows_has_its_reason_at_once(tmp_path: Path) -> None
             (home,) = server.client.get(f"/v1/users/u{number}").json()["states"]
             why = server.client.get(f"/v1/states/{home['state_id']}/why")
             assert why.status_code == 200, why.text
+            correction = {"body_text": "Lives in Ghent.", "reason": "support"}
+            path = f"/v1/states/{home['state_id']}"
+            assert server.client.patch(path, json=correction).status_code == 200
+            assert server.client.get(f"{path}/why").json()["revisions"][-1]["reason"] == "support"
         assert server.client.get("/v1/states/nothing/why").status_code == 404

@@ -3,11 +3,13 @@
 import pytest
 
 from streams.folds.outcome import APPLIED, DUPLICATE, Outcome
+from streams.kafka.tools.lag import Lag
 from streams.observability.metrics import Histogram
 from streams.serving.backends.stats import FOLD, FoldCounts, Observed, by_agent
 from streams.serving.flow import exposition
 from streams.serving.flow.frame import Frames
 from streams.serving.flow.graph import Drawing, columns, graph, narrow, wide
+from streams.serving.flow.history_progress import SinkProgress
 from streams.serving.flow.parts import Ports
 from streams.serving.flow.rates import Unit, Window, number, quantile
 from streams.topology import AGENTS, TOPICS
@@ -26,6 +28,22 @@ def test_a_rate_is_the_mean_of_the_last_seconds() -> None:
     assert window.rate("read") == 100.0
     window.add(20.0, {"read": 1900.0})
     assert window.rate("read") == 80.0
+
+
+def test_a_history_is_complete_up_to_the_last_request_with_ends_that_its_sink_has_reached() -> None:
+    progress = SinkProgress()
+    for at, ends, positions, until in (
+        (10, (5, 5), (5, 3), None),
+        (20, (9, 5), (5, 4), None),
+        (30, (9, 6), (8, 5), 10),
+        (40, (9, 6), (9, 6), 40),
+    ):
+        lags = [
+            Lag("sink", "history", number, end, position, end - position)
+            for number, (end, position) in enumerate(zip(ends, positions, strict=True))
+        ]
+        progress.add(at, lags)
+        assert progress.until == until
 
 
 def test_a_rate_is_unknown_until_there_are_two_readings_and_after_a_new_beginning() -> None:

@@ -25,6 +25,8 @@ NOTES = [
      "I am allergic to peanuts. I am allergic to shellfish. I am allergic to soy."),
     ("- Favourite colour: blue", "My favourite colour is blue."),
     ("Name: Maya\n- Lives in: Bergen", "My name is Maya.\nI live in Bergen."),
+    ("- Allergic to penicillin\n- Has two sons", "I am allergic to penicillin\nI have two sons"),
+    ("Lives in Bergen. Doesn't eat fish.", "I live in Bergen. I don't eat fish."),
     ("用户住在卑尔根。", "我住在卑尔根。"),
     ("姓名：李明", "我叫李明。"),
     ("ユーザーは大阪に住んでいます。", "私は大阪に住んでいます。"),
@@ -34,7 +36,8 @@ OTHERS = [
     "I live in Leeds.", "", "  \n", "Userspace drivers are slow.", "User: I live in Pisa.",
     "Users like it.", "Look: a table.", "A user lives in Rome.", "My user group meets on Monday.",
     "我住在上海。", "用户名是什么？", "ユーザー名は何ですか。", "They live in Rome.",
-    "- Their dog is old.", "https://example.org/user is a page",
+    "- Their dog is old.", "Single room booked", "Is she allergic to nuts?", "Called the plumber",
+    "https://example.org/user is a page",
 ]  # fmt: skip
 
 

@@ -1,5 +1,7 @@
 """The tables of the rules: an entry takes its examples, leaves out what it must, has its schema."""
 
+import re
+
 import pytest
 
 from streams.extractors import languages
@@ -62,6 +64,52 @@ def test_an_entry_is_found_behind_a_date_and_what_opens_a_sentence(code: str) ->
         for text, *_ in [rule.example.split(" >> ")]
     )
     assert found >= len(ends) * 0.75
+
+
+DATED = {
+    "en": (["I live in Leeds {}.", "I started at Acme {}.", "I am allergic to nuts {}."],
+           ["in May 2023", "since May 2023", "ever since 5 May 2023", "since around 2019",
+            "back in the spring of 2023", "from 2023-05-01", "since last May", "since 2019"]),
+    "zh": (["我{}住在北京。", "我{}在腾讯工作。", "我{}对花生过敏。"],
+           ["从2023年5月", "自从2019年起", "从2019年开始", "2019年以来", "2023年5月"]),
+    "ja": (["{}大阪に住んでいます。", "{}トヨタで働いています。"],
+           ["2019年から", "2019年以来", "2023年の春に", "去年の5月から"]),
+    "de": (["Ich wohne {} in Leipzig.", "Ich bin {} Lehrer."],
+           ["seit Mai 2023", "seit 2019", "seit dem 5. Mai 2023", "seit Ende Mai 2023"]),
+    "fr": (["J'habite à Lyon {}.", "Je suis professeur {}."],
+           ["depuis mai 2023", "depuis 2019", "depuis le 5 mai 2023", "depuis l'été 2022"]),
+    "es": (["Vivo en Madrid {}.", "Soy profesor {}."],
+           ["desde mayo de 2023", "desde 2019", "desde el 5 de mayo de 2023"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("code", languages.CODES)
+def test_the_words_before_and_after_a_date_are_no_part_of_a_value(code: str) -> None:
+    def values(text: str) -> set[str]:
+        return {finding.value for finding in languages.language(code).find(text, AT)}
+
+    statements, dates = DATED[code]
+    for statement in statements:
+        plain = values(statement.replace(" {}", "").replace("{}", ""))
+        assert plain, statement
+        for date in dates:
+            assert values(statement.format(date)) == plain, statement.format(date)
+
+
+@pytest.mark.parametrize("before", ["", "I live in Leeds and "])
+def test_a_contraction_needs_no_apostrophe(before: str) -> None:
+    english = languages.language("en")
+    contraction = re.compile(r"(?<=[A-Za-z])'(?=(?:m|ve|t)\b)")
+    texts = [example.partition(" >> ")[0] for rule in english.rules for example in rule.examples]
+    contracted = [
+        before + text for text in texts if text.startswith("I") and contraction.search(text)
+    ]
+    assert len(contracted) > 20
+    for text in contracted:
+        bare = contraction.sub("", text)
+        assert [finding.value for finding in english.find(bare, AT)] == [
+            finding.value for finding in english.find(text, AT)
+        ], bare
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,8 @@ from deltalake import DeltaTable
 
 from sinks import files
 from sinks.delta import History
+from sinks.file_checks import damage
+from sinks.hard_links import files_at, version_of
 from sinks.history_root import HistoryError
 from sinks.maintenance import compact, forget
 from tests.unit.test_sinks_support import row, write
@@ -145,8 +147,20 @@ def test_a_log_with_more_to_it_is_left_to_the_library(
         assert files.data_files(_duckdb.connect(), root / "events") == ["asked of events"]
 
 
-def test_a_log_that_nobody_can_read_is_an_error(root: Path) -> None:
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda table: files.data_files(_duckdb.connect(), table),
+        lambda table: History(table.parent).table(table.name),
+        damage,
+        files_at,
+        version_of,
+    ],
+)
+def test_a_damaged_log_is_an_error_with_a_remedy(
+    read: Callable[[Path], object], root: Path
+) -> None:
     for part in log(root).iterdir():
         part.write_text("no log")
-    with pytest.raises(HistoryError, match="events: the table cannot be read"):
-        files.data_files(_duckdb.connect(), root / "events")
+    with pytest.raises(HistoryError, match=r"events: the table cannot be read: .*; restore"):
+        read(root / "events")

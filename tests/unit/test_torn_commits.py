@@ -1,5 +1,6 @@
 """The log of a table after a loss of power (sinks/power_loss.py)."""
 
+import json
 from contextlib import suppress
 from pathlib import Path
 
@@ -9,10 +10,13 @@ from deltalake import DeltaTable
 from sinks import power_loss
 from sinks.delta import History
 from sinks.errors import HistoryError
+from sinks.hard_links import files_at, set_files
 from sinks.locations import replace
+from sinks.maintenance import compact, forget
 from sinks.power_loss import FLUSHED, drop_torn_checkpoints, flushed, note_flushed, void_torn
 from streams.search.history_source import new_files
 from tests.fault.test_power_loss import piece
+from tests.unit.test_sinks_support import row, write
 
 COMMITS = 4
 
@@ -50,7 +54,7 @@ def test_a_whole_log_stays(table: Path) -> None:
 
 
 @pytest.mark.parametrize("torn", [0, 2])
-@pytest.mark.parametrize("how", ["empty", "cut", "missing", "no file", "short file"])
+@pytest.mark.parametrize("how", ["empty", "cut", "cut line", "missing", "no file", "short file"])
 def test_a_torn_commit_and_later_ones_are_empty(torn: int, how: str, table: Path) -> None:
     (file,) = new_files(table, torn - 1).files[:1]  # type: ignore[union-attr]
     path, content = entry(table, torn), entry(table, torn).read_bytes()
@@ -58,14 +62,41 @@ def test_a_torn_commit_and_later_ones_are_empty(torn: int, how: str, table: Path
         path = Path(file)
         content = path.read_bytes()
     path.unlink()
-    if how in ("empty", "cut", "short file"):
-        path.write_bytes(b"" if how == "empty" else content[: len(content) // 2])
+    ends = {"empty": 0, "cut line": content.rfind(b"\n")}
+    if how in ("empty", "cut", "cut line", "short file"):
+        path.write_bytes(content[: ends.get(how, len(content) // 2)])
     assert repaired(table)
     assert DeltaTable(str(table)).version() == COMMITS, "versions only grow"
     for since in range(torn, COMMITS):
         assert new_files(table, since) is None, "an index that knows the lost rows starts over"
     assert not repaired(table)
     assert rows(table) == list(range(torn))
+
+
+def test_each_kind_of_commit_shows_the_loss_of_its_last_line(tmp_path: Path) -> None:
+    root = tmp_path / "h"
+    for version in range(4):
+        name = "uv"[version % 2]
+        day = row("events", event_id=str(version), session_id=name, user_id=name,
+                  occurred_at="2026-03-01")  # fmt: skip
+        write(root, version, events=[day])
+    compact(root)
+    forget(root, "default", "u")
+    with History(root) as history:
+        files, versions = files_at(root / "events"), history.delta_versions()
+        set_files(history, "events", [])
+        history.restore(versions)
+        history.restore({})
+        set_files(history, "events", files)
+        history.open_or_create("links")
+    operations = set()
+    for log in root.glob("*/_delta_log/*.json"):
+        actions = [json.loads(line) for line in log.read_text().splitlines()]
+        assert power_loss._is_complete(actions), log
+        if len(actions) > 1:
+            assert not power_loss._is_complete(actions[:-1]), actions
+            operations.add(actions[0]["commitInfo"]["operation"])
+    assert {"WRITE", "OPTIMIZE", "RESTORE", "DELETE", "CREATE TABLE"} <= operations
 
 
 def test_commits_before_the_last_flush_are_not_looked_at(table: Path) -> None:

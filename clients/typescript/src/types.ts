@@ -1201,7 +1201,10 @@ export interface State {
   kind: "fact" | "relation" | "task" | "summary" | "long_mood_state";
   /** The state as a sentence. */
   body_text: string;
-  /** Structured details; for a task `status`: `open` or `done`. */
+  /**
+   * Structured details, in tables as JSON text (`payload->>'family'`); for a task `status`:
+   * `open` or `done`.
+   */
   payload?: Record<string, unknown>;
   /** Confidence, 0 to 1. */
   confidence: number;

@@ -159,7 +159,7 @@ class SessionAgent(LaneAgent[SessionEmitter]):
         elif self.version != noted_version:
             line = f"memory is made by {name} {self.version} from now on, not {noted_version}"
         elif self.configured_extractor is None:
-            line = f"memory is made by {name}, as before; --extractor {NONE} ends it"
+            line = f"memory is made by {name}, as before; --extractor {NONE} stops extraction"
         if line not in ("", self._logged):
             log.info("session-%d: %s", self.partition, line)
             self._logged = line

@@ -58,6 +58,9 @@ class Processor(ABC):
     from `process` stops the worker.
     """
 
+    charge: Callable[[Any, float], None] | None = None
+    """Called with each message and the CPU seconds that folding it took, if quotas count them."""
+
     @abstractmethod
     def process(self, messages: Sequence[Any], again: bool = False) -> Batch:
         """Folds messages (ConsumerRecord) in order. Changes are pending until `committed` or
@@ -74,9 +77,6 @@ class Processor(ABC):
 
     def restore(self, rows: Sequence[Row]) -> None:  # noqa: B027 - a lane may have no rows
         """Applies changelog rows, in order, newer than the table."""
-
-    charge: Callable[[Any, float], None] | None = None
-    """Called with each message and the CPU seconds that folding it took, if quotas count them."""
 
     def drop_erased(self) -> None:  # noqa: B027 - a lane may have no rows
         """Drops decoded rows of destroyed keys; called about every second."""

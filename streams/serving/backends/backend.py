@@ -82,6 +82,9 @@ class Backend(ABC):
         """Calls the model while it is running."""
         self.kafka: KafkaSettings | None = None
         """The broker, if this server writes to one."""
+        self.history_until: tuple[Live, int | None] | None = None
+        """Over Kafka: a generation, and the time (µs) up to which its history has what workers
+        committed, as far as it is known."""
 
     @property
     @abstractmethod

@@ -15,6 +15,8 @@ from streams import history_lists
 from streams.apps.metric_samples import Sample
 from streams.apps.metrics_registry import collected
 from streams.observability import metrics as known
+from streams.serving.backends.backend import Backend
+from streams.serving.flow.history_progress import HistoryProgress
 from streams.serving.flow.parts import BrokerLag
 from streams.topology import HISTORY
 
@@ -31,9 +33,12 @@ COUNT_EVERY = 30.0
 
 
 @asynccontextmanager
-async def group_lag(settings: "KafkaSettings", app_id: str) -> AsyncIterator[None]:
-    """While this lasts, the lag is among the metrics; it is left out while no broker answers."""
-    broker = BrokerLag(settings, LAG_EVERY)
+async def group_lag(
+    settings: "KafkaSettings", app_id: str, backend: Backend
+) -> AsyncIterator[None]:
+    """While this lasts, the lag is among the metrics, and the backend knows the progress of its
+    history. The lag is left out while no broker answers."""
+    broker = BrokerLag(settings, LAG_EVERY, HistoryProgress(backend).add)
     watching = asyncio.create_task(broker.run(), name="lag")
     try:
         with collected(lambda: lag_samples(broker.lag or (), app_id)):

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -30,13 +30,20 @@ FIND_EVERY = 30.0
 class BrokerLag:
     """Positions of the groups. `lag` is None until it is known, and while the broker is away."""
 
-    def __init__(self, settings: "KafkaSettings", every: float = EVERY) -> None:
+    def __init__(
+        self,
+        settings: "KafkaSettings",
+        every: float = EVERY,
+        observe: "Callable[[int, list[Lag]], Awaitable[None]] | None" = None,
+    ) -> None:
+        """`observe`: called with the time of each request (µs), and its answer."""
         self.lag: list[Lag] | None = None
         self.away_since: float | None = None
         """Time of day (seconds), while no broker answers."""
         self.why = ""
         self._settings = settings
         self._every = every
+        self._observe = observe
         self._groups: list[str] = []
         self._found_at = float("-inf")
 
@@ -44,8 +51,11 @@ class BrokerLag:
         """For ever."""
         while True:
             try:
+                at = time.time_ns() // 1000
                 self.lag = await self._ask()
                 self.away_since, self.why = None, ""
+                if self._observe is not None:
+                    await self._observe(at, self.lag)
             except (TurnfoldError, OSError) as error:
                 self.lag = None
                 self.away_since = self.away_since or time.time()

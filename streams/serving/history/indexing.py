@@ -33,7 +33,6 @@ class Indexing:
         self._thread = ThreadPoolExecutor(1, "index")
         self._embedding = False  # whether a thread does
         self._to_embed: set[str] = set()
-        self._fault = ""  # why vectors are not made, as the log has it
         self._ending = Event()
         self._under_way: dict[str, Future[None]] = {}
         self._lock = Lock()
@@ -140,16 +139,16 @@ class Indexing:
             self._embed(tenant)
 
     def _embed(self, tenant: str) -> None:
+        from streams.search.embedding import log_fault  # of an extra
+
         try:
             embed(self._root, tenant, ending=self._ending)
         except (Unreachable, HistoryError, OSError, sqlite3.Error) as error:
-            if str(error) != self._fault:  # each search tries again
-                _log.warning("vectors are not made now: %s", error)
-            self._fault = str(error)
+            log_fault(str(error))  # each search tries again
         except Exception:
             _log.exception("vectors are not made")
         else:
-            self._fault = ""
+            log_fault("")
 
     def close(self) -> None:
         """Stops the current build at its next batch; the next start continues."""

@@ -40,12 +40,14 @@ from starlette.types import Receive, Scope, Send
 
 from schemas.base import Id, JsonObject, Tenant
 from schemas.http import Moment
+from schemas.time import format_time
 from schemas.validation_text import reason
 from sinks.locations import Location
 from streams.folds.effects import Rows
 from streams.observability import traces
 from streams.observability.memory_spans import Operation, span
 from streams.serving.backends.backend import Backend, NotReady, Subject, Table
+from streams.serving.backends.live_generation import Live
 from streams.serving.flow.replaying import Replays
 from streams.serving.flow.sampler import Sampler
 from streams.serving.history.history_queries import HistoryQueries
@@ -93,6 +95,8 @@ ATTEMPTS = 5
 """To answer from one generation; switches are rare."""
 GENERATION = b"turnfold-generation"
 """The header with the generation that answered."""
+HISTORY_UNTIL = b"turnfold-history-until"
+"""The header with the time up to which the history was complete before the answer."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -266,15 +270,16 @@ class Route(APIRoute):
         backend = serving(request).backend
         for _ in range(ATTEMPTS):
             live = backend.live
+            headers = _generation(live.name) + _history_until(live, backend.history_until)
             try:
                 response = await self._call(request, **values)
             except Refusal as refusal:
                 if backend.live is live:
-                    refusal.headers += _generation(live.name)
+                    refusal.headers += headers
                     raise
                 continue
             if backend.live is live:
-                response.raw_headers += _generation(live.name)
+                response.raw_headers += headers
                 return response
         raise NotReady("generations are being switched; try again")
 
@@ -325,6 +330,12 @@ def _error_type(error: Exception) -> str:
 @lru_cache(8)
 def _generation(name: str | None) -> list[Header]:
     return [] if name is None else [(GENERATION, name.encode())]
+
+
+def _history_until(live: Live, progress: tuple[Live, int | None] | None) -> list[Header]:
+    if progress is None or progress[0] is not live or progress[1] is None:
+        return []
+    return [(HISTORY_UNTIL, format_time(progress[1]).encode())]
 
 
 class PlainRoute(routing.Route):

@@ -25,6 +25,7 @@ from streams.observability import memory_spans
 from streams.observability.memory_spans import Operation
 from streams.search import Query as SearchQuery
 from streams.search.query import CURSOR, KINDS, MAX_LIMIT, MAX_NEIGHBOURS
+from streams.serving.backends.backend import Subject
 from streams.serving.http import documents, paging
 from streams.serving.http.auth import Needs
 from streams.serving.http.problems import Fault, invalid, not_found
@@ -232,6 +233,11 @@ async def why(
     """The revisions of a state, preference, session, session memory item, link or thread, each with
     the text of its evidence events. A cited turn without effect has no revisions."""
     rows = await ask_history(request, "state", [], history_lists.revisions, state_id)
+    owners: set[Subject] = {
+        (kind, row["owner_id"]) for row in rows for kind in ("users", "sessions")
+    }
+    if owners and serving(request).backend.unwritten(tenant_of(request), *owners):
+        rows = await ask_history(request, "state", [*owners], history_lists.revisions, state_id)
     page, following = paging.window(rows, serving(request).length(limit), cursor)
     revisions = [
         {name: revision[name] for name in revision if name != "tenant"} for revision in page

@@ -138,7 +138,9 @@ async def _serve(
     async with entered as backend, beside(backend.readiness), AsyncExitStack() as observing:
         observing.enter_context(collected(lambda: of_process(backend.readiness())))
         if backend.kafka is not None:
-            await observing.enter_async_context(gauges.group_lag(backend.kafka, settings.app_id))
+            await observing.enter_async_context(
+                gauges.group_lag(backend.kafka, settings.app_id, backend)
+            )
         if backend.history is not None:
             await observing.enter_async_context(gauges.unsettled_letters(backend.history))
         app = create_app(backend, keys, settings)

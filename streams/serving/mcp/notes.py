@@ -27,9 +27,17 @@ _OWN = {
     "the user": "me", "their": "my", "theirs": "mine", "themselves": "myself",
     "themself": "myself", "they": "I", "them": "me",
 }  # fmt: skip
-_JOINED = re.compile(
-    r"(?P<and>\b(?:and|but|,) (?:also |now )?)(?P<verb>(?:is|has|does|lives|works|likes|loves|"
-    r"hates|prefers|studies|wants|enjoys|speaks|owns|plays|uses|needs|dislikes|eats|drinks)(?:n't)?)\b"
+_THIRD = (
+    r"(?:is|has|does|lives|works|likes|loves|hates|prefers|studies|wants|enjoys|speaks|owns|plays"
+    r"|uses|needs|dislikes|eats|drinks)(?:n't)?"
+)
+_JOINED = re.compile(rf"(?P<and>\b(?:and|but|,) (?:also |now )?)(?P<verb>{_THIRD})\b")
+_WITHOUT_SUBJECT = re.compile(
+    rf"(?P<verb>{_THIRD}|can't)(?! (?:he|she|it|this|that|there|they)\b)\b[^?]*$"
+    r"|(?:not |currently |now )?(?:allergic|intolerant|vegan|vegetarian|pescatarian|coeliac|celiac"
+    r"|diabetic|pregnant|married|divorced|widowed|retired|based|originally|studying|learning"
+    r"|working|living|single(?=[.!]?$))\b[^?]*$",
+    re.IGNORECASE,
 )
 _LABEL = re.compile(
     rf"^(?:{_USER}(?:'s|’s)? )?(?P<label>[a-z][a-z /]{{2,30}}): *(?P<value>\S.*)$", re.IGNORECASE
@@ -86,11 +94,20 @@ def _line(line: str) -> str:
             return pattern.sub(pronoun, bare)
     if sentence := _labelled(bare):
         return sentence
-    sentences = _SENTENCE.split(bare)
+    sentences = [_with_subject(sentence) for sentence in _SENTENCE.split(bare)]
     first = _ABOUT.match(sentences[0])
     if first is None or first["again"]:  # "they" are others, unless the user was named before
         return line
     return " ".join(map(_sentence, sentences))
+
+
+def _with_subject(sentence: str) -> str:
+    """ "Allergic to nuts" -> "The user is allergic to nuts"."""
+    match = _WITHOUT_SUBJECT.match(sentence)
+    if match is None:
+        return sentence
+    subject = "The user" if match["verb"] else "The user is"
+    return f"{subject} {sentence[:1].lower()}{sentence[1:]}"
 
 
 def _labelled(line: str) -> str:

@@ -96,8 +96,8 @@ class Search(Arguments):
 
 class Remember(Arguments):
     """Stores the user's own words ("I live in Leeds now"), or your notes about them ("User lives in
-    Leeds."). Facts and preferences are extracted from the text, and it can be searched. Returns the
-    facts and preferences that were stored, if any."""
+    Leeds.", "Allergic to nuts"). Facts and preferences are extracted from the text, and it can be
+    searched. Returns the facts and preferences that were stored, if any."""
 
     user_id: User
     text: Annotated[
