@@ -30,13 +30,14 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from sinks.locks import acquire
+from streams.erasure_keys.encrypted_values import MARK
 from streams.erasure_keys.master_key import KEY_BYTES, KeyWrapper, NotUnwrapped, flush_folder
 from streams.errors import ConfigurationError
 
 STORE, KEYS, DESTROYED, LOCK = "store.json", "keys", "destroyed.log", "lock"
 FORMAT = 1
-MAGIC, PACKED = MAGICS = b"\xc1\xfeT\x01", b"\xc1\xfeT\x02"
-"""Neither UTF-8 nor MessagePack begins with their first byte. PACKED: compressed by LZ4."""
+MAGIC, PACKED = MAGICS = MARK + b"\x01", MARK + b"\x02"
+"""PACKED: compressed by LZ4."""
 LONG = 1_024
 """Bytes from which a value is compressed: ciphertext is not compressible."""
 NAME_BYTES, VERSION_BYTES, LENGTH_BYTES, NONCE_BYTES = 16, 8, 2, 12

@@ -11,6 +11,7 @@ from aiokafka.structs import TopicPartition
 from schemas.time import DAY, format_time
 from streams.erasure_keys.key_store import KeyStore
 from streams.erasure_keys.master_key import MasterKeyFile
+from streams.errors import ConfigurationError
 from streams.folds.constants import Rules
 from streams.kafka.agents.session_agent import SessionAgent
 from streams.kafka.client.encryption import owner_of
@@ -87,6 +88,17 @@ def test_a_session_that_is_due_for_retention_may_be_destroyed(keys: KeyStore) ->
     later = other.timestamp + 10 * DAY // 1000
     folded(agent, other._replace(key=b"default/other", timestamp=later))
     assert (agent.counts["applied"], agent.retention.due()) == (2, [])
+
+
+def test_a_worker_without_keys_stops_at_what_is_encrypted(keys: KeyStore) -> None:
+    batch = folded(agent_over(keys), said(0, "e1", OLD))
+    plain = SessionAgent(0, MemoryRows(), 1, None, Rules(), "none")
+    plain.restore(batch.changelog)
+    with pytest.raises(ConfigurationError, match="sessions: rows are encrypted"):
+        plain.restored(batch.note)
+    message = said(1, "e2", NEW)
+    with pytest.raises(ConfigurationError, match="turns/0/1: encrypted"):
+        plain.process([message._replace(value=keys.encrypt(HERS, message.value))])
 
 
 def test_rows_of_a_destroyed_key_are_dropped_by_a_restore(keys: KeyStore) -> None:

@@ -12,6 +12,8 @@ from time import thread_time
 from typing import Any, ClassVar, Generic, TypeVar
 
 from schemas.row import replace
+from streams.erasure_keys.encrypted_values import NEEDS_KEYS
+from streams.errors import ConfigurationError
 from streams.folds.effects import Input
 from streams.kafka.agents import marker_constants
 from streams.kafka.agents.emitter import MessageEmitter
@@ -32,6 +34,8 @@ STEP = 128
 
 DOCUMENT_VERSION = "document_version"
 """In a marker's note: an integer; a repartition gives its maximum to every lane."""
+HAS_KEYS = "has_keys"
+"""In a marker's note: rows may be encrypted."""
 LEFT_OUT = "left_out"
 """A record derived for the live memory, which a generation skips."""
 
@@ -143,6 +147,7 @@ class LaneAgent(Processor, Generic[M]):
             NOTED: self.emitter.outcomes.runs,
             **self.clock.to_note(),
             DOCUMENT_VERSION: self.document_version,
+            **({HAS_KEYS: True} if self.has_keys else {}),
             **marker_constants.to_note(self.emitter.rules),
         }
 
@@ -160,6 +165,8 @@ class LaneAgent(Processor, Generic[M]):
 
     def restored(self, note: Mapping[str, Any]) -> None:
         marker_constants.check(note, self.emitter.rules)
+        if note.get(HAS_KEYS) and not self.has_keys:
+            raise ConfigurationError(f"{self.table_name}: rows are {NEEDS_KEYS}")
         self._note = note
         self.clock.restore(note)
         self.document_version = note.get(DOCUMENT_VERSION, 0)
