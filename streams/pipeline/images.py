@@ -28,7 +28,7 @@ MOST = 300
 """Possible starts of images that one search checks, at some 2 µs each. Prose never has so many: the
 rest of the text counts as images."""
 ANYWHERE, SPACING = 16, 100
-"""Of a short record fewer: these, and one per so many characters. A body has up to 10,000 records."""
+"""Of a short record fewer: these, and one per so many characters. A body has 10,000 records."""
 MOST_ESCAPES = 25_000
 """Escapes of one text that are decoded. If an image starts after them, the rest of the text counts
 as images."""
