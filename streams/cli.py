@@ -85,6 +85,10 @@ ADMIN = Below(
             "A running server notices a change within a second.",
             {"add": "keys:add", "list": "keys:list_", "revoke": "keys:revoke"},
         ),
+        "erasure-keys": Below(
+            "Keys that encrypt records in Kafka until `forget` destroys them.",
+            {"create": "erasure_keys:create", "rotate": "erasure_keys:rotate"},
+        ),
         "dlq": Below(
             "Dead letters: list, show, replay and settle rejected records.",
             {

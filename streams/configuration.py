@@ -40,6 +40,7 @@ FAMILIES = {
     "kafka": Family("streams.kafka.client.settings:KafkaSettings", "kafka"),
     "worker": Family("streams.apps.worker_settings:WorkerSettings", "kafka"),
     "serve": Family("streams.serving.http.settings:ServeSettings", "serve"),
+    "erasure": Family("streams.erasure_keys.settings:ErasureSettings", "erasure"),
     "llm": Family("streams.llm.settings:LlmSettings", "llm"),
     "registry": Family("streams.mapping.schema_registry:RegistrySettings", "schema-registry"),
     "embed": Family("streams.search.embed_settings:EmbedSettings", "embeddings"),

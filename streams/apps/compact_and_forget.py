@@ -41,6 +41,7 @@ from sinks.object_store import ObjectPath
 from sinks.sink_history import alone
 from sinks.tables import to_arrow
 from streams.apps.erasure_requests import Target
+from streams.apps.key_destruction import destroy_session_keys, destroy_user_key
 from streams.errors import ConfigurationError
 from streams.files.fold_batch import Stored
 from streams.files.inbox_recovery import fold_leftover
@@ -309,10 +310,12 @@ def _forget_in_sinks(
         Forgotten(root),
         History(root),
     )
+    destroy_user_key(tenant, user_id)
     forgotten.add([(tenant, user_id)], (), now)
     fence(tables)  # no more rows of theirs are written, so the scope is complete
     in_scope = maintenance.sessions_of(root, tenant, user_id, noted, complete)
     unfinished.begin(in_scope.whole, in_scope.shared)
+    keys = destroy_session_keys(unfinished.whole, unfinished.shared)
     erased_ids.note(root, tenant, user_id, in_scope.erased)
     forgotten.add([(tenant, user_id)], unfinished.whole, now)
     fence(tables)
@@ -325,7 +328,7 @@ def _forget_in_sinks(
     sweep(tables)
     unfinished.end()
     elsewhere = ELSEWHERE if isinstance(root, Path) else IN_STORE
-    return Erased({**erased.receipt, "elsewhere": elsewhere})
+    return Erased({**erased.receipt, **keys, "elsewhere": elsewhere})
 
 
 def _rebuild_documents(

@@ -188,12 +188,18 @@ PLACES = (
     ),
     DataLocation(
         "Kafka: topics and changelogs", "records, history rows, documents, tables of workers",
-        "named", "cannot edit them; names them under `elsewhere` "
+        "named", "with [keys](#keys-for-kafka) destroys the keys of the user and of the user's "
+        "sessions; names remaining records under `elsewhere` "
         "([how to remove them](#histories-that-sinks-write))",
     ),
     DataLocation(
         "Kafka: disks of workers and servers", "copies of the changelogs (`--store rocksdb`)",
-        "named", "they follow the topics",
+        "named", "with keys they are unreadable as the topics are; without keys they follow the "
+        "topics",
+    ),
+    DataLocation(
+        "the key store", "wrapped keys; hashes of destroyed keys' owners, with times", "hashes",
+        "destroys keys, and logs their hashes",
     ),
     DataLocation(
         "input files, exports and details", "input records, exported data", "yours",
@@ -201,7 +207,7 @@ PLACES = (
     ),
     DataLocation(
         "spools of clients", "records not yet sent (`spool=`)", "yours",
-        "send or delete them, then call `forget` again",
+        "send or delete them, then call `forget` again; with keys workers withhold them",
     ),
     DataLocation(
         "brokers of a killed `turnfold dev`",

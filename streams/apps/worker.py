@@ -68,6 +68,7 @@ def make_app(kafka: KafkaSettings, worker: WorkerSettings, datadir: Path) -> App
         topics += own_inputs(worker.generation)
         plans = mapped_topics.plans(worker.group, mapper, kafka.partitions)
         kafka = kafka.with_unprefixed(mapper.sources)
+    connection = kafka.client()
     return App(
         worker.group,
         plans
@@ -82,7 +83,7 @@ def make_app(kafka: KafkaSettings, worker: WorkerSettings, datadir: Path) -> App
         ),
         bootstrap=kafka.bootstrap,
         datadir=datadir,
-        connection=kafka.client(),
+        connection=connection,
         consumer_group_instance_id=worker.instance,
         broker_session_timeout=worker.session_seconds,
         standbys=worker.standbys,
@@ -90,6 +91,7 @@ def make_app(kafka: KafkaSettings, worker: WorkerSettings, datadir: Path) -> App
             max_records=worker.max_records,
             compression=None if worker.compression == "none" else worker.compression,
             rows=partial(_rows, worker),
+            keys=connection.get("keys"),
             names={topic.name: name for topic, name in topics},
             quota=worker.quota,
             quotas=worker.own_quotas,

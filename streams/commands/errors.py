@@ -31,16 +31,17 @@ EXTRAS = {
     "uvicorn": "serve", "fastapi": "serve", "starlette": "serve", "httptools": "serve",
     "numpy": "embeddings", "fastembed": "meaning",
     "mcp": "mcp", "mcp_types": "mcp", "httpx2": "mcp",
+    "cryptography": "erasure", "cramjam": "kafka",
     "obstore": "object-stores", "fsspec": "object-stores", "jmespath": "mapping",
     "yaml": "mapping", "fastavro": "schema-registry", "grpc_tools": "schema-registry",
     "google": "schema-registry",
 }  # fmt: skip
 """Modules that the core install leaves out, and what brings them."""
-SHARED = ("httpx", "pydantic_settings", "aiokafka")
+SHARED = ("httpx", "pydantic_settings", "aiokafka", "cramjam")
 """Those that several extras bring: who imports one decides."""
 IMPORTING = {
-    "streams.search": "embeddings", "streams.mapping": "schema-registry",
-    "streams.broker": "broker", "streams.serving": "serve",
+    "streams.erasure_keys": "erasure", "streams.search": "embeddings",
+    "streams.mapping": "schema-registry", "streams.broker": "broker", "streams.serving": "serve",
 }  # fmt: skip
 
 

@@ -139,8 +139,8 @@ def _continue_choice(
     version = version_of(stored.name)
     if stored.version in (None, version):
         day = format_time(stored.chosen_at)[:10]
-        choice = f"{stored.name} (chosen on {day})"
-        say(f"memory is made by {choice}; --extractor {NONE} stops extraction")
+        maker = f"{stored.name} (chosen on {day})"
+        say(f"memory is made by {maker}; --extractor {NONE} stops extraction")
         return stored
     choice = Choice(stored.name, version, time.time_ns() // 1000)
     say(_change_message(history, stored, choice))

@@ -70,7 +70,7 @@ ELSE = {
     "import", "admin catalog", "kafka acls", "kafka broker start", "kafka broker stop",
     "kafka broker status", "admin keys add", "admin keys list", "admin keys revoke",
     "kafka topology", "admin schema", "admin evaluate", "mcp", "admin config", "admin doctor",
-    "kafka map", "admin size",
+    "kafka map", "admin size", "admin erasure-keys create", "admin erasure-keys rotate",
 }  # fmt: skip
 
 

@@ -173,6 +173,7 @@ def commands(folder: Path) -> dict[str, list[list[str]]]:
                   ["kafka", "produce", str(records), *at], ["kafka", "lag", *at],
                   ["kafka", "topics", *at],
                   ["kafka", "repartition", "--yes", "--to", "6", *at]],
+        "erasure": [["admin", "erasure-keys", "create", "--keys", "k", "--master-key", "m"]],
         "llm": [["admin", "extract", "--history", str(history), *model]],
         "embeddings": [["search", "tea", "--history", str(history)]],
         "meaning": [["search", "tea", "--meaning", "on", "--history", str(history)]],

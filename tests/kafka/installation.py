@@ -27,12 +27,12 @@ class Installation:
         assert done.code == 0, done.err
         return done.json()
 
-    def await_read(self) -> None:
-        """Until the workers have read all that was sent and made of it."""
+    def await_read(self, group: str = "turnfold") -> None:
+        """Until the workers of an app have read all that was sent and made of it."""
         deadline = time.monotonic() + TOO_LONG
         calm = 0
         while calm < 3:
-            done = turnfold("kafka", "lag", "--group", "turnfold", "-o", "json", env=self.env)
+            done = turnfold("kafka", "lag", "--group", group, "-o", "json", env=self.env)
             assert done.code == 0 or "has no committed offsets" in done.err, done.err
             behind = [one["lag"] for one in done.json()] if done.code == 0 else [1]
             calm = 0 if any(behind) else calm + 1

@@ -22,11 +22,11 @@ START = 1_750_000_000 * SECOND  # 2025
 class Served:
     """A `serve` process; `url` once it has said it."""
 
-    def __init__(self, log: Path, *at: str) -> None:
+    def __init__(self, log: Path, *at: str, env: dict[str, str] | None = None) -> None:
         with log.open("wb") as file:
             self.process = subprocess.Popen(
                 [PROGRAM, "serve", *at, "--port", "0"],
-                stdout=file, stderr=file, env=environment(),
+                stdout=file, stderr=file, env=env or environment(),
             )  # fmt: skip
         deadline = time.monotonic() + TOO_LONG
         while not (found := re.search(r"(http://\S+) answers", log.read_text())):

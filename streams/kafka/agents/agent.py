@@ -12,6 +12,8 @@ from time import thread_time
 from typing import Any, ClassVar, Generic, TypeVar
 
 from schemas.row import replace
+from streams.erasure_keys.encrypted_values import NEEDS_KEYS
+from streams.errors import ConfigurationError
 from streams.folds.effects import Input
 from streams.kafka.agents import marker_constants
 from streams.kafka.agents.emitter import MessageEmitter
@@ -23,13 +25,17 @@ from streams.kafka.agents.validation import validate
 from streams.kafka.transport.interfaces import Batch, Processor, Row
 from streams.kafka.transport.rows import RowStore
 from streams.pipeline import clock_ahead
+from streams.pipeline.decode import Dead
 from streams.pipeline.processor import Changed, RecordProcessor
+from streams.record_kinds import kind_of
 
 STEP = 128
 """Messages decoded, then folded, then encoded at a time: code and data stay in the CPU cache."""
 
 DOCUMENT_VERSION = "document_version"
 """In a marker's note: an integer; a repartition gives its maximum to every lane."""
+HAS_KEYS = "has_keys"
+"""In a marker's note: rows may be encrypted."""
 LEFT_OUT = "left_out"
 """A record derived for the live memory, which a generation skips."""
 
@@ -44,6 +50,7 @@ class LaneAgent(Processor, Generic[M]):
     def __init__(self, rows: RowStore, emitter: M) -> None:
         self.partition, self.partitions = emitter.partition, emitter.partitions
         self.table = EntityTable(self.table_name, rows)
+        self.has_keys = rows.has_keys
         self.emitter = emitter
         self.processor: RecordProcessor[LaneEntity, Any, Origin] = RecordProcessor(
             self.table, emitter, emitter.rules
@@ -66,6 +73,7 @@ class LaneAgent(Processor, Generic[M]):
 
     def process(self, messages: Sequence[Any], again: bool = False) -> Batch:
         emitter = self.emitter
+        self.table.drop_erased()
         messages = self.clock.dated(messages, again)
         self.document_version = max(self.document_version + 1, self.clock.newest * 1000)
         emitter.begin(self.document_version)
@@ -80,6 +88,8 @@ class LaneAgent(Processor, Generic[M]):
                     self.charge(message, thread_time() - started)
                 if ending == "duplicate":
                     emitter.outcomes.duplicate(message.topic, message.offset)
+                elif ending == "withheld":
+                    emitter.outcomes.withheld(message.topic, message.offset)
             emitter.encode_waiting()
         self.finish(self.processor.take_changed())
         outbox = emitter.outbox
@@ -103,7 +113,25 @@ class LaneAgent(Processor, Generic[M]):
             decoded = replace(decoded, recorded_at=message.timestamp * 1000)
             if decoded.record.occurred_at > decoded.recorded_at + clock_ahead.MOST:
                 decoded = clock_ahead.dead(decoded, message.value)
+        if self.has_keys and self._is_erased(decoded, message.key):
+            decoded = "withheld"
         return self.processor.process(decoded, message.value, message).ending
+
+    def _is_erased(self, decoded: Any, key: bytes | None) -> bool:
+        """Whether its session's or user's key was destroyed after a record occurred: it was sent
+        again, or was on its way. A dead letter without a time counts as old."""
+        is_erased = self.table.is_erased
+        if isinstance(decoded, Dead):
+            tenant, _, owner = (key or b"").decode(errors="replace").partition("/")
+            return is_erased(tenant, owner, decoded.occurred_at or 0)
+        if type(decoded) is not Input:
+            return False
+        record: Any = decoded.record
+        owner = getattr(record, kind_of(record).owner)
+        user_id = getattr(record, "user_id", None)
+        return is_erased(record.tenant, owner, record.occurred_at) or (
+            user_id is not None and is_erased(record.tenant, user_id, record.occurred_at, "users")
+        )
 
     @abstractmethod
     def finish(self, changed: Changed[LaneEntity, Origin]) -> None:
@@ -119,6 +147,7 @@ class LaneAgent(Processor, Generic[M]):
             NOTED: self.emitter.outcomes.runs,
             **self.clock.to_note(),
             DOCUMENT_VERSION: self.document_version,
+            **({HAS_KEYS: True} if self.has_keys else {}),
             **marker_constants.to_note(self.emitter.rules),
         }
 
@@ -136,12 +165,17 @@ class LaneAgent(Processor, Generic[M]):
 
     def restored(self, note: Mapping[str, Any]) -> None:
         marker_constants.check(note, self.emitter.rules)
+        if note.get(HAS_KEYS) and not self.has_keys:
+            raise ConfigurationError(f"{self.table_name}: rows are {NEEDS_KEYS}")
         self._note = note
         self.clock.restore(note)
         self.document_version = note.get(DOCUMENT_VERSION, 0)
         self.processor.counts = Counter(note.get("counts", {}))
         self.processor.warnings = Counter(note.get("warnings", {}))
         self.reasons = Counter(note.get("reasons", {}))
+
+    def drop_erased(self) -> None:
+        self.table.drop_erased()
 
     def reset(self) -> None:
         self.table.forget()

@@ -8,6 +8,7 @@ from streams import topology
 from streams.folds.constants import Rules
 from streams.kafka.agents.memory_agent import MemoryAgent
 from streams.kafka.agents.session_agent import SessionAgent
+from streams.kafka.client.encryption import letter_of
 from streams.kafka.client.topic_names import changelog_name, own_inputs, own_topics, sources_of
 from streams.kafka.client.topic_specs import TopicSpec, spec, spec_of
 from streams.kafka.transport.interfaces import AgentSpec, Processor
@@ -72,6 +73,7 @@ def _plan(
         f"rows by {agent.table.key} that are read as {documents}",
         partitions,
         sets_aside=agent is topology.SESSION_AGENT,
+        letter=letter_of(agent.table.key),
     )
 
 

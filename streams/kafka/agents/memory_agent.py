@@ -84,6 +84,11 @@ class MemoryAgent(LaneAgent[MemoryEmitter]):
         if user_signal.is_repeated(hop.source, hop.offset, self.hops):
             return "hops_repeated"
         self.hops[hop.source] = hop.offset
+        signal = hop.signal.signal
+        if self.has_keys and self.table.is_erased(
+            hop.signal.tenant, signal.user_id, signal.occurred_at
+        ):
+            return "hops_left_out"
         outcome = self.processor.signal(hop.signal, message.value, message)
         return "hops_dead" if outcome.ending == "dead" else "hops"
 

@@ -20,6 +20,7 @@ from schemas.generated.history import (
 from streams.folds.effects import Refused
 from streams.kafka.agents.encoding import ROW_ENCODERS, Origin, key_of
 from streams.kafka.agents.validation import headers_text, key_text
+from streams.kafka.client.encryption import letter_of, owner_of
 from streams.kafka.client.partitions import partition_of
 from streams.kafka.transport.interfaces import Headers, Output
 from streams.pipeline import images
@@ -54,6 +55,7 @@ class Declared:
 
     def __init__(self, agent: Agent) -> None:
         self.agent = agent.name
+        self.letter = letter_of(agent.table.key)
         self.topics = frozenset(topic.name for topic in agent.outputs)
         self.streams = frozenset(
             topic.name for topic in agent.outputs if topic.rows == (topic.name,)
@@ -152,6 +154,9 @@ class Outbox:
         elif sent_key is not None and images.is_in(sent_key.decode("utf-8", "replace")):
             sent_key = key_text(sent_key).encode()
         dated_at = message.timestamp * 1000 if dead.occurred_at is None else dead.occurred_at
+        owner = None
+        if dead.key is not None:
+            owner = owner_of(DEAD_LETTERS.name, dead.key.encode(), self.declared.letter)
         payload: Any = urlsafe_b64encode(dead.payload).decode()  # as in the models
         key = sent_key and shortened(key_text(sent_key), KEY_KEPT)
         dead = dead._replace(payload=payload, key=key, detail=shortened(dead.detail, DETAIL_KEPT))
@@ -159,5 +164,5 @@ class Outbox:
         value = ROW_ENCODERS[row.table](row, origin.source, dated_at)
         output_headers = origin.headers(row.table)
         self.outputs.append(
-            Output(DEAD_LETTERS.name, self.partition, sent_key, value, output_headers)
+            Output(DEAD_LETTERS.name, self.partition, sent_key, value, output_headers, owner=owner)
         )

@@ -7,7 +7,7 @@ it. Most records are applied: the note omits those.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from streams.folds.outcome import DUPLICATE, WAITS, Outcome
+from streams.folds.outcome import DUPLICATE, WAITS, WITHHELD, Outcome
 
 MAX_DETAILS = 100
 """Dead letters per transaction with detail in the note; the topic has the details of others."""
@@ -22,7 +22,7 @@ does not reach the newest note of an idle partition: those are in the dead lette
 NOTED = "ends"
 """Name in the note: topic -> [first offset, last offset, outcome]; with reason and detail for a
 dead letter."""
-OUTCOMES = {"duplicate": DUPLICATE, "waits": WAITS}
+OUTCOMES = {"duplicate": DUPLICATE, "waits": WAITS, "withheld": WITHHELD}
 """Outcomes without further data."""
 
 
@@ -35,6 +35,9 @@ class OutcomeNote:
 
     def duplicate(self, topic: str, offset: int) -> None:
         self._run(topic, offset, "duplicate")
+
+    def withheld(self, topic: str, offset: int) -> None:
+        self._run(topic, offset, "withheld")
 
     def waits(self, topic: str, offset: int) -> None:
         self._run(topic, offset, "waits")

@@ -105,6 +105,9 @@ class SessionAgent(LaneAgent[SessionEmitter]):
         due = {self.table.find(where): origin for where in self.retention.due()} | touched
         past: dict[LaneEntity, Origin] = {}
         for entity, origin in due.items():
+            if entity.get(HEADER) is None:  # its key is destroyed
+                self.retention.file(entity.prefix, None)
+                continue
             updated_at = visible(entity, entity[HEADER], self.emitter.rules).updated_at
             if is_past(updated_at, horizon):
                 if len(entity.pack()) <= COLD_BYTES:
@@ -162,8 +165,11 @@ class SessionAgent(LaneAgent[SessionEmitter]):
             self._logged = line
 
     def index_rows(self, heads: Sequence[Row]) -> None:
+        if self.retention.retention is None:
+            return
         for key, header in heads:
             if key.endswith(HEADERS_END):
+                header = self.table.decrypted(header)
                 self.retention.observe(key.removesuffix(HEADERS_END), header)
 
     def restored(self, note: Mapping[str, Any]) -> None:

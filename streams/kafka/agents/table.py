@@ -55,11 +55,13 @@ class EntityTable:
 
     def changes(self) -> list[Row]:
         """Encoded rows that changed since the last commit, for the changelog."""
-        self._pending = [
-            (prefix + b"\0" + name.encode(), encoded)
-            for prefix, entity in self._changed.items()
-            for name, encoded in entity.changes()
-        ]
+        self._pending = self._rows.encrypted(
+            [
+                (prefix + b"\0" + name.encode(), encoded)
+                for prefix, entity in self._changed.items()
+                for name, encoded in entity.changes()
+            ]
+        )
         return self._pending
 
     def committed(self) -> Sequence[Row]:
@@ -85,6 +87,22 @@ class EntityTable:
         if self._decoded:
             for key, _ in rows:
                 self._decoded.pop(key.rpartition(b"\0")[0], None)
+
+    def drop_erased(self) -> None:
+        """Drops decoded entities with destroyed keys, unless a batch is open. Call it before a
+        batch: rows of the old key must not be encrypted with a new one."""
+        for prefix in () if self._changed else self._rows.erased(self._decoded):
+            del self._decoded[prefix]
+
+    def decrypted(self, value: bytes | None) -> bytes | None:
+        """A row's value from `committed` or `restore`, or None if its key is destroyed."""
+        return self._rows.decrypted(value)
+
+    def is_erased(self, tenant: str, key: str, occurred_at: int, table: str | None = None) -> bool:
+        """Whether a record of an entity occurred before its key was destroyed. `table`: of the
+        entity; default: this one."""
+        at = self._rows.erased_at(f"{(table or self.name)[0]}\0{tenant}\0{key}".encode())
+        return at is not None and occurred_at <= at
 
     def forget(self) -> None:
         """Drops all decoded entities; the caller clears the row store."""

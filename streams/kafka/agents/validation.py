@@ -10,8 +10,10 @@ from typing import Any
 
 from schemas.dead_letters import Reason
 from schemas.time import parse_time
+from streams.erasure_keys.encrypted_values import check_plain
 from streams.folds.effects import Input
 from streams.kafka.agents.encoding import to_json
+from streams.kafka.client.encryption import ERASED
 from streams.kafka.client.partitions import partition_of
 from streams.pipeline import images, withheld
 from streams.pipeline.decode import Dead, Withheld, decode, guarded
@@ -29,14 +31,17 @@ HEADERS_KEPT = 64_000
 
 def validate(message: Any, partitions: int, topic: str | None = None) -> Input | Dead | Withheld:
     """Validates one message of a topic with this number of partitions. `topic`: its name in the
-    topology, if different."""
+    topology, if different. Raises ConfigurationError for an encrypted message."""
     value: bytes | None = message.value
     if message.headers and withheld.in_headers(message.headers):
         return "withheld"
     if value is None:
+        if ERASED in message.headers:
+            return "withheld"
         return Dead("null_value", "no value: a record is one JSON object", b"")
     decoded = decode(value, (message.topic, message.partition, message.offset))
     if type(decoded) is not Input:
+        check_plain(value, f"{message.topic}/{message.partition}/{message.offset}")
         return decoded
     record = decoded.record
     kind = kind_of(record)

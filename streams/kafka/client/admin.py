@@ -44,7 +44,9 @@ async def connected(settings: KafkaSettings, within: float = WITHIN) -> AsyncIte
         try:
             async with asyncio.timeout(within):
                 await _reach(settings, within)
-                admin = KafkaAdmin(request_timeout_ms=int(within * 1000), **settings.client())
+                admin = KafkaAdmin(
+                    request_timeout_ms=int(within * 1000), **settings.client(has_values=False)
+                )
                 try:
                     await admin.start()
                     yield admin

@@ -14,7 +14,7 @@ from contextlib import suppress
 from contextvars import ContextVar
 from functools import partial
 from time import monotonic
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient
@@ -35,7 +35,11 @@ from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.structs import OffsetAndMetadata, TopicPartition
 
 from streams.kafka.client.connection import Connection
+from streams.kafka.client.encryption import decrypting, encrypted, owner_of
 from streams.kafka.client.name_prefix import OWN, Names
+
+if TYPE_CHECKING:
+    from streams.erasure_keys.key_store import KeyStore
 
 CANCEL_AGAIN = 0.05
 """Seconds after which a task that still runs is cancelled again."""
@@ -53,7 +57,7 @@ class Client(AIOKafkaClient):  # type: ignore[misc]  # aiokafka has no types
     is_closed = False
     _sync_task: asyncio.Task[None] | None
 
-    def __init__(self, *, names: Names = OWN, **settings: Any) -> None:
+    def __init__(self, *, names: Names = OWN, keys: object = None, **settings: Any) -> None:
         super().__init__(**settings)
         self._watch(names)
 
@@ -209,11 +213,41 @@ async def _stop(stop: Act) -> None:
 
 class KafkaProducer(AIOKafkaProducer):  # type: ignore[misc]
     """A producer without connections after `stop`, nor after a `start` that failed or was
-    cancelled."""
+    cancelled. With `keys` it encrypts."""
 
-    def __init__(self, *, names: Names = OWN, **settings: Any) -> None:
+    def __init__(
+        self, *, names: Names = OWN, keys: "KeyStore | None" = None, **settings: Any
+    ) -> None:
         super().__init__(**settings)
         Client.replace(self.client, names)
+        self._keys = keys
+
+    def prepare(self, messages: Iterable[tuple[str, bytes | None]]) -> None:
+        """Creates the keys of messages, given by topic and key, at once. Raises OSError,
+        ConfigurationError."""
+        if self._keys is not None:
+            self._keys.refresh()
+            owners = (owner_of(topic, key) for topic, key in messages)
+            self._keys.prepare(owner for owner in owners if owner is not None)
+
+    def encrypted(self, topic: str, key: bytes | None, value: bytes) -> bytes:
+        """The value as `send` sends it, for batches. Raises OSError, ConfigurationError."""
+        return value if self._keys is None else encrypted(self._keys, topic, key, value)
+
+    async def send(
+        self,
+        topic: str,
+        value: Any = None,
+        key: Any = None,
+        *more: Any,
+        source: str | None = None,
+        **options: Any,
+    ) -> Any:
+        """As aiokafka. `source`: the topic that the key is of, if not this one."""
+        if self._keys is not None and value is not None:
+            self._keys.refresh()
+            value = encrypted(self._keys, source or topic, key, value)
+        return await super().send(topic, value, key, *more, **options)
 
     async def start(self) -> None:
         await start_or_stop((super().start, self.stop))
@@ -243,7 +277,7 @@ class KafkaAdmin(AIOKafkaAdminClient):  # type: ignore[misc]
     cancelled. It retries with another broker if one has just died, which the cluster lists for some
     more seconds; until it is cancelled or closed."""
 
-    def __init__(self, *, names: Names = OWN, **settings: Any) -> None:
+    def __init__(self, *, names: Names = OWN, keys: object = None, **settings: Any) -> None:
         super().__init__(**settings)
         Client.replace(self._client, names)
 
@@ -321,14 +355,22 @@ class KafkaConsumer(AIOKafkaConsumer):  # type: ignore[misc]
     `raw`: `getmany` returns `RawMessage`s: objects of aiokafka's C parser, instead of a
     ConsumerRecord each, which takes a quarter of its time. Results are by partition, which raw
     messages lack.
+
+    `keys`: decrypt the values; otherwise they stay as on the broker.
     """
 
     def __init__(
-        self, *topics: str, raw: bool = False, names: Names = OWN, **settings: Any
+        self,
+        *topics: str,
+        raw: bool = False,
+        names: Names = OWN,
+        keys: "KeyStore | None" = None,
+        **settings: Any,
     ) -> None:
         super().__init__(*topics, **settings)
         Client.replace(self._client, names)
         self._raw = raw
+        self._keys = keys
         self.heard_at = monotonic()
 
     async def start(self) -> None:
@@ -339,10 +381,10 @@ class KafkaConsumer(AIOKafkaConsumer):  # type: ignore[misc]
         async def processed(*request: Any) -> bool:
             with suppress(asyncio.CancelledError):  # as aiokafka does before waiting
                 has_records: bool = await process(*request)
-                if self._raw:  # no await since the fetch, so it is unread
+                if self._raw or self._keys:  # no await since the fetch, so it is unread
                     for fetched in fetcher._records.values():
                         if isinstance(fetched, FetchResult) and fetched.has_more():
-                            fetched._partition_records._consumer_record = _unchanged
+                            self._convert(fetched._partition_records)
                 return has_records
             return False
 
@@ -350,6 +392,14 @@ class KafkaConsumer(AIOKafkaConsumer):  # type: ignore[misc]
         self.heard_at = monotonic()
         if (beat := getattr(self._coordinator, "_do_heartbeat", None)) is not None:
             self._coordinator._do_heartbeat = partial(self._hear, beat)
+
+    def _convert(self, records: Any) -> None:
+        """Sets the conversion of the records of a partition's fetch, once."""
+        if "_consumer_record" not in vars(records):
+            convert = _unchanged if self._raw else records._consumer_record
+            records._consumer_record = (
+                convert if self._keys is None else decrypting(self._keys, convert)
+            )
 
     async def _hear(self, beat: Callable[[], Awaitable[bool]]) -> bool:
         is_heard = await beat()

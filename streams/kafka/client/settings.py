@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, PrivateAttr, SecretStr, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
+from streams.erasure_keys import open_store
 from streams.kafka.client.name_prefix import Names
 from streams.kafka.client.tls import TlsFiles, renewed_context
 from streams.settings import Settings
@@ -197,15 +198,17 @@ class KafkaSettings(Settings):
         pairs = [address.strip().rpartition(":") for address in self.bootstrap.split(",")]
         return [(host.strip("[]"), int(port)) for host, _, port in pairs]
 
-    def client(self) -> dict[str, Any]:
+    def client(self, *, has_values: bool = True) -> dict[str, Any]:
         """Keyword arguments for our aiokafka clients (`aiokafka_internals`): producer, consumer,
-        admin.
+        admin. `has_values`: it reads or writes values, with the keys of the settings.
 
-        Raises ConfigurationError if a TLS file is unusable. Contains the plain password: do not log
-        it.
+        Raises ConfigurationError if a TLS file or the key store is unusable. Contains the plain
+        password: do not log it.
         """
         names = {"names": self._names} if self.topic_prefix else {}
-        return {"bootstrap_servers": self.bootstrap.split(","), **names, **self.auth()}
+        store = open_store() if has_values else None
+        keys = {} if store is None else {"keys": store}
+        return {"bootstrap_servers": self.bootstrap.split(","), **names, **keys, **self.auth()}
 
     @property
     def _names(self) -> Names:

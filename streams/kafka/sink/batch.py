@@ -17,6 +17,7 @@ from schemas.generated.history import DeadLetter, Source, stored
 from schemas.rows import SNAPSHOT_KEYS
 from sinks.sink_history import Piece
 from sinks.tables import to_arrow
+from streams.erasure_keys.encrypted_values import check_plain
 from streams.kafka.client.aiokafka_internals import RawMessage
 from streams.kafka.sink.history_rows import parse
 from streams.pipeline.decode import Dead, guarded
@@ -90,6 +91,7 @@ def _block(
         rows = parse(table, [message.value or b"" for message in messages])
     except ValueError as error:
         if len(messages) == 1:
+            check_plain(messages[0].value or b"", f"{table}, offset {messages[0].offset}")
             misfits.append((messages[0], table, error))
             return
         middle = len(messages) // 2

@@ -40,11 +40,13 @@ class SinkOptions:
 
 @dataclass(slots=True)
 class SinkCounts:
-    """Messages read, including repeats and misfits; rows and writes committed."""
+    """Messages read, including repeats, misfits, and those with destroyed keys (`erased`); rows and
+    writes committed."""
 
     read: int = 0
     repeats: int = 0
     misfits: int = 0
+    erased: int = 0
     rows: int = 0
     writes: int = 0
 

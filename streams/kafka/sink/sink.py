@@ -27,6 +27,7 @@ from streams.errors import DataRefused, TurnfoldError
 from streams.kafka.client import acl_errors
 from streams.kafka.client.admin import lost
 from streams.kafka.client.aiokafka_internals import KafkaConsumer, RawMessage
+from streams.kafka.client.encryption import ERASED
 from streams.kafka.client.group_source import ConsumerSource
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.sink.batch import SinkBatch
@@ -187,6 +188,8 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
             batch.upto[tp] = message.offset
             if is_repeat:
                 self.counts.repeats += 1
+            elif message.value is None and ERASED in message.headers:
+                self.counts.erased += 1
             else:
                 batch.add(tp, table, message)
 

@@ -75,7 +75,7 @@ class TopicReader:
             auto_offset_reset="earliest",
             max_partition_fetch_bytes=FETCH_BYTES,
             fetch_max_wait_ms=100,
-            **settings.client(),
+            **{**settings.client(), "keys": None},  # copies stay encrypted
         )
 
     async def __aenter__(self) -> Self:

@@ -81,9 +81,15 @@ class Feed:
                 await self._producer.stop()
 
     async def send(
-        self, topic: str, key: bytes | None, value: bytes, headers: Headers = ()
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes,
+        headers: Headers = (),
+        source: str | None = None,
     ) -> bool:
-        """Queues one record, and waits if the broker is slow; False if it is too large.
+        """Queues one record, and waits if the broker is slow; False if it is too large. `source`:
+        the topic that the key is of, if not this one.
 
         Raises Unreachable if an earlier record was not acknowledged, ConfigurationError if the
         broker denies access.
@@ -92,7 +98,9 @@ class Feed:
         if len(value) + len(key or b"") + OVERHEAD > INPUT_BYTES:
             return False
         try:
-            sent = await self._producer.send(topic, value, key, headers=list(headers))
+            sent = await self._producer.send(
+                topic, value, key, headers=list(headers), source=source
+            )
         except MessageSizeTooLargeError:
             return False
         except KafkaError as error:
@@ -100,6 +108,10 @@ class Feed:
             self._check()
         sent.add_done_callback(self._acknowledged)
         return True
+
+    def prepare(self, routes: Iterable[Route]) -> None:
+        """Creates the keys of records that `send` will encrypt, faster than one by one."""
+        self._producer.prepare((route.topic, route.key) for route in routes)
 
     async def flush(self) -> None:
         """Waits until every record is acknowledged. Raises Unreachable if one is not."""
@@ -152,8 +164,7 @@ async def produce(
             source = Source(path)
             try:
                 for chunk in source.chunks():
-                    for line, place in chunk:
-                        await job.send(line, place)
+                    await job.send(chunk)
                     if progress:
                         progress(path, source.progress, source.size, job.counts["read"])
             except TruncatedError as error:
@@ -183,15 +194,17 @@ class _Job:
         self._feed = feed
         self._say = say
 
-    async def send(self, line: bytes, place: Place) -> None:
-        self.counts["read"] += 1
-        routed = route(line)
-        if routed is None:
-            self.counts["withheld"] += 1
-        elif await self._feed.send(routed.topic, routed.key, routed.value):
-            self._count(routed)
-        else:
-            self._warn(routed, place)
+    async def send(self, chunk: Iterable[tuple[bytes, Place]]) -> None:
+        routes = [(route(line), place) for line, place in chunk]
+        self._feed.prepare(routed for routed, _ in routes if routed is not None)
+        for routed, place in routes:
+            self.counts["read"] += 1
+            if routed is None:
+                self.counts["withheld"] += 1
+            elif await self._feed.send(routed.topic, routed.key, routed.value):
+                self._count(routed)
+            else:
+                self._warn(routed, place)
 
     def _count(self, routed: Route) -> None:
         self.counts["sent"] += 1

@@ -55,7 +55,9 @@ async def _send(feed: Feed, row: DeadLetter, letter: Letter) -> None:
     payload: Any = urlsafe_b64encode(row.payload).decode()  # as in the models
     value = ROW_ENCODERS[row.table](replace(row, payload=payload), *_source_of(letter))
     key = None if letter.key is None else letter.key.encode()
-    await feed.send(DEAD_LETTERS.name, key, value, [("table", row.table.encode())])
+    await feed.send(
+        DEAD_LETTERS.name, key, value, [("table", row.table.encode())], letter.src_topic
+    )
 
 
 def _row(letter: Letter, now: int) -> DeadLetter:

@@ -37,7 +37,7 @@ class Follower:
             enable_auto_commit=False,
             max_partition_fetch_bytes=FETCH_BYTES,
             fetch_max_wait_ms=FETCH_WAIT_MS,
-            **connection,
+            **{**connection, "keys": None},  # tables have encrypted rows
         )
 
     @property

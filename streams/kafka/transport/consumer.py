@@ -200,6 +200,9 @@ class Consumer(base.Consumer):
                 fetched = await self.kafka.getmany(timeout_ms=GETMANY_MS)
             except (ConsumerStoppedError, asyncio.CancelledError):
                 return  # stopping; during a rebalance Faust's fetcher would fail
+            except (TurnfoldError, OSError) as error:  # the key store cannot be read
+                self._crash(error)
+                return
             for tp, messages in fetched.items():
                 await self._deliver(tp, messages)
 

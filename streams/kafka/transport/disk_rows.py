@@ -27,7 +27,7 @@ from streams.files.database import (
     rows_under,
 )
 from streams.kafka.transport.marker import TablePosition
-from streams.kafka.transport.rows import Row, open_store
+from streams.kafka.transport.rows import PlainRows, Row, open_store
 from streams.pipeline.interfaces import StoreError
 from streams.pipeline.row_formats import OLDEST, ROW_FORMAT
 
@@ -57,7 +57,7 @@ class Renewed(OSError):  # noqa: N818 - what the store is
     """The store is being reopened. `DiskRows.rest` waits for it."""
 
 
-class DiskRows:
+class DiskRows(PlainRows):
     """Implements `streams.kafka.transport.rows.RowStore` in a dedicated folder. For sizes see
     `open_database`."""
 

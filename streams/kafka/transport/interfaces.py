@@ -7,11 +7,14 @@ returned batch in one Kafka transaction, and reports whether the transaction com
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from streams.kafka.transport.rows import MemoryRows, RowStore
 from streams.kafka.transport.rows import Row as Row
 from streams.quota import NO_QUOTA, Quota
+
+if TYPE_CHECKING:
+    from streams.erasure_keys.key_store import KeyStore
 
 SESSION_TIMEOUT = 10.0
 """Seconds without a heartbeat after which a worker's partitions are reassigned."""
@@ -20,7 +23,8 @@ Headers = Sequence[tuple[str, bytes]]
 
 class Output(NamedTuple):
     """A message to send. `partition` None: by the key's hash, as in every Kafka client; a known
-    partition is cheaper. `timestamp` in milliseconds, None for now."""
+    partition is cheaper. `timestamp` in milliseconds, None for now. `owner`: its key
+    encrypts the value; the prefix of its rows, or None for the owner of `key`."""
 
     topic: str
     partition: int | None
@@ -28,6 +32,7 @@ class Output(NamedTuple):
     value: bytes | None
     headers: list[tuple[str, bytes]] = []  # noqa: RUF012 - nobody changes it
     timestamp: int | None = None
+    owner: bytes | None = None
 
 
 @dataclass(slots=True)
@@ -73,6 +78,9 @@ class Processor(ABC):
     def restore(self, rows: Sequence[Row]) -> None:  # noqa: B027 - a lane may have no rows
         """Applies changelog rows, in order, newer than the table."""
 
+    def drop_erased(self) -> None:  # noqa: B027 - a lane may have no rows
+        """Drops decoded rows of destroyed keys; called about every second."""
+
     def index_rows(self, heads: Sequence[Row]) -> None:  # noqa: B027 - for those with an index
         """Indexes rows named `h` of a disk store that was just opened, in several calls."""
 
@@ -104,6 +112,8 @@ class AgentSpec:
     partitions: int = 0
     sets_aside: bool = False
     """Whether keys start with a tenant, so that records of a throttled tenant can wait."""
+    letter: bytes | None = None
+    """First letter of the entities' rows; None without entities."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +137,8 @@ class LaneSettings:
     """Time without progress, despite work, after which an error is logged repeatedly."""
     rows: Callable[[str], RowStore] = lambda lane: MemoryRows()
     """Creates the row store of a lane, by lane name."""
+    keys: "KeyStore | None" = None
+    """Encrypt rows and messages."""
     names: Mapping[str, str] = field(default_factory=dict)
     """Actual names of output topics, if they differ from the processor's names."""
     observe: Callable[[str, str], None] = lambda lane, point: None

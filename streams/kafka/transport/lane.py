@@ -26,6 +26,7 @@ from streams.kafka.client import acl_errors
 from streams.kafka.client.group_source import ConsumerSource
 from streams.kafka.transport.batch_buffer import Chunk, ChunkQueue
 from streams.kafka.transport.changelog import Progress
+from streams.kafka.transport.encryption import encrypted, with_keys
 from streams.kafka.transport.fair_reading import Passes
 from streams.kafka.transport.interfaces import AgentSpec, LaneSettings
 from streams.kafka.transport.marker import MARKER_KEY, Marker, TablePosition
@@ -84,7 +85,8 @@ class Lane:
         self.log_context = {"agent": plan.agent, "partition": partition}  # for log lines
         self.sources = {topic: TopicPartition(topic, partition) for topic in plan.sources}
         self.changelog = TopicPartition(plan.changelog, partition)
-        self.rows = owner.settings.rows(self.name)
+        self._keys = owner.settings.keys
+        self.rows = with_keys(owner.settings.rows(self.name), self._keys)
         self.processor = plan.processor(partition, self.rows)
         self.progress = Progress(self.changelog)
         self.counts = LaneCounts()
@@ -382,6 +384,8 @@ class Lane:
         try:
             with traces.span(self.plan.agent, messages):
                 batch = self.processor.process(messages, self.reading.again)
+                if self._keys is not None:
+                    batch.outputs = encrypted(self._keys, batch.outputs, self.plan.letter)
                 processed = monotonic()
                 if messages:
                     self._queue.adapt(len(messages), processed - started)

@@ -206,16 +206,17 @@ class Lanes:
         checked_at = monotonic()
         while True:
             await asyncio.sleep(WATCH_EVERY)
-            for lane in self.running():
-                self._check_stall(lane)
-                lane.report_ends()
-            if self._active and monotonic() - checked_at > CHECK_EVERY:
-                checked_at = monotonic()
-                try:
+            try:
+                for lane in self.running():
+                    self._check_stall(lane)
+                    lane.report_ends()
+                    lane.processor.drop_erased()
+                if self._active and monotonic() - checked_at > CHECK_EVERY:
+                    checked_at = monotonic()
                     await self.check_layout()
-                except ConfigurationError as error:
-                    self.crash(error)
-                    return
+            except (ConfigurationError, OSError) as error:  # OSError: of the key store
+                self.crash(error)
+                return
 
     def _check_stall(self, lane: Lane) -> None:
         stalled = self._stalled(lane)

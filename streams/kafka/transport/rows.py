@@ -5,7 +5,7 @@ and row name, separated by NUL. The part before the last NUL is the entity's pre
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from functools import partial
 from itertools import islice
@@ -101,6 +101,8 @@ class RowStore(Protocol):
 
     entities: int
     """Maximum number of decoded entities above the store."""
+    has_keys: bool
+    """Whether rows are encrypted (`encryption`)."""
 
     def open(self) -> TablePosition | None:
         """Returns the position of the stored rows, or None if already open.
@@ -139,6 +141,22 @@ class RowStore(Protocol):
         """The restore is complete and no entity is in use."""
         ...
 
+    def encrypted(self, rows: list[Row]) -> list[Row]:
+        """Rows of new changes as the changelog and `put` take them."""
+        ...
+
+    def decrypted(self, value: bytes | None) -> bytes | None:
+        """A row's value as `read` returns it."""
+        ...
+
+    def erased(self, prefixes: Iterable[bytes]) -> Sequence[bytes]:
+        """Those of these entities with keys that were destroyed since the last call."""
+        ...
+
+    def erased_at(self, prefix: bytes) -> int | None:
+        """Time of the newest destruction of an entity's key, in microseconds since 1970."""
+        ...
+
     def clear(self) -> None:
         """Deletes all rows."""
         ...
@@ -148,7 +166,25 @@ class RowStore(Protocol):
         ...
 
 
-class MemoryRows:
+class PlainRows:
+    """The part of `RowStore` that concerns keys, for stores without."""
+
+    has_keys = False
+
+    def encrypted(self, rows: list[Row]) -> list[Row]:
+        return rows
+
+    def decrypted(self, value: bytes | None) -> bytes | None:
+        return value
+
+    def erased(self, prefixes: Iterable[bytes]) -> Sequence[bytes]:
+        return ()
+
+    def erased_at(self, prefix: bytes) -> int | None:
+        return None
+
+
+class MemoryRows(PlainRows):
     """Rows of entities in use as dictionaries; all others packed and compressed: half the bytes,
     and one object instead of fifty."""
 

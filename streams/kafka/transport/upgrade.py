@@ -38,9 +38,10 @@ async def upgrade(lane: "Lane", writer: Writer) -> None:
         if step.rows or step.reached.is_current:
             marker = marker._replace(reached=step.reached)
             marker_row = (MARKER_KEY, marker.encode())
-            written = await writer.commit([], lane.changelog, [*step.rows, marker_row])
+            step_rows = lane.rows.encrypted(step.rows)
+            written = await writer.commit([], lane.changelog, [*step_rows, marker_row])
             lane.observe("upgraded some")
-            lane.processor.restore(step.rows)
+            lane.processor.restore(step_rows)
             lane.progress.wrote(written.position, marker)
             lane.rows.commit(lane.standing)
             rows += len(step.rows)

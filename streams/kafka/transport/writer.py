@@ -116,7 +116,7 @@ class Writer:
         now = int(time() * 1000)
         begin = partial(self._transactions.batch, self._compression, BATCH_BYTES)
         by_partition: dict[tuple[str, int], RecordBatches] = {}
-        for topic, partition, key, value, headers, timestamp in outputs:
+        for topic, partition, key, value, headers, timestamp, _ in outputs:
             if partition is None:
                 partition = self._hashed(topic, key)
             batches = by_partition.get((topic, partition))

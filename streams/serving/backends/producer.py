@@ -5,6 +5,7 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -123,20 +124,22 @@ class Writing:
         producer = await self._connected()
         results = [[-1] * len(messages) for messages in every]
         batches: defaultdict[TopicPartition, list[Batch]] = defaultdict(list)
+        producer.prepare((message.to.topic, message.key) for message in chain(*every))
         for messages, offsets in zip(every, results, strict=True):
             for place, (to, key, value, headers) in enumerate(messages):
                 mine = batches[to]
-                record = {"timestamp": None, "key": key, "value": value, "headers": headers}
+                sent = producer.encrypted(to.topic, key, value)
+                record = {"timestamp": None, "key": key, "value": sent, "headers": headers}
                 if not mine or mine[-1][0].append(**record) is None:
                     mine.append((producer.create_batch(), []))
                     mine[-1][0].append(**record)
                 mine[-1][1].append((offsets, place))
-        sent = [
+        in_flight = [
             (await producer.send_batch(builder, to.topic, partition=to.partition), places)
             for to, partition_batches in batches.items()
             for builder, places in partition_batches
         ]
-        for acknowledged, places in sent:
+        for acknowledged, places in in_flight:
             first = (await acknowledged).offset
             for offset, (offsets, place) in enumerate(places, first):
                 offsets[place] = offset

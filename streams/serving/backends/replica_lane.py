@@ -158,6 +158,8 @@ class ReplicaLane:
         """The committed rows of one session or user, read-only. Raises NotReady for unreadable rows
         on disk."""
         where = f"{self.table[0]}\0{tenant}\0{key}".encode()
+        for erased in self.rows.erased(self._entities):
+            del self._entities[erased]
         entity = self._entities.get(where)
         if entity is None:
             rows, marker = self._read(where), self.progress.standing.marker

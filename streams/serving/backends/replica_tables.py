@@ -12,6 +12,7 @@ from streams import topology
 from streams.kafka.client.partitions import partition_of
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topic_names import changelog_name
+from streams.kafka.transport.encryption import with_keys
 from streams.kafka.transport.rows import MemoryRows, RowStore, close_stores
 from streams.observability.readiness import FETCH, Readiness
 from streams.output import counted
@@ -78,6 +79,7 @@ class ReplicaTables:
         self._store = store
         self._topics = {table: changelog_name(group, agent) for table, agent in AGENTS.items()}
         self.group = group
+        self._keys = connection.get("keys")
         self._following = Following(connection, group, self._topics.values(), TABLES, self._lane)
         self._task: asyncio.Task[None] | None = None
         self._ended: Callable[[asyncio.Task[None]], None] = lambda task: None
@@ -109,7 +111,7 @@ class ReplicaTables:
 
     def _lane(self, at: TopicPartition, partitions: int) -> ReplicaLane:
         table = next(table for table, topic in self._topics.items() if topic == at.topic)
-        rows = self._store.rows(self.group, at, partitions)
+        rows = with_keys(self._store.rows(self.group, at, partitions), self._keys)
         return ReplicaLane(at, table, rows, self._changes)
 
     # --- reading ----------------------------------------------------------------------------------
