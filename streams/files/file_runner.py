@@ -12,8 +12,9 @@ from streams.extractors.registry import Extractor
 from streams.files import sources
 from streams.files.fold_batch import Applier
 from streams.files.fold_sources import Progress, Runner
-from streams.files.manifest import guarded, rules_of
+from streams.files.manifest import rules_of
 from streams.files.open_generation import writing
+from streams.files.retraction_guard import guarded
 from streams.files.sources import Position, Source, Truncated, TruncatedError
 from streams.files.store import Store
 from streams.pipeline.decode import Decode, decode

@@ -21,7 +21,7 @@ from schemas.generated.history import (
 from schemas.memory_kinds import STATE
 from schemas.row import replace
 from streams.extractors.registry import Extractor
-from streams.files.retraction import Guard
+from streams.files.retraction_guard import Guard
 from streams.folds.constants import Rules
 from streams.folds.effects import Effects, Input, Late, UserSignal
 from streams.folds.outcome import Outcome

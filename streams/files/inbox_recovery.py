@@ -10,8 +10,9 @@ from streams.files.extractor_choice import extractor_of
 from streams.files.fold_batch import Applier
 from streams.files.fold_sources import Runner
 from streams.files.inbox import FOLDER, RECORDED, TOPIC, Group, Inbox, has_records, recorded_after
-from streams.files.manifest import guarded, rules_of
+from streams.files.manifest import rules_of
 from streams.files.open_generation import opened
+from streams.files.retraction_guard import guarded
 from streams.files.sources import Position
 from streams.files.store import Store
 from streams.pipeline.decode import Given

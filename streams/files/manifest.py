@@ -8,9 +8,8 @@ import msgspec
 
 from sinks.locations import Location, replace
 from streams.errors import ConfigurationError, TurnfoldError
-from streams.extractors.registry import Extractor, modules
-from streams.files.retraction import Guard, Retraction, unretracted
-from streams.files.store import Store
+from streams.extractors.registry import modules
+from streams.files.retraction import Retraction
 from streams.folds.constants import Rules
 
 FILE = "_generation.json"
@@ -158,17 +157,6 @@ def rules_of(folder: Location) -> Rules:
         raise ConfigurationError(
             f"{folder / FILE}: {error}; drop the generation and run backfill again"
         ) from None
-
-
-def guarded(
-    folder: Location, store: Store, extractor: Extractor | None
-) -> tuple[Extractor | None, Guard | None]:
-    """The extractor without retracted plans, and the guard against retracted records, of the
-    generation in `folder`."""
-    generation = load(folder)
-    if generation is None or not (retracted := generation.settings.retracted):
-        return extractor, None
-    return unretracted(extractor, retracted), Guard(retracted, store, generation.started_at)
 
 
 def note_constants(folder: Location, name: str, rules: Rules, *, is_new: bool) -> None:

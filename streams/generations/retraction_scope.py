@@ -2,8 +2,8 @@
 
 `docs/backfill.md`, "Retract", has the rules. Turns that match, with their tasks, fall; so do tasks
 that called the tool; their turns keep the user's words. Plans fall with any event that they rest
-on, except that `OWN_WORDS` may rest on those words. `streams.files.retraction` does the same for
-single records.
+on, except that `OWN_WORDS` may rest on those words. `streams.files.retraction_guard` does the same
+for single records.
 """
 
 from collections.abc import Callable, Iterable
