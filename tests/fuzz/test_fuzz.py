@@ -6,16 +6,13 @@ import pytest
 
 from tests.fuzz.targets import TARGETS, attempt
 
-FINDINGS = sorted((Path(__file__).parent / "findings").glob("*-*"))
+FINDINGS = Path(__file__).parent / "findings"
+"""Files named TARGET-…"""
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_a_target_accepts_its_seeds(name: str) -> None:
+def test_a_target_accepts_its_seeds_and_what_was_mended(name: str) -> None:
     target = TARGETS[name]
-    for seed in target.seeds():
+    findings = [file.read_bytes() for file in sorted(FINDINGS.glob(f"{name}-*"))]
+    for seed in (*target.seeds(), *findings):
         attempt(target, seed)
-
-
-@pytest.mark.parametrize("file", FINDINGS, ids=lambda file: file.name)
-def test_a_finding_is_mended(file: Path) -> None:
-    attempt(TARGETS[file.name.partition("-")[0]], file.read_bytes())
